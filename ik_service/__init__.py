@@ -1,0 +1,62 @@
+"""
+Inverse kinematics for robot arms: chains from URDF, compiled solvers, and a ROS 2 service.
+
+The names below are loaded when they are first used, so that ``import ik_service`` is quick and
+pulls in neither the compiler nor ROS.
+"""
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+
+__version__ = '0.1.0'
+
+_HOME = {
+    'Robot': 'ik_service.model.robot',
+    'KinematicChain': 'ik_service.kinematics.chain',
+    'IkOptions': 'ik_service.solvers.options',
+    'IkResult': 'ik_service.solvers.result',
+    'IkBatchResult': 'ik_service.solvers.result',
+    'IkStatus': 'ik_service.solvers.result',
+    'IkTrace': 'ik_service.solvers.result',
+    'Solver': 'ik_service.solvers.solver',
+    'solve_ik': 'ik_service.solvers.solver',
+    'solve_ik_batch': 'ik_service.solvers.batch',
+    'solver_names': 'ik_service.solvers.registry',
+}
+
+__all__ = [
+    'IkBatchResult',
+    'IkOptions',
+    'IkResult',
+    'IkStatus',
+    'IkTrace',
+    'KinematicChain',
+    'Robot',
+    'Solver',
+    '__version__',
+    'solve_ik',
+    'solve_ik_batch',
+    'solver_names',
+]
+
+if TYPE_CHECKING:
+    from ik_service.kinematics.chain import KinematicChain
+    from ik_service.model.robot import Robot
+    from ik_service.solvers.batch import solve_ik_batch
+    from ik_service.solvers.options import IkOptions
+    from ik_service.solvers.registry import solver_names
+    from ik_service.solvers.result import IkBatchResult, IkResult, IkStatus, IkTrace
+    from ik_service.solvers.solver import solve_ik, Solver
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name on first use (PEP 562)."""
+    if name not in _HOME:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    value = getattr(_import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

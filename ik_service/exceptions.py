@@ -1,0 +1,103 @@
+"""
+The errors of ik_service.
+
+Every error derives from :class:`IkServiceError`, names what was wrong, carries it as data, and
+lists the valid choices where there are any. A solver that does not converge is not an error: that
+is an :class:`~ik_service.IkResult` with a status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class IkServiceError(Exception):
+    """Base class of all errors raised by ik_service."""
+
+
+class UrdfError(IkServiceError):
+    """
+    A robot description is malformed.
+
+    :ivar element: the element at fault, such as ``joint 'shoulder'``; empty for the whole file.
+    """
+
+    def __init__(self, message: str, element: str = '') -> None:
+        super().__init__(f'{element}: {message}' if element else message)
+        self.element = element
+
+
+class ChainError(IkServiceError):
+    """No usable chain lies between the links that were asked for."""
+
+
+class _UnknownNameError(IkServiceError):
+    """A name that is not among the valid ones."""
+
+    kind = 'name'
+
+    def __init__(self, name: str, valid: Iterable[str]) -> None:
+        self.name = name
+        self.valid = tuple(valid)
+        shown = ', '.join(self.valid[:40]) + (', …' if len(self.valid) > 40 else '')
+        super().__init__(f'unknown {self.kind} {name!r}; valid: {shown or "none"}')
+
+
+class UnknownLinkError(_UnknownNameError):
+    """The robot has no such link."""
+
+    kind = 'link'
+
+
+class UnknownJointError(_UnknownNameError):
+    """The robot has no such movable joint."""
+
+    kind = 'joint'
+
+
+class UnknownSolverError(_UnknownNameError):
+    """There is no solver of that name."""
+
+    kind = 'solver'
+
+
+class UnknownArmError(_UnknownNameError):
+    """No arm of that name comes with the package."""
+
+    kind = 'arm'
+
+
+class OptionError(IkServiceError, ValueError):
+    """
+    A solver option has a value that it cannot have, or that the solver does not use.
+
+    :ivar option: the option's name.
+    """
+
+    def __init__(self, option: str, message: str) -> None:
+        super().__init__(f'{option}: {message}')
+        self.option = option
+
+
+class ArgumentError(IkServiceError, ValueError):
+    """
+    An argument has the wrong shape, or holds NaN or infinity.
+
+    :ivar argument: the argument's name.
+    """
+
+    def __init__(self, argument: str, message: str) -> None:
+        super().__init__(f'{argument}: {message}')
+        self.argument = argument
+
+
+class MissingExtraError(IkServiceError, ImportError):
+    """
+    An optional dependency is not installed.
+
+    :ivar extra: the extra of this package that brings it.
+    """
+
+    def __init__(self, module: str, extra: str) -> None:
+        super().__init__(f"{module} is not installed: pip install 'ik_service[{extra}]'")
+        self.extra = extra

@@ -1,0 +1,1 @@
+"""Kinematic chains, compiled forward kinematics and Jacobians, pose errors."""

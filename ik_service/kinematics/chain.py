@@ -1,0 +1,239 @@
+"""A serial chain between two links, with compiled kinematics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import copy
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.exceptions import ArgumentError, ChainError
+from ik_service.kinematics import kernels
+from ik_service.kinematics.flatten import FlatPath, flatten_path, kernel_joints
+from ik_service.model.joint import JointType
+from ik_service.model.robot import Robot
+
+
+class KinematicChain:
+    """
+    The joints between a base link and a tip link, and the variables that move them.
+
+    The path may run up to a common ancestor and down again. A joint that mimics another is moved
+    by that one, which is a variable of the chain even when it lies off the path. Chains do not
+    change; their arrays are read-only.
+
+    :ivar robot: the robot it belongs to.
+    :ivar base_link: link in whose frame poses and Jacobians are given.
+    :ivar tip_link: link whose pose is computed.
+    :ivar locked: positions of the joints that were locked [rad] or [m].
+    :ivar joint_names: names of the n variables, base to tip.
+    :ivar lower: (n,) lower limits [rad] or [m]; −inf where unlimited.
+    :ivar upper: (n,) upper limits; inf where unlimited.
+    :ivar velocity: (n,) largest speeds [rad/s] or [m/s]; inf where unlimited.
+    :ivar arrays: the chain as the kernels see it.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        base_link: str,
+        tip_link: str,
+        locked: Mapping[str, float] | None = None,
+    ) -> None:
+        """
+        Build the chain.
+
+        :param locked: positions of joints that shall not move [rad] or [m], by name.
+        :raises UnknownLinkError: when a link does not exist.
+        :raises UnknownJointError: when a locked joint does not exist.
+        :raises ChainError: when nothing between the links moves, or limits contradict each other.
+        """
+        self.robot = robot
+        self.base_link = base_link
+        self.tip_link = tip_link
+        self.locked = dict(locked or {})
+        path = flatten_path(robot, base_link, tip_link, self.locked)
+        if not path.motions:
+            raise ChainError(
+                f'no joint moves between {base_link!r} and {tip_link!r}'
+                + (' that is not locked' if self.locked else '')
+            )
+        self.joint_names = tuple(dict.fromkeys(motion.variable for motion in path.motions))
+        self._set_limits(*_limits(path, self.joint_names, robot))
+        self.velocity = _frozen(_velocities(path, self.joint_names, robot))
+        joints, tip = kernel_joints(path, self.joint_names)
+        index = {name: i for i, name in enumerate(self.joint_names)}
+        first = path.motions[0].T_before
+        self.arrays = kernels.ChainArrays(
+            base=_frozen(np.concatenate([first[:3, :3].T.ravel(), first[:3, 3]])),
+            joints=_frozen(joints),
+            variables=_frozen(np.array([index[motion.variable] for motion in path.motions])),
+            tip=_frozen(tip),
+            lower=self.lower,
+            upper=self.upper,
+            turn=_frozen(_full_turns(path, self.joint_names, robot)),
+            reach=_frozen(np.append(first[:3, 3], _reach(joints, path, self))),
+        )
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        return len(self.joint_names)
+
+    def forward(self, q: ArrayLike) -> np.ndarray:
+        """
+        Pose of the tip.
+
+        :param q: (n,) joint positions [rad] or [m], in the order of ``joint_names``.
+        :returns: (4, 4) T_base_tip.
+        :raises ArgumentError: when q has another shape or is not finite.
+        """
+        pose = np.eye(4)
+        kernels.forward(self.arrays, self.check_q(q), *self._scratch(), pose)
+        return pose
+
+    def jacobian(self, q: ArrayLike) -> np.ndarray:
+        """
+        Geometric Jacobian of the tip: twist of the tip per joint velocity.
+
+        :param q: (n,) joint positions [rad] or [m].
+        :returns: (6, n), linear rows [m] before angular rows [rad], in the base frame.
+        :raises ArgumentError: when q has another shape or is not finite.
+        """
+        matrix = np.empty((6, self.n))
+        rows = np.empty((self.n, 6))
+        kernels.jacobian(self.arrays, self.check_q(q), *self._scratch(), rows, matrix)
+        return matrix
+
+    def mid_range(self) -> np.ndarray:
+        """
+        Posture in the middle of the limits.
+
+        :returns: (n,) [rad] or [m]; unlimited joints are at 0, or at the limit they do have if 0
+            lies beyond it.
+        """
+        finite = np.isfinite(self.lower) & np.isfinite(self.upper)
+        with np.errstate(invalid='ignore'):
+            middle = self.lower + (self.upper - self.lower) / 2
+        return np.where(finite, middle, np.clip(0.0, self.lower, self.upper))
+
+    def with_limits(self, lower: ArrayLike, upper: ArrayLike) -> KinematicChain:
+        """
+        Copy of this chain with narrower limits.
+
+        :param lower: (n,) [rad] or [m]; raised to this chain's own where it is below.
+        :param upper: (n,) [rad] or [m]; lowered to this chain's own where it is above.
+        :raises ChainError: naming the joint to which no position is left.
+        """
+        chain = copy.copy(self)
+        chain._set_limits(np.maximum(self.lower, lower), np.minimum(self.upper, upper))
+        chain.arrays = self.arrays._replace(lower=chain.lower, upper=chain.upper)
+        return chain
+
+    def check_q(self, q: ArrayLike, argument: str = 'q') -> np.ndarray:
+        """
+        Joint vector as a contiguous array of floats of its own.
+
+        :raises ArgumentError: when it has another shape or is not finite; names the joint.
+        """
+        try:
+            values = np.array(q, dtype=np.float64, order='C')
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(argument, f'has to be numbers: {error}') from error
+        if values.shape != (self.n,):
+            raise ArgumentError(
+                argument,
+                f'has shape {values.shape}, has to be ({self.n},): one value each for '
+                + ', '.join(self.joint_names),
+            )
+        if not np.isfinite(values).all():
+            worst = int(np.argmin(np.isfinite(values)))
+            raise ArgumentError(argument, f'{self.joint_names[worst]} is {values[worst]}')
+        return values
+
+    def _scratch(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.empty((len(self.arrays.variables), 6)), np.empty(12)
+
+    def _set_limits(self, lower: np.ndarray, upper: np.ndarray) -> None:
+        for name, low, high in zip(self.joint_names, lower, upper, strict=True):
+            if not low <= high:
+                raise ChainError(
+                    f'joint {name!r} has no position left: its limits, with those of the joints '
+                    f'that follow it, are {low:g} … {high:g}'
+                )
+        self.lower, self.upper = _frozen(lower), _frozen(upper)
+
+    def __repr__(self) -> str:
+        return (
+            f'KinematicChain({self.base_link!r} → {self.tip_link!r}, '
+            f'{self.n} joints: {", ".join(self.joint_names)})'
+        )
+
+
+def _limits(path: FlatPath, names: tuple[str, ...], robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """Limits of the variables, narrowed so that the joints that mimic them keep theirs."""
+    lower = np.array([robot.joints[name].limits.lower for name in names])
+    upper = np.array([robot.joints[name].limits.upper for name in names])
+    for motion in path.motions:
+        joint = motion.joint
+        if joint.mimic is None:
+            continue
+        source, multiplier, offset = robot.resolve_mimic(joint.name)
+        if multiplier == 0.0:
+            continue
+        bounds = sorted(
+            (limit - offset) / multiplier for limit in (joint.limits.lower, joint.limits.upper)
+        )
+        i = names.index(source)
+        lower[i] = max(lower[i], bounds[0])
+        upper[i] = min(upper[i], bounds[1])
+    return lower, upper
+
+
+def _velocities(path: FlatPath, names: tuple[str, ...], robot: Robot) -> np.ndarray:
+    """Largest speeds of the variables, such that the joints that mimic them keep theirs."""
+    velocity = np.array([robot.joints[name].limits.velocity for name in names])
+    for motion in path.motions:
+        if motion.joint.mimic is not None and motion.scale != 0.0:
+            i = names.index(motion.variable)
+            velocity[i] = min(velocity[i], motion.joint.limits.velocity / abs(motion.scale))
+    return velocity
+
+
+def _full_turns(path: FlatPath, names: tuple[str, ...], robot: Robot) -> np.ndarray:
+    """2π for the variables whose full turns leave every pose of the robot as it is."""
+    turn = np.zeros(len(names))
+    for i, name in enumerate(names):
+        followers = [
+            joint
+            for joint in robot.joints.values()
+            if joint.movable and robot.resolve_mimic(joint.name)[0] == name
+        ]
+        if all(
+            joint.type is not JointType.PRISMATIC
+            and float(robot.resolve_mimic(joint.name)[1]).is_integer()
+            for joint in followers
+        ):
+            turn[i] = 2 * math.pi
+    return turn
+
+
+def _reach(joints: np.ndarray, path: FlatPath, chain: KinematicChain) -> float:
+    """Distance from the first joint that the tip cannot exceed [m]: all links in one line."""
+    reach = 0.0
+    for k, motion in enumerate(path.motions):
+        i = chain.joint_names.index(motion.variable)
+        ends = joints[k, 7] * np.array([chain.lower[i], chain.upper[i]]) if joints[k, 7] else [0.0]
+        reach += max(
+            math.hypot(joints[k, 1], joints[k, 2], joints[k, 3] + slide) for slide in ends
+        )
+    return reach
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    """Contiguous read-only copy."""
+    array = np.array(array, order='C')
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,94 @@
+"""
+How kernels are compiled: one decorator, one cache.
+
+Numba's own disk cache looks only at the file of the function that is called, not at the files of
+the functions it calls in turn. Kernels here call each other across files, so the cache folder is
+named after a digest of all of this package's source: a changed file can never meet stale code.
+The folder lies in the user's cache, so a read-only installation is cached as well; set
+``NUMBA_CACHE_DIR`` to move it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import functools
+import hashlib
+import os
+from pathlib import Path
+
+import numba
+from numba.core import types
+
+# Fused multiply-add is the one liberty taken with IEEE arithmetic: it only ever rounds less.
+_OPTIONS = {'error_model': 'numpy', 'fastmath': {'contract'}, '_nrt': False}
+
+
+@functools.cache
+def cache_folder() -> Path:
+    """Folder of the compiled kernels of exactly this source."""
+    package = Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256()
+    for folder in ('kinematics', 'solvers'):
+        for source in sorted((package / folder).glob('*.py')):
+            digest.update(source.name.encode())
+            digest.update(source.read_bytes())
+    user = os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache'
+    root = numba.config.CACHE_DIR or Path(user) / 'ik_service'
+    return Path(root) / f'kernels-{digest.hexdigest()[:16]}'
+
+
+def kernel(function: Callable) -> Callable:
+    """
+    Compile a function that Python calls: the GIL is released, the code is cached on disk.
+
+    Kernels are compiled without Numba's allocator and reference counts, so one that allocates
+    does not compile, and passing arrays about costs nothing.
+
+    :param function: the function.
+    :returns: the compiled function, specialised on its first call.
+    """
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_folder())
+    try:
+        return numba.njit(function, cache=True, nogil=True, **_OPTIONS)
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def inner_kernel(function: Callable) -> Callable:
+    """
+    Compile a function that only kernels call; without the way in from Python it compiles faster.
+
+    :param function: the function.
+    :returns: the compiled function.
+    """
+    return numba.njit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
+
+
+_clock_gettime = types.ExternalFunction('clock_gettime', types.int32(types.int32, types.uintp))
+_CLOCK_MONOTONIC = 1
+
+
+@inner_kernel
+def monotonic_ns(buffer):  # noqa: ANN001, ANN201  (Numba infers the types of kernels)
+    """
+    Monotonic time [ns] from inside a kernel.
+
+    :param buffer: (2,) int64, overwritten.
+    """
+    _clock_gettime(_CLOCK_MONOTONIC, buffer.ctypes.data)
+    return buffer[0] * 1_000_000_000 + buffer[1]
+
+
+@inner_kernel
+def copy_vector(source, target):  # noqa: ANN001, ANN201
+    """Copy a vector; written out because NumPy's assignment compiles to much more."""
+    for i in range(source.shape[0]):
+        target[i] = source[i]
+
+
+@inner_kernel
+def fill_vector(target, value):  # noqa: ANN001, ANN201
+    """Set all elements of a vector to a value."""
+    for i in range(target.shape[0]):
+        target[i] = value

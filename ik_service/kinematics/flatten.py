@@ -1,0 +1,188 @@
+"""From a path through the robot's tree to the constants that the kernels run on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+import math
+
+import numpy as np
+
+from ik_service.exceptions import ChainError, UnknownJointError
+from ik_service.model.joint import Joint, JointType
+from ik_service.model.robot import Robot
+
+
+@dataclass(frozen=True)
+class Motion:
+    """
+    One moving joint of a path, as a motion about (or along) the z axis of its own frame.
+
+    :ivar joint: the joint.
+    :ivar variable: name of the joint whose position moves it: itself, or the one it mimics.
+    :ivar scale: motion per unit of the variable; negative where the path runs from child to
+        parent or the mimic multiplier is negative.
+    :ivar T_before: (4, 4) constant transform from the previous motion's frame (or from the base).
+    """
+
+    joint: Joint
+    variable: str
+    scale: float
+    T_before: np.ndarray
+
+    @property
+    def turns(self) -> bool:
+        """Whether the joint rotates; otherwise it slides."""
+        return self.joint.type is not JointType.PRISMATIC
+
+
+@dataclass(frozen=True)
+class FlatPath:
+    """The motions of a path, and the constant transform from the last one to the tip."""
+
+    motions: tuple[Motion, ...]
+    T_after: np.ndarray
+
+
+def flatten_path(
+    robot: Robot, base_link: str, tip_link: str, locked: Mapping[str, float]
+) -> FlatPath:
+    """
+    Turn every joint between two links into a motion about its own z axis.
+
+    Fixed and locked joints, origins, offsets and the turn that brings z onto the joint's axis all
+    end up in the constant transforms between the motions.
+
+    :param locked: positions of joints that do not move [rad] or [m].
+    :raises UnknownLinkError: naming the link.
+    :raises UnknownJointError: when a locked joint does not exist.
+    :raises ChainError: when a locked joint cannot be locked there.
+    """
+    check_locked(robot, locked)
+    motions: list[Motion] = []
+    T = np.eye(4)
+    for joint, forward in robot.path(base_link, tip_link):
+        if forward:
+            T = T @ joint.T_parent_joint
+        if joint.movable:
+            source, multiplier, offset = robot.resolve_mimic(joint.name)
+            sign = 1.0 if forward else -1.0
+            source_joint = robot.joints[source]
+            if source in locked or not source_joint.movable:
+                offset += multiplier * locked.get(source, 0.0)
+                T = T @ moved(joint, sign * offset)
+            else:
+                T_align = _align_z(joint.axis)
+                T = T @ moved(joint, sign * offset) @ T_align
+                motions.append(Motion(joint, source, sign * multiplier, T))
+                T = T_align.T  # a pure rotation
+        if not forward:
+            T = T @ _inverse(joint.T_parent_joint)
+    return FlatPath(tuple(motions), T)
+
+
+def check_locked(robot: Robot, locked: Mapping[str, float]) -> None:
+    """
+    Refuse joints that cannot be locked at the value given.
+
+    :raises UnknownJointError: when there is no such movable joint.
+    :raises ChainError: when it follows another joint, or the value lies outside its limits.
+    """
+    movable = [name for name, joint in robot.joints.items() if joint.movable]
+    for name, value in locked.items():
+        if name not in robot.joints or not robot.joints[name].movable:
+            raise UnknownJointError(name, movable)
+        joint = robot.joints[name]
+        if joint.mimic is not None:
+            source = robot.resolve_mimic(name)[0]
+            raise ChainError(
+                f'joint {name!r} cannot be locked because it follows {source!r}; lock that one'
+            )
+        lower, upper = joint.limits.lower, joint.limits.upper
+        if not (math.isfinite(value) and lower <= value <= upper):
+            raise ChainError(
+                f'joint {name!r} cannot be locked at {value!r}, outside its limits '
+                f'{lower:g} … {upper:g}'
+            )
+
+
+def kernel_joints(path: FlatPath, variables: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Constants of the joints, with every constant rotation split into z-x-z Euler angles.
+
+    :param path: a path with at least one motion.
+    :param variables: names of the variables, in their order.
+    :returns: the (m, 8) array of :class:`~ik_service.kinematics.kernels.ChainArrays`, and the
+        (2,) cosine and sine of the last rotation about z.
+    """
+    count = len(path.motions)
+    joints = np.zeros((count, 8))
+    following = [motion.T_before for motion in path.motions[1:]] + [path.T_after]
+    psi = 0.0
+    for k, (motion, T) in enumerate(zip(path.motions, following, strict=True)):
+        phi, cos_alpha, sin_alpha, next_psi = _split_zxz(T[:3, :3])
+        c, s = math.cos(phi), math.sin(phi)
+        x, y, z = T[:3, 3]
+        joints[k, 0] = psi + phi
+        joints[k, 1:4] = c * x + s * y, c * y - s * x, z
+        joints[k, 4:6] = cos_alpha, sin_alpha
+        joints[k, 6 if motion.turns else 7] = motion.scale
+        psi = next_psi
+    return joints, np.array([math.cos(psi), math.sin(psi)])
+
+
+def _split_zxz(R: np.ndarray) -> tuple[float, float, float, float]:
+    """Angles φ, ψ and the cosine and sine of α with R = Rz(φ) Rx(α) Rz(ψ)."""
+    sin_alpha = math.hypot(R[0, 2], R[1, 2])
+    phi = math.atan2(R[0, 2], -R[1, 2]) if sin_alpha > 0.0 else 0.0
+    c, s = math.cos(phi), math.sin(phi)
+    # The first row of Rz(−φ) R is that of Rz(ψ): well-defined even where α is nearly zero.
+    psi = math.atan2(-(c * R[0, 1] + s * R[1, 1]), c * R[0, 0] + s * R[1, 0])
+    norm = math.hypot(sin_alpha, R[2, 2])
+    return phi, R[2, 2] / norm, sin_alpha / norm, psi
+
+
+def moved(joint: Joint, value: float) -> np.ndarray:
+    """Transform of a joint that has moved by a value along or about its own axis."""
+    T = np.eye(4)
+    if joint.type is JointType.PRISMATIC:
+        T[:3, 3] = value * joint.axis
+    else:
+        T[:3, :3] = _rotation(joint.axis, value)
+    return T
+
+
+def _rotation(axis: np.ndarray, angle: float) -> np.ndarray:
+    """Rotation matrix about a unit axis (Rodrigues)."""
+    x, y, z = axis
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    half = math.sin(angle / 2)
+    return np.eye(3) + math.sin(angle) * K + 2 * half * half * (K @ K)
+
+
+def _align_z(axis: np.ndarray) -> np.ndarray:
+    """Rotation, as (4, 4), that brings z onto a unit axis by the shortest way."""
+    x, y, z = axis
+    T = np.eye(4)
+    if z < -0.999:  # about x by π first, so that the way left is short
+        T[:3, :3] = np.diag([1.0, -1.0, -1.0])
+        T[:3, :3] = _shortest(np.array([x, -y, -z]), T[:3, :3])
+    else:
+        T[:3, :3] = _shortest(axis, T[:3, :3])
+    return T
+
+
+def _shortest(axis: np.ndarray, R_before: np.ndarray) -> np.ndarray:
+    """R_before times the shortest rotation that brings z onto a unit axis with z > −1."""
+    x, y, z = axis
+    K = np.array([[0.0, 0.0, x], [0.0, 0.0, y], [-x, -y, 0.0]])
+    return R_before @ (np.eye(3) + K + K @ K / (1.0 + z))
+
+
+def _inverse(T: np.ndarray) -> np.ndarray:
+    """Inverse of a rigid transform."""
+    R = T[:3, :3].T
+    inverse = np.eye(4)
+    inverse[:3, :3] = R
+    inverse[:3, 3] = -R @ T[:3, 3]
+    return inverse

@@ -1,0 +1,156 @@
+"""
+Compiled forward kinematics and geometric Jacobian of a chain.
+
+Between two joint axes lies a constant transform. Its rotation is split into z-x-z Euler angles;
+the two rotations about z join the angles of the joints on either side, so that each joint costs a
+rotation about z, a translation, and a rotation about x. (Denavit and Hartenberg do the same to the
+translation as well, which is a little cheaper still, but ill-conditioned for nearly parallel
+axes, as in calibrated arms.)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_service.kinematics.compile import fill_vector, inner_kernel, kernel
+
+
+class ChainArrays(NamedTuple):
+    """
+    A chain as the kernels see it: m joints on the path, moved by n variables.
+
+    Frames are written as 12 numbers: the x, y and z axes, then the origin.
+
+    :ivar base: (12,) the frame in which the first joint moves, in the base frame.
+    :ivar joints: (m, 8) for each joint its angle offset [rad], the translation to the next joint
+        (3) [m], the cosine and sine of the rotation about x to the next joint, and how far it
+        turns [rad] and slides [m] per unit of its variable.
+    :ivar variables: (m,) index of the variable that moves each joint.
+    :ivar tip: (2,) cosine and sine of the last rotation about z, to the tip frame.
+    :ivar lower: (n,) lower limits of the variables.
+    :ivar upper: (n,) upper limits.
+    :ivar turn: (n,) 2π for variables whose full turns do not change any pose, else 0.
+    :ivar reach: (4,) a point of the base frame and the distance from it that the tip cannot
+        exceed [m].
+    """
+
+    base: np.ndarray
+    joints: np.ndarray
+    variables: np.ndarray
+    tip: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    turn: np.ndarray
+    reach: np.ndarray
+
+
+@inner_kernel
+def last_frame(chain, q, axes, frame):
+    """
+    Run through the chain, keeping the axis and origin of every joint.
+
+    :param chain: :class:`ChainArrays`.
+    :param q: (n,) variables.
+    :param axes: (m, 6) out: direction and origin of every joint's axis, in the base frame.
+    :param frame: (12,) out: the frame behind the last joint, which is the tip's but for its last
+        rotation about z.
+    """
+    base = chain.base
+    joints = chain.joints
+    xx, xy, xz = base[0], base[1], base[2]
+    yx, yy, yz = base[3], base[4], base[5]
+    zx, zy, zz = base[6], base[7], base[8]
+    px, py, pz = base[9], base[10], base[11]
+    for k in range(joints.shape[0]):
+        value = q[chain.variables[k]]
+        angle = joints[k, 0] + joints[k, 6] * value
+        s = math.sin(angle)
+        c = math.cos(angle)
+        axes[k, 0], axes[k, 1], axes[k, 2] = zx, zy, zz
+        axes[k, 3], axes[k, 4], axes[k, 5] = px, py, pz
+        # about z
+        ax, ay, az = c * xx + s * yx, c * xy + s * yy, c * xz + s * yz
+        bx, by, bz = c * yx - s * xx, c * yy - s * xy, c * yz - s * xz
+        # along all three
+        tx, ty, tz = joints[k, 1], joints[k, 2], joints[k, 3] + joints[k, 7] * value
+        px += ax * tx + bx * ty + zx * tz
+        py += ay * tx + by * ty + zy * tz
+        pz += az * tx + bz * ty + zz * tz
+        # about x
+        c = joints[k, 4]
+        s = joints[k, 5]
+        xx, xy, xz = ax, ay, az
+        yx, yy, yz = c * bx + s * zx, c * by + s * zy, c * bz + s * zz
+        zx, zy, zz = c * zx - s * bx, c * zy - s * by, c * zz - s * bz
+    frame[0], frame[1], frame[2] = xx, xy, xz
+    frame[3], frame[4], frame[5] = yx, yy, yz
+    frame[6], frame[7], frame[8] = zx, zy, zz
+    frame[9], frame[10], frame[11] = px, py, pz
+
+
+@inner_kernel
+def jacobian_rows(chain, axes, frame, rows):
+    """
+    Geometric Jacobian from the joint axes, one row a variable (the transpose of the usual form).
+
+    A turning joint with axis a and origin r contributes (a × (e − r), a), a sliding one (a, 0);
+    e is the tip. A variable that moves several joints has the sum of their contributions.
+
+    :param axes: (m, 6) from :func:`last_frame`.
+    :param frame: (12,) from :func:`last_frame`.
+    :param rows: (n, 6) out: linear before angular, in the base frame.
+    """
+    ex, ey, ez = frame[9], frame[10], frame[11]
+    for i in range(rows.shape[0]):
+        fill_vector(rows[i], 0.0)
+    for k in range(axes.shape[0]):
+        row = rows[chain.variables[k]]
+        turns = chain.joints[k, 6]
+        slides = chain.joints[k, 7]
+        ax, ay, az = axes[k, 0], axes[k, 1], axes[k, 2]
+        dx, dy, dz = ex - axes[k, 3], ey - axes[k, 4], ez - axes[k, 5]
+        row[0] += turns * (ay * dz - az * dy) + slides * ax
+        row[1] += turns * (az * dx - ax * dz) + slides * ay
+        row[2] += turns * (ax * dy - ay * dx) + slides * az
+        row[3] += turns * ax
+        row[4] += turns * ay
+        row[5] += turns * az
+
+
+@kernel
+def forward(chain, q, axes, frame, pose):
+    """
+    Pose of the tip.
+
+    :param axes: (m, 6) scratch.
+    :param frame: (12,) scratch.
+    :param pose: (4, 4) out: T_base_tip; its last row is left alone.
+    """
+    last_frame(chain, q, axes, frame)
+    c = chain.tip[0]
+    s = chain.tip[1]
+    for i in range(3):
+        x = frame[i]
+        y = frame[3 + i]
+        pose[i, 0] = c * x + s * y
+        pose[i, 1] = c * y - s * x
+        pose[i, 2] = frame[6 + i]
+        pose[i, 3] = frame[9 + i]
+
+
+@kernel
+def jacobian(chain, q, axes, frame, rows, matrix):
+    """
+    Geometric Jacobian in its usual form.
+
+    :param rows: (n, 6) scratch.
+    :param matrix: (6, n) out.
+    """
+    last_frame(chain, q, axes, frame)
+    jacobian_rows(chain, axes, frame, rows)
+    for i in range(rows.shape[0]):
+        for j in range(6):
+            matrix[j, i] = rows[i, j]

@@ -1,0 +1,1 @@
+"""URDF text to :class:`Robot`: the only place that knows XML."""

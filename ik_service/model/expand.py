@@ -1,0 +1,102 @@
+"""
+Joints with several degrees of freedom as series of joints with one each.
+
+The order is fixed, so that a joint vector means the same wherever a robot is read:
+
+- planar ``J``: ``J/x``, ``J/y`` (prismatic), ``J/theta`` (continuous). The plane is normal to the
+  joint's axis n. Its directions x and y are those of the joint frame turned by the smallest
+  rotation that takes z to n: for n = z they are the frame's own, for n = −z they are x and −y.
+- floating ``J``: ``J/trans_x``, ``J/trans_y``, ``J/trans_z`` (prismatic, along the joint frame's
+  axes), then ``J/rot_z``, ``J/rot_y``, ``J/rot_x`` (continuous), so that the rotation is
+  R = Rz(rot_z) Ry(rot_y) Rx(rot_x), URDF's roll, pitch and yaw.
+
+Between them lie virtual links without extent, each named after the joint that carries it:
+``J/x_link``, ``J/trans_x_link``, …; the last joint carries the child link itself. All of these
+joints are unlimited: URDF gives planar and floating joints no limits per degree of freedom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ik_service.model.joint import Joint, JointType
+
+_X, _Y, _Z = np.eye(3)
+
+
+def planar_joints(
+    name: str,
+    parent: str,
+    child: str,
+    T_parent_joint: NDArray[np.float64],
+    normal: NDArray[np.float64],
+) -> list[Joint]:
+    """
+    Expand a planar joint.
+
+    :param name: name of the planar joint.
+    :param parent: its parent link.
+    :param child: its child link.
+    :param T_parent_joint: (4, 4) pose of the joint frame in the parent link's frame [m].
+    :param normal: (3,) unit normal of the plane, in the joint frame.
+    """
+    x, y = _plane_directions(normal)
+    parts = [
+        ('x', JointType.PRISMATIC, x),
+        ('y', JointType.PRISMATIC, y),
+        ('theta', JointType.CONTINUOUS, normal),
+    ]
+    return _series(name, parent, child, T_parent_joint, parts)
+
+
+def floating_joints(
+    name: str, parent: str, child: str, T_parent_joint: NDArray[np.float64]
+) -> list[Joint]:
+    """
+    Expand a floating joint.
+
+    :param name: name of the floating joint.
+    :param parent: its parent link.
+    :param child: its child link.
+    :param T_parent_joint: (4, 4) pose of the joint frame in the parent link's frame [m].
+    """
+    parts = [
+        ('trans_x', JointType.PRISMATIC, _X),
+        ('trans_y', JointType.PRISMATIC, _Y),
+        ('trans_z', JointType.PRISMATIC, _Z),
+        ('rot_z', JointType.CONTINUOUS, _Z),
+        ('rot_y', JointType.CONTINUOUS, _Y),
+        ('rot_x', JointType.CONTINUOUS, _X),
+    ]
+    return _series(name, parent, child, T_parent_joint, parts)
+
+
+def _series(
+    name: str,
+    parent: str,
+    child: str,
+    T_parent_joint: NDArray[np.float64],
+    parts: Sequence[tuple[str, JointType, ArrayLike]],
+) -> list[Joint]:
+    joints = []
+    links = [parent, *(f'{name}/{suffix}_link' for suffix, _, _ in parts[:-1]), child]
+    for index, (suffix, kind, axis) in enumerate(parts):
+        T = T_parent_joint if index == 0 else np.eye(4)
+        joints.append(Joint(f'{name}/{suffix}', kind, links[index], links[index + 1], T, axis))
+    return joints
+
+
+def _plane_directions(
+    normal: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return x and y of the joint frame after the smallest rotation that takes z to ``normal``."""
+    a, b, c = normal
+    if c < 0.0 and np.hypot(a, b) < 1e-12:
+        return _X, -_Y
+    # Rodrigues' formula for the rotation from z to (a, b, c), whose axis is (−b, a, 0). The two
+    # forms of 1 / (1 + c) are equal; below the plane the second one loses no digits.
+    k = 1.0 / (1.0 + c) if c >= 0.0 else (1.0 - c) / (a * a + b * b)
+    return np.array([1.0 - k * a * a, -k * a * b, -a]), np.array([-k * a * b, 1.0 - k * b * b, -b])

@@ -1,0 +1,1 @@
+"""One file a method, one shared loop, the registry."""

@@ -1,0 +1,104 @@
+"""
+How steps keep the joint limits.
+
+- ``ignore``: they do not.
+- ``clamp``: each step is projected onto the limits.
+- ``active_set``: a variable whose step would cross a bound is held at the bound, what that part
+  of its motion does to the pose is taken off the error, and the step is computed again for the
+  others. It is free again in the next iteration, so it leaves the bound as soon as a step points
+  inside. A variable that can make a full turn within its limits is turned instead of held.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ik_service.kinematics.compile import inner_kernel
+
+STRATEGIES = ('ignore', 'clamp', 'active_set')
+IGNORE, CLAMP, ACTIVE_SET = range(3)
+
+
+@inner_kernel
+def inside(chain, i, value):
+    """Value of a variable brought inside its limits: by full turns if that will do, else cut."""
+    lower = chain.lower[i]
+    upper = chain.upper[i]
+    if lower <= value <= upper:
+        return value
+    turned = turned_inside(chain, i, value)
+    return turned if lower <= turned <= upper else min(max(value, lower), upper)
+
+
+@inner_kernel
+def turned_inside(chain, i, value):
+    """Value beyond a bound, moved by the full turns that bring it back over that bound."""
+    turn = chain.turn[i]
+    if turn == 0.0:
+        return value
+    if value > chain.upper[i]:
+        return value - turn * math.ceil((value - chain.upper[i]) / turn)
+    if value < chain.lower[i]:
+        return value + turn * math.ceil((chain.lower[i] - value) / turn)
+    return value
+
+
+@inner_kernel
+def start_inside(chain, seed, start, strategy):
+    """Write the seed to ``start``, within the limits unless they are ignored."""
+    for i in range(seed.shape[0]):
+        start[i] = seed[i] if strategy == IGNORE else inside(chain, i, seed[i])
+
+
+@inner_kernel
+def hold_crossing(chain, work):
+    """
+    Hold every free variable that the step would carry over a bound.
+
+    :returns: how many are held that were free before.
+    """
+    count = 0
+    for i in range(work.q.shape[0]):
+        value = work.q[i] + work.step[i]
+        lower = chain.lower[i]
+        upper = chain.upper[i]
+        if lower <= value <= upper or not math.isnan(work.held[i]):
+            continue
+        if lower <= turned_inside(chain, i, value) <= upper:
+            continue
+        bound = upper if value > upper else lower
+        motion = bound - work.q[i]
+        for j in range(6):
+            work.error[j] -= motion * work.rows[i, j]
+            work.rows[i, j] = 0.0
+        work.held[i] = bound
+        count += 1
+    return count
+
+
+@inner_kernel
+def advance(chain, work, strategy):
+    """Take the step, and write to ``work.step`` what came of it."""
+    for i in range(work.q.shape[0]):
+        before = work.q[i]
+        value = before + work.step[i]
+        if strategy == ACTIVE_SET:
+            value = inside(chain, i, value) if math.isnan(work.held[i]) else work.held[i]
+        elif strategy == CLAMP:
+            value = min(max(value, chain.lower[i]), chain.upper[i])
+        work.q[i] = value
+        work.step[i] = value - before
+
+
+@inner_kernel
+def turn_towards(chain, seed, q, strategy):
+    """Turn every variable that full turns do not matter to as near to the seed as limits allow."""
+    for i in range(q.shape[0]):
+        turn = chain.turn[i]
+        if turn == 0.0:
+            continue
+        turns = math.floor((seed[i] - q[i]) / turn + 0.5)
+        if strategy != IGNORE:
+            turns = min(turns, math.floor((chain.upper[i] - q[i]) / turn))
+            turns = max(turns, math.ceil((chain.lower[i] - q[i]) / turn))
+        q[i] += turn * turns

@@ -1,0 +1,55 @@
+"""Where the searches start."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ik_service.kinematics.compile import inner_kernel
+
+_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_UNIT = 1.0 / 9007199254740992.0  # 2⁻⁵³
+# How far a variable without limits is spread about the seed [rad] or [m].
+_SPREAD = math.pi
+
+
+@inner_kernel
+def seed_generator(state, seed):
+    """Start the generator; ``state`` is (1,) uint64."""
+    state[0] = np.uint64(seed)
+
+
+@inner_kernel
+def uniform(state):
+    """Next number in [0, 1): splitmix64 (Steele, Lea, Flood 2014)."""
+    state[0] += _INCREMENT
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * _MIX_1
+    z = (z ^ (z >> np.uint64(27))) * _MIX_2
+    z = z ^ (z >> np.uint64(31))
+    return (z >> np.uint64(11)) * _UNIT
+
+
+@inner_kernel
+def next_start(chain, work, searches, radius):
+    """
+    Write the start of the next search to ``work.q``.
+
+    :param searches: searches done; before the first one the start is the seed.
+    :param radius: how far from the seed to look at most [rad] or [m].
+    """
+    for i in range(work.q.shape[0]):
+        start = work.start[i]
+        if searches == 0:
+            work.q[i] = start
+            continue
+        lower = max(chain.lower[i], start - radius)
+        upper = min(chain.upper[i], start + radius)
+        if lower == -math.inf:
+            lower = min(start, upper) - _SPREAD
+        if upper == math.inf:
+            upper = max(start, lower) + _SPREAD
+        work.q[i] = lower + uniform(work.random) * (upper - lower)

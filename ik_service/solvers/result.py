@@ -1,0 +1,91 @@
+"""What a solver answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+
+class IkStatus(Enum):
+    """How a solve ended; each value is a sentence about it."""
+
+    SUCCESS = 'the target is reached within tolerance and limits'
+    NO_SOLUTION = 'no search reached the target'
+    TIMED_OUT = 'the time ran out before a search reached the target'
+    UNREACHABLE = 'the target lies outside the reach of the chain'
+
+
+@dataclass(frozen=True)
+class IkTrace:
+    """
+    The iterations of a solve, one row each; the first row of every search is its start.
+
+    :ivar q: (k, n) joint vectors [rad] or [m].
+    :ivar step: (k, n) the step that led to each row; zeros at the start of a search.
+    :ivar position_error: (k,) [m].
+    :ivar orientation_error: (k,) [rad].
+    :ivar search: (k,) number of the search, from 0.
+    """
+
+    q: np.ndarray
+    step: np.ndarray
+    position_error: np.ndarray
+    orientation_error: np.ndarray
+    search: np.ndarray
+
+
+@dataclass(frozen=True)
+class IkResult:
+    """
+    The answer of one solve.
+
+    :ivar status: how it ended.
+    :ivar success: whether both errors are within tolerance and every joint within its limits.
+    :ivar q: (n,) the best joint vector found [rad] or [m], read-only; always within the limits
+        unless they are ignored.
+    :ivar position_error: distance from the target at ``q`` [m], along the weighted axes.
+    :ivar orientation_error: rotation from the target at ``q`` [rad], about the weighted axes.
+    :ivar iterations: steps taken, over all searches.
+    :ivar searches: searches started.
+    :ivar solve_time: time in the compiled solver [s].
+    :ivar reason: the outcome in a sentence.
+    :ivar trace: every iteration, when asked for.
+    """
+
+    status: IkStatus
+    success: bool
+    q: np.ndarray
+    position_error: float
+    orientation_error: float
+    iterations: int
+    searches: int
+    solve_time: float
+    reason: str
+    trace: IkTrace | None = None
+
+
+@dataclass(frozen=True)
+class IkBatchResult:
+    """
+    The answers of a batch, row by row.
+
+    :ivar q: (N, n) best joint vectors [rad] or [m].
+    :ivar success: (N,) bool.
+    :ivar position_error: (N,) [m].
+    :ivar orientation_error: (N,) [rad].
+    :ivar iterations: (N,) steps taken.
+    :ivar searches: (N,) searches started.
+    :ivar status: (N,) :class:`IkStatus` of each target.
+    :ivar solve_time: time of the whole batch [s].
+    """
+
+    q: np.ndarray
+    success: np.ndarray
+    position_error: np.ndarray
+    orientation_error: np.ndarray
+    iterations: np.ndarray
+    searches: np.ndarray
+    status: np.ndarray
+    solve_time: float

@@ -1,0 +1,146 @@
+"""The project's Franka Emika Panda against the figures that its maker publishes."""
+
+from math import pi
+
+from arm_figures import (
+    assert_same_pose,
+    limits_of,
+    path_of,
+    POSE_TOLERANCE,
+    postures,
+    ROOT,
+    rot_x,
+    rot_z,
+    trans,
+)
+import numpy as np
+import pytest
+
+from ik_service import Robot
+from ik_service.exceptions import ChainError
+
+REFERENCE = ROOT.parent / 'shared' / 'robots' / 'franka_panda.urdf'
+
+# Franka Control Interface documentation, "Robot and interface specifications".
+# Craig's convention: T = Rot(x, alpha) Trans(x, a) Rot(z, theta) Trans(z, d). Rows: a, d, alpha.
+DH = (
+    (0.0, 0.333, 0.0),
+    (0.0, 0.0, -pi / 2),
+    (0.0, 0.316, pi / 2),
+    (0.0825, 0.0, pi / 2),
+    (-0.0825, 0.384, -pi / 2),
+    (0.0, 0.0, pi / 2),
+    (0.088, 0.0, pi / 2),
+)
+FLANGE = 0.107
+TCP = 0.1034  # Franka Hand: flange to the point between the fingertips
+HAND_ANGLE = -pi / 4
+FINGER_ROOT = 0.0584  # hand to the fingers' frames
+LOWER = (-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973)
+UPPER = (2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973)
+VELOCITY = (2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61)
+EFFORT = (87, 87, 87, 87, 12, 12, 12)
+
+
+def panda_flange_by_dh(q):
+    T = np.eye(4)
+    for (a, d, alpha), theta in zip(DH, q, strict=True):
+        T = T @ rot_x(alpha) @ trans(x=a) @ rot_z(theta) @ trans(z=d)
+    return T @ trans(z=FLANGE)
+
+
+@pytest.fixture
+def panda():
+    return Robot.from_urdf(path_of('panda'))
+
+
+def test_panda_names(panda):
+    assert set(panda.links) == {
+        *(f'panda_link{i}' for i in range(9)),
+        'panda_hand',
+        'panda_hand_tcp',
+        'panda_leftfinger',
+        'panda_rightfinger',
+    }
+    assert set(panda.joints) == {
+        *(f'panda_joint{i}' for i in range(1, 9)),
+        'panda_hand_joint',
+        'panda_hand_tcp_joint',
+        'panda_finger_joint1',
+        'panda_finger_joint2',
+    }
+    assert panda.root_link == 'panda_link0'
+
+
+def test_panda_has_no_single_tip(panda):
+    with pytest.raises(ChainError, match='panda_hand_tcp') as error:
+        panda.chain('panda_link0')
+    assert 'panda_leftfinger' in str(error.value)
+    assert 'panda_rightfinger' in str(error.value)
+
+
+def test_panda_limits(panda):
+    chain = panda.chain('panda_link0', 'panda_hand_tcp')
+    assert chain.joint_names == tuple(f'panda_joint{i}' for i in range(1, 8))
+    assert tuple(chain.lower) == LOWER
+    assert tuple(chain.upper) == UPPER
+    assert tuple(chain.velocity) == VELOCITY
+    assert limits_of(panda, chain.joint_names, 'effort') == EFFORT
+
+
+def test_panda_stretched(panda):
+    T = panda.chain('panda_link0', 'panda_link8').forward(np.zeros(7))
+    expected = trans(x=0.088, z=0.333 + 0.316 + 0.384 - 0.107) @ rot_x(pi)
+    assert_same_pose(T, expected)
+
+
+def test_panda_follows_the_makers_table(panda):
+    flange = panda.chain('panda_link0', 'panda_link8')
+    tcp = panda.chain('panda_link0', 'panda_hand_tcp')
+    T_flange_tcp = rot_z(HAND_ANGLE) @ trans(z=TCP)
+    for q in postures(flange, 200):
+        T = panda_flange_by_dh(q)
+        assert_same_pose(flange.forward(q), T)
+        assert_same_pose(tcp.forward(q), T @ T_flange_tcp)
+
+
+def test_panda_fingers_open_together(panda):
+    assert panda.resolve_mimic('panda_finger_joint2') == ('panda_finger_joint1', 1.0, 0.0)
+    left = panda.chain('panda_hand', 'panda_leftfinger')
+    right = panda.chain('panda_hand', 'panda_rightfinger')
+    for finger, side in ((left, 1), (right, -1)):
+        assert finger.joint_names == ('panda_finger_joint1',)
+        assert (finger.lower[0], finger.upper[0], finger.velocity[0]) == (0.0, 0.04, 0.2)
+        expected = trans(y=side * 0.03, z=FINGER_ROOT)
+        assert_same_pose(finger.forward([0.03]), expected)
+    fingers = ('panda_finger_joint1', 'panda_finger_joint2')
+    assert limits_of(panda, fingers, 'effort') == (100, 100)
+
+
+@pytest.mark.parametrize('tip', ['panda_link8', 'panda_hand_tcp', 'panda_leftfinger'])
+def test_panda_equals_the_public_description(panda, tip):
+    pin = pytest.importorskip('pinocchio')
+    if not REFERENCE.exists():
+        pytest.skip('the public description of the Panda is not beside this repository')
+    model = pin.buildModelFromUrdf(str(REFERENCE))
+    data = model.createData()
+    frame = model.getFrameId(tip)
+    assert frame < model.nframes
+    chain = panda.chain('panda_link0', tip)
+    columns = [model.joints[model.getJointId(name)].idx_q for name in chain.joint_names]
+    q_model = np.zeros(model.nq)
+    worst = 0.0
+    for q in postures(chain, 1000, seed=1):
+        q_model[columns] = q
+        pin.framesForwardKinematics(model, data, q_model)
+        worst = max(worst, np.abs(chain.forward(q) - data.oMf[frame].homogeneous).max())
+    assert worst < POSE_TOLERANCE
+
+
+def test_panda_limits_equal_those_of_the_public_description(panda):
+    if not REFERENCE.exists():
+        pytest.skip('the public description of the Panda is not beside this repository')
+    reference = Robot.from_urdf(REFERENCE)
+    for name, joint in reference.joints.items():
+        assert panda.joints[name].limits == joint.limits, name
+        assert panda.joints[name].type == joint.type, name
