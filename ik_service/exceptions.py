@@ -91,6 +91,18 @@ class ArgumentError(IkServiceError, ValueError):
         self.argument = argument
 
 
+class BatchInterruptedError(IkServiceError, KeyboardInterrupt):
+    """
+    A batch was interrupted with Ctrl-C.
+
+    :ivar partial: the :class:`~ik_service.IkBatchResult` so far.
+    """
+
+    def __init__(self, partial: object) -> None:
+        super().__init__('the batch was interrupted; its answers so far are in .partial')
+        self.partial = partial
+
+
 class MissingExtraError(IkServiceError, ImportError):
     """
     An optional dependency is not installed.

@@ -57,6 +57,24 @@ def check_transform(T: ArrayLike, argument: str) -> np.ndarray:
     return matrix
 
 
+def check_transforms(T: ArrayLike, argument: str) -> np.ndarray:
+    """
+    Transforms as an array of floats.
+
+    :raises ArgumentError: when it is not (N, 4, 4), or a row is not finite and rigid.
+    """
+    try:
+        matrices = np.array(T, dtype=np.float64, order='C')
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(argument, f'have to be numbers: {error}') from error
+    if matrices.ndim != 3 or matrices.shape[1:] != (4, 4):
+        raise ArgumentError(argument, f'have shape {matrices.shape}, have to be (N, 4, 4)')
+    row, fault = first_fault(matrices)
+    if fault:
+        raise ArgumentError(f'{argument}[{row}]', _FAULTS[fault])
+    return matrices
+
+
 _FAULTS = (
     '',
     'holds NaN or infinity',
@@ -85,6 +103,16 @@ def transform_fault(T):
         + T[0, 2] * (T[1, 0] * T[2, 1] - T[1, 1] * T[2, 0])
     )
     return 0 if handed > 0.0 else 3
+
+
+@kernel
+def first_fault(transforms):
+    """Row of the first faulty one of (N, 4, 4) transforms, and its fault; 0 for none."""
+    for row in range(transforms.shape[0]):
+        fault = transform_fault(transforms[row])
+        if fault:
+            return row, fault
+    return 0, 0
 
 
 def frame_of(T: np.ndarray) -> np.ndarray:

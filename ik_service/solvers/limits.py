@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ik_service.kinematics.compile import inner_kernel
 
 STRATEGIES = ('ignore', 'clamp', 'active_set')
@@ -37,9 +39,9 @@ def turned_inside(chain, i, value):
     if turn == 0.0:
         return value
     if value > chain.upper[i]:
-        return value - turn * math.ceil((value - chain.upper[i]) / turn)
+        return value - turn * np.ceil((value - chain.upper[i]) / turn)
     if value < chain.lower[i]:
-        return value + turn * math.ceil((chain.lower[i] - value) / turn)
+        return value + turn * np.ceil((chain.lower[i] - value) / turn)
     return value
 
 
@@ -97,8 +99,9 @@ def turn_towards(chain, seed, q, strategy):
         turn = chain.turn[i]
         if turn == 0.0:
             continue
-        turns = math.floor((seed[i] - q[i]) / turn + 0.5)
+        # NumPy's floor stays a float: no integer holds an infinite bound.
+        turns = np.floor((seed[i] - q[i]) / turn + 0.5)
         if strategy != IGNORE:
-            turns = min(turns, math.floor((chain.upper[i] - q[i]) / turn))
-            turns = max(turns, math.ceil((chain.lower[i] - q[i]) / turn))
+            turns = min(turns, np.floor((chain.upper[i] - q[i]) / turn))
+            turns = max(turns, np.ceil((chain.lower[i] - q[i]) / turn))
         q[i] += turn * turns

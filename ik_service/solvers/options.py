@@ -41,8 +41,8 @@ class IkOptions:
     orientation_tolerance: float = 1e-5
     task_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
     max_iterations: int | None = None
-    max_searches: int = 100
-    timeout: float = 0.1
+    max_searches: int | None = None
+    timeout: float = 1.0
     joint_limits: str = 'active_set'
     step_gain: float | None = None
     damping: float | None = None
@@ -54,9 +54,9 @@ class IkOptions:
         for name in ('position_tolerance', 'orientation_tolerance', 'timeout'):
             _check_number(name, getattr(self, name), above=0.0)
         object.__setattr__(self, 'task_weights', _task_weights(self.task_weights))
-        if self.max_iterations is not None:
-            _check_integer('max_iterations', self.max_iterations, at_least=1)
-        _check_integer('max_searches', self.max_searches, at_least=1)
+        for name in ('max_iterations', 'max_searches'):
+            if getattr(self, name) is not None:
+                _check_integer(name, getattr(self, name), at_least=1)
         _check_integer('random_seed', self.random_seed, at_least=0)
         if self.random_seed >= 2**63:
             raise OptionError('random_seed', 'has to be below 2**63')

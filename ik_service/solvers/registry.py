@@ -24,6 +24,7 @@ class Method:
     :ivar uses: the options of its own, among those that not every method has.
     :ivar parameters: its parameters from the options.
     :ivar max_iterations: of one search, unless the options say otherwise.
+    :ivar max_searches: searches, unless the options say otherwise.
     :ivar patience: iterations after which a search is given up unless the cost has fallen.
     :ivar progress: the share of the cost that has to be lost in them.
     """
@@ -33,6 +34,7 @@ class Method:
     uses: frozenset[str]
     parameters: Callable[[IkOptions], tuple]
     max_iterations: int
+    max_searches: int
     patience: int
     progress: float
 
@@ -50,6 +52,7 @@ _METHODS = {
             uses=frozenset({'damping'}),
             parameters=lambda options: LevenbergMarquardt(_or(options.damping, 0.1)),
             max_iterations=50,
+            max_searches=300,
             patience=3,
             progress=0.19,
         ),
@@ -61,6 +64,7 @@ _METHODS = {
                 _or(options.step_gain, 1.0), _or(options.damping, 0.0)
             ),
             max_iterations=100,
+            max_searches=100,
             patience=10,
             progress=0.1,
         ),
@@ -70,6 +74,7 @@ _METHODS = {
             uses=frozenset({'step_gain'}),
             parameters=lambda options: Transpose(_or(options.step_gain, 0.0)),
             max_iterations=2000,
+            max_searches=20,
             patience=50,
             progress=0.05,
         ),

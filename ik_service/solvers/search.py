@@ -32,7 +32,9 @@ SUCCESS, NO_SOLUTION, TIMED_OUT, UNREACHABLE = range(4)
 _CONVERGED, _STALLED, _OUT_OF_TIME = range(3)
 # Steps between two looks at the clock.
 _CLOCK_INTERVAL = 8
-# A joint vector beyond this [rad] or [m] has diverged.
+# After this many searches the target is a hard one, and each search is given more time to progress.
+_EASY_SEARCHES = 10
+# A squared error beyond this has diverged.
 _DIVERGED = 1e6
 # The stall test in the last search of a target that was not reached: iterations, share to lose.
 _POLISH_PATIENCE = 5
@@ -96,9 +98,9 @@ def solve(chain, method, settings, target, seed, work, best, trace):
     copy_vector(work.start, best)
     while searches < settings.max_searches and not beyond and ending != _OUT_OF_TIME:
         next_start(chain, work, searches, score if found else math.inf)
-        patience, progress = settings.patience, settings.progress
+        patience = settings.patience * (1 if searches < _EASY_SEARCHES else 2)
         ending, cost, used = _search(
-            chain, method, settings, work, deadline, patience, progress, searches, trace
+            chain, method, settings, work, deadline, patience, settings.progress, searches, trace
         )
         searches += 1
         iterations += used
@@ -131,6 +133,26 @@ def solve(chain, method, settings, target, seed, work, best, trace):
         status = TIMED_OUT if ending == _OUT_OF_TIME else NO_SOLUTION
     elapsed = monotonic_ns(work.clock) - began
     return status, position_error, orientation_error, iterations, searches, elapsed
+
+
+@kernel
+def solve_many(
+    chain, method, settings, targets, seeds, work, best, status, errors_out, counts, trace
+):
+    """
+    Solve for many targets, one after the other.
+
+    :param targets: (N, 4, 4) T_base_target.
+    :param seeds: (N, n).
+    :param best: (N, n) out.
+    :param status: (N,) int64 out.
+    :param errors_out: (N, 2) out: position error [m] and orientation error [rad].
+    :param counts: (N, 2) int64 out: iterations and searches.
+    """
+    for k in range(targets.shape[0]):
+        status[k], errors_out[k, 0], errors_out[k, 1], counts[k, 0], counts[k, 1], _ = solve(
+            chain, method, settings, targets[k], seeds[k], work, best[k], trace
+        )
 
 
 @inner_kernel

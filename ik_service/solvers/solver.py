@@ -165,7 +165,7 @@ def _settings(chosen: object, options: IkOptions) -> search.Settings:
         orientation_tolerance=float(options.orientation_tolerance),
         weights=weights,
         max_iterations=int(options.max_iterations or chosen.max_iterations),
-        max_searches=int(options.max_searches),
+        max_searches=int(options.max_searches or chosen.max_searches),
         timeout_ns=_nanoseconds(options.timeout),
         limits=STRATEGIES.index(options.joint_limits),
         nearest=options.prefer == 'nearest',

@@ -1,0 +1,150 @@
+"""Solving for many targets at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import as_completed, ThreadPoolExecutor
+import os
+import time
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.exceptions import ArgumentError, BatchInterruptedError, OptionError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.pose import check_transforms
+from ik_service.solvers import search
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.registry import DEFAULT_SOLVER
+from ik_service.solvers.result import IkBatchResult, IkStatus
+from ik_service.solvers.solver import Solver
+from ik_service.solvers.step import workspace
+
+_STATUS = tuple(IkStatus)
+# Targets that a thread solves between two calls of the progress callback.
+_LARGEST_CHUNK = 2048
+_SMALLEST_CHUNK = 16
+
+
+def solve_ik_batch(
+    chain: KinematicChain,
+    targets: ArrayLike,
+    seeds: ArrayLike | None = None,
+    solver: str = DEFAULT_SOLVER,
+    options: IkOptions | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    threads: int | None = None,
+) -> IkBatchResult:
+    """
+    Solve for many targets, on all cores.
+
+    Each row is what :func:`~ik_service.solve_ik` answers for that target and seed.
+
+    :param chain: the chain.
+    :param targets: (N, 4, 4) T_base_tip.
+    :param seeds: (N, n) a seed for each target, or (n,) one for all [rad] or [m]; mid-range when
+        left out.
+    :param solver: one of :func:`~ik_service.solver_names`.
+    :param options: options; the timeout is that of each target.
+    :param progress: called now and then with the number of targets done and N; when it returns
+        False, the batch stops and the targets that are left have the status INTERRUPTED.
+    :param threads: number of threads; as many as there are cores when left out.
+    :returns: the answers, row by row.
+    :raises ArgumentError: when an argument has another shape or is not finite; names the row.
+    :raises UnknownSolverError: listing the valid names.
+    :raises OptionError: when the method does not use an option that is given, or for a trace.
+    :raises BatchInterruptedError: on Ctrl-C; also a KeyboardInterrupt. Its ``partial`` holds the
+        answers so far.
+    """
+    prepared = Solver(chain, solver, options)
+    if prepared.options.record_trace:
+        raise OptionError('record_trace', 'is for single solves; a batch keeps no traces')
+    if threads is not None and threads < 1:
+        raise ArgumentError('threads', f'has to be at least 1, not {threads!r}')
+    targets = check_transforms(targets, 'targets')
+    seeds = _check_seeds(chain, seeds, len(targets))
+    job = _Job(prepared, targets, seeds)
+    try:
+        job.run(progress, threads or len(os.sched_getaffinity(0)))
+    except KeyboardInterrupt as error:
+        raise BatchInterruptedError(job.result()) from error
+    return job.result()
+
+
+class _Job:
+    """The arrays of a batch, and the threads that fill them."""
+
+    def __init__(self, solver: Solver, targets: np.ndarray, seeds: np.ndarray) -> None:
+        count, n = seeds.shape
+        self._solver = solver
+        self._targets = targets
+        self._seeds = seeds
+        self._q = seeds.copy()
+        self._status = np.full(count, _STATUS.index(IkStatus.INTERRUPTED))
+        self._errors = np.full((count, 2), np.inf)
+        self._counts = np.zeros((count, 2), np.int64)
+        self._no_trace = np.empty((0, 2 * n + 3))
+        self._began = time.perf_counter()
+
+    def run(self, progress: Callable[[int, int], object] | None, threads: int) -> None:
+        """Solve all chunks, until the callback wants no more."""
+        total = len(self._targets)
+        size = max(_SMALLEST_CHUNK, min(_LARGEST_CHUNK, -(-total // (8 * threads))))
+        done = 0
+        with ThreadPoolExecutor(threads) as pool:
+            chunks = [
+                pool.submit(self._solve, first, min(first + size, total))
+                for first in range(0, total, size)
+            ]
+            try:
+                for chunk in as_completed(chunks):
+                    done += chunk.result()
+                    if progress is not None and progress(done, total) is False:
+                        break
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def _solve(self, first: int, last: int) -> int:
+        solver = self._solver
+        arrays = solver.chain.arrays
+        search.solve_many(
+            arrays,
+            solver.parameters,
+            solver.settings,
+            self._targets[first:last],
+            self._seeds[first:last],
+            workspace(solver.chain.n, len(arrays.variables)),
+            self._q[first:last],
+            self._status[first:last],
+            self._errors[first:last],
+            self._counts[first:last],
+            self._no_trace,
+        )
+        return last - first
+
+    def result(self) -> IkBatchResult:
+        """The answers there are."""
+        status = np.array(_STATUS, dtype=object)[self._status]
+        return IkBatchResult(
+            q=self._q,
+            success=self._status == _STATUS.index(IkStatus.SUCCESS),
+            position_error=self._errors[:, 0],
+            orientation_error=self._errors[:, 1],
+            iterations=self._counts[:, 0],
+            searches=self._counts[:, 1],
+            status=status,
+            solve_time=time.perf_counter() - self._began,
+        )
+
+
+def _check_seeds(chain: KinematicChain, seeds: ArrayLike | None, count: int) -> np.ndarray:
+    """Seeds as a (N, n) array of their own."""
+    seeds = chain.mid_range() if seeds is None else np.array(seeds, dtype=np.float64)
+    if seeds.shape not in ((chain.n,), (count, chain.n)):
+        raise ArgumentError(
+            'seeds', f'have shape {seeds.shape}, have to be ({count}, {chain.n}) or ({chain.n},)'
+        )
+    if not np.isfinite(seeds).all():
+        row = int(np.argwhere(~np.isfinite(seeds))[0][0])
+        raise ArgumentError('seeds', f'hold NaN or infinity in row {row}')
+    return np.array(np.broadcast_to(seeds, (count, chain.n)), order='C')
