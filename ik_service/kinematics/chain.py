@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import copy
+from functools import cached_property
 import math
 
 import numpy as np
@@ -11,9 +12,12 @@ from numpy.typing import ArrayLike
 
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.kinematics import kernels
+from ik_service.kinematics.compile import entry_point
 from ik_service.kinematics.flatten import FlatPath, flatten_path, kernel_joints
 from ik_service.model.joint import JointType
 from ik_service.model.robot import Robot
+
+_COMPILED = {'_forward', '_jacobian'}
 
 
 class KinematicChain:
@@ -90,8 +94,10 @@ class KinematicChain:
         :returns: (4, 4) T_base_tip.
         :raises ArgumentError: when q has another shape or is not finite.
         """
-        pose = np.eye(4)
-        kernels.forward(self.arrays, self.check_q(q), *self._scratch(), pose)
+        q = self._vector(q)
+        pose = np.empty((4, 4))
+        if not self._forward(self.arrays, q, *self._scratch(), pose):
+            self.check_q(q)
         return pose
 
     def jacobian(self, q: ArrayLike) -> np.ndarray:
@@ -102,9 +108,11 @@ class KinematicChain:
         :returns: (6, n), linear rows [m] before angular rows [rad], in the base frame.
         :raises ArgumentError: when q has another shape or is not finite.
         """
+        q = self._vector(q)
         matrix = np.empty((6, self.n))
         rows = np.empty((self.n, 6))
-        kernels.jacobian(self.arrays, self.check_q(q), *self._scratch(), rows, matrix)
+        if not self._jacobian(self.arrays, q, *self._scratch(), rows, matrix):
+            self.check_q(q)
         return matrix
 
     def mid_range(self) -> np.ndarray:
@@ -153,8 +161,33 @@ class KinematicChain:
             raise ArgumentError(argument, f'{self.joint_names[worst]} is {values[worst]}')
         return values
 
+    def _vector(self, q: ArrayLike) -> np.ndarray:
+        """Joint vector of the right shape, maybe not finite, as an array of its own."""
+        vector = np.empty(self.n)
+        if np.shape(q) != vector.shape:
+            self.check_q(q)
+        try:
+            vector[:] = q
+        except (TypeError, ValueError):
+            self.check_q(q)
+        return vector
+
     def _scratch(self) -> tuple[np.ndarray, np.ndarray]:
         return np.empty((len(self.arrays.variables), 6)), np.empty(12)
+
+    @cached_property
+    def _forward(self) -> Callable:
+        pose = np.empty((4, 4))
+        return entry_point(kernels.forward, self.arrays, np.empty(self.n), *self._scratch(), pose)
+
+    @cached_property
+    def _jacobian(self) -> Callable:
+        q, rows, matrix = np.empty(self.n), np.empty((self.n, 6)), np.empty((6, self.n))
+        return entry_point(kernels.jacobian, self.arrays, q, *self._scratch(), rows, matrix)
+
+    def __getstate__(self) -> dict:
+        """What pickle keeps: all but the compiled code."""
+        return {name: self.__dict__[name] for name in self.__dict__.keys() - _COMPILED}
 
     def _set_limits(self, lower: np.ndarray, upper: np.ndarray) -> None:
         for name, low, high in zip(self.joint_names, lower, upper, strict=True):

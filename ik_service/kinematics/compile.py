@@ -55,6 +55,22 @@ def kernel(function: Callable) -> Callable:
         numba.config.CACHE_DIR = before
 
 
+def entry_point(compiled: Callable, *arguments: object) -> Callable:
+    """
+    The machine code of a kernel for arguments of exactly these types.
+
+    Calling it leaves out Numba's look at the type of every argument, which takes longer than the
+    forward kinematics of an arm. So it has to be called with arguments of the same types,
+    contiguous where these are, writable where these are.
+
+    :param compiled: a :func:`kernel`.
+    :param arguments: examples of the arguments.
+    """
+    signature = tuple(numba.typeof(argument) for argument in arguments)
+    compiled.compile(signature)
+    return compiled.overloads[signature].entry_point
+
+
 def inner_kernel(function: Callable) -> Callable:
     """
     Compile a function that only kernels call; without the way in from Python it compiles faster.

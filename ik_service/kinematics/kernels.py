@@ -127,7 +127,8 @@ def forward(chain, q, axes, frame, pose):
 
     :param axes: (m, 6) scratch.
     :param frame: (12,) scratch.
-    :param pose: (4, 4) out: T_base_tip; its last row is left alone.
+    :param pose: (4, 4) out: T_base_tip.
+    :returns: whether all of q is finite.
     """
     last_frame(chain, q, axes, frame)
     c = chain.tip[0]
@@ -139,6 +140,9 @@ def forward(chain, q, axes, frame, pose):
         pose[i, 1] = c * y - s * x
         pose[i, 2] = frame[6 + i]
         pose[i, 3] = frame[9 + i]
+        pose[3, i] = 0.0
+    pose[3, 3] = 1.0
+    return all_finite(q)
 
 
 @kernel
@@ -148,9 +152,20 @@ def jacobian(chain, q, axes, frame, rows, matrix):
 
     :param rows: (n, 6) scratch.
     :param matrix: (6, n) out.
+    :returns: whether all of q is finite.
     """
     last_frame(chain, q, axes, frame)
     jacobian_rows(chain, axes, frame, rows)
     for i in range(rows.shape[0]):
         for j in range(6):
             matrix[j, i] = rows[i, j]
+    return all_finite(q)
+
+
+@inner_kernel
+def all_finite(vector):
+    """Whether no element is NaN or infinite."""
+    for i in range(vector.shape[0]):
+        if not math.isfinite(vector[i]):
+            return False
+    return True

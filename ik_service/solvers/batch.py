@@ -18,7 +18,6 @@ from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.result import IkBatchResult, IkStatus
 from ik_service.solvers.solver import Solver
-from ik_service.solvers.step import workspace
 
 _STATUS = tuple(IkStatus)
 # Targets that a thread solves between two calls of the progress callback.
@@ -105,15 +104,11 @@ class _Job:
                 pool.shutdown(cancel_futures=True)
 
     def _solve(self, first: int, last: int) -> int:
-        solver = self._solver
-        arrays = solver.chain.arrays
         search.solve_many(
-            arrays,
-            solver.parameters,
-            solver.settings,
+            self._solver.problem(),
+            self._solver.parameters,
             self._targets[first:last],
             self._seeds[first:last],
-            workspace(solver.chain.n, len(arrays.variables)),
             self._q[first:last],
             self._status[first:last],
             self._errors[first:last],

@@ -17,16 +17,14 @@ _SPREAD = math.pi
 
 
 @inner_kernel
-def seed_generator(state, seed):
-    """Start the generator; ``state`` is (1,) uint64."""
-    state[0] = np.uint64(seed)
-
-
-@inner_kernel
 def uniform(state):
-    """Next number in [0, 1): splitmix64 (Steele, Lea, Flood 2014)."""
-    state[0] += _INCREMENT
-    z = state[0]
+    """
+    Next number in [0, 1): splitmix64 (Steele, Lea, Flood 2014).
+
+    :param state: (1,) int64, any value; its bits are those of an unsigned number.
+    """
+    z = np.uint64(state[0]) + _INCREMENT
+    state[0] = np.int64(z)
     z = (z ^ (z >> np.uint64(30))) * _MIX_1
     z = (z ^ (z >> np.uint64(27))) * _MIX_2
     z = z ^ (z >> np.uint64(31))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+import math
 
 import numpy as np
 
@@ -43,7 +44,6 @@ class IkResult:
     The answer of one solve.
 
     :ivar status: how it ended.
-    :ivar success: whether both errors are within tolerance and every joint within its limits.
     :ivar q: (n,) the best joint vector found [rad] or [m], read-only; always within the limits
         unless they are ignored.
     :ivar position_error: distance from the target at ``q`` [m], along the weighted axes.
@@ -51,20 +51,51 @@ class IkResult:
     :ivar iterations: steps taken, over all searches.
     :ivar searches: searches started.
     :ivar solve_time: time in the compiled solver [s].
-    :ivar reason: the outcome in a sentence.
     :ivar trace: every iteration, when asked for.
     """
 
     status: IkStatus
-    success: bool
     q: np.ndarray
     position_error: float
     orientation_error: float
     iterations: int
     searches: int
     solve_time: float
-    reason: str
     trace: IkTrace | None = None
+
+    @property
+    def success(self) -> bool:
+        """Whether both errors are within tolerance and every joint within its limits."""
+        return self.status is IkStatus.SUCCESS
+
+    @property
+    def reason(self) -> str:
+        """The outcome in a sentence."""
+        pose = (
+            f'{self.position_error * 1e3:.3g} mm and {math.degrees(self.orientation_error):.3g}°'
+        )
+        effort = (
+            f'{self.iterations} iterations in {self.searches} searches, '
+            f'{self.solve_time * 1e3:.3g} ms'
+        )
+        if self.success:
+            return f'reached within {pose} after {effort}'
+        return f'{self.status.value}; the closest pose found is {pose} away, after {effort}'
+
+
+_FIELDS = tuple(IkResult.__dataclass_fields__)
+
+
+def new_result(*values: object) -> IkResult:
+    """
+    An :class:`IkResult` of the values of its fields, made fast.
+
+    The constructor of a frozen dataclass takes as long as a quarter of an easy solve, because it
+    sets each field through ``object.__setattr__``.
+    """
+    result = object.__new__(IkResult)
+    result.__dict__.update(zip(_FIELDS, values))  # noqa: B905  (strict costs time)
+    return result
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,6 @@ random postures within the limits.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
-
-import numpy as np
 
 from ik_service.kinematics.compile import (
     copy_vector,
@@ -20,19 +17,22 @@ from ik_service.kinematics.compile import (
     kernel,
     monotonic_ns,
 )
-from ik_service.kinematics.kernels import jacobian_rows, last_frame
-from ik_service.kinematics.pose import frame_error
+from ik_service.kinematics.kernels import all_finite, jacobian_rows, last_frame
+from ik_service.kinematics.pose import frame_error, transform_fault
 from ik_service.solvers import limits
-from ik_service.solvers.restarts import next_start, seed_generator
+from ik_service.solvers.problem import open_problem
+from ik_service.solvers.restarts import next_start
 from ik_service.solvers.step import step
 
 # How a solve ends; the order of IkStatus.
 SUCCESS, NO_SOLUTION, TIMED_OUT, UNREACHABLE = range(4)
+# The target is no rigid transform or the seed is not finite; nothing was solved.
+FAULTY = -1
 # How a search ends.
 _CONVERGED, _STALLED, _OUT_OF_TIME = range(3)
 # Steps between two looks at the clock.
 _CLOCK_INTERVAL = 8
-# After this many searches the target is a hard one, and each search is given more time to progress.
+# After this many searches the target is a hard one; each search then gets more time to progress.
 _EASY_SEARCHES = 10
 # A squared error beyond this has diverged.
 _DIVERGED = 1e6
@@ -41,104 +41,25 @@ _POLISH_PATIENCE = 5
 _POLISH_PROGRESS = 1e-4
 
 
-class Settings(NamedTuple):
-    """
-    What the loop has to know beside the method.
-
-    :ivar position_tolerance: [m].
-    :ivar orientation_tolerance: [rad].
-    :ivar weights: (6,) square roots of the task weights.
-    :ivar max_iterations: of one search.
-    :ivar max_searches: at most.
-    :ivar timeout_ns: [ns].
-    :ivar limits: number of the strategy, see :mod:`ik_service.solvers.limits`.
-    :ivar nearest: whether to look for the solution nearest to the seed.
-    :ivar patience: iterations in which the cost has to fall by ``progress``.
-    :ivar progress: the share of the cost that has to be lost in them.
-    :ivar random_seed: of the restarts.
-    """
-
-    position_tolerance: float
-    orientation_tolerance: float
-    weights: np.ndarray
-    max_iterations: int
-    max_searches: int
-    timeout_ns: int
-    limits: int
-    nearest: bool
-    patience: int
-    progress: float
-    random_seed: int
-
-
 @kernel
-def solve(chain, method, settings, target, seed, work, best, trace):
+def solve(problem, method, best, trace):
     """
-    Solve for one target.
+    Solve for the target and seed in the workspace of a problem.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param problem: :class:`~ik_service.solvers.problem.Problem`.
     :param method: parameters of the method.
-    :param settings: :class:`Settings`.
-    :param target: (4, 4) T_base_target.
-    :param seed: (n,) start of the first search.
-    :param work: :class:`~ik_service.solvers.step.Workspace`.
     :param best: (n,) out: the best joint vector found.
     :param trace: (rows, 2n + 3) out: every iteration; see :func:`_record`. (0, …) for none.
     :returns: status, position error [m], orientation error [rad], iterations, searches, time [ns].
     """
-    began = monotonic_ns(work.clock)
-    deadline = began + settings.timeout_ns
-    set_goal(chain, target, work.goal)
-    limits.start_inside(chain, seed, work.start, settings.limits)
-    seed_generator(work.random, settings.random_seed)
-    work.recorded[0] = 0
-    beyond = beyond_reach(chain, settings, work.goal)
-    ending, found, iterations, searches = _STALLED, False, 0, 0
-    score = math.inf  # of the best: its largest motion once a solution is found, its cost before
-    copy_vector(work.start, best)
-    while searches < settings.max_searches and not beyond and ending != _OUT_OF_TIME:
-        next_start(chain, work, searches, score if found else math.inf)
-        patience = settings.patience * (1 if searches < _EASY_SEARCHES else 2)
-        ending, cost, used = _search(
-            chain, method, settings, work, deadline, patience, settings.progress, searches, trace
-        )
-        searches += 1
-        iterations += used
-        converged = ending == _CONVERGED
-        if converged:
-            limits.turn_towards(chain, seed, work.q, settings.limits)
-            cost = largest_difference(seed, work.q)
-        if (converged and not found) or (converged == found and cost < score):
-            found, score = converged, cost
-            copy_vector(work.q, best)
-        if found and (not settings.nearest or monotonic_ns(work.clock) > deadline):
-            break
-    if not found:
-        copy_vector(best, work.q)
-        _, cost, used = _search(
-            chain, method, settings, work, deadline,
-            _POLISH_PATIENCE, _POLISH_PROGRESS, searches, trace,
-        )  # fmt: skip
-        iterations += used
-        searches = max(searches, 1)
-        if cost < score:
-            limits.turn_towards(chain, seed, work.q, settings.limits)
-            copy_vector(work.q, best)
-    position_error, orientation_error = errors_at(chain, settings, work, best)
-    if found or within_tolerance(settings, position_error, orientation_error):
-        status = SUCCESS
-    elif beyond:
-        status = UNREACHABLE
-    else:
-        status = TIMED_OUT if ending == _OUT_OF_TIME else NO_SOLUTION
-    elapsed = monotonic_ns(work.clock) - began
-    return status, position_error, orientation_error, iterations, searches, elapsed
+    chain, settings, work = open_problem(problem)
+    if transform_fault(work.target) or not all_finite(work.seed):
+        return FAULTY, 0.0, 0.0, 0, 0, 0
+    return _solve(chain, method, settings, work, best, trace)
 
 
 @kernel
-def solve_many(
-    chain, method, settings, targets, seeds, work, best, status, errors_out, counts, trace
-):
+def solve_many(problem, method, targets, seeds, best, status, errors_out, counts, trace):
     """
     Solve for many targets, one after the other.
 
@@ -149,10 +70,88 @@ def solve_many(
     :param errors_out: (N, 2) out: position error [m] and orientation error [rad].
     :param counts: (N, 2) int64 out: iterations and searches.
     """
+    chain, settings, work = open_problem(problem)
     for k in range(targets.shape[0]):
-        status[k], errors_out[k, 0], errors_out[k, 1], counts[k, 0], counts[k, 1], _ = solve(
-            chain, method, settings, targets[k], seeds[k], work, best[k], trace
+        for i in range(4):
+            copy_vector(targets[k, i], work.target[i])
+        copy_vector(seeds[k], work.seed)
+        status[k], errors_out[k, 0], errors_out[k, 1], counts[k, 0], counts[k, 1], _ = _solve(
+            chain, method, settings, work, best[k], trace
         )
+
+
+@inner_kernel
+def _solve(chain, method, settings, work, best, trace):
+    """Search until the target is reached or the searches are used up; returns as `solve` does."""
+    began = monotonic_ns(work.clock)
+    deadline = began + settings.timeout[0]
+    strategy = settings.limits[0]
+    nearest = settings.nearest[0] != 0
+    set_goal(chain, work.target, work.goal)
+    limits.start_inside(chain, work.seed, work.start, strategy)
+    work.random[0] = settings.random_seed[0]
+    work.recorded[0] = 0
+    beyond = beyond_reach(chain, settings, work.goal)
+    ending, found, iterations, searches = _STALLED, False, 0, 0
+    score = math.inf  # of the best: its largest motion once a solution is found, its cost before
+    copy_vector(work.start, best)
+    while searches < settings.max_searches[0] and not beyond and ending != _OUT_OF_TIME:
+        next_start(chain, work, searches, score if found else math.inf)
+        patience = settings.patience[0] * (1 if searches < _EASY_SEARCHES else 2)
+        ending, cost, used = _search(
+            chain,
+            method,
+            settings,
+            work,
+            deadline,
+            patience,
+            settings.progress[0],
+            searches,
+            trace,
+        )
+        searches += 1
+        iterations += used
+        converged = ending == _CONVERGED
+        if converged:
+            limits.turn_towards(chain, work.seed, work.q, strategy)
+            cost = largest_difference(work.seed, work.q)
+        if (converged and not found) or (converged == found and cost < score):
+            found, score = converged, cost
+            copy_vector(work.q, best)
+        if found and (not nearest or monotonic_ns(work.clock) > deadline):
+            break
+    if not found:
+        iterations += _approach(chain, method, settings, work, deadline, searches, best, trace)
+    position_error, orientation_error = errors_at(chain, settings, work, best)
+    status = _status(settings, position_error, orientation_error, beyond, ending)
+    elapsed = monotonic_ns(work.clock) - began
+    return status, position_error, orientation_error, iterations, max(searches, 1), elapsed
+
+
+@inner_kernel
+def _approach(chain, method, settings, work, deadline, searches, best, trace):
+    """From the best joint vector go as close to the target as can be; returns the steps taken."""
+    last_frame(chain, best, work.axes, work.frame)
+    _, _, before = errors(settings, work)
+    copy_vector(best, work.q)
+    _, cost, used = _search(
+        chain, method, settings, work, deadline,
+        _POLISH_PATIENCE, _POLISH_PROGRESS, searches, trace,
+    )  # fmt: skip
+    if cost < before:
+        limits.turn_towards(chain, work.seed, work.q, settings.limits[0])
+        copy_vector(work.q, best)
+    return used
+
+
+@inner_kernel
+def _status(settings, position_error, orientation_error, beyond, ending):
+    """How the solve ended, from the errors of its answer."""
+    if within_tolerance(settings, position_error, orientation_error):
+        return SUCCESS
+    if beyond:
+        return UNREACHABLE
+    return TIMED_OUT if ending == _OUT_OF_TIME else NO_SOLUTION
 
 
 @inner_kernel
@@ -172,7 +171,7 @@ def _search(chain, method, settings, work, deadline, patience, progress, search,
             _record(trace, work, position_error, orientation_error, search)
         if within_tolerance(settings, position_error, orientation_error):
             return _CONVERGED, cost, iteration
-        if iteration == settings.max_iterations or not cost < _DIVERGED:
+        if iteration == settings.max_iterations[0] or not cost < _DIVERGED:
             return _STALLED, cost, iteration
         if iteration % patience == 0:
             if cost > (1.0 - progress) * reference:
@@ -196,10 +195,10 @@ def _step_within_limits(chain, method, settings, work):
                 work.rows[i, j] *= weight
     fill_vector(work.held, math.nan)
     step(method, work)
-    if settings.limits == limits.ACTIVE_SET:
+    if settings.limits[0] == limits.ACTIVE_SET:
         while limits.hold_crossing(chain, work) > 0:
             step(method, work)
-    limits.advance(chain, work, settings.limits)
+    limits.advance(chain, work, settings.limits[0])
 
 
 @inner_kernel
@@ -249,10 +248,7 @@ def errors_at(chain, settings, work, q):
 @inner_kernel
 def within_tolerance(settings, position_error, orientation_error):
     """Whether both errors are within tolerance; NaN is not."""
-    return (
-        position_error <= settings.position_tolerance
-        and orientation_error <= settings.orientation_tolerance
-    )
+    return position_error <= settings.tolerances[0] and orientation_error <= settings.tolerances[1]
 
 
 @inner_kernel
@@ -264,7 +260,7 @@ def beyond_reach(chain, settings, goal):
     x = goal[9] - chain.reach[0]
     y = goal[10] - chain.reach[1]
     z = goal[11] - chain.reach[2]
-    reach = chain.reach[3] * (1.0 + 1e-9) + settings.position_tolerance
+    reach = chain.reach[3] * (1.0 + 1e-9) + settings.tolerances[0]
     return x * x + y * y + z * z > reach * reach
 
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 import math
 import threading
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.compile import entry_point
 from ik_service.kinematics.pose import check_transform
 from ik_service.solvers import search
 from ik_service.solvers.limits import STRATEGIES
 from ik_service.solvers.options import IkOptions
+from ik_service.solvers.problem import allocate, Problem, Settings, views, Workspace
 from ik_service.solvers.registry import check_options, DEFAULT_SOLVER, method
-from ik_service.solvers.result import IkResult, IkStatus, IkTrace
-from ik_service.solvers.step import workspace
+from ik_service.solvers.result import IkResult, IkStatus, IkTrace, new_result
 
 _STATUS = tuple(IkStatus)
+_DEFAULTS = IkOptions()
 # Rows of a trace, at most; a solve that takes more steps goes on unrecorded.
 _TRACE_ROWS = 100_000
 
@@ -52,11 +56,13 @@ class Solver:
         """
         self.chain = chain
         self.name = solver
-        self.options = options or IkOptions()
+        self.options = options or _DEFAULTS
         chosen = method(solver)
         check_options(chosen, self.options)
+        self._middle = chain.mid_range()
+        self._timeout = _nanoseconds(self.options.timeout)
         self.parameters = chosen.parameters(self.options)
-        self.settings = _settings(chosen, self.options)
+        self._chosen = chosen
         self._no_trace = np.empty((0, 2 * chain.n + 3))
         self._thread = threading.local()
 
@@ -75,32 +81,38 @@ class Solver:
         :raises ArgumentError: when target or seed have another shape or are not finite, or the
             target is not a rigid transform.
         """
-        chain = self.chain
-        target = check_transform(target, 'target')
-        seed = chain.mid_range() if seed is None else chain.check_q(seed, 'seed')
-        settings = self.settings if timeout is None else self._with_timeout(timeout)
-        trace = self._no_trace
-        if self.options.record_trace:
-            steps = (settings.max_iterations + 1) * (settings.max_searches + 1)
-            trace = np.empty((min(steps, _TRACE_ROWS), 2 * chain.n + 3))
-        work = self._workspace()
-        q = np.empty(chain.n)
-        status, position_error, orientation_error, iterations, searches, elapsed = search.solve(
-            chain.arrays, self.parameters, settings, target, seed, work, q, trace
+        kernel, problem, settings, work = self._prepared()
+        if seed is None:
+            seed = self._middle
+        try:
+            fits = target.shape == (4, 4) and seed.shape == work.seed.shape
+        except AttributeError:  # lists, for instance
+            fits = np.shape(target) == (4, 4) and np.shape(seed) == work.seed.shape
+        if not fits:
+            self._refuse(target, seed)
+        try:
+            work.target[:] = target
+            work.seed[:] = seed
+        except (TypeError, ValueError):
+            self._refuse(target, seed)
+        settings.timeout[0] = self._timeout if timeout is None else _nanoseconds(timeout)
+        trace = self._room_for_trace(settings) if self.options.record_trace else self._no_trace
+        q = np.empty(self.chain.n)
+        status, position_error, orientation_error, iterations, searches, elapsed = kernel(
+            problem, self.parameters, q, trace
         )
+        if status == search.FAULTY:
+            self._refuse(target, seed)
         q.setflags(write=False)
-        status = _STATUS[status]
-        return IkResult(
-            status,
-            status is IkStatus.SUCCESS,
+        return new_result(
+            _STATUS[status],
             q,
             position_error,
             orientation_error,
             iterations,
             searches,
             elapsed * 1e-9,
-            _reason(status, position_error, orientation_error, iterations, searches, elapsed),
-            _trace(trace[: work.recorded[0]], chain.n) if self.options.record_trace else None,
+            self._trace(trace, work) if self.options.record_trace else None,
         )
 
     def warm_up(self) -> None:
@@ -109,18 +121,53 @@ class Solver:
         self.solve(self.chain.forward(q), q)
         self.chain.jacobian(q)
 
-    def _with_timeout(self, timeout: float) -> search.Settings:
-        if not 0.0 < timeout < math.inf:
-            raise ArgumentError('timeout', f'has to be a finite number above 0, not {timeout!r}')
-        return self.settings._replace(timeout_ns=_nanoseconds(timeout))
+    def problem(self) -> Problem:
+        """The problem with this solver's settings; each thread needs one of its own."""
+        problem = allocate(self.chain)
+        _, settings, _ = views(problem)
+        options, chosen = self.options, self._chosen
+        settings.tolerances[:] = options.position_tolerance, options.orientation_tolerance
+        settings.weights[:] = np.sqrt(options.task_weights)
+        settings.progress[0] = chosen.progress
+        settings.max_iterations[0] = options.max_iterations or chosen.max_iterations
+        settings.max_searches[0] = options.max_searches or chosen.max_searches
+        settings.patience[0] = chosen.patience
+        settings.timeout[0] = self._timeout
+        settings.limits[0] = STRATEGIES.index(options.joint_limits)
+        settings.nearest[0] = options.prefer == 'nearest'
+        settings.random_seed[0] = options.random_seed
+        return problem
 
-    def _workspace(self) -> tuple:
-        """Workspace of the calling thread."""
-        work = getattr(self._thread, 'work', None)
-        if work is None:
-            work = workspace(self.chain.n, len(self.chain.arrays.variables))
-            self._thread.work = work
-        return work
+    def _prepared(self) -> tuple[Callable, Problem, Settings, Workspace]:
+        """The compiled solver, and the calling thread's problem with what a call sets in it."""
+        prepared = getattr(self._thread, 'prepared', None)
+        if prepared is None:
+            problem = self.problem()
+            _, settings, work = views(problem)
+            kernel = entry_point(search.solve, problem, self.parameters, work.seed, self._no_trace)
+            prepared = self._thread.prepared = kernel, problem, settings, work
+        return prepared
+
+    def _refuse(self, target: ArrayLike, seed: ArrayLike) -> NoReturn:
+        """Raise the error that says what is wrong with the arguments of a call."""
+        check_transform(target, 'target')
+        self.chain.check_q(seed, 'seed')
+        raise AssertionError('a kernel refused arguments that are in order')
+
+    def _room_for_trace(self, settings: Settings) -> np.ndarray:
+        steps = (settings.max_iterations[0] + 1) * (settings.max_searches[0] + 1)
+        return np.empty((min(int(steps), _TRACE_ROWS), 2 * self.chain.n + 3))
+
+    def _trace(self, rows: np.ndarray, work: Workspace) -> IkTrace:
+        n = self.chain.n
+        rows = rows[: work.recorded[0]]
+        return IkTrace(
+            q=rows[:, :n],
+            step=rows[:, n : 2 * n],
+            position_error=rows[:, 2 * n],
+            orientation_error=rows[:, 2 * n + 1],
+            search=rows[:, 2 * n + 2].astype(int),
+        )
 
     def __repr__(self) -> str:
         return f'Solver({self.chain!r}, {self.name!r})'
@@ -148,7 +195,7 @@ def solve_ik(
     :raises UnknownSolverError: listing the valid names.
     :raises OptionError: when the method does not use an option that is given.
     """
-    return _prepared(chain, solver, options or IkOptions()).solve(target, seed)
+    return _prepared(chain, solver, options or _DEFAULTS).solve(target, seed)
 
 
 @lru_cache(maxsize=64)
@@ -156,50 +203,12 @@ def _prepared(chain: KinematicChain, solver: str, options: IkOptions) -> Solver:
     return Solver(chain, solver, options)
 
 
-def _settings(chosen: object, options: IkOptions) -> search.Settings:
-    """What the loop needs to know, from the options and the method's defaults."""
-    weights = np.sqrt(np.array(options.task_weights))
-    weights.setflags(write=False)
-    return search.Settings(
-        position_tolerance=float(options.position_tolerance),
-        orientation_tolerance=float(options.orientation_tolerance),
-        weights=weights,
-        max_iterations=int(options.max_iterations or chosen.max_iterations),
-        max_searches=int(options.max_searches or chosen.max_searches),
-        timeout_ns=_nanoseconds(options.timeout),
-        limits=STRATEGIES.index(options.joint_limits),
-        nearest=options.prefer == 'nearest',
-        patience=chosen.patience,
-        progress=chosen.progress,
-        random_seed=int(options.random_seed),
-    )
-
-
 def _nanoseconds(seconds: float) -> int:
+    """
+    A time-out for the kernels.
+
+    :raises ArgumentError: when it is not a finite number above 0.
+    """
+    if not 0.0 < seconds < math.inf:
+        raise ArgumentError('timeout', f'has to be a finite number above 0, not {seconds!r}')
     return max(1, min(int(seconds * 1e9), 2**62))
-
-
-def _reason(
-    status: IkStatus,
-    position_error: float,
-    orientation_error: float,
-    iterations: int,
-    searches: int,
-    elapsed: int,
-) -> str:
-    """The outcome in a sentence."""
-    pose = f'{position_error * 1e3:.3g} mm and {math.degrees(orientation_error):.3g}°'
-    effort = f'{iterations} iterations in {searches} searches, {elapsed * 1e-6:.3g} ms'
-    if status is IkStatus.SUCCESS:
-        return f'reached within {pose} after {effort}'
-    return f'{status.value}; the closest pose found is {pose} away, after {effort}'
-
-
-def _trace(rows: np.ndarray, n: int) -> IkTrace:
-    return IkTrace(
-        q=rows[:, :n],
-        step=rows[:, n : 2 * n],
-        position_error=rows[:, 2 * n],
-        orientation_error=rows[:, 2 * n + 1],
-        search=rows[:, 2 * n + 2].astype(int),
-    )

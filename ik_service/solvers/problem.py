@@ -1,0 +1,198 @@
+"""
+A chain, the settings of the loop and the room to work in, packed into few arrays.
+
+Every array that a kernel takes costs Python time to hand over, so a problem is handed over in few
+of them, and :func:`views` says which piece is what: in Python, where the pieces are filled in,
+and compiled, where they are used.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.compile import inner_kernel
+from ik_service.kinematics.kernels import ChainArrays
+
+
+class Settings(NamedTuple):
+    """
+    What the shared loop has to know beside the chain and the method.
+
+    :ivar tolerances: (2,) position [m] and orientation [rad].
+    :ivar weights: (6,) square roots of the task weights.
+    :ivar progress: (1,) the share of the cost that has to be lost in ``patience`` iterations.
+    :ivar max_iterations: (1,) of one search.
+    :ivar max_searches: (1,) at most.
+    :ivar patience: (1,) iterations after which a search is given up unless the cost has fallen.
+    :ivar timeout: (1,) [ns].
+    :ivar limits: (1,) number of the strategy, see :mod:`ik_service.solvers.limits`.
+    :ivar nearest: (1,) whether to look for the solution nearest to the seed.
+    :ivar random_seed: (1,) of the restarts.
+    """
+
+    tolerances: np.ndarray
+    weights: np.ndarray
+    progress: np.ndarray
+    max_iterations: np.ndarray
+    max_searches: np.ndarray
+    patience: np.ndarray
+    timeout: np.ndarray
+    limits: np.ndarray
+    nearest: np.ndarray
+    random_seed: np.ndarray
+
+
+class Workspace(NamedTuple):
+    """
+    Everything that a solve reads and writes besides.
+
+    :ivar target: (4, 4) T_base_target.
+    :ivar seed: (n,) start of the first search.
+    :ivar start: (n,) the seed within the limits.
+    :ivar q: (n,) the current joint vector.
+    :ivar step: (n,) the current step.
+    :ivar held: (n,) the bound at which a variable is held in this step; NaN for a free one.
+    :ivar rows: (n, 6) weighted Jacobian, one row a variable; zero for a held variable.
+    :ivar error: (6,) weighted pose error, less what the held variables contribute.
+    :ivar cost: (1,) half the squared weighted error.
+    :ivar twist: (6,) unweighted pose error.
+    :ivar axes: (m, 6) joint axes.
+    :ivar frame: (12,) frame behind the last joint.
+    :ivar goal: (12,) where that frame shall be.
+    :ivar matrix: (6, 6) scratch of the steps.
+    :ivar vector: (6,) scratch of the steps.
+    :ivar columns: (6, n) scratch of the steps.
+    :ivar random: (1,) int64, state of the generator of restarts.
+    :ivar recorded: (1,) int64, rows of the trace that are written.
+    :ivar clock: (2,) int64, scratch of the clock.
+    """
+
+    target: np.ndarray
+    seed: np.ndarray
+    start: np.ndarray
+    q: np.ndarray
+    step: np.ndarray
+    held: np.ndarray
+    rows: np.ndarray
+    error: np.ndarray
+    cost: np.ndarray
+    twist: np.ndarray
+    axes: np.ndarray
+    frame: np.ndarray
+    goal: np.ndarray
+    matrix: np.ndarray
+    vector: np.ndarray
+    columns: np.ndarray
+    random: np.ndarray
+    recorded: np.ndarray
+    clock: np.ndarray
+
+
+class Problem(NamedTuple):
+    """
+    A problem as Python hands it over.
+
+    :ivar fixed: (122,) everything of a size that does not depend on the chain.
+    :ivar vectors: (8, n) everything with a number for each variable.
+    :ivar rows: (n, 6), see :class:`Workspace`.
+    :ivar columns: (6, n), see :class:`Workspace`.
+    :ivar joints: (m, 8), see :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :ivar axes: (m, 6), see :class:`Workspace`.
+    :ivar variables: (m,) int64, see :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :ivar integers: (11,) int64.
+    """
+
+    fixed: np.ndarray
+    vectors: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
+    joints: np.ndarray
+    axes: np.ndarray
+    variables: np.ndarray
+    integers: np.ndarray
+
+
+def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
+    """
+    The parts of a problem, by name; also compiled, as :data:`open_problem`.
+
+    :param problem: the problem.
+    :returns: the chain, the settings and the workspace; their arrays are views.
+    """
+    fixed = problem.fixed
+    vectors = problem.vectors
+    integers = problem.integers
+    chain = ChainArrays(
+        base=fixed[0:12],
+        joints=problem.joints,
+        variables=problem.variables,
+        tip=fixed[12:14],
+        lower=vectors[0],
+        upper=vectors[1],
+        turn=vectors[2],
+        reach=fixed[14:18],
+    )
+    settings = Settings(
+        tolerances=fixed[18:20],
+        weights=fixed[20:26],
+        progress=fixed[26:27],
+        max_iterations=integers[0:1],
+        max_searches=integers[1:2],
+        patience=integers[2:3],
+        timeout=integers[3:4],
+        limits=integers[4:5],
+        nearest=integers[5:6],
+        random_seed=integers[6:7],
+    )
+    work = Workspace(
+        target=fixed[27:43].reshape((4, 4)),
+        seed=vectors[3],
+        start=vectors[4],
+        q=vectors[5],
+        step=vectors[6],
+        held=vectors[7],
+        rows=problem.rows,
+        error=fixed[43:49],
+        cost=fixed[49:50],
+        twist=fixed[50:56],
+        axes=problem.axes,
+        frame=fixed[56:68],
+        goal=fixed[68:80],
+        matrix=fixed[80:116].reshape((6, 6)),
+        vector=fixed[116:122],
+        columns=problem.columns,
+        random=integers[7:8],
+        recorded=integers[8:9],
+        clock=integers[9:11],
+    )
+    return chain, settings, work
+
+
+open_problem = inner_kernel(views)
+
+
+def allocate(chain: KinematicChain) -> Problem:
+    """
+    Room for a problem, with the chain filled in.
+
+    :param chain: the chain.
+    :returns: the problem, for one thread; its settings are to be set yet.
+    """
+    n = chain.n
+    m = len(chain.arrays.variables)
+    problem = Problem(
+        fixed=np.zeros(122),
+        vectors=np.zeros((8, n)),
+        rows=np.zeros((n, 6)),
+        columns=np.zeros((6, n)),
+        joints=np.zeros((m, 8)),
+        axes=np.zeros((m, 6)),
+        variables=np.zeros(m, np.int64),
+        integers=np.zeros(11, np.int64),
+    )
+    for own, given in zip(views(problem)[0], chain.arrays, strict=True):
+        own[:] = given
+    return problem
