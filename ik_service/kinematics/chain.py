@@ -133,8 +133,10 @@ class KinematicChain:
 
         :param lower: (n,) [rad] or [m]; raised to this chain's own where it is below.
         :param upper: (n,) [rad] or [m]; lowered to this chain's own where it is above.
+        :raises ArgumentError: when one of them has another shape or holds NaN.
         :raises ChainError: naming the joint to which no position is left.
         """
+        lower, upper = self._bounds(lower, 'lower'), self._bounds(upper, 'upper')
         chain = copy.copy(self)
         chain._set_limits(np.maximum(self.lower, lower), np.minimum(self.upper, upper))
         chain.arrays = self.arrays._replace(lower=chain.lower, upper=chain.upper)
@@ -159,6 +161,16 @@ class KinematicChain:
         if not np.isfinite(values).all():
             worst = int(np.argmin(np.isfinite(values)))
             raise ArgumentError(argument, f'{self.joint_names[worst]} is {values[worst]}')
+        return values
+
+    def _bounds(self, bounds: ArrayLike, argument: str) -> np.ndarray:
+        """Limits as an array; infinity stands for none."""
+        try:
+            values = np.array(bounds, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(argument, f'has to be numbers: {error}') from error
+        if values.shape != (self.n,) or np.isnan(values).any():
+            raise ArgumentError(argument, f'has to be {self.n} numbers, not {bounds!r}')
         return values
 
     def _vector(self, q: ArrayLike) -> np.ndarray:

@@ -99,7 +99,8 @@ def check_locked(robot: Robot, locked: Mapping[str, float]) -> None:
                 f'joint {name!r} cannot be locked because it follows {source!r}; lock that one'
             )
         lower, upper = joint.limits.lower, joint.limits.upper
-        if not (math.isfinite(value) and lower <= value <= upper):
+        number = isinstance(value, (int, float, np.integer, np.floating))
+        if not (number and math.isfinite(value) and lower <= value <= upper):
             raise ChainError(
                 f'joint {name!r} cannot be locked at {value!r}, outside its limits '
                 f'{lower:g} … {upper:g}'

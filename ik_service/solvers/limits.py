@@ -21,6 +21,10 @@ STRATEGIES = ('ignore', 'clamp', 'active_set')
 IGNORE, CLAMP, ACTIVE_SET = range(3)
 
 
+# Farther out [rad], full turns would cost the angle its precision.
+_FAR = 1e6
+
+
 @inner_kernel
 def inside(chain, i, value):
     """Value of a variable brought inside its limits: by full turns if that will do, else cut."""
@@ -49,7 +53,11 @@ def turned_inside(chain, i, value):
 def start_inside(chain, seed, start, strategy):
     """Write the seed to ``start``, within the limits unless they are ignored."""
     for i in range(seed.shape[0]):
-        start[i] = seed[i] if strategy == IGNORE else inside(chain, i, seed[i])
+        value = seed[i]
+        turn = chain.turn[i]
+        if turn > 0.0 and abs(value) > _FAR:
+            value -= turn * math.floor(value / turn)
+        start[i] = value if strategy == IGNORE else inside(chain, i, value)
 
 
 @inner_kernel

@@ -6,10 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 import math
 
+import numpy as np
+
 from ik_service.exceptions import OptionError
 
 JOINT_LIMIT_STRATEGIES = ('clamp', 'active_set', 'ignore')
 PREFERENCES = ('first', 'nearest')
+_LARGEST = 1e9  # of any number: far beyond use, and within the range of a clock in nanoseconds
 
 
 @dataclass(frozen=True)
@@ -52,35 +55,46 @@ class IkOptions:
 
     def __post_init__(self) -> None:
         for name in ('position_tolerance', 'orientation_tolerance', 'timeout'):
-            _check_number(name, getattr(self, name), above=0.0)
+            _check_number(name, getattr(self, name))
         object.__setattr__(self, 'task_weights', _task_weights(self.task_weights))
         for name in ('max_iterations', 'max_searches'):
             if getattr(self, name) is not None:
                 _check_integer(name, getattr(self, name), at_least=1)
         _check_integer('random_seed', self.random_seed, at_least=0)
-        if self.random_seed >= 2**63:
-            raise OptionError('random_seed', 'has to be below 2**63')
         _check_choice('joint_limits', self.joint_limits, JOINT_LIMIT_STRATEGIES)
         _check_choice('prefer', self.prefer, PREFERENCES)
         if self.step_gain is not None:
-            _check_number('step_gain', self.step_gain, above=0.0)
-        if self.damping is not None and self.damping != 0.0:
-            _check_number('damping', self.damping, above=0.0)
+            _check_number('step_gain', self.step_gain)
+        if self.damping is not None:
+            _check_number('damping', self.damping, zero=True)
         if not isinstance(self.record_trace, bool):
             raise OptionError(
                 'record_trace', f'has to be True or False, not {self.record_trace!r}'
             )
 
 
-def _check_number(name: str, value: object, above: float) -> None:
-    if isinstance(value, bool) or not _is_real(value) or not above < value < math.inf:
-        raise OptionError(name, f'has to be a finite number above {above:g}, not {value!r}')
+def _check_number(name: str, value: object, zero: bool = False) -> None:
+    """Refuse what is not a number above 0 (or 0 itself) and at most _LARGEST."""
+    usable = isinstance(value, (int, float, np.integer, np.floating))
+    if (
+        isinstance(value, bool)
+        or not usable
+        or not 0 <= value <= _LARGEST
+        or (value == 0 and not zero)
+    ):
+        least = 'of at least 0' if zero else 'above 0'
+        raise OptionError(
+            name, f'has to be a number {least} and at most {_LARGEST:g}, not {value!r}'
+        )
 
 
 def _check_integer(name: str, value: object, at_least: int) -> None:
-    integral = hasattr(value, '__index__') and not isinstance(value, bool)
-    if not integral or value < at_least:
-        raise OptionError(name, f'has to be a whole number of at least {at_least}, not {value!r}')
+    """Refuse what is not a whole number that a kernel can hold."""
+    integral = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not integral or not at_least <= value < 2**62:
+        raise OptionError(
+            name, f'has to be a whole number of at least {at_least} and below 2**62, not {value!r}'
+        )
 
 
 def _check_choice(name: str, value: object, valid: tuple[str, ...]) -> None:
@@ -88,14 +102,10 @@ def _check_choice(name: str, value: object, valid: tuple[str, ...]) -> None:
         raise OptionError(name, f'has to be one of {", ".join(valid)}, not {value!r}')
 
 
-def _is_real(value: object) -> bool:
-    return hasattr(value, '__float__') and not isinstance(value, (str, bytes))
-
-
 def _task_weights(weights: Iterable[float]) -> tuple[float, ...]:
     """Six finite weights, none negative and not all zero."""
     try:
-        values = tuple(float(weight) for weight in weights)
+        values = () if isinstance(weights, str) else tuple(float(weight) for weight in weights)
     except (TypeError, ValueError):
         values = ()
     usable = len(values) == 6 and all(0.0 <= value < math.inf for value in values)

@@ -118,8 +118,10 @@ def _solve(chain, method, settings, work, best, trace):
         if (converged and not found) or (converged == found and cost < score):
             found, score = converged, cost
             copy_vector(work.q, best)
-        if found and (not nearest or monotonic_ns(work.clock) > deadline):
+        if found and not nearest:
             break
+        if monotonic_ns(work.clock) > deadline:
+            ending = _OUT_OF_TIME
     if not found:
         iterations += _approach(chain, method, settings, work, deadline, searches, best, trace)
     position_error, orientation_error = errors_at(chain, settings, work, best)
