@@ -56,7 +56,7 @@ def start_inside(chain, seed, start, strategy):
         value = seed[i]
         turn = chain.turn[i]
         if turn > 0.0 and abs(value) > _FAR:
-            value -= turn * math.floor(value / turn)
+            value -= turn * np.floor(value / turn)
         start[i] = value if strategy == IGNORE else inside(chain, i, value)
 
 
@@ -108,7 +108,8 @@ def turn_towards(chain, seed, q, strategy):
         if turn == 0.0:
             continue
         # NumPy's floor stays a float: no integer holds an infinite bound.
-        turns = np.floor((seed[i] - q[i]) / turn + 0.5)
+        wanted = min(max(seed[i], -_FAR), _FAR)
+        turns = np.floor((wanted - q[i]) / turn + 0.5)
         if strategy != IGNORE:
             turns = min(turns, np.floor((chain.upper[i] - q[i]) / turn))
             turns = max(turns, np.ceil((chain.lower[i] - q[i]) / turn))
