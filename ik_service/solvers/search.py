@@ -18,11 +18,13 @@ from ik_service.kinematics.compile import (
     monotonic_ns,
 )
 from ik_service.kinematics.kernels import all_finite, jacobian_rows, last_frame
-from ik_service.kinematics.pose import frame_error, transform_fault
+from ik_service.kinematics.pose import transform_fault
 from ik_service.solvers import limits
+from ik_service.solvers.levenberg_marquardt import FixedDamping
 from ik_service.solvers.problem import open_problem
 from ik_service.solvers.restarts import next_start
 from ik_service.solvers.step import step
+from ik_service.solvers.task import beyond_reach, errors, errors_at, set_goal, within_tolerance
 
 # How a solve ends; the order of IkStatus.
 SUCCESS, NO_SOLUTION, TIMED_OUT, UNREACHABLE = range(4)
@@ -36,9 +38,12 @@ _CLOCK_INTERVAL = 8
 _EASY_SEARCHES = 10
 # A squared error beyond this has diverged.
 _DIVERGED = 1e6
-# The stall test in the last search of a target that was not reached: iterations, share to lose.
-_POLISH_PATIENCE = 5
-_POLISH_PROGRESS = 1e-4
+# The approach to a target that was not reached: steps at most, the first damping in shares of the
+# cost, the damping at which no step helps any more, the share of the cost that a step has to win.
+_APPROACH_STEPS = 100
+_APPROACH_DAMPING = 0.1
+_LARGEST_DAMPING = 1e4
+_APPROACH_PROGRESS = 1e-7
 
 
 @kernel
@@ -123,7 +128,10 @@ def _solve(chain, method, settings, work, best, trace):
         if monotonic_ns(work.clock) > deadline:
             ending = _OUT_OF_TIME
     if not found:
-        iterations += _approach(chain, method, settings, work, deadline, searches, best, trace)
+        iterations += _approach(chain, settings, work, deadline, searches, best, trace)
+        copy_vector(best, work.q)
+        limits.turn_towards(chain, work.seed, work.q, strategy)
+        copy_vector(work.q, best)
     position_error, orientation_error = errors_at(chain, settings, work, best)
     status = _status(settings, position_error, orientation_error, beyond, ending)
     elapsed = monotonic_ns(work.clock) - began
@@ -131,19 +139,45 @@ def _solve(chain, method, settings, work, best, trace):
 
 
 @inner_kernel
-def _approach(chain, method, settings, work, deadline, searches, best, trace):
-    """From the best joint vector go as close to the target as can be; returns the steps taken."""
-    last_frame(chain, best, work.axes, work.frame)
-    _, _, before = errors(settings, work)
+def _approach(chain, settings, work, deadline, search, best, trace):
+    """
+    From the best joint vector go as close to the target as can be; returns the steps tried.
+
+    Whatever the method, this is Levenberg–Marquardt as Marquardt (1963) has it: a step that does
+    not lower the cost is taken back and the damping is raised, so the cost falls to a minimum
+    also where that is far from zero.
+    """
     copy_vector(best, work.q)
-    _, cost, used = _search(
-        chain, method, settings, work, deadline,
-        _POLISH_PATIENCE, _POLISH_PROGRESS, searches, trace,
-    )  # fmt: skip
-    if cost < before:
-        limits.turn_towards(chain, work.seed, work.q, settings.limits[0])
-        copy_vector(work.q, best)
-    return used
+    cost = _look(chain, settings, work, search, trace)
+    damping = _APPROACH_DAMPING * cost
+    for steps in range(_APPROACH_STEPS):
+        if steps % _CLOCK_INTERVAL == 0 and monotonic_ns(work.clock) > deadline:
+            return steps
+        _step_within_limits(chain, FixedDamping(damping), settings, work)
+        after = _look(chain, settings, work, search, trace)
+        if after < cost:
+            copy_vector(work.q, best)
+            if after > (1.0 - _APPROACH_PROGRESS) * cost:
+                return steps + 1
+            cost = after
+            damping *= 0.3
+        else:
+            if damping > _LARGEST_DAMPING:
+                return steps + 1
+            damping *= 4.0
+            copy_vector(best, work.q)
+            _look(chain, settings, work, search, trace[:0])
+    return _APPROACH_STEPS
+
+
+@inner_kernel
+def _look(chain, settings, work, search, trace):
+    """Evaluate the pose at ``work.q`` and record it; returns the cost."""
+    last_frame(chain, work.q, work.axes, work.frame)
+    position_error, orientation_error, cost = errors(settings, work)
+    if work.recorded[0] < trace.shape[0]:
+        _record(trace, work, position_error, orientation_error, search)
+    return cost
 
 
 @inner_kernel
@@ -201,69 +235,6 @@ def _step_within_limits(chain, method, settings, work):
         while limits.hold_crossing(chain, work) > 0:
             step(method, work)
     limits.advance(chain, work, settings.limits[0])
-
-
-@inner_kernel
-def set_goal(chain, target, goal):
-    """Where the frame behind the last joint shall be, for the tip to be at the target."""
-    c = chain.tip[0]
-    s = chain.tip[1]
-    for i in range(3):
-        goal[i] = c * target[i, 0] - s * target[i, 1]
-        goal[3 + i] = s * target[i, 0] + c * target[i, 1]
-        goal[6 + i] = target[i, 2]
-        goal[9 + i] = target[i, 3]
-
-
-@inner_kernel
-def errors(settings, work):
-    """
-    Errors at ``work.frame``; the weighted one goes to ``work.error``.
-
-    :returns: position error [m] and orientation error [rad] along the weighted axes, and the cost
-        ½ eᵀWe, which also goes to ``work.cost``.
-    """
-    frame_error(work.frame, work.goal, work.twist)
-    position = orientation = cost = 0.0
-    for j in range(6):
-        weight = settings.weights[j]
-        value = weight * work.twist[j]
-        work.error[j] = value
-        cost += value * value
-        if weight > 0.0:
-            if j < 3:
-                position += work.twist[j] * work.twist[j]
-            else:
-                orientation += work.twist[j] * work.twist[j]
-    work.cost[0] = 0.5 * cost
-    return math.sqrt(position), math.sqrt(orientation), 0.5 * cost
-
-
-@inner_kernel
-def errors_at(chain, settings, work, q):
-    """Position error [m] and orientation error [rad] by forward kinematics of a joint vector."""
-    last_frame(chain, q, work.axes, work.frame)
-    position, orientation, _ = errors(settings, work)
-    return position, orientation
-
-
-@inner_kernel
-def within_tolerance(settings, position_error, orientation_error):
-    """Whether both errors are within tolerance; NaN is not."""
-    return position_error <= settings.tolerances[0] and orientation_error <= settings.tolerances[1]
-
-
-@inner_kernel
-def beyond_reach(chain, settings, goal):
-    """Whether the goal lies farther away than the chain is long."""
-    for j in range(3):
-        if settings.weights[j] == 0.0:
-            return False
-    x = goal[9] - chain.reach[0]
-    y = goal[10] - chain.reach[1]
-    z = goal[11] - chain.reach[2]
-    reach = chain.reach[3] * (1.0 + 1e-9) + settings.tolerances[0]
-    return x * x + y * y + z * z > reach * reach
 
 
 @inner_kernel
