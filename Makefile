@@ -1,0 +1,33 @@
+# Everything from a fresh clone: `make help`.
+#
+#   PYTHON      interpreter that .venv is made with
+#   ROS_DISTRO  jazzy or kilted: which wheels, where no ROS 2 installation is sourced
+#   ARGS        passed on to the command
+
+PYTHON ?= python3
+ARGS ?=
+
+VENV := $(CURDIR)/.venv
+# The executables of .venv, with the libraries of message types that were built into it.
+RUN = env LD_LIBRARY_PATH="$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" "$(VENV)"/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test env clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+
+demo: env ## IK node, simulated arm and a client, in one terminal (ARGS=--once: end after one round)
+	@$(RUN)/ik_demo $(ARGS)
+
+test: env ## all tests (ARGS='-k name': some of them)
+	@$(RUN)/python -m pytest $(ARGS)
+
+env: ## only make or update .venv
+	@command -v $(PYTHON) >/dev/null || { echo 'No $(PYTHON) on PATH; on Debian and Ubuntu:' \
+		'sudo apt install python3 python3-venv python3-dev' >&2; exit 1; }
+	@$(PYTHON) standalone/setup_env.py
+
+clean: ## remove .venv and all that was built
+	rm -rf .venv build install log *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find ik_service launch standalone test -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,96 @@
+"""
+Start the inverse kinematics node, with robot_state_publisher beside it.
+
+``ros2 launch ik_service ik_service.launch.py --show-args`` lists the arguments. A namespace holds
+everything but tf, which is global as everywhere in ROS: robots that run at the same time need
+link names of their own there.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.conditions import IfCondition
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
+
+from ik_service.ros.bringup import Bringup, NODE_NAME, settle
+
+ARGUMENTS = {
+    'urdf': 'URDF or xacro file of the robot. Empty: the one that params_file names, else the '
+    'Franka Emika Panda that comes with the package.',
+    'base_link': 'Link where the chain starts. Empty: as in params_file, else the root of the '
+    'robot.',
+    'tip_link': 'Link that is brought to the target. Empty: as in params_file, else the only '
+    'leaf of the robot; panda_hand_tcp for the Panda that comes with the package.',
+    'solver': 'Method, such as levenberg_marquardt, pseudoinverse or transpose. Empty: as in '
+    "params_file, else the node's default.",
+    'params_file': 'ROS parameter file; share/ik_service/config/ik_service.yaml is one to copy '
+    'and edit. What the arguments here say wins over it. Empty: none.',
+    'namespace': 'Namespace of all nodes, and so of their topics and services, such as cell_1. '
+    'Empty: none.',
+}
+
+
+def generate_launch_description() -> LaunchDescription:
+    return LaunchDescription(
+        [
+            *(
+                DeclareLaunchArgument(name, default_value='', description=description)
+                for name, description in ARGUMENTS.items()
+            ),
+            DeclareLaunchArgument(
+                'robot_state_publisher',
+                default_value='true',
+                choices=['true', 'false'],
+                description='Start robot_state_publisher, which publishes tf and '
+                'robot_description; false for a robot that has one running already.',
+            ),
+            OpaqueFunction(function=_nodes),
+        ]
+    )
+
+
+def _nodes(context: LaunchContext) -> list[Node]:
+    """Make the nodes, now that the values of the arguments are known."""
+    share = Path(get_package_share_directory('ik_service'))
+    robot = settle(context.launch_configurations, share)
+    # First what may not be installed: where a later node cannot be found, launch leaves those that
+    # run already behind.
+    return [_state_publisher(robot), _ik_node(robot, context.launch_configurations['solver'])]
+
+
+def _ik_node(robot: Bringup, solver: str) -> Node:
+    settled = {**robot.source, **robot.chain}
+    if solver:
+        settled['solver.name'] = solver
+    # Only what is settled, and after the file: the rest stays with the file, and with the node.
+    file = [ParameterFile(robot.params_file)] if robot.params_file else []
+    return Node(
+        package='ik_service',
+        executable='ik_node',
+        name=NODE_NAME,
+        namespace=robot.namespace,
+        parameters=[*file, _as_text(settled)],
+        output='screen',
+    )
+
+
+def _state_publisher(robot: Bringup) -> Node:
+    return Node(
+        package='robot_state_publisher',
+        executable='robot_state_publisher',
+        name='robot_state_publisher',
+        namespace=robot.namespace,
+        parameters=[_as_text({'robot_description': robot.description})],
+        output='screen',
+        condition=IfCondition(LaunchConfiguration('robot_state_publisher')),
+    )
+
+
+def _as_text(parameters: Mapping[str, str]) -> dict[str, ParameterValue]:
+    """Mark the values as text: launch would take a link named '7' for a number."""
+    return {name: ParameterValue(value, value_type=str) for name, value in parameters.items()}

@@ -1,0 +1,51 @@
+"""Package for colcon (build type ament_python) and for pip."""
+
+from glob import glob
+from pathlib import Path
+from xml.etree import ElementTree
+
+from setuptools import find_packages, setup
+
+PACKAGE = 'ik_service'
+SHARE = f'share/{PACKAGE}'
+TEST = ['hypothesis', 'pytest']
+MANIFEST = ElementTree.parse(Path(__file__).with_name('package.xml')).getroot()
+
+
+def manifest(element: str) -> str:
+    """Text of an element of package.xml, on one line: what stands there is not said again here."""
+    return ' '.join(MANIFEST.findtext(element, default='').split())
+
+
+setup(
+    name=PACKAGE,
+    version=manifest('version'),
+    description=manifest('description'),
+    license=manifest('license'),
+    maintainer=manifest('maintainer'),
+    maintainer_email=MANIFEST.find('maintainer').get('email'),
+    packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
+    package_data={PACKAGE: ['py.typed']},
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
+        (SHARE, ['package.xml']),
+        (f'{SHARE}/launch', sorted(glob('launch/*.launch.py'))),
+        (f'{SHARE}/config', sorted(glob('config/*.*'))),
+        (f'{SHARE}/urdf', sorted(glob('urdf/*.urdf'))),
+    ],
+    python_requires='>=3.10',
+    install_requires=['numba', 'numpy', 'pyyaml', 'urdf_parser_py'],
+    extras_require={
+        'test': TEST,
+        'dev': [*TEST, 'pin', 'ruff'],
+        'plot': ['matplotlib'],
+    },
+    zip_safe=False,
+    entry_points={
+        'console_scripts': [
+            'ik_node = ik_service.ros.node:main',
+            'ik_sim = ik_service.ros.sim_node:main',
+            'ik_demo = ik_service.cli.demo:main',
+        ],
+    },
+)

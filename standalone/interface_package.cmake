@@ -1,0 +1,33 @@
+# Generates an interface package from message and service definitions:
+#
+#   generate_interface_package("<files>" <package the definitions refer to>...)
+
+# The wheels were made on a machine whose Python lived elsewhere, and their exported targets still
+# name its include folder. CMake refuses a target that names an absent folder: drop those.
+function(drop_absent_include_directories)
+  get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
+  foreach(target ${targets})
+    if(target MATCHES "__rosidl_generator_py$")
+      get_target_property(folders ${target} INTERFACE_INCLUDE_DIRECTORIES)
+      set(present)
+      foreach(folder ${folders})
+        if(EXISTS "${folder}")
+          list(APPEND present "${folder}")
+        endif()
+      endforeach()
+      set_target_properties(${target} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${present}")
+    endif()
+  endforeach()
+endfunction()
+
+macro(generate_interface_package interfaces)
+  find_package(ament_cmake REQUIRED)
+  find_package(rosidl_default_generators REQUIRED)
+  foreach(dependency ${ARGN})
+    find_package(${dependency} REQUIRED)
+  endforeach()
+  rosidl_generate_interfaces(${PROJECT_NAME} ${interfaces} DEPENDENCIES ${ARGN})
+  drop_absent_include_directories()
+  ament_export_dependencies(rosidl_default_runtime)
+  ament_package()
+endmacro()

@@ -1,0 +1,62 @@
+"""The parameter file and the RViz file that come with the package."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ik_service.ros.bringup import BUNDLED_CHAIN, node_parameters
+
+CONFIG = Path(__file__).resolve().parents[2] / 'config'
+
+
+def flat(parameters, prefix=''):
+    for name, value in parameters.items():
+        if isinstance(value, dict):
+            yield from flat(value, f'{prefix}{name}.')
+        else:
+            yield f'{prefix}{name}', value
+
+
+@pytest.mark.parametrize('node', ['/ik_service', '/cell_1/ik_service'])
+def test_the_parameter_file_holds_every_parameter_at_its_default(node):
+    pytest.importorskip('rclpy')
+    pytest.importorskip('moveit_msgs.msg')
+    from ik_service.ros.parameters import ROWS
+
+    in_file = dict(flat(node_parameters(CONFIG / 'ik_service.yaml', node)))
+    assert in_file == {name: row.default for name, row in ROWS.items()}
+    for name, row in ROWS.items():  # 1 equals 1.0 here, but not for ROS
+        assert type(in_file[name]) is type(row.default), name
+
+
+@pytest.fixture
+def manager():
+    text = (CONFIG / 'ik_service.rviz').read_text(encoding='utf-8')
+    return yaml.safe_load(text)['Visualization Manager']
+
+
+@pytest.fixture
+def displays(manager):
+    return {entry['Class'].rpartition('/')[2]: entry for entry in manager['Displays']}
+
+
+def test_rviz_shows_the_robot_its_frames_and_the_target(displays):
+    assert set(displays) == {'Grid', 'RobotModel', 'TF', 'Pose'}
+    assert all(entry['Enabled'] for entry in displays.values())
+
+
+def test_topics_in_rviz_are_relative_so_that_namespaces_work(displays):
+    assert displays['RobotModel']['Description Topic']['Value'] == 'robot_description'
+    assert displays['Pose']['Topic']['Value'] == 'target_pose'
+
+
+def test_rviz_receives_a_description_that_was_published_before(displays):
+    assert displays['RobotModel']['Description Source'] == 'Topic'
+    topic = displays['RobotModel']['Description Topic']
+    assert topic['Durability Policy'] == 'Transient Local'
+    assert topic['Reliability Policy'] == 'Reliable'
+
+
+def test_the_fixed_frame_in_rviz_is_the_base_of_the_panda(manager):
+    assert manager['Global Options']['Fixed Frame'] == BUNDLED_CHAIN['base_link']

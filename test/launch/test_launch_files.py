@@ -1,0 +1,103 @@
+"""The launch files, read but not run."""
+
+import pytest
+
+pytest.importorskip('launch_ros.actions')
+
+from launch import LaunchContext
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.utilities import perform_substitutions
+from launch_ros.actions import Node
+from launched import ENVIRONMENT, SHARE
+
+ARGUMENTS = {
+    'urdf': '',
+    'base_link': '',
+    'tip_link': '',
+    'solver': '',
+    'params_file': '',
+    'namespace': '',
+    'robot_state_publisher': 'true',
+}
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+
+
+def described(file, context):
+    path = str(SHARE / 'launch' / file)
+    return PythonLaunchDescriptionSource(path).get_launch_description(context)
+
+
+def nodes(file, **arguments):
+    """Return the nodes that a launch file would start, by the name of their program."""
+    context = LaunchContext()
+    context.launch_configurations.update(arguments)
+    found = _nodes(described(file, context).entities, context)
+    return {node.node_executable: node for node in found}
+
+
+def _nodes(entities, context):
+    for entity in entities or []:
+        if not isinstance(entity, Node):
+            yield from _nodes(entity.visit(context), context)
+        elif entity.condition is None or entity.condition.evaluate(context):
+            yield entity
+
+
+@pytest.mark.parametrize(
+    ('file', 'arguments'),
+    [('ik_service.launch.py', ARGUMENTS), ('demo.launch.py', {**ARGUMENTS, 'rviz': 'false'})],
+)
+def test_every_argument_has_a_default_and_a_description(file, arguments):
+    context = LaunchContext()
+    declared = described(file, context).get_launch_arguments()
+    defaults = {
+        argument.name: perform_substitutions(context, argument.default_value)
+        for argument in declared
+    }
+    assert defaults == arguments
+    assert all(len(argument.description.split()) > 5 for argument in declared)
+
+
+def test_the_node_starts_after_robot_state_publisher():
+    # A package that is not installed then leaves no program behind.
+    assert list(nodes('ik_service.launch.py')) == ['robot_state_publisher', 'ik_node']
+
+
+def test_robot_state_publisher_can_be_left_out():
+    assert list(nodes('ik_service.launch.py', robot_state_publisher='false')) == ['ik_node']
+
+
+def test_the_demo_adds_an_arm_and_rviz_when_asked():
+    both = ['robot_state_publisher', 'ik_node', 'ik_sim']
+    assert list(nodes('demo.launch.py')) == both
+    assert list(nodes('demo.launch.py', rviz='true')) == ['rviz2', *both]
+
+
+@pytest.mark.parametrize(('urdf', 'frame'), [('panda', 'panda_link0'), ('planar_6r', 'world')])
+def test_rviz_looks_from_the_base_of_the_robot(urdf, frame):
+    path = str(SHARE / 'urdf' / f'{urdf}.urdf')
+    rviz = nodes('demo.launch.py', rviz='true', urdf=path)['rviz2']
+    context = LaunchContext()
+    command = [perform_substitutions(context, part) for part in rviz.cmd[1:5]]
+    assert command == ['-d', str(SHARE / 'config' / 'ik_service.rviz'), '-f', frame]
+
+
+@pytest.mark.parametrize('file', ['ik_service.launch.py', 'demo.launch.py'])
+def test_a_missing_urdf_is_told_in_one_sentence(file):
+    with pytest.raises(Exception, match=r'^urdf: there is no such file: /nowhere/arm\.urdf$'):
+        nodes(file, urdf='/nowhere/arm.urdf')
+
+
+def test_a_choice_other_than_true_and_false_is_refused():
+    with pytest.raises(RuntimeError, match='rviz'):
+        nodes('demo.launch.py', rviz='maybe')
+
+
+def test_the_share_folder_holds_what_the_launch_files_name():
+    for file in ('config/ik_service.rviz', 'config/ik_service.yaml', 'urdf/panda.urdf'):
+        assert (SHARE / file).is_file()

@@ -1,0 +1,93 @@
+"""The package as a whole: one version everywhere, and an import that costs and drags in little."""
+
+from itertools import pairwise
+import json
+from pathlib import Path
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+import ik_service
+
+ROOT = Path(__file__).resolve().parent.parent
+IMPORT_LIMIT = 0.4  # [s]
+
+_IMPORT_PROBE = """
+import json, sys, time
+before = set(sys.modules)
+start = time.perf_counter()
+import ik_service
+seconds = time.perf_counter() - start
+print(json.dumps([seconds, sorted(set(sys.modules) - before)]))
+"""
+
+
+def _run_setup(*arguments):
+    """Return what setup.py prints, on its last lines."""
+    done = subprocess.run(
+        [sys.executable, 'setup.py', '--quiet', *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+def _import_in_new_interpreter():
+    """Return how long the import takes [s] and the names of the modules it loads."""
+    done = subprocess.run(
+        [sys.executable, '-c', _IMPORT_PROBE], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    seconds, modules = json.loads(done.stdout)
+    return seconds, modules
+
+
+def _manifest():
+    return ElementTree.parse(ROOT / 'package.xml').getroot()
+
+
+def test_version_is_the_same_everywhere():
+    version = _manifest().findtext('version')
+    assert ik_service.__version__ == version
+    assert _run_setup('--version')[-1] == version
+
+
+def test_changelog_begins_with_the_current_version():
+    lines = (ROOT / 'CHANGELOG.rst').read_text(encoding='utf-8').splitlines()
+    headings = [above for above, line in pairwise(lines) if set(line) == {'-'}]
+    assert headings[0].split()[0] == _manifest().findtext('version')
+
+
+def test_name_is_the_same_everywhere():
+    assert _manifest().findtext('name') == _run_setup('--name')[-1] == ik_service.__name__
+    assert (ROOT / 'resource' / ik_service.__name__).is_file()
+
+
+def test_manifest_names_every_message_package_that_is_imported():
+    sources = [path.read_text(encoding='utf-8') for path in (ROOT / 'ik_service').rglob('*.py')]
+    lines = [line.split() for text in sources for line in text.splitlines()]
+    imported = {words[1].split('.')[0] for words in lines if words[:1] in (['import'], ['from'])}
+    packages = {name for name in imported if name.endswith(('_msgs', '_srvs', '_interfaces'))}
+    declared = {element.text for element in _manifest() if element.tag == 'exec_depend'}
+    assert packages <= declared
+
+
+def test_import_pulls_in_neither_ros_nor_the_compiler():
+    _, modules = _import_in_new_interpreter()
+    loaded = {name.split('.')[0] for name in modules}
+    assert 'ik_service' in loaded
+    foreign = {'rclpy', 'moveit_msgs', 'ament_index_python', 'launch', 'numba', 'scipy'}
+    assert not loaded & foreign
+
+
+def test_import_is_quick():
+    fastest = min(_import_in_new_interpreter()[0] for _ in range(3))
+    assert fastest < IMPORT_LIMIT
+
+
+@pytest.mark.parametrize('name', ik_service.__all__)
+def test_public_names_can_be_loaded(name):
+    assert getattr(ik_service, name) is not None
