@@ -79,6 +79,6 @@ def test_the_tables_name_the_parameters_and_their_defaults():
     section = README[README.index('| Parameter |') : README.index('`config/ik_service.yaml`')]
     for name in rows:
         assert f'`{name}`' in section, name
-    for name in ('publish_rate', 'velocity_scaling', 'acceleration_time'):
+    for name in ('publish_rate', 'velocity_scaling', 'acceleration_time', 'lag_limit'):
         assert f'| `{name}` | {rows[name].default} |' in section
     assert f'| {rows["state_timeout"].default}, {rows["target_timeout"].default} |' in section
