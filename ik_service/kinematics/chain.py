@@ -124,7 +124,7 @@ class KinematicChain:
         """
         finite = np.isfinite(self.lower) & np.isfinite(self.upper)
         with np.errstate(invalid='ignore'):
-            middle = self.lower + (self.upper - self.lower) / 2
+            middle = self.lower / 2 + self.upper / 2
         return np.where(finite, middle, np.clip(0.0, self.lower, self.upper))
 
     def with_limits(self, lower: ArrayLike, upper: ArrayLike) -> KinematicChain:
@@ -176,13 +176,13 @@ class KinematicChain:
     def _vector(self, q: ArrayLike) -> np.ndarray:
         """Joint vector of the right shape, maybe not finite, as an array of its own."""
         vector = np.empty(self.n)
-        if np.shape(q) != vector.shape:
-            self.check_q(q)
         try:
-            vector[:] = q
-        except (TypeError, ValueError):
-            self.check_q(q)
-        return vector
+            if np.shape(q) == vector.shape:
+                vector[:] = q
+                return vector
+        except (TypeError, ValueError):  # no numbers, or ragged
+            pass
+        return self.check_q(q)
 
     def _scratch(self) -> tuple[np.ndarray, np.ndarray]:
         return np.empty((len(self.arrays.variables), 6)), np.empty(12)
@@ -200,6 +200,12 @@ class KinematicChain:
     def __getstate__(self) -> dict:
         """What pickle keeps: all but the compiled code."""
         return {name: self.__dict__[name] for name in self.__dict__.keys() - _COMPILED}
+
+    def __setstate__(self, state: dict) -> None:
+        """Freeze the arrays again, which pickle does not."""
+        self.__dict__.update(state)
+        for array in (self.lower, self.upper, self.velocity, *self.arrays):
+            array.setflags(write=False)
 
     def _set_limits(self, lower: np.ndarray, upper: np.ndarray) -> None:
         for name, low, high in zip(self.joint_names, lower, upper, strict=True):

@@ -24,17 +24,22 @@ _OPTIONS = {'error_model': 'numpy', 'fastmath': {'contract'}, '_nrt': False}
 
 
 @functools.cache
-def cache_folder() -> Path:
-    """Folder of the compiled kernels of exactly this source."""
+def cache_folder() -> Path | None:
+    """Folder of the compiled kernels of exactly this source; None where it cannot be written."""
     package = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()
     for folder in ('kinematics', 'solvers'):
         for source in sorted((package / folder).glob('*.py')):
             digest.update(source.name.encode())
             digest.update(source.read_bytes())
-    user = os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache'
-    root = numba.config.CACHE_DIR or Path(user) / 'ik_service'
-    return Path(root) / f'kernels-{digest.hexdigest()[:16]}'
+    try:
+        user = os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache'
+        root = numba.config.CACHE_DIR or Path(user) / 'ik_service'
+        folder = Path(root) / f'kernels-{digest.hexdigest()[:16]}'
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):  # RuntimeError: there is no home
+        return None
+    return folder if os.access(folder, os.W_OK | os.X_OK) else None
 
 
 def kernel(function: Callable) -> Callable:
@@ -42,15 +47,17 @@ def kernel(function: Callable) -> Callable:
     Compile a function that Python calls: the GIL is released, the code is cached on disk.
 
     Kernels are compiled without Numba's allocator and reference counts, so one that allocates
-    does not compile, and passing arrays about costs nothing.
+    does not compile, and passing arrays about costs nothing. Without a folder to cache them in,
+    they are compiled anew in each process.
 
     :param function: the function.
     :returns: the compiled function, specialised on its first call.
     """
+    folder = cache_folder()
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_folder())
+    numba.config.CACHE_DIR = str(folder or before)
     try:
-        return numba.njit(function, cache=True, nogil=True, **_OPTIONS)
+        return numba.njit(function, cache=folder is not None, nogil=True, **_OPTIONS)
     finally:
         numba.config.CACHE_DIR = before
 

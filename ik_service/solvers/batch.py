@@ -134,7 +134,10 @@ class _Job:
 
 def _check_seeds(chain: KinematicChain, seeds: ArrayLike | None, count: int) -> np.ndarray:
     """Seeds as a (N, n) array of their own."""
-    seeds = chain.mid_range() if seeds is None else np.array(seeds, dtype=np.float64)
+    try:
+        seeds = chain.mid_range() if seeds is None else np.array(seeds, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError('seeds', f'have to be numbers: {error}') from error
     if seeds.shape not in ((chain.n,), (count, chain.n)):
         raise ArgumentError(
             'seeds', f'have shape {seeds.shape}, have to be ({count}, {chain.n}) or ({chain.n},)'

@@ -110,7 +110,9 @@ def turn_towards(chain, seed, q, strategy):
         # NumPy's floor stays a float: no integer holds an infinite bound.
         wanted = min(max(seed[i], -_FAR), _FAR)
         turns = np.floor((wanted - q[i]) / turn + 0.5)
-        if strategy != IGNORE:
-            turns = min(turns, np.floor((chain.upper[i] - q[i]) / turn))
-            turns = max(turns, np.ceil((chain.lower[i] - q[i]) / turn))
-        q[i] += turn * turns
+        if strategy == IGNORE:
+            q[i] += turn * turns
+            continue
+        turns = min(turns, np.floor((chain.upper[i] - q[i]) / turn))
+        turns = max(turns, np.ceil((chain.lower[i] - q[i]) / turn))
+        q[i] = min(max(q[i] + turn * turns, chain.lower[i]), chain.upper[i])  # rounding

@@ -55,7 +55,7 @@ class IkOptions:
 
     def __post_init__(self) -> None:
         for name in ('position_tolerance', 'orientation_tolerance', 'timeout'):
-            _check_number(name, getattr(self, name))
+            check_number(name, getattr(self, name))
         object.__setattr__(self, 'task_weights', _task_weights(self.task_weights))
         for name in ('max_iterations', 'max_searches'):
             if getattr(self, name) is not None:
@@ -64,17 +64,21 @@ class IkOptions:
         _check_choice('joint_limits', self.joint_limits, JOINT_LIMIT_STRATEGIES)
         _check_choice('prefer', self.prefer, PREFERENCES)
         if self.step_gain is not None:
-            _check_number('step_gain', self.step_gain)
+            check_number('step_gain', self.step_gain)
         if self.damping is not None:
-            _check_number('damping', self.damping, zero=True)
+            check_number('damping', self.damping, zero=True)
         if not isinstance(self.record_trace, bool):
             raise OptionError(
                 'record_trace', f'has to be True or False, not {self.record_trace!r}'
             )
 
 
-def _check_number(name: str, value: object, zero: bool = False) -> None:
-    """Refuse what is not a number above 0 (or 0 itself) and at most _LARGEST."""
+def check_number(name: str, value: object, zero: bool = False) -> None:
+    """
+    Refuse what is no number above 0 (or, if that will do, 0 itself), or beyond all use.
+
+    :raises OptionError: naming the option.
+    """
     usable = isinstance(value, (int, float, np.integer, np.floating))
     if (
         isinstance(value, bool)

@@ -31,6 +31,7 @@ class Settings(NamedTuple):
     :ivar limits: (1,) number of the strategy, see :mod:`ik_service.solvers.limits`.
     :ivar nearest: (1,) whether to look for the solution nearest to the seed.
     :ivar random_seed: (1,) of the restarts.
+    :ivar descends: (1,) whether the final approach to the target counts as the method's own.
     """
 
     tolerances: np.ndarray
@@ -43,6 +44,7 @@ class Settings(NamedTuple):
     limits: np.ndarray
     nearest: np.ndarray
     random_seed: np.ndarray
+    descends: np.ndarray
 
 
 class Workspace(NamedTuple):
@@ -54,6 +56,7 @@ class Workspace(NamedTuple):
     :ivar start: (n,) the seed within the limits.
     :ivar q: (n,) the current joint vector.
     :ivar step: (n,) the current step.
+    :ivar kept: (n,) the best joint vector of the final approach.
     :ivar held: (n,) the bound at which a variable is held in this step; NaN for a free one.
     :ivar rows: (n, 6) weighted Jacobian, one row a variable; zero for a held variable.
     :ivar error: (6,) weighted pose error, less what the held variables contribute.
@@ -75,6 +78,7 @@ class Workspace(NamedTuple):
     start: np.ndarray
     q: np.ndarray
     step: np.ndarray
+    kept: np.ndarray
     held: np.ndarray
     rows: np.ndarray
     error: np.ndarray
@@ -96,13 +100,13 @@ class Problem(NamedTuple):
     A problem as Python hands it over.
 
     :ivar fixed: (122,) everything of a size that does not depend on the chain.
-    :ivar vectors: (8, n) everything with a number for each variable.
+    :ivar vectors: (9, n) everything with a number for each variable.
     :ivar rows: (n, 6), see :class:`Workspace`.
     :ivar columns: (6, n), see :class:`Workspace`.
     :ivar joints: (m, 8), see :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :ivar axes: (m, 6), see :class:`Workspace`.
     :ivar variables: (m,) int64, see :class:`~ik_service.kinematics.kernels.ChainArrays`.
-    :ivar integers: (11,) int64.
+    :ivar integers: (12,) int64.
     """
 
     fixed: np.ndarray
@@ -146,6 +150,7 @@ def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
         limits=integers[4:5],
         nearest=integers[5:6],
         random_seed=integers[6:7],
+        descends=integers[11:12],
     )
     work = Workspace(
         target=fixed[27:43].reshape((4, 4)),
@@ -153,6 +158,7 @@ def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
         start=vectors[4],
         q=vectors[5],
         step=vectors[6],
+        kept=vectors[8],
         held=vectors[7],
         rows=problem.rows,
         error=fixed[43:49],
@@ -185,13 +191,13 @@ def allocate(chain: KinematicChain) -> Problem:
     m = len(chain.arrays.variables)
     problem = Problem(
         fixed=np.zeros(122),
-        vectors=np.zeros((8, n)),
+        vectors=np.zeros((9, n)),
         rows=np.zeros((n, 6)),
         columns=np.zeros((6, n)),
         joints=np.zeros((m, 8)),
         axes=np.zeros((m, 6)),
         variables=np.zeros(m, np.int64),
-        integers=np.zeros(11, np.int64),
+        integers=np.zeros(12, np.int64),
     )
     for own, given in zip(views(problem)[0], chain.arrays, strict=True):
         own[:] = given

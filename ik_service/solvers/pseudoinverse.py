@@ -17,7 +17,7 @@ from ik_service.solvers.step import step_of
 _RANK_TOLERANCE = 1e-15
 # One-sided Jacobi: sweeps at most, and the cosine of two columns that counts as orthogonal.
 _SWEEPS = 30
-_ORTHOGONAL = 1e-15
+_ORTHOGONAL = 1e-14
 
 
 class Pseudoinverse(NamedTuple):

@@ -27,6 +27,9 @@ class Method:
     :ivar max_searches: searches, unless the options say otherwise.
     :ivar patience: iterations after which a search is given up unless the cost has fallen.
     :ivar progress: the share of the cost that has to be lost in them.
+    :ivar descends: whether the loop's final approach to a target that no search reached, which is
+        Levenberg–Marquardt, counts as this method's own; otherwise it is only made for the
+        closest pose.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Method:
     max_searches: int
     patience: int
     progress: float
+    descends: bool = False
 
 
 def _or(value: float | None, default: float) -> float:
@@ -55,6 +59,7 @@ _METHODS = {
             max_searches=300,
             patience=3,
             progress=0.19,
+            descends=True,
         ),
         Method(
             name='pseudoinverse',

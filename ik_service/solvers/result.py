@@ -24,6 +24,10 @@ class IkTrace:
     """
     The iterations of a solve, one row each; the first row of every search is its start.
 
+    When no search reaches the target, the rows of the final approach to the closest pose follow,
+    under a number of their own. There, a row whose error is larger than the least so far is a
+    step that was taken back: the next one starts where that error was.
+
     :ivar q: (k, n) joint vectors [rad] or [m].
     :ivar step: (k, n) the step that led to each row; zeros at the start of a search.
     :ivar position_error: (k,) [m].

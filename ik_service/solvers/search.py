@@ -40,7 +40,7 @@ _EASY_SEARCHES = 10
 _DIVERGED = 1e6
 # The approach to a target that was not reached: steps at most, the first damping in shares of the
 # cost, the damping at which no step helps any more, the share of the cost that a step has to win.
-_APPROACH_STEPS = 100
+APPROACH_STEPS = 100
 _APPROACH_DAMPING = 0.1
 _LARGEST_DAMPING = 1e4
 _APPROACH_PROGRESS = 1e-7
@@ -128,12 +128,15 @@ def _solve(chain, method, settings, work, best, trace):
         if monotonic_ns(work.clock) > deadline:
             ending = _OUT_OF_TIME
     if not found:
-        iterations += _approach(chain, settings, work, deadline, searches, best, trace)
-        copy_vector(best, work.q)
-        limits.turn_towards(chain, work.seed, work.q, strategy)
-        copy_vector(work.q, best)
+        used, solved = _approach(chain, settings, work, deadline, searches, best, trace)
+        iterations += used
+        found = solved and settings.descends[0] != 0
+        if found or not solved:
+            limits.turn_towards(chain, work.seed, work.q, strategy)
+            copy_vector(work.q, best)
     position_error, orientation_error = errors_at(chain, settings, work, best)
-    status = _status(settings, position_error, orientation_error, beyond, ending)
+    reached = found and within_tolerance(settings, position_error, orientation_error)
+    status = _status(reached, beyond, ending)
     elapsed = monotonic_ns(work.clock) - began
     return status, position_error, orientation_error, iterations, max(searches, 1), elapsed
 
@@ -141,49 +144,54 @@ def _solve(chain, method, settings, work, best, trace):
 @inner_kernel
 def _approach(chain, settings, work, deadline, search, best, trace):
     """
-    From the best joint vector go as close to the target as can be; returns the steps tried.
+    From the best joint vector go as close to the target as can be, leaving the result in `work.q`.
 
     Whatever the method, this is Levenberg–Marquardt as Marquardt (1963) has it: a step that does
     not lower the cost is taken back and the damping is raised, so the cost falls to a minimum
     also where that is far from zero.
+
+    :returns: the steps tried, and whether the target is reached.
     """
     copy_vector(best, work.q)
-    cost = _look(chain, settings, work, search, trace)
+    copy_vector(best, work.kept)
+    fill_vector(work.step, 0.0)
+    cost, reached = _look(chain, settings, work, search, trace)
     damping = _APPROACH_DAMPING * cost
-    for steps in range(_APPROACH_STEPS):
+    steps = 0
+    while steps < APPROACH_STEPS and damping < _LARGEST_DAMPING and not reached:
         if steps % _CLOCK_INTERVAL == 0 and monotonic_ns(work.clock) > deadline:
-            return steps
+            break
         _step_within_limits(chain, FixedDamping(damping), settings, work)
-        after = _look(chain, settings, work, search, trace)
+        after, reached = _look(chain, settings, work, search, trace)
+        steps += 1
         if after < cost:
-            copy_vector(work.q, best)
+            copy_vector(work.q, work.kept)
             if after > (1.0 - _APPROACH_PROGRESS) * cost:
-                return steps + 1
+                break
             cost = after
             damping *= 0.3
         else:
-            if damping > _LARGEST_DAMPING:
-                return steps + 1
             damping *= 4.0
-            copy_vector(best, work.q)
+            copy_vector(work.kept, work.q)
             _look(chain, settings, work, search, trace[:0])
-    return _APPROACH_STEPS
+    copy_vector(work.kept, work.q)
+    return steps, reached
 
 
 @inner_kernel
 def _look(chain, settings, work, search, trace):
-    """Evaluate the pose at ``work.q`` and record it; returns the cost."""
+    """Evaluate the pose at ``work.q`` and record it; returns its cost and whether it will do."""
     last_frame(chain, work.q, work.axes, work.frame)
     position_error, orientation_error, cost = errors(settings, work)
     if work.recorded[0] < trace.shape[0]:
         _record(trace, work, position_error, orientation_error, search)
-    return cost
+    return cost, within_tolerance(settings, position_error, orientation_error)
 
 
 @inner_kernel
-def _status(settings, position_error, orientation_error, beyond, ending):
-    """How the solve ended, from the errors of its answer."""
-    if within_tolerance(settings, position_error, orientation_error):
+def _status(reached, beyond, ending):
+    """How the solve ended."""
+    if reached:
         return SUCCESS
     if beyond:
         return UNREACHABLE

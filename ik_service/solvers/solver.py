@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-import math
 import threading
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.compile import entry_point
 from ik_service.kinematics.pose import check_transform
 from ik_service.solvers import search
 from ik_service.solvers.limits import STRATEGIES
-from ik_service.solvers.options import IkOptions
+from ik_service.solvers.options import check_number, IkOptions
 from ik_service.solvers.problem import allocate, Problem, Settings, views, Workspace
 from ik_service.solvers.registry import check_options, DEFAULT_SOLVER, method
 from ik_service.solvers.result import IkResult, IkStatus, IkTrace, new_result
@@ -80,20 +78,17 @@ class Solver:
             result, not an error.
         :raises ArgumentError: when target or seed have another shape or are not finite, or the
             target is not a rigid transform.
+        :raises OptionError: when the timeout cannot be.
         """
         kernel, problem, settings, work = self._prepared()
         if seed is None:
             seed = self._middle
         try:
-            fits = target.shape == (4, 4) and seed.shape == work.seed.shape
-        except AttributeError:  # lists, for instance
-            fits = np.shape(target) == (4, 4) and np.shape(seed) == work.seed.shape
-        if not fits:
-            self._refuse(target, seed)
-        try:
+            if np.shape(target) != (4, 4) or np.shape(seed) != work.seed.shape:
+                self._refuse(target, seed)
             work.target[:] = target
             work.seed[:] = seed
-        except (TypeError, ValueError):
+        except (TypeError, ValueError):  # no numbers, or ragged
             self._refuse(target, seed)
         settings.timeout[0] = self._timeout if timeout is None else _nanoseconds(timeout)
         trace = self._room_for_trace(settings) if self.options.record_trace else self._no_trace
@@ -136,6 +131,7 @@ class Solver:
         settings.limits[0] = STRATEGIES.index(options.joint_limits)
         settings.nearest[0] = options.prefer == 'nearest'
         settings.random_seed[0] = options.random_seed
+        settings.descends[0] = chosen.descends
         return problem
 
     def _prepared(self) -> tuple[Callable, Problem, Settings, Workspace]:
@@ -155,7 +151,8 @@ class Solver:
         raise AssertionError('a kernel refused arguments that are in order')
 
     def _room_for_trace(self, settings: Settings) -> np.ndarray:
-        steps = (settings.max_iterations[0] + 1) * (settings.max_searches[0] + 1)
+        steps = (settings.max_iterations[0] + 1) * settings.max_searches[0]
+        steps += search.APPROACH_STEPS + 1
         return np.empty((min(int(steps), _TRACE_ROWS), 2 * self.chain.n + 3))
 
     def _trace(self, rows: np.ndarray, work: Workspace) -> IkTrace:
@@ -207,8 +204,7 @@ def _nanoseconds(seconds: float) -> int:
     """
     A time-out for the kernels.
 
-    :raises ArgumentError: when it is not a finite number above 0.
+    :raises OptionError: when it is not a number that a time-out can be.
     """
-    if not 0.0 < seconds < math.inf:
-        raise ArgumentError('timeout', f'has to be a finite number above 0, not {seconds!r}')
-    return max(1, min(int(seconds * 1e9), 2**62))
+    check_number('timeout', seconds)
+    return max(1, int(seconds * 1e9))

@@ -1,0 +1,174 @@
+"""Programs that another program starts, listens to, and never leaves behind."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from ik_service.exceptions import IkServiceError
+
+KEPT_LINES = 2000
+"""Lines of output that are kept; the oldest are dropped."""
+
+
+class ChildFailedError(IkServiceError):
+    """
+    A child process ended, or did not say in time what was waited for.
+
+    :ivar output: what it had printed.
+    """
+
+    def __init__(self, message: str, output: str) -> None:
+        super().__init__(f'{message}; its output:\n{output.rstrip() or "(nothing)"}')
+        self.output = output
+
+
+class ChildProcess:
+    """
+    A Python module that runs as a program of its own, in its own process group.
+
+    Its output, both streams together, is collected line by line. It is ended when the ``with``
+    block is left, and by the kernel where this process dies without warning (Linux).
+
+    :param name: what messages call it.
+    :param module: the module to run, as in ``python -m``.
+    :param arguments: its command line.
+    :param environment: variables to set besides the inherited ones.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        module: str,
+        arguments: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name = name
+        self._lines: deque[str] = deque(maxlen=KEPT_LINES)
+        self._news = threading.Condition()
+        self._closed = False
+        self._process = subprocess.Popen(
+            [*_ends_with_parent(), sys.executable, '-m', module, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding='utf-8',
+            errors='replace',
+            env={**os.environ, 'PYTHONUNBUFFERED': '1', **(environment or {})},
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read, name=f'{name} output', daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> ChildProcess:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.end()
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
+    @property
+    def output(self) -> str:
+        """What it has printed so far, on both streams."""
+        with self._news:
+            return ''.join(self._lines)
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code; None while it runs, minus the signal's number when a signal ended it."""
+        return self._process.poll()
+
+    def check(self) -> None:
+        """
+        Make sure that it still runs.
+
+        :raises ChildFailedError: it has ended.
+        """
+        code = self.exit_code
+        if code is not None:
+            self._reader.join(0.5)
+            raise ChildFailedError(f'{self.name} ended with exit code {code}', self.output)
+
+    def wait_for(self, pattern: str, timeout: float) -> re.Match[str]:
+        """
+        Wait until its output matches a regular expression.
+
+        :param timeout: how long to wait [s].
+        :raises ChildFailedError: it ended before, or the time ran out.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            with self._news:
+                match = re.search(pattern, ''.join(self._lines), re.MULTILINE)
+                left = deadline - time.monotonic()
+                if match is None and left > 0.0 and not self._closed:
+                    self._news.wait(left)
+                    continue
+            if match is not None:
+                return match
+            if self._closed:  # so it is ending, and its exit code is about to come
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(0.5)
+            self.check()
+            raise ChildFailedError(
+                f'{self.name} did not print {pattern!r} within {timeout:g} s', self.output
+            )
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to the process and all that it started."""
+        with suppress(ProcessLookupError):  # it has already ended
+            os.killpg(self._process.pid, number)
+
+    def end(self, patience: float = 5.0) -> int:
+        """
+        End it: by SIGINT, as Ctrl-C does, and by SIGKILL when that does not help.
+
+        :param patience: how long SIGINT may take [s].
+        :returns: the exit code.
+        """
+        if self.exit_code is None:
+            self.send(signal.SIGINT)
+        try:
+            code = self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            code = None
+        self.send(signal.SIGKILL)  # also what the process itself has left behind
+        code = self._process.wait() if code is None else code
+        self._reader.join(1.0)
+        return code
+
+    def kill(self) -> None:
+        """End it at once, with no chance to say goodbye."""
+        self.send(signal.SIGKILL)
+        self.end()
+
+    def _read(self) -> None:
+        stream = self._process.stdout
+        assert stream is not None
+        with stream:
+            for line in stream:
+                with self._news:
+                    self._lines.append(line)
+                    self._news.notify_all()
+        with self._news:
+            self._closed = True
+            self._news.notify_all()
+
+
+def _ends_with_parent() -> list[str]:
+    """Return the command (util-linux) under which a program ends when its parent dies."""
+    setpriv = shutil.which('setpriv')
+    return [setpriv, '--pdeathsig', 'KILL'] if setpriv else []

@@ -1,0 +1,137 @@
+"""Where the demo's arm starts, and the poses that it is sent to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import math
+
+import numpy as np
+
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.joint import JointType
+
+Reaches = Callable[[np.ndarray], bool]
+
+_BEND = 0.4  # of rotary joints [rad]
+_SLIDE = 0.25  # of prismatic joints, in metres where rotary ones turn a radian
+_SMALLEST_SHARE = 1 / 16
+
+# Postures that these arms are known in: the Panda's "ready", the UR's elbow-up with the tool down.
+_READY = {
+    'panda_joint1': 0.0,
+    'panda_joint2': -math.pi / 4,
+    'panda_joint3': 0.0,
+    'panda_joint4': -3 * math.pi / 4,
+    'panda_joint5': 0.0,
+    'panda_joint6': math.pi / 2,
+    'panda_joint7': math.pi / 4,
+    'shoulder_pan_joint': 0.0,
+    'shoulder_lift_joint': -math.pi / 2,
+    'elbow_joint': math.pi / 2,
+    'wrist_1_joint': -math.pi / 2,
+    'wrist_2_joint': -math.pi / 2,
+    'wrist_3_joint': 0.0,
+}
+
+
+@dataclass(frozen=True)
+class Stop:
+    """
+    A pose to go to.
+
+    :ivar name: what it is called.
+    :ivar T_base_tip: (4, 4) the pose.
+    """
+
+    name: str
+    T_base_tip: np.ndarray
+
+
+def start_posture(chain: KinematicChain) -> np.ndarray:
+    """
+    Return a posture from which an arm can move in all directions.
+
+    :returns: (n,) [rad] or [m]: a known one, or else the middle of the limits with all rotary
+        joints bent a little, since many arms are stretched out in the middle.
+    """
+    if all(name in _READY for name in chain.joint_names):
+        q = np.array([_READY[name] for name in chain.joint_names])
+    else:
+        q = chain.mid_range() + np.where(_slides(chain), 0.0, _BEND)
+    return np.clip(q, chain.lower, chain.upper)
+
+
+def square(T_start: np.ndarray, reaches: Reaches) -> tuple[str, list[Stop]] | None:
+    """
+    Return the corners of a square around a pose, and that pose again.
+
+    :param T_start: (4, 4) T_base_tip in the middle of the square.
+    :param reaches: says whether a pose can be reached.
+    :returns: a description and the poses: in the upright plane across the arm's direction where
+        that can be reached, else flat; as large as can be reached. None when none can.
+    """
+    across = _unit(np.array([-T_start[1, 3], T_start[0, 3], 0.0]), otherwise=(0.0, 1.0, 0.0))
+    ahead = np.array([across[1], -across[0], 0.0])
+    half = 0.3 * float(np.linalg.norm(T_start[:3, 3]))
+    share = 1.0
+    while share >= _SMALLEST_SHARE:
+        for plane, second in (('upright', np.array([0.0, 0.0, 1.0])), ('flat', ahead)):
+            stops = _corners(T_start, half * share * across, half * share * second)
+            if all(reaches(stop.T_base_tip) for stop in stops):
+                size = 2e3 * half * share
+                return f'the corners of a square, {plane}, {size:.0f} mm wide', stops
+        share /= 2
+    return None
+
+
+def postures(chain: KinematicChain, q_start: np.ndarray) -> tuple[str, list[Stop]]:
+    """
+    Return poses that can be reached whatever the arm: those of postures around a posture.
+
+    :param q_start: (n,) the posture [rad] or [m].
+    """
+    stops = []
+    for number in range(4):
+        bend = np.where(np.arange(chain.n) % 4 == number, _BEND, -_BEND / 4)
+        bend = np.where(_slides(chain), bend * _SLIDE, bend)
+        q = np.clip(q_start + bend, chain.lower, chain.upper)
+        stops.append(Stop(f'posture {number + 1}', chain.forward(q)))
+    stops.append(Stop('start', chain.forward(q_start)))
+    return 'the poses of four postures', stops
+
+
+def out_of_reach(chain: KinematicChain, T_start: np.ndarray) -> np.ndarray | None:
+    """
+    Return a pose (4, 4) in the direction of another, further away than the arm is long.
+
+    None for an arm without such poses, because it stands on an endless rail.
+    """
+    first_joint, length = chain.arrays.reach[:3], float(chain.arrays.reach[3])
+    if not math.isfinite(length):
+        return None
+    T = T_start.copy()
+    direction = _unit(T[:3, 3] - first_joint, otherwise=(1.0, 0.0, 0.0))
+    T[:3, 3] = first_joint + 1.5 * length * direction
+    return T
+
+
+def _slides(chain: KinematicChain) -> np.ndarray:
+    """Return which of the joints are prismatic, (n,)."""
+    kinds = [chain.robot.joints[name].type for name in chain.joint_names]
+    return np.array([kind is JointType.PRISMATIC for kind in kinds])
+
+
+def _corners(T_start: np.ndarray, across: np.ndarray, second: np.ndarray) -> list[Stop]:
+    stops = []
+    for number, (u, v) in enumerate(((1, -1), (1, 1), (-1, 1), (-1, -1)), start=1):
+        T = T_start.copy()
+        T[:3, 3] += u * across + v * second
+        stops.append(Stop(f'corner {number}', T))
+    stops.append(Stop('middle', T_start))
+    return stops
+
+
+def _unit(vector: np.ndarray, otherwise: tuple[float, float, float]) -> np.ndarray:
+    length = float(np.linalg.norm(vector))
+    return vector / length if length > 1e-6 else np.array(otherwise)

@@ -1,0 +1,83 @@
+"""
+Executors that serve a part of a node's callbacks.
+
+A callback of one part then never waits for one of another: a slow solve delays neither the joint
+states nor the parameters. Each part also waits on its own entities alone, which makes an answer
+quicker than in an executor that serves the whole node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import threading
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.executors import (
+    Executor,
+    ExternalShutdownException,
+    ShutdownException,
+    TimeoutException,
+)
+from rclpy.node import Node
+
+
+class PartialExecutor(Executor):
+    """
+    Serves those callback groups of a node that it is told to; any number of threads may spin it.
+
+    The threads take turns in waiting: the one that waits also runs what comes, while the next
+    one takes over the waiting. So an answer never changes threads, as it does in rclpy's
+    MultiThreadedExecutor, and several requests are served at once.
+
+    :param node: the node; it is not given to the executor by ``add_node``, which would take it
+        away from the executor of the other part.
+    :param serves: whether a callback group belongs to this part.
+    """
+
+    def __init__(self, node: Node, serves: Callable[[CallbackGroup], bool]) -> None:
+        super().__init__(context=node.context)
+        self._node = node
+        self._serves = serves
+        self._turn = threading.Lock()
+        self._ended = threading.Event()
+
+    def get_nodes(self) -> list[Node]:
+        """Return the node."""
+        return [self._node]
+
+    def can_execute(self, entity: object) -> bool:
+        """Return whether an entity belongs to this part and its group lets it run now."""
+        return self._serves(entity.callback_group) and super().can_execute(entity)
+
+    def spin(self) -> None:
+        """Serve until the executor or the context is shut down."""
+        while not self._ended.is_set() and self.context.ok():
+            self.spin_once()
+
+    def spin_once(self, timeout_sec: float | None = None) -> None:
+        """
+        Wait for one callback and run it.
+
+        :param timeout_sec: how long to wait [s]; for ever by default.
+        """
+        with self._turn:
+            if self._ended.is_set():
+                return
+            try:
+                handler, _, _ = self.wait_for_ready_callbacks(timeout_sec)
+            except (ShutdownException, ExternalShutdownException, TimeoutException):
+                return
+        handler()
+        handler.result()  # raises what the callback raised
+
+    def spin_once_until_future_complete(
+        self, future: object, timeout_sec: float | None = None
+    ) -> None:
+        """Run one callback; the executor is woken when the future is complete."""
+        future.add_done_callback(lambda _: self.wake())
+        self.spin_once(timeout_sec)
+
+    def shutdown(self, timeout_sec: float | None = None) -> bool:
+        """Let the spinning threads end; return whether they did so in time."""
+        self._ended.set()
+        return super().shutdown(timeout_sec)

@@ -1,0 +1,88 @@
+"""The service ``compute_fk``: from a request to its answer, without a node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.srv import GetPositionFK
+
+from ik_service.ros.conversions import pose_from_matrix
+from ik_service.ros.errors import ErrorCode, RequestError, write_code
+from ik_service.ros.frames import frame_from_root, TfLookup
+from ik_service.ros.measured import MeasuredState
+from ik_service.ros.seed import assumed_joints, seed_posture
+
+
+class FkHandler:
+    """
+    Answers ``compute_fk``: the poses of any links of the robot.
+
+    Safe to call from several threads at once; nothing raises out of :meth:`handle`.
+
+    :param state: returns the measured state, and with it the arm, as they are now.
+    :param now: fills in the stamp of an answer's header.
+    :param tf: looks up frames that are no links of the robot; None without tf.
+    :param on_error: told of an error in the handler itself.
+    """
+
+    def __init__(
+        self,
+        state: Callable[[], MeasuredState],
+        now: Callable[[], object],
+        tf: TfLookup | None = None,
+        on_error: Callable[[Exception], None] = lambda error: None,
+    ) -> None:
+        self._state = state
+        self._now = now
+        self._tf = tf
+        self._on_error = on_error
+
+    def handle(
+        self, request: GetPositionFK.Request, response: GetPositionFK.Response
+    ) -> GetPositionFK.Response:
+        """Fill in the response to a request and return it."""
+        try:
+            message = self._compute(request, response)
+            write_code(response.error_code, ErrorCode.SUCCESS, message)
+        except RequestError as error:
+            write_code(response.error_code, error.code, str(error))
+        except Exception as error:  # whatever it is, the node lives on
+            self._on_error(error)
+            message = f'error in the server: {type(error).__name__}: {error}'
+            write_code(response.error_code, ErrorCode.FAILURE, message)
+        return response
+
+    def _compute(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> str:
+        """
+        Fill in the poses and return the message.
+
+        :raises RequestError: also when some links are unknown, after the others were filled in.
+        """
+        measured = self._state()
+        arm = measured.arm
+        if not request.fk_link_names:
+            raise RequestError(
+                ErrorCode.INVALID_LINK_NAME, 'fk_link_names is empty; name at least one link'
+            )
+        posture, given = seed_posture(measured, request.robot_state)
+        frame = request.header.frame_id.lstrip('/') or arm.robot.root_link
+        T_frame_root = frame_from_root(arm, frame, posture, self._tf)
+        poses = arm.link_poses(posture)
+        known = [link for link in request.fk_link_names if link in poses]
+        stamp = self._now()
+        for link in known:
+            stamped = PoseStamped(pose=pose_from_matrix(T_frame_root @ poses[link]))
+            stamped.header.frame_id = frame
+            stamped.header.stamp = stamp
+            response.pose_stamped.append(stamped)
+        response.fk_link_names = known
+        unknown = [link for link in request.fk_link_names if link not in poses]
+        if unknown:
+            raise RequestError(
+                ErrorCode.INVALID_LINK_NAME, f'the robot has no link: {", ".join(unknown)}'
+            )
+        assumed = assumed_joints(measured, arm.moves(known), given)
+        if not assumed:
+            return ''
+        return f'neither measured nor given, so assumed in mid-range: {", ".join(assumed)}'

@@ -1,0 +1,112 @@
+"""How a target is followed: the settings, the states, and the command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+import math
+
+import numpy as np
+
+from ik_service.exceptions import OptionError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.joint import JointType
+from ik_service.ros.motion import MotionLimits
+
+FALLBACK_SPEED = 1.0
+"""Speed of a rotary joint for which the URDF names no velocity limit [rad/s]."""
+
+FALLBACK_LINEAR_SPEED = 0.1
+"""Speed of a prismatic joint for which the URDF names no velocity limit [m/s]."""
+
+
+class FollowerState(Enum):
+    """What a follower is doing; each value is a sentence about it."""
+
+    IDLE = 'there is no target, and nothing is commanded'
+    FOLLOWING = 'the commands are on their way to the target'
+    REACHED = 'the commands have arrived at the target and hold the arm there'
+    UNREACHABLE = (
+        'the target cannot be reached: the commands go to the nearest pose found and hold there'
+    )
+    NO_STATE = 'there is a target, but no joint state has arrived yet'
+    STATE_STALE = 'no joint state arrives any more: the commands have stopped until one does'
+    TARGET_TIMED_OUT = 'no new target has arrived in time: the last one was dropped'
+
+
+@dataclass(frozen=True)
+class FollowerCommand:
+    """
+    What the joints shall do now.
+
+    :ivar q: (n,) positions [rad] or [m], read-only.
+    :ivar velocity: (n,) the rate at which the commands move [rad/s] or [m/s], read-only.
+    """
+
+    q: np.ndarray
+    velocity: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.q.setflags(write=False)
+        self.velocity.setflags(write=False)
+
+
+@dataclass(frozen=True)
+class FollowerSettings:
+    """
+    How a target is followed.
+
+    :ivar rate: commands a second [Hz].
+    :ivar velocity_scaling: share of the joints' speed that is used, 0 to 1.
+    :ivar acceleration_time: time from rest to that speed [s]; 0 for no limit of acceleration.
+    :ivar state_timeout: age at which a joint state is no longer believed [s].
+    :ivar target_timeout: age at which a target is dropped [s]; 0 for never.
+    :ivar lag_limit: how far the arm may fall behind the commands, as the time that it needs at
+        full speed [s]. From half of it on the commands slow down, and at the limit they wait for
+        the arm. At twice the limit something else must have moved the arm: the commands start
+        anew from where it is.
+    :raises OptionError: naming the setting whose value cannot be.
+    """
+
+    rate: float = 100.0
+    velocity_scaling: float = 1.0
+    acceleration_time: float = 0.2
+    state_timeout: float = 0.5
+    target_timeout: float = 0.0
+    lag_limit: float = 0.25
+
+    def __post_init__(self) -> None:
+        for name in ('rate', 'state_timeout', 'lag_limit'):
+            self._check(name, getattr(self, name) > 0.0, 'a finite number above 0')
+        for name in ('acceleration_time', 'target_timeout'):
+            self._check(name, getattr(self, name) >= 0.0, 'a finite number of at least 0')
+        self._check('velocity_scaling', 0.0 <= self.velocity_scaling <= 1.0, 'from 0 to 1')
+
+    def _check(self, name: str, holds: bool, wanted: str) -> None:
+        value = getattr(self, name)
+        if not (holds and math.isfinite(value)):
+            raise OptionError(name, f'has to be {wanted}, not {value!r}')
+
+    def motion_limits(self, chain: KinematicChain) -> MotionLimits:
+        """Return what the command of a chain may do in one tick."""
+        return MotionLimits.of_rate(
+            chain.lower,
+            chain.upper,
+            joint_speeds(chain) * self.velocity_scaling,
+            self.rate,
+            self.acceleration_time,
+        )
+
+
+def joint_speeds(chain: KinematicChain) -> np.ndarray:
+    """
+    Return the largest speeds of a chain's joints, all of them finite.
+
+    :returns: (n,) the velocity limits [rad/s] or [m/s], and where there is none
+        :data:`FALLBACK_SPEED` or :data:`FALLBACK_LINEAR_SPEED`.
+    """
+    kinds = [chain.robot.joints[name].type for name in chain.joint_names]
+    fallback = [
+        FALLBACK_LINEAR_SPEED if kind is JointType.PRISMATIC else FALLBACK_SPEED for kind in kinds
+    ]
+    return np.where(np.isfinite(chain.velocity), chain.velocity, fallback)

@@ -1,0 +1,203 @@
+"""The service ``compute_ik``: from a request to its answer, without a node."""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.msg import PositionIKRequest, RobotState
+from moveit_msgs.srv import GetPositionIK
+import numpy as np
+
+from ik_service.exceptions import ChainError
+from ik_service.ros.arm import Arm, Limb, SolverSettings
+from ik_service.ros.constraints import constrained_chain, has_constraints
+from ik_service.ros.conversions import matrix_from_pose
+from ik_service.ros.errors import ErrorCode, RequestError, write_code
+from ik_service.ros.frames import in_base, TfLookup
+from ik_service.ros.measured import MeasuredState
+from ik_service.ros.seed import assumed_joints, seed_posture
+from ik_service.ros.statistics import SolveStatistics
+from ik_service.solvers.result import IkResult, IkStatus
+from ik_service.solvers.solver import Solver
+
+_CODES = {
+    IkStatus.SUCCESS: ErrorCode.SUCCESS,
+    IkStatus.TIMED_OUT: ErrorCode.TIMED_OUT,
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """
+    What came of a request.
+
+    :ivar code: what the client is told.
+    :ivar message: the same in a sentence.
+    :ivar posture: (m,) the full posture that reaches the target [rad] or [m]; None without one.
+    :ivar result: what the solver said; None when it was not asked.
+    """
+
+    code: ErrorCode
+    message: str
+    posture: np.ndarray | None = None
+    result: IkResult | None = None
+
+
+class IkHandler:
+    """
+    Answers ``compute_ik`` as MoveIt does, and says why where MoveIt is silent.
+
+    Safe to call from several threads at once; nothing raises out of :meth:`handle`.
+
+    :param state: returns the measured state, and with it the arm, as they are now.
+    :param settings: returns the solver's settings as they are now.
+    :param now: fills in the stamp of an answer's header.
+    :param tf: looks up frames that are no links of the robot; None without tf.
+    :param on_error: told of an error in the handler itself.
+    """
+
+    def __init__(
+        self,
+        state: Callable[[], MeasuredState],
+        settings: Callable[[], SolverSettings],
+        now: Callable[[], object],
+        tf: TfLookup | None = None,
+        on_error: Callable[[Exception], None] = lambda error: None,
+    ) -> None:
+        self._state = state
+        self._settings = settings
+        self._now = now
+        self._tf = tf
+        self._on_error = on_error
+        self.statistics = SolveStatistics()
+
+    def handle(
+        self, request: GetPositionIK.Request, response: GetPositionIK.Response
+    ) -> GetPositionIK.Response:
+        """Fill in the response to a request and return it."""
+        measured = self._state()
+        outcome = self._outcome(request.ik_request, measured)
+        if outcome.posture is not None:
+            self._write_solution(response.solution, measured.arm, outcome.posture)
+        write_code(response.error_code, outcome.code, outcome.message)
+        self.statistics.add(outcome.code.name, outcome.result)
+        return response
+
+    def _outcome(self, request: PositionIKRequest, measured: MeasuredState) -> Outcome:
+        try:
+            return self._solve(request, measured)
+        except RequestError as error:
+            return Outcome(error.code, str(error))
+        except Exception as error:  # whatever it is, the node lives on
+            self._on_error(error)
+            return Outcome(
+                ErrorCode.FAILURE, f'error in the server: {type(error).__name__}: {error}'
+            )
+
+    def _solve(self, request: PositionIKRequest, measured: MeasuredState) -> Outcome:
+        arm = measured.arm
+        if request.group_name and request.group_name not in arm.group_names:
+            raise RequestError(
+                ErrorCode.INVALID_GROUP_NAME,
+                f'there is no group {request.group_name!r}; groups, which all mean the same '
+                f'chain: {", ".join(arm.group_names)}',
+            )
+        link, target, field = _target_of(request)
+        settings = self._settings()
+        limb = _limb(arm, link, settings)
+        posture, given = seed_posture(measured, request.robot_state)
+        T = matrix_from_pose(target.pose, f'{field}.pose')
+        T_base_target = in_base(arm, target.header.frame_id, T, posture, self._tf)
+        timeout = _timeout(request)
+        solver = _constrained(limb, request, settings, measured, posture)
+        result = solver.solve(T_base_target, posture[limb.indices], timeout=timeout)
+        notes = _notes(request, assumed_joints(measured, limb.indices, given))
+        return self._judged(result, arm, limb, posture, notes)
+
+    def _judged(
+        self, result: IkResult, arm: Arm, limb: Limb, posture: np.ndarray, notes: str
+    ) -> Outcome:
+        code = _CODES.get(result.status, ErrorCode.NO_IK_SOLUTION)
+        if not result.success:
+            return Outcome(code, result.reason + notes, None, result)
+        posture[limb.indices] = result.q
+        return Outcome(code, result.reason + notes, arm.postures.complete(posture), result)
+
+    def _write_solution(self, solution: RobotState, arm: Arm, posture: np.ndarray) -> None:
+        joints = solution.joint_state
+        joints.header.frame_id = arm.robot.root_link
+        joints.header.stamp = self._now()
+        joints.name = list(arm.postures.names)
+        joints.position = array.array('d', posture.tobytes())
+
+
+def _target_of(request: PositionIKRequest) -> tuple[str, PoseStamped, str]:
+    """Return the link, the pose and the pose's field, by MoveIt's rules of precedence."""
+    poses, links = request.pose_stamped_vector, request.ik_link_names
+    if not poses:
+        return request.ik_link_name, request.pose_stamped, 'pose_stamped'
+    if len(poses) > 1 and len(links) != len(poses):
+        raise RequestError(
+            ErrorCode.INVALID_LINK_NAME,
+            f'pose_stamped_vector has {len(poses)} poses, but ik_link_names has {len(links)} '
+            'links; each pose needs one',
+        )
+    if len(poses) > 1:
+        raise RequestError(
+            ErrorCode.INVALID_GOAL_CONSTRAINTS,
+            f'pose_stamped_vector has {len(poses)} poses; one link at a time can be placed',
+        )
+    return links[0] if links else request.ik_link_name, poses[0], 'pose_stamped_vector[0]'
+
+
+def _limb(arm: Arm, link: str, settings: SolverSettings) -> Limb:
+    try:
+        return arm.limb(link, settings)
+    except ChainError as error:
+        raise RequestError(ErrorCode.INVALID_LINK_NAME, f'ik_link_name: {error}') from error
+
+
+def _timeout(request: PositionIKRequest) -> float | None:
+    """Return the time for the solve [s]; None is the default."""
+    seconds = request.timeout.sec + 1e-9 * request.timeout.nanosec
+    if seconds < 0.0:
+        raise RequestError(
+            ErrorCode.INVALID_GOAL_CONSTRAINTS,
+            f'timeout is {seconds:g} s; it has to be positive, or 0 for the default',
+        )
+    return seconds or None
+
+
+def _constrained(
+    limb: Limb,
+    request: PositionIKRequest,
+    settings: SolverSettings,
+    measured: MeasuredState,
+    posture: np.ndarray,
+) -> Solver:
+    """Return the solver, for the limits that the constraints leave."""
+    if not has_constraints(request.constraints):
+        return limb.solver
+    positions = measured.arm.postures.by_name(posture)
+    chain = constrained_chain(
+        limb.chain, request.constraints, positions, settings.options.joint_limits
+    )
+    return Solver(chain, settings.name, settings.options)
+
+
+def _notes(request: PositionIKRequest, assumed: list[str]) -> str:
+    """Return what the client should know besides the outcome."""
+    notes = ''
+    if assumed:
+        notes += (
+            f'; neither measured nor in the seed, so started in the middle of the range: '
+            f'{", ".join(assumed)}'
+        )
+    if request.avoid_collisions:
+        notes += '; collisions are not checked'
+    if request.robot_state.attached_collision_objects:
+        notes += '; attached objects are not considered'
+    return notes

@@ -1,0 +1,254 @@
+"""The node: services, topics and parameters around an arm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+import time
+import traceback
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.srv import GetPositionFK, GetPositionIK
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from ik_service.exceptions import IkServiceError
+from ik_service.ros.arm import Arm, SolverSettings
+from ik_service.ros.commands import CommandPublisher
+from ik_service.ros.description import build_arm
+from ik_service.ros.diagnostics import diagnostic_array
+from ik_service.ros.executors import PartialExecutor
+from ik_service.ros.fk_handler import FkHandler
+from ik_service.ros.follower_settings import FollowerSettings
+from ik_service.ros.following import Following
+from ik_service.ros.frames import tf_of
+from ik_service.ros.ik_handler import IkHandler
+from ik_service.ros.loader import ArmLoader
+from ik_service.ros.measured import MeasuredState
+from ik_service.ros.parameters import NodeParameters
+from ik_service.ros.qos import DESCRIPTION_QOS
+from ik_service.ros.runtime import spinning
+from ik_service.ros.ticker import Ticker
+
+_SERVICE_THREADS = 3
+_OTHER_THREADS = 3  # joint states, targets, and the rest
+
+
+class IkNode(Node):
+    """
+    Answers ``compute_ik`` and ``compute_fk``, and follows ``target_pose``.
+
+    Before it has a robot description, and while the kernels for it are compiled, it offers no
+    services. A new description replaces the arm once everything is built; a bad one is refused.
+
+    :param node_options: passed on to :class:`rclpy.node.Node`, such as ``context``.
+    :raises IkServiceError: a parameter has a value it cannot have.
+    """
+
+    def __init__(self, **node_options: object) -> None:
+        super().__init__('ik_service', **node_options)
+        self.parameters = NodeParameters(self)
+        self._following: Following | None = None
+        self._received = ''
+        self._refused = ''
+        self._started_at = time.monotonic()
+        self._commands = CommandPublisher(self, str(self.parameters['command_interface']))
+        self._diagnostics = self.create_publisher(DiagnosticArray, 'diagnostics', 10)
+        self._service_group = ReentrantCallbackGroup()
+        self._tf = tf_of(self)
+        self._ik = IkHandler(
+            self._measured, lambda: self.parameters.solver, self._now, self._tf, self._on_error
+        )
+        self._fk = FkHandler(self._measured, self._now, self._tf, self._on_error)
+        self._ticker = Ticker(self._tick, self.parameters.follower.rate, self._on_error)
+        self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
+        self._executors = (
+            PartialExecutor(self, lambda group: group is self._service_group),
+            PartialExecutor(self, lambda group: group is not self._service_group),
+        )
+        self.parameters.when_changed(self._apply)
+
+    def start(self) -> None:
+        """
+        Take the robot description, or wait for it, and subscribe to everything.
+
+        :raises IkServiceError: the description that the parameters give makes no arm.
+        """
+        self._subscribe()
+        urdf, text = self.parameters['urdf'], self.parameters['robot_description']
+        if urdf and text:
+            self.get_logger().warning('both urdf and robot_description are given; urdf is used')
+        source = urdf or text
+        if source:
+            arm = build_arm(str(source), self.parameters.arm)
+            self._loader.submit(lambda: arm)
+        else:
+            self.create_subscription(
+                String, 'robot_description', self._on_description, DESCRIPTION_QOS
+            )
+        # Not by ROS time, which stands still in a paused simulation.
+        self.create_timer(1.0, self._on_second, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._on_second()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Serve, for the time of a ``with`` block."""
+        services, others = self._executors
+        threads = [services] * _SERVICE_THREADS + [others] * _OTHER_THREADS
+        with spinning(*threads), self._ticker:
+            try:
+                yield
+            finally:
+                self._loader.end()
+
+    def _subscribe(self) -> None:
+        # Groups of their own: a target is solved for in its callback, and must not delay states.
+        self.create_subscription(
+            JointState,
+            'joint_states',
+            self._on_joint_states,
+            qos_profile_sensor_data,
+            callback_group=MutuallyExclusiveCallbackGroup(),
+        )
+        self.create_subscription(
+            PoseStamped,
+            'target_pose',
+            self._on_target,
+            1,  # an older target is of no use
+            callback_group=MutuallyExclusiveCallbackGroup(),
+        )
+
+    # Callbacks
+
+    def _on_joint_states(self, message: JointState) -> None:
+        following = self._following
+        if following is not None:
+            following.on_joint_states(message)
+
+    def _on_target(self, message: PoseStamped) -> None:
+        following = self._following
+        if following is not None:
+            following.on_target(message)
+        else:
+            self.get_logger().warning(
+                f'target_pose ignored: {self._waiting_for}', throttle_duration_sec=5.0
+            )
+
+    def _on_description(self, message: String) -> None:
+        text = message.data
+        if text != self._received:  # publishers that restart repeat themselves
+            self._received = text
+            self._loader.submit(lambda: build_arm(text, self.parameters.arm))
+
+    def _on_second(self) -> None:
+        following = self._following
+        if following is not None:
+            following.watch()
+        elif not self._refused:
+            self.get_logger().info(self._waiting_for, throttle_duration_sec=10.0)
+        self._diagnostics.publish(
+            diagnostic_array(
+                self.get_name(),
+                self._now(),
+                self._waiting_for,
+                self._refused,
+                following,
+                self._ik.statistics,
+            )
+        )
+
+    def _tick(self, now: float) -> None:
+        following = self._following
+        if following is not None:
+            following.tick(now)
+
+    # In the loader's thread
+
+    def _on_loaded(self, arm: Arm) -> None:
+        old = self._following
+        if old is not None:
+            old.stop()
+        with self.parameters.lock:
+            measured = MeasuredState(arm, old.measured if old else None)
+            following = self._make_following(measured)
+            following.pass_on_state()
+            self._following, self._refused = following, ''
+        if old is None:
+            self._advertise()
+        self._announce(arm, first=old is None)
+
+    def _make_following(self, measured: MeasuredState) -> Following:
+        return Following(
+            measured,
+            measured.arm.limb('', self.parameters.solver).solver,
+            self.parameters.follower,
+            self._commands.publish,
+            self.get_logger().warning,
+            self._tf,
+        )
+
+    def _announce(self, arm: Arm, first: bool) -> None:
+        chain = arm.chain
+        what = f'{arm.robot.name}, {chain.base_link} to {chain.tip_link}, {chain.n} joints'
+        seconds = time.monotonic() - self._started_at
+        if first:
+            solver = self.parameters.solver.name
+            text = f'ready after {seconds:.1f} s: {what}, {solver}'
+        else:
+            text = f'ready with the new robot description: {what}; not following any target'
+        self.get_logger().info(text)
+        immobile = self._following.follower.immobile_joints
+        if immobile:
+            self.get_logger().warning(
+                f'not moved, because their velocity limit is 0: {", ".join(immobile)}'
+            )
+
+    def _on_refused(self, error: Exception) -> None:
+        self._refused = str(error)
+        if not isinstance(error, IkServiceError):
+            self._on_error(error)
+        self.get_logger().error(f'robot description refused: {error}')
+
+    def _advertise(self) -> None:
+        group = self._service_group
+        self.create_service(GetPositionIK, 'compute_ik', self._ik.handle, callback_group=group)
+        self.create_service(GetPositionFK, 'compute_fk', self._fk.handle, callback_group=group)
+        for executor in self._executors:
+            executor.wake()
+
+    # What the parts ask of the node
+
+    def _apply(self, solver: SolverSettings, follower: FollowerSettings) -> None:
+        """Put changed parameters into force; raises what makes them impossible."""
+        following = self._following
+        if following is not None:
+            limb = following.measured.arm.limb('', solver)
+            if solver != self.parameters.solver:
+                limb.solver.warm_up()
+            following.follower.configure(solver=limb.solver, **vars(follower))
+        self._ticker.rate = follower.rate
+
+    def _measured(self) -> MeasuredState:
+        return self._following.measured
+
+    def _now(self) -> object:
+        return self.get_clock().now().to_msg()
+
+    def _on_error(self, error: Exception) -> None:
+        text = ''.join(traceback.format_exception(error))
+        self.get_logger().error(f'error in the node, which goes on:\n{text}')
+
+    @property
+    def _waiting_for(self) -> str:
+        if self._received or self.parameters['urdf'] or self.parameters['robot_description']:
+            return 'compiling for the robot description'
+        topic = self.resolve_topic_name('robot_description')
+        return (
+            f'waiting for a robot description on the topic {topic}; '
+            'the parameter urdf or robot_description gives one at once'
+        )

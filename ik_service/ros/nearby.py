@@ -1,0 +1,92 @@
+"""Solving for an arm that is on its way: continuity before all else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+import math
+
+import numpy as np
+
+from ik_service.kinematics.pose import pose_error
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.result import IkResult
+from ik_service.solvers.solver import Solver
+
+_CLEARLY_NEARER = 0.5
+"""A nearest pose in another configuration is gone to if its error is below this share."""
+
+_AS_NEAR = 1e-3
+"""Error up to which the pose in the present configuration is near enough [m, rad]."""
+
+_DESCENT_ITERATIONS = 1000
+
+
+class NearbySolver:
+    """
+    A solver that stays in the arm's present configuration wherever it can.
+
+    The search that starts at the seed comes first, and its solution is taken whatever others
+    there are. Only when it fails restarts are tried, and of their solutions the nearest is taken.
+    A target out of reach has no solution at all. Then the pose error is descended from the seed,
+    which ends at the nearest pose of the present configuration and moves smoothly when the target
+    does; Newton-like steps jump about there. Another configuration has to be clearly nearer.
+
+    Joint limits are kept even if the solver is told to ignore them. All that may be needed is
+    compiled when this is made.
+
+    :param solver: method and options.
+    :ivar chain: its chain.
+    """
+
+    def __init__(self, solver: Solver) -> None:
+        self.chain = chain = solver.chain
+        options = solver.options
+        if options.joint_limits == 'ignore':
+            options = replace(options, joint_limits=IkOptions.joint_limits)
+        self._beside = Solver(chain, solver.name, replace(options, max_searches=1, prefer='first'))
+        self._anywhere = Solver(chain, solver.name, replace(options, prefer='nearest'))
+        self._descent = Solver(
+            chain,
+            'transpose',
+            IkOptions(
+                position_tolerance=options.position_tolerance,
+                orientation_tolerance=options.orientation_tolerance,
+                task_weights=options.task_weights,
+                max_iterations=_DESCENT_ITERATIONS,
+                max_searches=1,
+                timeout=options.timeout,
+                joint_limits='clamp',
+            ),
+        )
+        for prepared in (self._beside, self._descent):
+            prepared.warm_up()
+
+    def solve(self, T_base_target: np.ndarray, seeds: Sequence[np.ndarray]) -> IkResult:
+        """
+        Solve for a target.
+
+        :param T_base_target: (4, 4) pose of the tip.
+        :param seeds: (n,) each: where the arm is, and where it is on its way to [rad] or [m]; the
+            one whose tip is nearest to the target is taken.
+        :raises ArgumentError: when one of them has another shape or is not finite.
+        """
+        seed = min(seeds, key=lambda q: self._distance(q, T_base_target))
+        beside = self._beside.solve(T_base_target, seed)
+        if beside.success:
+            return beside
+        anywhere = self._anywhere.solve(T_base_target, seed)
+        if anywhere.success:
+            return anywhere
+        here = self._descent.solve(T_base_target, seed)
+        there = self._descent.solve(T_base_target, anywhere.q)
+        stay = _error(here) <= max(_error(there) / _CLEARLY_NEARER, _AS_NEAR)
+        return replace(here if stay else there, status=anywhere.status)
+
+    def _distance(self, q: np.ndarray, T_base_target: np.ndarray) -> float:
+        return float(np.linalg.norm(pose_error(self.chain.forward(q), T_base_target)))
+
+
+def _error(result: IkResult) -> float:
+    """Return the length of the pose error, with 1 m as bad as 1 rad."""
+    return math.hypot(result.position_error, result.orientation_error)

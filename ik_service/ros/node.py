@@ -1,0 +1,43 @@
+"""The program ``ik_node``."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from ik_service.ros.runtime import ros, run
+
+_SWITCH_INTERVAL = 5e-4
+"""
+How long a thread may keep the interpreter from the others [s].
+
+A tenth of Python's default: a command that is due waits at most so long for a callback.
+"""
+
+
+def main(args: list[str] | None = None) -> None:
+    """
+    Run the node until SIGINT or SIGTERM.
+
+    :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
+    """
+    sys.exit(run(lambda stop: _program(args, stop), 'ik_node'))
+
+
+def _program(args: list[str] | None, stop: threading.Event) -> None:
+    sys.setswitchinterval(_SWITCH_INTERVAL)
+    with ros(args):
+        # Only now, so that signals are caught while it is imported.
+        from ik_service.ros.ik_node import IkNode
+
+        node = IkNode()
+        try:
+            node.start()
+            with node.running():
+                stop.wait()
+        finally:
+            node.destroy_node()
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,164 @@
+"""
+The node's parameters: declared with description, unit and range; changed while the node runs.
+
+A parameter of the solver or of the follower is a field of :class:`~ik_service.IkOptions` or
+:class:`~ik_service.ros.follower_settings.FollowerSettings`, which check it; the tables in
+:mod:`ik_service.ros.parameter_table` only describe it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+import threading
+
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from ik_service.exceptions import IkServiceError, OptionError
+from ik_service.ros.arm import ArmSettings, SolverSettings
+from ik_service.ros.follower_settings import FollowerSettings
+from ik_service.ros.parameter_table import (
+    ARM_ROWS,
+    FOLLOWER_ROWS,
+    NODE_ROWS,
+    Row,
+    SOLVER_PREFIX,
+    SOLVER_ROWS,
+)
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.registry import check_options, method
+
+Value = object
+Apply = Callable[[SolverSettings, FollowerSettings], None]
+
+ROWS: dict[str, Row] = {
+    row.name: row for row in (*ARM_ROWS, *NODE_ROWS, *FOLLOWER_ROWS, *SOLVER_ROWS)
+}
+
+
+class NodeParameters:
+    """
+    The parameters of a node, and the settings they stand for.
+
+    :param node: the node that gets them.
+    :ivar solver: settings of the solver, in force.
+    :ivar follower: settings of the follower, in force.
+    :ivar arm: what makes an arm of the robot.
+    :ivar lock: held while settings change.
+    :raises OptionError: a parameter that was given at the start has a value it cannot have.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._values = {name: _declare(node, row) for name, row in ROWS.items()}
+        self.solver = _solver_settings(self._values)
+        self.follower = _follower_settings(self._values)
+        self.arm = _arm_settings(self._values)
+        self.lock = threading.Lock()
+        self._apply: Apply = lambda solver, follower: None
+        node.add_on_set_parameters_callback(self._on_set)
+
+    def __getitem__(self, name: str) -> Value:
+        return self._values[name]
+
+    def when_changed(self, apply: Apply) -> None:
+        """
+        Say what puts changed settings into force.
+
+        :param apply: called with both settings before the change is accepted; what it raises as
+            :class:`~ik_service.exceptions.IkServiceError` refuses the change, with the reason.
+        """
+        self._apply = apply
+
+    def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
+        with self.lock:
+            return self._change(parameters)
+
+    def _change(self, parameters: list[Parameter]) -> SetParametersResult:
+        changed = {p.name: p.value for p in parameters if p.name in ROWS}
+        values = {**self._values, **changed}
+        try:
+            for name, value in changed.items():
+                _check(ROWS[name], value)
+            solver, follower = _solver_settings(values), _follower_settings(values)
+            self._apply(solver, follower)
+        except IkServiceError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        except Exception as error:  # whatever it is, the client gets an answer
+            reason = f'error in the node: {type(error).__name__}: {error}'
+            return SetParametersResult(successful=False, reason=reason)
+        self._values, self.solver, self.follower = values, solver, follower
+        return SetParametersResult(successful=True)
+
+
+def parse_locked(text: str) -> dict[str, float]:
+    """
+    Read the parameter ``locked_joints``.
+
+    :param text: such as ``'torso=0.1, head=0'``.
+    :returns: the positions by joint [rad] or [m].
+    :raises OptionError: a part of it is not a name, an equals sign and a number.
+    """
+    locked = {}
+    for part in filter(None, (part.strip() for part in text.split(','))):
+        name, _, value = (word.strip() for word in part.rpartition('='))
+        try:
+            locked[name] = float(value)
+        except ValueError:
+            name = ''
+        if not name:
+            raise OptionError(
+                'locked_joints', f"has to look like 'torso=0.1, head=0', but has {part!r}"
+            )
+    return locked
+
+
+def _declare(node: Node, row: Row) -> Value:
+    try:
+        value = node.declare_parameter(row.name, row.default, row.descriptor()).value
+        _check(row, value)
+        return value
+    except InvalidParameterTypeException as error:
+        raise OptionError(row.name, f'has to be {row.kind}; {error}') from error
+    except InvalidParameterValueException as error:
+        raise OptionError(row.name, str(error)) from error
+
+
+def _check(row: Row, value: Value) -> None:
+    """Refuse text that is no choice; ROS knows ranges of numbers only."""
+    if row.choices and value not in row.choices:
+        raise OptionError(row.name, f'has to be one of {", ".join(row.choices)}, not {value!r}')
+
+
+def _solver_settings(values: Mapping[str, Value]) -> SolverSettings:
+    chosen = {
+        row.field: None if values[row.name] == row.none else values[row.name]
+        for row in SOLVER_ROWS
+        if row.field
+    }
+    name = str(values[f'{SOLVER_PREFIX}name'])
+    try:
+        options = IkOptions(**chosen)
+        check_options(method(name), options)
+    except OptionError as error:
+        raise _prefixed(error) from error
+    return SolverSettings(name, options)
+
+
+def _prefixed(error: OptionError) -> OptionError:
+    message = str(error).removeprefix(f'{error.option}: ')
+    return OptionError(f'{SOLVER_PREFIX}{error.option}', message)
+
+
+def _follower_settings(values: Mapping[str, Value]) -> FollowerSettings:
+    return FollowerSettings(**{row.field: values[row.name] for row in FOLLOWER_ROWS})
+
+
+def _arm_settings(values: Mapping[str, Value]) -> ArmSettings:
+    return ArmSettings(
+        base_link=str(values['base_link']),
+        tip_link=str(values['tip_link']),
+        locked=parse_locked(str(values['locked_joints'])),
+        group_names=tuple(values['group_names']),
+    )

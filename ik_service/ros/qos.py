@@ -1,0 +1,13 @@
+"""Qualities of service that both ends of a topic have to agree on."""
+
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+DESCRIPTION_QOS = QoSProfile(
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""Of ``robot_description``: the last one reaches also those who subscribe later."""
+
+COMMAND_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+"""Of ``joint_command`` and ``joint_trajectory``: no command is to be lost."""

@@ -1,0 +1,39 @@
+"""The program ``ik_sim``: a simulated arm as a ROS node."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from ik_service.ros import runtime
+
+
+def main(args: list[str] | None = None) -> int:
+    """
+    Run the program; return its exit code.
+
+    :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
+    """
+
+    def program(stop: threading.Event) -> None:
+        # What takes time to import is imported here, where signals are already caught.
+        from rclpy.executors import SingleThreadedExecutor
+
+        from ik_service.ros.simulated_arm_node import SimulatedArmNode
+
+        with runtime.ros(args):
+            node = SimulatedArmNode()
+            executor = SingleThreadedExecutor()
+            executor.add_node(node)
+            try:
+                while not stop.is_set():
+                    executor.spin_once(timeout_sec=0.1)
+            finally:
+                executor.shutdown()
+                node.destroy_node()
+
+    return runtime.run(program, 'ik_sim')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,214 @@
+"""The chain as users see it: names, limits, checks of arguments, and that it does not change."""
+
+from concurrent.futures import ThreadPoolExecutor
+import math
+import pickle
+
+from chains import arm as chain_of
+from chains import joint_xml, limit_xml, planar, postures, robot_xml, snake, within_limits
+import numpy as np
+import pytest
+
+from ik_service import KinematicChain, Robot
+from ik_service.exceptions import ArgumentError, ChainError
+
+
+def chain_with(kind, inner):
+    joint = joint_xml('joint', kind, 'base', 'tip', inner=inner)
+    return Robot.from_urdf(robot_xml(['base', 'tip'], [joint])).chain()
+
+
+def test_names_and_sizes():
+    chain = snake(13)
+    assert chain.n == 13
+    assert chain.joint_names == tuple(f'joint{i}' for i in range(1, 14))
+    assert (chain.base_link, chain.tip_link, chain.locked) == ('link0', 'link13', {})
+    assert chain.forward(np.zeros(13)).shape == (4, 4)
+    assert chain.jacobian(np.zeros(13)).shape == (6, 13)
+    for limits in (chain.lower, chain.upper, chain.velocity):
+        assert limits.shape == (13,)
+        assert limits.dtype == np.float64
+
+
+def test_robot_chain_is_a_kinematic_chain(arm):
+    again = KinematicChain(arm.robot, arm.base_link, arm.tip_link)
+    for q in postures(arm, 3):
+        np.testing.assert_array_equal(again.forward(q), arm.forward(q))
+
+
+def test_repr_names_the_joints():
+    expected = "KinematicChain('link0' → 'tip', 2 joints: joint1, joint2)"
+    assert repr(planar(1.0, 0.4)) == expected
+
+
+def test_arrays_are_read_only():
+    chain = snake(3)
+    for array in (chain.lower, chain.upper, chain.velocity, *chain.arrays):
+        with pytest.raises(ValueError, match='read-only'):
+            array[0] = 1.0
+
+
+def test_results_belong_to_the_caller():
+    chain = snake(3)
+    T, J = chain.forward([0.1, 0.2, 0.1]), chain.jacobian([0.1, 0.2, 0.1])
+    kept_T, kept_J = T.copy(), J.copy()
+    chain.forward([0.3, 0.0, 0.2])
+    chain.jacobian([0.3, 0.0, 0.2])
+    np.testing.assert_array_equal(T, kept_T)
+    np.testing.assert_array_equal(J, kept_J)
+    T[0, 0] = J[0, 0] = 7.0  # writable
+
+
+def test_joint_vectors_are_copied_never_changed():
+    chain = snake(3)
+    q = np.array([0.1, 0.2, 0.1])
+    assert not np.shares_memory(chain.check_q(q), q)
+    for form in ([0.1, 0.2, 0.1], (0.1, 0.2, 0.1), q[::-1].copy()[::-1], q.astype(object)):
+        np.testing.assert_array_equal(chain.forward(form), chain.forward(q))
+    assert q.tolist() == [0.1, 0.2, 0.1]
+
+
+@pytest.mark.parametrize('q', [0.0, [], [0.0] * 2, [0.0] * 4, [[0.0] * 3], np.zeros((3, 1))])
+def test_wrong_shapes_are_refused(q):
+    chain = snake(3)
+    for function in (chain.forward, chain.jacobian, chain.check_q):
+        with pytest.raises(ArgumentError, match=r'shape.*\(3,\).*joint1, joint2, joint3'):
+            function(q)
+
+
+@pytest.mark.parametrize('value', [math.nan, math.inf, -math.inf])
+def test_numbers_that_are_not_finite_name_the_joint(value):
+    chain = snake(3)
+    for function in (chain.forward, chain.jacobian):
+        with pytest.raises(ArgumentError, match=f'^q: joint2 is {value}$') as error:
+            function([0.0, value, math.nan])
+        assert error.value.argument == 'q'
+    with pytest.raises(ArgumentError, match=r'^start: joint2'):
+        chain.check_q([0.0, value, 0.0], 'start')
+
+
+@pytest.mark.parametrize('q', ['home', ['a', 'b', 'c'], [[0.0], [0.0, 1.0]], [1j, 0, 0], [{}] * 3])
+def test_what_is_no_numbers_is_refused(q):
+    with pytest.raises(ArgumentError, match=r'^q: '):
+        snake(3).forward(q)
+
+
+@pytest.mark.parametrize(
+    ('kind', 'inner', 'lower', 'upper'),
+    [
+        ('revolute', limit_xml(-1.0, 3.0), -1.0, 3.0),
+        ('prismatic', limit_xml(0.1, 0.4), 0.1, 0.4),
+        ('continuous', '', -math.inf, math.inf),
+    ],
+)
+def test_limits_and_middle(kind, inner, lower, upper):
+    chain = chain_with(kind, inner)
+    assert (chain.lower[0], chain.upper[0]) == (lower, upper)
+    middle = (lower + upper) / 2 if math.isfinite(lower) else 0.0
+    assert chain.mid_range()[0] == pytest.approx(middle, abs=1e-15)
+
+
+def test_velocity():
+    assert chain_with('revolute', limit_xml(-1.0, 1.0, 2.5)).velocity[0] == 2.5
+    assert chain_with('continuous', '').velocity[0] == math.inf
+    assert tuple(chain_of('panda').velocity[:5]) == (2.175, 2.175, 2.175, 2.175, 2.61)
+
+
+def test_mid_range_lies_within_the_limits(arm):
+    np.testing.assert_allclose(arm.mid_range(), (arm.lower + arm.upper) / 2, rtol=0, atol=1e-15)
+    assert within_limits(arm, arm.mid_range())
+
+
+@pytest.mark.parametrize(
+    ('lower', 'upper', 'expected'),
+    [(0.5, math.inf, 0.5), (-math.inf, -0.5, -0.5), (-1.0, math.inf, 0.0), (0.2, 0.4, 0.3)],
+)
+def test_middle_of_half_open_limits(lower, upper, expected):
+    chain = chain_with('continuous', '').with_limits([lower], [upper])
+    assert chain.mid_range()[0] == pytest.approx(expected, abs=1e-15)
+
+
+def test_huge_limits_do_not_overflow():
+    chain = chain_with('continuous', '').with_limits([-1.7e308], [1.7e308])
+    assert np.isfinite(chain.mid_range()).all()
+
+
+def test_with_limits_only_narrows(arm):
+    span = arm.upper - arm.lower
+    narrow = arm.with_limits(arm.lower + 0.1 * span, arm.upper + 1.0)
+    np.testing.assert_array_equal(narrow.lower, arm.lower + 0.1 * span)
+    np.testing.assert_array_equal(narrow.upper, arm.upper)
+    np.testing.assert_array_equal(narrow.arrays.lower, narrow.lower)
+    np.testing.assert_array_equal(narrow.arrays.upper, narrow.upper)
+    assert narrow.joint_names == arm.joint_names
+    q = postures(narrow, 1)[0]
+    np.testing.assert_array_equal(narrow.forward(q), arm.forward(q))
+    for limits in (narrow.lower, narrow.upper):
+        assert not limits.flags.writeable
+
+
+def test_with_limits_leaves_the_chain_as_it_was():
+    chain = snake(3)
+    lower = chain.lower.copy()
+    chain.with_limits(np.zeros(3), chain.upper)
+    np.testing.assert_array_equal(chain.lower, lower)
+    np.testing.assert_array_equal(chain.arrays.lower, lower)
+
+
+def test_with_limits_of_a_single_position():
+    chain = snake(3).with_limits([0.1, -9, -9], [0.1, 9, 9])
+    assert (chain.lower[0], chain.upper[0]) == (0.1, 0.1)
+
+
+@pytest.mark.parametrize('lower', [[-9, 0.3, -9], [-9, math.inf, -9]])
+def test_with_limits_names_the_joint_that_cannot_be_anywhere(lower):
+    with pytest.raises(ChainError, match="joint 'joint2' has no position left"):
+        snake(3).with_limits(lower, [9, 0.2, 9])
+
+
+@pytest.mark.parametrize(
+    'limits', [np.zeros(2), np.zeros(4), np.zeros((2, 3)), 'abc', None, [0.0, math.nan, 0.0]]
+)
+def test_with_limits_that_are_no_numbers_for_each_joint(limits):
+    chain = snake(3)
+    with pytest.raises(ArgumentError, match=r'^lower: '):
+        chain.with_limits(limits, chain.upper)
+    with pytest.raises(ArgumentError, match=r'^upper: '):
+        chain.with_limits(chain.lower, limits)
+
+
+def test_the_same_request_gives_the_same_bits(arm):
+    for q in postures(arm, 5):
+        np.testing.assert_array_equal(arm.forward(q), arm.forward(q))
+        np.testing.assert_array_equal(arm.jacobian(q), arm.jacobian(q))
+
+
+def test_chains_can_be_pickled():
+    chain = chain_of('panda')
+    q = postures(chain, 1)[0]
+    chain.forward(q)  # compiled code stays behind
+    again = pickle.loads(pickle.dumps(chain))
+    assert again.joint_names == chain.joint_names
+    np.testing.assert_array_equal(again.forward(q), chain.forward(q))
+    assert not any(array.flags.writeable for array in (again.lower, again.upper, *again.arrays))
+
+
+def test_threads_share_a_chain():
+    chain = snake(30)
+    rows = postures(chain, 200)
+
+    def poses_and_jacobians(_):
+        return [(chain.forward(q), chain.jacobian(q)) for q in rows]
+
+    expected = poses_and_jacobians(None)
+    with ThreadPoolExecutor(4) as pool:
+        for answers in pool.map(poses_and_jacobians, range(4)):
+            np.testing.assert_array_equal([T for T, _ in answers], [T for T, _ in expected])
+            np.testing.assert_array_equal([J for _, J in answers], [J for _, J in expected])
+
+
+def test_a_very_long_chain():
+    chain = snake(300, prismatic=0.0)
+    T = chain.forward(np.zeros(300))
+    np.testing.assert_allclose(T[:3, :3] @ T[:3, :3].T, np.eye(3), rtol=0, atol=1e-12)
+    assert chain.jacobian(np.zeros(300)).shape == (6, 300)

@@ -1,0 +1,155 @@
+"""Compiled forward kinematics and Jacobian, against differences, a plain FK and Pinocchio."""
+
+from chains import (
+    arm_path,
+    forward_by_tree,
+    joint_xml,
+    limit_xml,
+    postures,
+    robot_xml,
+    SHARED_ROBOTS,
+    snake,
+    snake_xml,
+)
+import numpy as np
+from pinocchio_reference import PinocchioChain
+import pytest
+
+from ik_service import Robot
+from ik_service.kinematics.pose import pose_error
+
+LENGTHS = (1, 2, 3, 6, 7, 13, 30, 60)
+
+
+def shared_chains():
+    """The chains of makers' robots that chains.yaml lists, each a parameter of a test."""
+    listing = SHARED_ROBOTS / 'chains.yaml'
+    try:
+        import yaml
+
+        entries = yaml.safe_load(listing.read_text())
+    except (ImportError, FileNotFoundError) as error:
+        return [pytest.param(None, marks=pytest.mark.skip(reason=f'no {listing.name}: {error}'))]
+    return [pytest.param(entry, id=entry['name']) for entry in entries]
+
+
+def numerical_jacobian(chain, q, step=1e-6):
+    """Twist of the tip per joint velocity, by central differences."""
+    columns = []
+    for i in range(chain.n):
+        ahead, behind = q.copy(), q.copy()
+        ahead[i] += step
+        behind[i] -= step
+        difference = pose_error(chain.forward(behind), chain.forward(ahead))
+        columns.append(difference / (ahead[i] - behind[i]))
+    return np.array(columns).T
+
+
+def assert_jacobian_is_the_derivative(chain, q):
+    J = chain.jacobian(q)
+    error = np.linalg.norm(J - numerical_jacobian(chain, q)) / np.linalg.norm(J)
+    assert error < 1e-6
+
+
+@pytest.mark.parametrize('n', LENGTHS)
+def test_jacobian_of_snakes_is_the_derivative(n):
+    chain = snake(n)
+    assert chain.n == n
+    for q in postures(chain, 5):
+        assert_jacobian_is_the_derivative(chain, q)
+
+
+def test_jacobian_of_arms_is_the_derivative(arm):
+    for q in postures(arm, 20):
+        assert_jacobian_is_the_derivative(arm, q)
+
+
+@pytest.mark.parametrize('ends', [('link7', 'link0'), ('link5', 'link2')])
+def test_jacobian_of_reversed_snakes_is_the_derivative(ends):
+    chain = snake(7).robot.chain(*ends)
+    for q in postures(chain, 10):
+        assert_jacobian_is_the_derivative(chain, q)
+
+
+@pytest.mark.parametrize('n', LENGTHS)
+def test_forward_of_snakes_agrees_with_products_of_matrices(n):
+    chain = snake(n)
+    for q in postures(chain, 5):
+        np.testing.assert_allclose(chain.forward(q), forward_by_tree(chain, q), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize('axis', np.vstack([np.eye(3), -np.eye(3)]).tolist())
+def test_axes_along_the_frames_own(axis):
+    """Axes along ±z are where the split into z-x-z angles degenerates."""
+    chain = snake_about(axis, 5)
+    for q in postures(chain, 5):
+        np.testing.assert_allclose(chain.forward(q), forward_by_tree(chain, q), rtol=0, atol=1e-13)
+        assert_jacobian_is_the_derivative(chain, q)
+
+
+@pytest.mark.parametrize('tilt', 10.0 ** np.arange(-16, 0))
+@pytest.mark.parametrize('side', [1.0, -1.0])
+def test_axes_nearly_along_z(tilt, side):
+    """Nearly parallel axes, as in calibrated arms, lose no digits."""
+    chain = snake_about((tilt, -tilt, side), 4)
+    for q in postures(chain, 5):
+        np.testing.assert_allclose(chain.forward(q), forward_by_tree(chain, q), rtol=0, atol=1e-13)
+
+
+def snake_about(axis, n):
+    """A snake whose joints all have the same axis in their frames, and no turned origins."""
+    axis = np.array(axis) / np.linalg.norm(axis)
+    joints = [
+        joint_xml(
+            f'joint{i}', 'revolute', f'link{i}', f'link{i + 1}', (0.1, 0.2, 0.3), axis=axis,
+            inner=limit_xml(-3.0, 3.0),
+        )
+        for i in range(n)
+    ]  # fmt: skip
+    return Robot.from_urdf(robot_xml([f'link{i}' for i in range(n + 1)], joints)).chain()
+
+
+def assert_agrees_with_pinocchio(chain, urdf, count):
+    reference = PinocchioChain(chain, urdf)
+    worst = 0.0
+    for q in postures(chain, count):
+        T, J = reference.forward_and_jacobian(q)
+        worst = max(worst, np.abs(chain.forward(q) - T).max(), np.abs(chain.jacobian(q) - J).max())
+    assert worst < 1e-12
+
+
+@pytest.mark.parametrize('entry', shared_chains())
+def test_makers_robots_agree_with_pinocchio(entry):
+    urdf = (SHARED_ROBOTS / entry['urdf']).read_text()
+    chain = Robot.from_urdf(urdf).chain(entry['base_link'], entry['tip_link'])
+    assert chain.n == entry['dof']
+    assert_agrees_with_pinocchio(chain, urdf, 1000)
+
+
+@pytest.mark.parametrize(
+    ('name', 'base', 'tip'),
+    [
+        ('planar_6r', 'world', 'tool0'),
+        ('ur5e', 'base_link', 'tool0'),
+        ('ur5e', 'tool0', 'base_link'),
+        ('panda', 'panda_link0', 'panda_hand_tcp'),
+        ('panda', 'panda_link0', 'panda_rightfinger'),  # which mimics the left one
+        ('panda', 'panda_rightfinger', 'panda_leftfinger'),
+        ('panda', 'panda_rightfinger', 'panda_link3'),
+    ],
+)
+def test_arms_agree_with_pinocchio(name, base, tip):
+    urdf = arm_path(name).read_text()
+    assert_agrees_with_pinocchio(Robot.from_urdf(urdf).chain(base, tip), urdf, 1000)
+
+
+@pytest.mark.parametrize('n', [1, 6, 30, 60])
+def test_snakes_agree_with_pinocchio(n):
+    assert_agrees_with_pinocchio(snake(n), snake_xml(n), 100)
+
+
+def test_forward_returns_rotations(arm):
+    for q in postures(arm, 50):
+        T = arm.forward(q)
+        np.testing.assert_allclose(T[:3, :3] @ T[:3, :3].T, np.eye(3), rtol=0, atol=1e-14)
+        assert T[3].tolist() == [0, 0, 0, 1]

@@ -1,0 +1,236 @@
+"""Following over real DDS: the node, the simulated arm and this client, a process each."""
+
+import time
+
+from harness import Bench
+import numpy as np
+import pytest
+
+NODE, SIM = 'ik_service.ros.node', 'ik_service.ros.sim_node'
+CHAIN = {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
+NAMES = tuple(f'panda_joint{number}' for number in range(1, 8))
+READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+RATE = 50.0
+
+
+@pytest.fixture(scope='module')
+def chain():
+    from conftest import REPOSITORY
+
+    import ik_service as iks
+
+    robot = iks.Robot.from_urdf(REPOSITORY / 'urdf' / 'panda.urdf')
+    return robot.chain(*CHAIN.values())
+
+
+class Cell:
+    """A node and a simulated arm; what they publish is recorded."""
+
+    def __init__(self, bench, panda, chain, command='joint_command', **parameters):
+        from diagnostic_msgs.msg import DiagnosticArray
+        from geometry_msgs.msg import PoseStamped
+        from sensor_msgs.msg import JointState
+        from trajectory_msgs.msg import JointTrajectory
+
+        self.bench, self.panda, self.chain = bench, panda, chain
+        # Listening before anything is commanded, so that the first command is not missed.
+        kind = JointTrajectory if command == 'joint_trajectory' else JointState
+        self.commands = bench.record(kind, command)
+        self.states = bench.record(JointState, 'joint_states')
+        parameters = {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN, **parameters}
+        self.node = bench.start(NODE, urdf=str(panda), command_interface=command, **parameters)
+        self.sim = self.start_sim(READY)
+        self.start = READY
+        self.targets = bench.publisher(PoseStamped, 'target_pose')
+        diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+        diagnostics.wait(self.says_that_states_arrive)
+
+    @staticmethod
+    def says_that_states_arrive(message):
+        """Whether the node says that it receives the arm's joint states."""
+        values = {item.key: item.value for status in message.status for item in status.values}
+        return values.get('joints without a joint state') == 'none'
+
+    def start_sim(self, q):
+        positions = ', '.join(f'{name}={value}' for name, value in zip(NAMES, q, strict=True))
+        return self.bench.start(SIM, urdf=str(self.panda), initial_positions=positions)
+
+    def send(self, T, frame_id='panda_link0'):
+        from geometry_msgs.msg import PoseStamped
+
+        from ik_service.ros.conversions import pose_from_matrix
+
+        message = PoseStamped(pose=pose_from_matrix(T))
+        message.header.frame_id = frame_id
+        self.targets.publish(message)
+
+    def pose_beside_ready(self, *offset):
+        T = self.chain.forward(READY)
+        T[:3, 3] += offset
+        return T
+
+    def positions(self, message):
+        found = dict(zip(message.name, message.position, strict=True))
+        return np.array([found[name] for name in NAMES])
+
+    def is_at(self, T, tolerance=1e-4):
+        return lambda message: (
+            np.abs(self.chain.forward(self.positions(message)) - T).max() < tolerance
+        )
+
+    def assert_commands_keep_the_bounds(self, scaling, rate=RATE, start=None):
+        """Check every command so far, the first against where the arm started."""
+        start = self.start if start is None else start
+        commands = np.array([self.positions(message) for message in self.commands.messages])
+        bound = self.chain.velocity * scaling / rate
+        path = np.vstack([start, commands])
+        assert (np.abs(np.diff(path, axis=0)) <= bound).all()
+        assert ((commands >= self.chain.lower) & (commands <= self.chain.upper)).all()
+
+
+@pytest.fixture(scope='module')
+def shared_cell(ros_context, tmp_path_factory, panda, chain):
+    bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
+    try:
+        yield Cell(bench, panda, chain)
+    finally:
+        bench.close()
+
+
+@pytest.fixture
+def cell(shared_cell):
+    """A node and an arm that other tests have used; the arm rests in the pose of READY."""
+    home = shared_cell.pose_beside_ready(0.0, 0.0, 0.0)
+    shared_cell.send(home)
+    shared_cell.states.wait(shared_cell.is_at(home), timeout=20.0, since=len(shared_cell.states))
+    last = shared_cell.commands.wait(
+        lambda message: not any(message.velocity), since=len(shared_cell.commands)
+    )
+    shared_cell.start = shared_cell.positions(last)
+    shared_cell.commands.clear()
+    shared_cell.states.clear()
+    return shared_cell
+
+
+@pytest.fixture
+def own_cell(bench, panda, chain):
+    """A node and an arm of the test's own, fresh."""
+    return Cell(bench, panda, chain)
+
+
+def test_an_arm_goes_where_the_target_is_and_is_held_there(cell):
+    target = cell.pose_beside_ready(0.1, 0.1, -0.1)
+    cell.send(target)
+    cell.states.wait(cell.is_at(target))
+    cell.assert_commands_keep_the_bounds(0.8)
+
+    cell.commands.clear()
+    time.sleep(1.0)
+    assert len(cell.commands) == pytest.approx(RATE, rel=0.15), 'fed while it holds'
+    last = cell.commands.messages[-1]
+    assert tuple(last.name) == NAMES
+    assert set(last.velocity) == {0.0}
+
+
+def test_the_measured_pose_through_compute_fk_is_the_target(cell):
+    from moveit_msgs.srv import GetPositionFK
+
+    from ik_service.ros.conversions import matrix_from_pose
+
+    target = cell.pose_beside_ready(-0.05, -0.2, 0.15)
+    cell.send(target)
+    cell.states.wait(cell.is_at(target))
+    request = GetPositionFK.Request(fk_link_names=['panda_hand_tcp'])
+    request.header.frame_id = 'panda_link0'
+    request.robot_state.joint_state = cell.states.next()
+    answer = cell.bench.call(GetPositionFK, 'compute_fk', request)
+    assert answer.error_code.val == 1
+    assert np.abs(matrix_from_pose(answer.pose_stamped[0].pose) - target).max() < 1e-4
+
+
+def test_random_targets_also_out_of_reach_never_make_a_jump(cell):
+    random = np.random.default_rng(5)
+    for number in range(60):
+        T = cell.chain.forward(random.uniform(cell.chain.lower, cell.chain.upper))
+        T[:3, 3] *= 3.0 if number % 4 == 0 else 1.0
+        cell.send(T)
+        time.sleep(0.05)
+    cell.send(cell.pose_beside_ready(0.0, 0.1, 0.0))
+    cell.states.wait(cell.is_at(cell.pose_beside_ready(0.0, 0.1, 0.0)), timeout=20.0)
+    assert len(cell.commands) > 100
+    cell.assert_commands_keep_the_bounds(0.8)
+
+
+def test_out_of_reach_the_arm_goes_to_the_nearest_pose_and_the_log_says_how_far(cell):
+    target = cell.pose_beside_ready(2.0, 0.0, 0.0)
+    cell.send(target)
+    cell.node.wait_for('cannot be reached: .*out', 10.0)
+    cell.commands.wait(lambda message: not any(message.velocity), timeout=15.0, since=20)
+    tip = cell.chain.forward(cell.positions(cell.commands.messages[-1]))[:3, 3]
+    assert np.linalg.norm(tip) > 0.8, 'stretched out'
+    assert np.linalg.norm(tip - target[:3, 3]) < 1.6
+
+
+def test_a_bad_target_is_said_once_and_the_old_one_followed(cell):
+    target = cell.pose_beside_ready(0.1, 0.0, 0.0)
+    cell.send(target)
+    cell.commands.wait()
+    for _ in range(20):
+        cell.send(cell.pose_beside_ready(0.0, np.nan, 0.0))
+        time.sleep(0.02)
+    cell.states.wait(cell.is_at(target))
+    assert cell.node.output.count('target_pose ignored: pose.position.y is nan') == 1
+
+
+def test_the_sim_is_killed_and_started_again_elsewhere(own_cell):
+    cell = own_cell
+    time.sleep(0.3)
+    assert len(cell.commands) == 0, 'nothing is commanded before there is a target'
+    cell.send(cell.pose_beside_ready(0.1, 0.45, 0.1))
+    cell.commands.wait(lambda message: max(map(abs, message.velocity)) > 0.5)
+    cell.sim.kill()
+    time.sleep(1.2)
+    cell.commands.clear()
+    time.sleep(0.3)
+    assert len(cell.commands) == 0, 'no command without joint states'
+
+    elsewhere = READY + np.array([-0.4, 0.2, 0.3, -0.2, 0.3, 0.2, -0.5])
+    cell.start_sim(elsewhere)
+    cell.states.wait(cell.is_at(cell.pose_beside_ready(0.1, 0.45, 0.1)), timeout=20.0)
+    cell.assert_commands_keep_the_bounds(0.8, start=elsewhere)
+
+
+def test_the_speed_can_be_changed_on_the_way(cell):
+    target = cell.pose_beside_ready(-0.1, 0.45, 0.1)
+    cell.send(target)
+    cell.commands.wait(lambda message: max(map(abs, message.velocity)) > 0.5)
+    (result,) = cell.bench.set_parameters('ik_service', velocity_scaling=0.1)
+    assert result.successful
+    time.sleep(0.2)
+    before = cell.positions(cell.commands.messages[-1])
+    cell.commands.clear()
+    time.sleep(1.0)
+    cell.assert_commands_keep_the_bounds(0.1, start=before)
+    cell.bench.set_parameters('ik_service', velocity_scaling=1.0)
+    cell.states.wait(cell.is_at(target))
+
+
+def test_joint_trajectory_instead_of_joint_command(bench, panda, chain):
+    cell = Cell(bench, panda, chain, command='joint_trajectory')
+    target = cell.pose_beside_ready(0.1, 0.1, -0.1)
+    cell.send(target)
+    cell.states.wait(cell.is_at(target))
+    message = cell.commands.messages[-1]
+    assert tuple(message.joint_names) == NAMES
+    assert len(message.points) == 1
+
+
+def test_a_target_that_is_too_old_is_dropped(bench, panda, chain):
+    cell = Cell(bench, panda, chain, target_timeout=0.3)
+    cell.send(cell.pose_beside_ready(0.1, 0.45, 0.1))
+    cell.commands.wait()
+    time.sleep(1.5)
+    cell.commands.clear()
+    time.sleep(0.3)
+    assert len(cell.commands) == 0
+    assert not cell.is_at(cell.pose_beside_ready(0.1, 0.45, 0.1))(cell.states.next())

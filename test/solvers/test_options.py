@@ -1,0 +1,107 @@
+"""Options: every value that cannot be is refused with the option's name."""
+
+from dataclasses import FrozenInstanceError, replace
+import math
+
+import numpy as np
+import pytest
+
+from ik_service import IkOptions
+from ik_service.exceptions import IkServiceError, OptionError
+from ik_service.solvers.limits import STRATEGIES
+from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
+
+ONES = (1.0,) * 6
+NO_POSITIVE_NUMBER = [0.0, -1.0, math.nan, math.inf, -math.inf, '1', None, True, [1.0], 1j,
+                      np.array([1.0, 2.0]), 1e300, 10**400]  # fmt: skip
+NO_COUNT = [0, -1, 1.0, 1.5, math.nan, '1', True, [1], 2**63, 2**70, np.float64(3.0)]
+
+BAD = [
+    *(('position_tolerance', value) for value in NO_POSITIVE_NUMBER),
+    *(('orientation_tolerance', value) for value in NO_POSITIVE_NUMBER),
+    *(('timeout', value) for value in NO_POSITIVE_NUMBER),
+    *(('step_gain', value) for value in NO_POSITIVE_NUMBER if value is not None),
+    *(('damping', value) for value in NO_POSITIVE_NUMBER[1:] if value is not None),
+    ('damping', False),
+    *(('max_iterations', value) for value in NO_COUNT),
+    *(('max_searches', value) for value in NO_COUNT),
+    *(('random_seed', value) for value in [-1, 0.0, '0', None, True, 2**63]),
+    *(('joint_limits', value) for value in ['', 'Clamp', None, 1, ['clamp'], True]),
+    *(('prefer', value) for value in ['', 'last', None, 0, {}]),
+    *(('record_trace', value) for value in [1, 0, 'yes', None]),
+    ('task_weights', 1.0),
+    ('task_weights', None),
+    ('task_weights', '111111'),
+    ('task_weights', ONES[:5]),
+    ('task_weights', (*ONES, 1.0)),
+    ('task_weights', (0.0,) * 6),
+    ('task_weights', (-1.0, *ONES[1:])),
+    ('task_weights', (math.nan, *ONES[1:])),
+    ('task_weights', (math.inf, *ONES[1:])),
+    ('task_weights', ('x', *ONES[1:])),
+    ('task_weights', np.ones((6, 1, 2))),
+]
+
+
+@pytest.mark.parametrize(('option', 'value'), BAD)
+def test_values_that_cannot_be_are_refused(option, value):
+    with pytest.raises(OptionError, match=f'^{option}: has to be') as error:
+        IkOptions(**{option: value})
+    assert error.value.option == option
+
+
+def test_option_errors_are_value_errors_of_the_package():
+    with pytest.raises(ValueError, match='prefer') as error:
+        IkOptions(prefer='best')
+    assert isinstance(error.value, IkServiceError)
+    assert 'first, nearest' in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ('option', 'value'),
+    [
+        ('position_tolerance', 1e-15),
+        ('position_tolerance', 1),
+        ('orientation_tolerance', np.float32(0.5)),
+        ('timeout', np.int64(2)),
+        ('timeout', 1e-9),
+        ('max_iterations', np.int32(7)),
+        ('max_iterations', None),
+        ('max_searches', 1),
+        ('random_seed', 2**62 - 1),
+        ('random_seed', np.uint8(3)),
+        ('damping', 0.0),
+        ('damping', 0),
+        ('step_gain', 0.5),
+        ('prefer', 'nearest'),
+        ('record_trace', True),
+    ],
+)
+def test_values_that_can_be(option, value):
+    assert getattr(IkOptions(**{option: value}), option) == value
+
+
+def test_weights_become_a_tuple_of_floats():
+    for weights in ([1, 1, 1, 0, 0, 0], np.array([1, 1, 1, 0, 0, 0])):
+        assert IkOptions(task_weights=weights).task_weights == (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+
+
+def test_defaults_are_those_promised():
+    options = IkOptions()
+    assert (options.position_tolerance, options.orientation_tolerance) == (1e-5, 1e-5)
+    assert options.task_weights == ONES
+    assert options.prefer == 'first'
+    assert options.record_trace is False
+    assert options.joint_limits != 'ignore'
+
+
+def test_options_do_not_change_and_can_be_compared():
+    options = IkOptions()
+    with pytest.raises(FrozenInstanceError):
+        options.timeout = 2.0
+    assert replace(options, timeout=2.0) == IkOptions(timeout=2.0)
+    assert hash(options) == hash(IkOptions())
+
+
+def test_strategies_of_the_options_are_those_of_the_kernels():
+    assert set(JOINT_LIMIT_STRATEGIES) == set(STRATEGIES)

@@ -1,0 +1,48 @@
+"""Results: values that do not change, and a reason in a sentence."""
+
+from dataclasses import FrozenInstanceError
+
+from chains import arm as chain_of
+from chains import planar, transform
+import pytest
+
+import ik_service as iks
+
+
+def test_every_status_is_a_sentence():
+    names = {status.name for status in iks.IkStatus}
+    assert {'SUCCESS', 'NO_SOLUTION', 'TIMED_OUT', 'UNREACHABLE'} <= names
+    for status in iks.IkStatus:
+        assert len(status.value.split()) >= 4
+
+
+def test_results_do_not_change():
+    chain = chain_of('panda')
+    result = iks.solve_ik(chain, chain.forward(chain.mid_range()))
+    with pytest.raises(FrozenInstanceError):
+        result.status = iks.IkStatus.NO_SOLUTION
+    with pytest.raises(ValueError, match='read-only'):
+        result.q[0] = 1.0
+
+
+def test_reason_of_a_success():
+    chain = chain_of('panda')
+    result = iks.solve_ik(chain, chain.forward(chain.mid_range()))
+    assert result.reason.startswith('reached within ')
+    assert ' mm and ' in result.reason
+    assert '0 iterations in 1 searches' in result.reason
+
+
+def test_reason_of_a_failure_says_how_far_the_closest_pose_is():
+    chain = planar(1.0, 0.4)
+    result = iks.solve_ik(chain, transform(p=(2.4, 0.0, 0.0)), [0.1, 0.1])
+    assert result.reason.startswith('the target lies outside the reach of the chain; ')
+    assert f'the closest pose found is {result.position_error * 1e3:.3g} mm' in result.reason
+
+
+def test_solve_time_is_in_seconds():
+    chain = planar(1.0, 0.4)
+    options = iks.IkOptions(timeout=0.05, max_searches=10**9)
+    result = iks.solve_ik(chain, transform(p=(0.1, 0.0, 0.0)), [0.1, 0.1], options=options)
+    assert 0.04 < result.solve_time < 1.0
+    assert f'{result.solve_time * 1e3:.3g} ms' in result.reason

@@ -1,0 +1,226 @@
+"""What every solver promises, whatever its method: one contract over all of them."""
+
+from concurrent.futures import ThreadPoolExecutor
+import math
+import threading
+import time
+
+from chains import arm as chain_of
+from chains import (
+    ARM_TIPS,
+    forward_by_tree,
+    planar,
+    postures,
+    snake,
+    targets,
+    transform,
+    within_limits,
+)
+from contract import assert_honest, assert_same, hard_targets, options_with
+import numpy as np
+import pytest
+
+import ik_service as iks
+from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
+
+SOLVERS = iks.solver_names()
+KEEPING = tuple(strategy for strategy in JOINT_LIMIT_STRATEGIES if strategy != 'ignore')
+
+
+@pytest.fixture(params=SOLVERS)
+def solver(request):
+    return request.param
+
+
+@pytest.fixture(params=JOINT_LIMIT_STRATEGIES)
+def strategy(request):
+    return request.param
+
+
+def test_results_are_honest(solver, strategy, arm):
+    options = options_with(joint_limits=strategy)
+    prepared = iks.Solver(arm, solver, options)
+    statuses = set()
+    for target in hard_targets(arm):
+        result = prepared.solve(target)
+        assert_honest(arm, target, options, result)
+        statuses.add(result.status.name)
+    assert 'UNREACHABLE' in statuses
+    assert 'NO_SOLUTION' in statuses
+    assert 'TIMED_OUT' not in statuses
+    assert 'SUCCESS' in statuses or solver == 'transpose'
+
+
+@pytest.mark.parametrize('n', [1, 3, 30, 60])
+def test_results_are_honest_for_any_number_of_joints(solver, n):
+    chain, options = snake(n), options_with(max_iterations=100)
+    for target in targets(chain, 5, seed=4):
+        assert_honest(chain, target, options, iks.solve_ik(chain, target, None, solver, options))
+
+
+@pytest.mark.parametrize('name', ARM_TIPS)
+def test_solutions_are_solutions_to_pinocchio(solver, name):
+    pin = pytest.importorskip('pinocchio')
+    chain = chain_of(name)
+    model = pin.buildModelFromXML(chain.robot.urdf_text)
+    data = model.createData()
+    base, tip = model.getFrameId(chain.base_link), model.getFrameId(chain.tip_link)
+    options = options_with(position_tolerance=1e-3, orientation_tolerance=1e-2)
+    solved = 0
+    for target in targets(chain, 20, seed=5):
+        result = iks.solve_ik(chain, target, None, solver, options)
+        if not result.success:
+            continue
+        solved += 1
+        q = np.zeros(model.nq)
+        q[: chain.n] = result.q  # the fingers come last
+        pin.framesForwardKinematics(model, data, q)
+        T = data.oMf[base].actInv(data.oMf[tip])
+        target = pin.SE3(target)
+        assert np.linalg.norm(T.translation - target.translation) <= 1e-3 + 1e-12
+        assert np.linalg.norm(pin.log3(T.rotation.T @ target.rotation)) <= 1e-2 + 1e-12
+    assert solved >= 5
+
+
+def test_same_request_same_answer(solver, strategy, arm):
+    options = options_with(joint_limits=strategy, max_searches=3)
+    one, other = iks.Solver(arm, solver, options), iks.Solver(arm, solver, options)
+    for target in hard_targets(arm)[::3]:
+        first = one.solve(target)
+        assert_same(first, one.solve(target))
+        assert_same(first, other.solve(target))
+        assert_same(first, iks.solve_ik(arm, target, solver=solver, options=options))
+
+
+def test_answer_does_not_depend_on_the_requests_before(solver, arm):
+    options = options_with(max_searches=3)
+    first, second = hard_targets(arm)[:2]
+    seed = postures(arm, 1, seed=6)[0]
+    used, fresh = iks.Solver(arm, solver, options), iks.Solver(arm, solver, options)
+    used.solve(second, seed, timeout=1e-4)
+    assert_same(used.solve(first), fresh.solve(first))
+
+
+def test_seed_that_is_a_solution_is_returned(solver, strategy, arm):
+    prepared = iks.Solver(arm, solver, options_with(joint_limits=strategy))
+    for q in postures(arm, 10, seed=7):
+        result = prepared.solve(forward_by_tree(arm, q), q)
+        assert result.success
+        assert result.iterations == 0
+        np.testing.assert_allclose(result.q, q, rtol=0, atol=1e-9)
+
+
+def test_seed_close_to_a_solution_stays_close(arm):
+    for q in postures(arm.with_limits(0.9 * arm.lower, 0.9 * arm.upper), 10, seed=8):
+        result = iks.solve_ik(arm, arm.forward(q), q + 1e-3)
+        assert result.success
+        assert np.abs(result.q - q).max() < 0.5
+
+
+def test_seed_left_out_is_the_middle(solver, arm):
+    target = targets(arm, 1)[0]
+    prepared = iks.Solver(arm, solver, options_with(max_searches=2))
+    assert_same(prepared.solve(target), prepared.solve(target, arm.mid_range()))
+
+
+def test_seed_outside_the_limits_is_brought_inside(solver, arm):
+    for strategy in KEEPING:
+        options = options_with(joint_limits=strategy, record_trace=True, max_searches=2)
+        prepared = iks.Solver(arm, solver, options)
+        for sign in (1.0, -1.0):
+            seed = arm.mid_range() + sign * ((arm.upper - arm.lower) / 2 + 0.5)
+            target = targets(arm, 1)[0]
+            result = prepared.solve(target, seed)
+            assert_honest(arm, target, options, result)
+            start = result.trace.q[0]
+            cut = np.clip(seed, arm.lower, arm.upper)
+            turned = np.abs(np.remainder(start - seed + math.pi, 2 * math.pi) - math.pi) < 1e-9
+            assert within_limits(arm, start)
+            assert np.all(turned | (start == cut))
+
+
+def test_ignored_limits_leave_the_seed_alone(solver):
+    chain = chain_of('panda')
+    q = chain.upper + 0.5
+    options = options_with(joint_limits='ignore')
+    result = iks.solve_ik(chain, chain.forward(q), q, solver, options)
+    assert result.success
+    np.testing.assert_array_equal(result.q, q)
+
+
+def test_random_seed_changes_the_restarts(solver):
+    chain = planar(1.0, 0.4)
+    hole = transform(p=(0.1, 0.0, 0.0))
+    answers = {}
+    for random_seed in (0, 1, 2**60):
+        options = options_with(random_seed=random_seed, record_trace=True)
+        trace = iks.solve_ik(chain, hole, [0.3, 0.3], solver, options).trace
+        starts = np.flatnonzero(np.diff(trace.search, prepend=-1))
+        answers[random_seed] = trace.q[starts]
+    first, second, third = answers.values()
+    np.testing.assert_array_equal(first[0], second[0])
+    for search in range(1, 5):
+        assert not np.array_equal(first[search], second[search])
+        assert not np.array_equal(second[search], third[search])
+
+
+# Threads
+
+
+def test_threads_share_a_solver(solver):
+    chain = chain_of('panda')
+    prepared = iks.Solver(chain, solver, options_with(max_searches=3))
+    problems = [
+        (target, seed)
+        for target, seed in zip(hard_targets(chain) * 4, postures(chain, 72, seed=13), strict=True)
+    ]
+    serial = [prepared.solve(*problem) for problem in problems]
+    start = threading.Barrier(4)
+
+    def solve_all(_):
+        start.wait()
+        return [prepared.solve(*problem) for problem in problems]
+
+    with ThreadPoolExecutor(4) as pool:
+        for answers in pool.map(solve_all, range(4)):
+            for answer, expected in zip(answers, serial, strict=True):
+                assert_same(answer, expected)
+
+
+def test_other_threads_run_while_a_solve_does():
+    chain = planar(1.0, 0.4)
+    prepared = iks.Solver(chain, options=iks.IkOptions(timeout=0.4, max_searches=10**9))
+    prepared.warm_up()
+    results = []
+    thread = threading.Thread(
+        target=lambda: results.append(prepared.solve(transform(p=(0.1, 0.0, 0.0))))
+    )
+    ticks = 0
+    thread.start()
+    while thread.is_alive():
+        time.sleep(0.005)
+        ticks += 1
+    assert results[0].solve_time > 0.35
+    assert ticks > 10  # with the GIL held there would be one
+
+
+# The way in
+
+
+def test_repr():
+    text = repr(iks.Solver(planar(1.0, 0.4), 'transpose'))
+    assert text == f"Solver({planar(1.0, 0.4)!r}, 'transpose')"
+
+
+def test_prepared_attributes():
+    options = options_with()
+    prepared = iks.Solver(chain_of('panda'), 'pseudoinverse', options)
+    assert prepared.chain is chain_of('panda')
+    assert prepared.name == 'pseudoinverse'
+    assert prepared.options is options
+    assert iks.Solver(chain_of('panda')).options == iks.IkOptions()
+
+
+def test_no_trace_unless_asked_for():
+    chain = chain_of('panda')
+    assert iks.solve_ik(chain, chain.forward(chain.mid_range())).trace is None

@@ -1,0 +1,83 @@
+"""Full turns: continuous joints answer with the turn nearest to the seed."""
+
+import math
+
+from chains import arm as chain_of
+from chains import (
+    planar_xml,
+    postures,
+    targets,
+)
+from contract import assert_honest, options_with
+import numpy as np
+import pytest
+
+import ik_service as iks
+from ik_service.kinematics.pose import pose_error
+from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
+
+SOLVERS = iks.solver_names()
+KEEPING = tuple(strategy for strategy in JOINT_LIMIT_STRATEGIES if strategy != 'ignore')
+
+
+@pytest.fixture(params=SOLVERS)
+def solver(request):
+    return request.param
+
+
+@pytest.fixture(params=JOINT_LIMIT_STRATEGIES)
+def strategy(request):
+    return request.param
+
+
+def continuous_arm():
+    xml = planar_xml([0.5, 0.4, 0.3, 0.2], 'continuous', inner='')
+    return iks.Robot.from_urdf(xml).chain('link0', 'tip')
+
+
+@pytest.mark.parametrize('turns', [0, 1, -3, 1000])
+def test_continuous_joints_answer_with_the_turn_nearest_to_the_seed(solver, turns):
+    chain = continuous_arm()
+    options = options_with(max_searches=50)
+    for k, target in enumerate(targets(chain, 10, seed=10)):
+        seed = postures(chain, 1, seed=k)[0] + 2 * math.pi * turns
+        result = iks.solve_ik(chain, target, seed, solver, options)
+        assert result.success or solver == 'transpose'
+        assert_honest(chain, target, options, result)
+        assert np.abs(result.q - seed).max() <= math.pi * (1 + 1e-12) + 1e-9
+
+
+def test_limited_joints_answer_with_the_turn_nearest_to_the_seed_within_limits(solver):
+    chain = chain_of('ur5e')  # its joints make more than a full turn
+    options = options_with(position_tolerance=1e-3, orientation_tolerance=1e-3)
+    solved = 0
+    for k, target in enumerate(targets(chain, 20, seed=11)):
+        seed = postures(chain, 1, seed=k)[0]
+        result = iks.solve_ik(chain, target, seed, solver, options)
+        if not result.success:
+            continue
+        solved += 1
+        for turn in (-2 * math.pi, 2 * math.pi):
+            other = result.q + turn
+            allowed = (chain.lower <= other) & (other <= chain.upper)
+            nearer = np.abs(other - seed) < np.abs(result.q - seed) - 1e-9
+            assert not np.any(allowed & nearer)
+    assert solved >= 5
+
+
+def test_success_is_true_even_where_numbers_are_too_coarse():
+    """At 1e11 rad a number resolves 1.5e-5 rad: what a turn costs must not be overlooked."""
+    chain = continuous_arm()
+    rng = np.random.default_rng(0)
+    options = options_with(max_searches=20)
+    successes = 0
+    for target in targets(chain, 300, seed=12):
+        seed = 10.0 ** rng.uniform(10, 13) * rng.choice([-1, 1], chain.n)
+        result = iks.solve_ik(chain, target, seed, options=options)
+        T = chain.forward(result.q)
+        errors = pose_error(T, target)
+        if result.success:
+            successes += 1
+            assert np.linalg.norm(errors[:3]) <= options.position_tolerance
+            assert np.linalg.norm(errors[3:]) <= options.orientation_tolerance
+    assert successes > 250
