@@ -27,6 +27,7 @@ from ik_service.ros.parameter_table import (
     SOLVER_PREFIX,
     SOLVER_ROWS,
 )
+from ik_service.ros.position_list import parse_positions
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import check_options, method
 
@@ -92,28 +93,6 @@ class NodeParameters:
         return SetParametersResult(successful=True)
 
 
-def parse_locked(text: str) -> dict[str, float]:
-    """
-    Read the parameter ``locked_joints``.
-
-    :param text: such as ``'torso=0.1, head=0'``.
-    :returns: the positions by joint [rad] or [m].
-    :raises OptionError: a part of it is not a name, an equals sign and a number.
-    """
-    locked = {}
-    for part in filter(None, (part.strip() for part in text.split(','))):
-        name, _, value = (word.strip() for word in part.rpartition('='))
-        try:
-            locked[name] = float(value)
-        except ValueError:
-            name = ''
-        if not name:
-            raise OptionError(
-                'locked_joints', f"has to look like 'torso=0.1, head=0', but has {part!r}"
-            )
-    return locked
-
-
 def _declare(node: Node, row: Row) -> Value:
     try:
         value = node.declare_parameter(row.name, row.default, row.descriptor()).value
@@ -159,6 +138,6 @@ def _arm_settings(values: Mapping[str, Value]) -> ArmSettings:
     return ArmSettings(
         base_link=str(values['base_link']),
         tip_link=str(values['tip_link']),
-        locked=parse_locked(str(values['locked_joints'])),
+        locked=parse_positions(str(values['locked_joints']), 'locked_joints'),
         group_names=tuple(values['group_names']),
     )

@@ -15,11 +15,11 @@ RATE = 50.0
 
 @pytest.fixture(scope='module')
 def chain():
-    from conftest import REPOSITORY
+    from chains import arm_path
 
     import ik_service as iks
 
-    robot = iks.Robot.from_urdf(REPOSITORY / 'urdf' / 'panda.urdf')
+    robot = iks.Robot.from_urdf(arm_path('panda'))
     return robot.chain(*CHAIN.values())
 
 

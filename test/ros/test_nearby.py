@@ -1,4 +1,4 @@
-from conftest import REPOSITORY
+from chains import arm_path
 import numpy as np
 import pytest
 
@@ -10,7 +10,7 @@ READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 
 @pytest.fixture(scope='module')
 def chain():
-    robot = iks.Robot.from_urdf(REPOSITORY / 'urdf' / 'panda.urdf')
+    robot = iks.Robot.from_urdf(arm_path('panda'))
     return robot.chain('panda_link0', 'panda_hand_tcp')
 
 

@@ -15,7 +15,7 @@ from rclpy.parameter import Parameter
 from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.ros.follower_settings import FollowerSettings
 from ik_service.ros.parameter_table import FOLLOWER_ROWS, SOLVER_ROWS, UNDECLARED
-from ik_service.ros.parameters import NodeParameters, parse_locked, ROWS
+from ik_service.ros.parameters import NodeParameters, ROWS
 from ik_service.solvers.options import IkOptions
 
 READ_ONLY = {
@@ -180,11 +180,3 @@ def test_what_cannot_be_put_into_force_is_refused(make, error):
 def test_parameters_of_others_are_none_of_its_business(make):
     node, _ = make()
     assert put(node, 'use_sim_time', True).successful
-
-
-def test_locked_joints():
-    assert parse_locked('') == {}
-    assert parse_locked(' torso=0.1 , a=b = -2e-1,') == {'torso': 0.1, 'a=b': -0.2}
-    for bad in ('torso', 'torso=', '=1.0', 'torso=much', 'torso 0.1'):
-        with pytest.raises(OptionError, match='locked_joints'):
-            parse_locked(bad)

@@ -20,9 +20,9 @@ def solver():
 
 
 def _solver_of_panda():
-    from conftest import REPOSITORY
+    from chains import arm_path
 
-    robot = iks.Robot.from_urdf(REPOSITORY / 'urdf' / 'panda.urdf')
+    robot = iks.Robot.from_urdf(arm_path('panda'))
     return iks.Solver(robot.chain('panda_link0', 'panda_hand_tcp'))
 
 
