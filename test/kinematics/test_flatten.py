@@ -1,4 +1,4 @@
-"""Paths up and down the tree, locked joints, mimic joints, planar and floating joints."""
+"""Paths up and down the tree, locked joints, planar and floating joints."""
 
 import math
 
@@ -19,12 +19,7 @@ import numpy as np
 import pytest
 
 from ik_service import Robot
-from ik_service.exceptions import (
-    ChainError,
-    IkServiceError,
-    UnknownJointError,
-    UnknownLinkError,
-)
+from ik_service.exceptions import ChainError, IkServiceError, UnknownJointError, UnknownLinkError
 from ik_service.kinematics.flatten import _split_zxz, flatten_path
 
 SEEDED = settings(deadline=None, derandomize=True, max_examples=100)

@@ -1,23 +1,13 @@
 """Joints that follow others, on the path and off it."""
 
-from chains import (
-    arm,
-    joint_xml,
-    limit_xml,
-    robot_xml,
-)
+from chains import arm, joint_xml, limit_xml, robot_xml
 from consistency import assert_is_consistent
-from hypothesis import settings
 import numpy as np
 import pytest
 
 from ik_service import Robot
-from ik_service.exceptions import (
-    ChainError,
-)
+from ik_service.exceptions import ChainError
 from ik_service.kinematics.flatten import flatten_path
-
-SEEDED = settings(deadline=None, derandomize=True, max_examples=100)
 
 
 def mimic_xml(joint, multiplier=1.0, offset=0.0):

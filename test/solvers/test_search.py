@@ -1,33 +1,19 @@
-"""The loop that all methods share: stopping, reach, time, trace, weights, preference."""
+"""The loop that all methods share: reach, time, effort, preference."""
 
 import math
 from statistics import median
 
 from chains import arm as chain_of
-from chains import (
-    planar,
-    postures,
-    snake,
-    targets,
-    transform,
-    within_limits,
-)
+from chains import planar, postures, snake, targets, transform, within_limits
 from contract import options_with
 import numpy as np
 import pytest
 
 import ik_service as iks
-from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
 
-SOLVERS = iks.solver_names()
 POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 # Two links of 1 m and 0.4 m cannot come closer to their base than 0.6 m.
 HOLE = transform(p=(0.1, 0.0, 0.0))
-
-
-@pytest.fixture(params=SOLVERS)
-def solver(request):
-    return request.param
 
 
 # Out of reach
@@ -148,7 +134,6 @@ def test_searches_of_few_iterations_end_in_time_as_well(solver, max_iterations):
     assert_ends_in_time(chain, target, solver, max_iterations=max_iterations)
 
 
-@pytest.mark.parametrize('strategy', JOINT_LIMIT_STRATEGIES)
 def test_long_chains_end_in_time_as_well(solver, strategy):
     chain = planar(*[0.05] * 60)
     target = chain.forward(np.full(60, 0.05))

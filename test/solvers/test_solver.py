@@ -23,18 +23,7 @@ import pytest
 import ik_service as iks
 from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
 
-SOLVERS = iks.solver_names()
 KEEPING = tuple(strategy for strategy in JOINT_LIMIT_STRATEGIES if strategy != 'ignore')
-
-
-@pytest.fixture(params=SOLVERS)
-def solver(request):
-    return request.param
-
-
-@pytest.fixture(params=JOINT_LIMIT_STRATEGIES)
-def strategy(request):
-    return request.param
 
 
 def test_results_are_honest(solver, strategy, arm):

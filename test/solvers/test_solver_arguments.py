@@ -3,10 +3,7 @@
 import math
 
 from chains import arm as chain_of
-from chains import (
-    postures,
-    targets,
-)
+from chains import postures, targets
 from contract import assert_honest, assert_same, options_with
 import numpy as np
 import pytest
@@ -15,18 +12,7 @@ import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
 
-SOLVERS = iks.solver_names()
 KEEPING = tuple(strategy for strategy in JOINT_LIMIT_STRATEGIES if strategy != 'ignore')
-
-
-@pytest.fixture(params=SOLVERS)
-def solver(request):
-    return request.param
-
-
-@pytest.fixture(params=JOINT_LIMIT_STRATEGIES)
-def strategy(request):
-    return request.param
 
 
 def with_element(value):

@@ -1,10 +1,7 @@
 """Weights of the task: free axes, and what the tolerances refer to."""
 
 from chains import arm as chain_of
-from chains import (
-    targets,
-    transform,
-)
+from chains import targets
 from contract import options_with
 import numpy as np
 import pytest
@@ -12,15 +9,7 @@ import pytest
 import ik_service as iks
 from ik_service.kinematics.pose import pose_error
 
-SOLVERS = iks.solver_names()
 POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
-# Two links of 1 m and 0.4 m cannot come closer to their base than 0.6 m.
-HOLE = transform(p=(0.1, 0.0, 0.0))
-
-
-@pytest.fixture(params=SOLVERS)
-def solver(request):
-    return request.param
 
 
 def test_position_only_leaves_the_orientation_free(solver, arm):

@@ -3,29 +3,16 @@
 import math
 
 from chains import arm as chain_of
-from chains import (
-    planar,
-    postures,
-    targets,
-    transform,
-)
+from chains import planar, postures, targets, transform
 from contract import options_with
 import numpy as np
 import pytest
 
 import ik_service as iks
 from ik_service.kinematics.pose import pose_error
-from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
 
-SOLVERS = iks.solver_names()
-POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 # Two links of 1 m and 0.4 m cannot come closer to their base than 0.6 m.
 HOLE = transform(p=(0.1, 0.0, 0.0))
-
-
-@pytest.fixture(params=SOLVERS)
-def solver(request):
-    return request.param
 
 
 def assert_rows_follow_from_each_other(trace, result):
@@ -41,7 +28,6 @@ def assert_rows_follow_from_each_other(trace, result):
         assert distance.min() <= 1e-15 * largest
 
 
-@pytest.mark.parametrize('strategy', JOINT_LIMIT_STRATEGIES)
 def test_trace_tells_every_iteration(solver, strategy, arm):
     options = options_with(
         joint_limits=strategy, record_trace=True, max_searches=3, max_iterations=40

@@ -3,31 +3,13 @@
 import math
 
 from chains import arm as chain_of
-from chains import (
-    planar_xml,
-    postures,
-    targets,
-)
+from chains import planar_xml, postures, targets
 from contract import assert_honest, options_with
 import numpy as np
 import pytest
 
 import ik_service as iks
 from ik_service.kinematics.pose import pose_error
-from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
-
-SOLVERS = iks.solver_names()
-KEEPING = tuple(strategy for strategy in JOINT_LIMIT_STRATEGIES if strategy != 'ignore')
-
-
-@pytest.fixture(params=SOLVERS)
-def solver(request):
-    return request.param
-
-
-@pytest.fixture(params=JOINT_LIMIT_STRATEGIES)
-def strategy(request):
-    return request.param
 
 
 def continuous_arm():
