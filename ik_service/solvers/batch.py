@@ -33,6 +33,7 @@ def solve_ik_batch(
     options: IkOptions | None = None,
     progress: Callable[[int, int], object] | None = None,
     threads: int | None = None,
+    chained: bool = False,
 ) -> IkBatchResult:
     """
     Solve for many targets, on all cores.
@@ -48,6 +49,8 @@ def solve_ik_batch(
     :param progress: called now and then with the number of targets done and N; when it returns
         False, the batch stops and the targets that are left have the status INTERRUPTED.
     :param threads: number of threads; as many as there are cores when left out.
+    :param chained: seed each target after the first with the answer before it, as along a path;
+        then there is one thread.
     :returns: the answers, row by row.
     :raises ArgumentError: when an argument has another shape or is not finite; names the row.
     :raises UnknownSolverError: listing the valid names.
@@ -62,9 +65,9 @@ def solve_ik_batch(
         raise ArgumentError('threads', f'has to be at least 1, not {threads!r}')
     targets = check_transforms(targets, 'targets')
     seeds = _check_seeds(chain, seeds, len(targets))
-    job = _Job(prepared, targets, seeds)
+    job = _Job(prepared, targets, seeds, chained)
     try:
-        job.run(progress, threads or len(os.sched_getaffinity(0)))
+        job.run(progress, 1 if chained else threads or len(os.sched_getaffinity(0)))
     except KeyboardInterrupt as error:
         raise BatchInterruptedError(job.result()) from error
     return job.result()
@@ -73,11 +76,14 @@ def solve_ik_batch(
 class _Job:
     """The arrays of a batch, and the threads that fill them."""
 
-    def __init__(self, solver: Solver, targets: np.ndarray, seeds: np.ndarray) -> None:
+    def __init__(
+        self, solver: Solver, targets: np.ndarray, seeds: np.ndarray, chained: bool
+    ) -> None:
         count, n = seeds.shape
         self._solver = solver
         self._targets = targets
         self._seeds = seeds
+        self._chained = chained
         self._q = seeds.copy()
         self._status = np.full(count, _STATUS.index(IkStatus.INTERRUPTED))
         self._errors = np.full((count, 2), np.inf)
@@ -104,11 +110,14 @@ class _Job:
                 pool.shutdown(cancel_futures=True)
 
     def _solve(self, first: int, last: int) -> int:
+        if self._chained and first > 0:
+            self._seeds[first] = self._q[first - 1]
         search.solve_many(
             self._solver.problem(),
             self._solver.parameters,
             self._targets[first:last],
             self._seeds[first:last],
+            self._chained,
             self._q[first:last],
             self._status[first:last],
             self._errors[first:last],

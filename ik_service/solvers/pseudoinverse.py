@@ -13,8 +13,8 @@ from typing import NamedTuple
 from ik_service.kinematics.compile import fill_vector, inner_kernel
 from ik_service.solvers.step import step_of
 
-# Singular values below this share of the largest count as zero.
-_RANK_TOLERANCE = 1e-15
+# Singular values below this share of the largest count as zero; the noise of rounding is below.
+_RANK_TOLERANCE = 1e-13
 # One-sided Jacobi: sweeps at most, and the cosine of two columns that counts as orthogonal.
 _SWEEPS = 30
 _ORTHOGONAL = 1e-14
@@ -93,7 +93,8 @@ def _orthogonalise(columns, V, j, k):
         alpha += columns[j, i] * columns[j, i]
         beta += columns[k, i] * columns[k, i]
         gamma += columns[j, i] * columns[k, i]
-    if gamma == 0.0 or abs(gamma) <= _ORTHOGONAL * math.sqrt(alpha * beta):
+    noise = min(alpha, beta) <= _RANK_TOLERANCE * _RANK_TOLERANCE * max(alpha, beta)
+    if noise or abs(gamma) <= _ORTHOGONAL * math.sqrt(alpha * beta):
         return False
     zeta = (beta - alpha) / (2.0 * gamma)
     tangent = math.copysign(1.0, zeta) / (abs(zeta) + math.sqrt(1.0 + zeta * zeta))

@@ -64,12 +64,13 @@ def solve(problem, method, best, trace):
 
 
 @kernel
-def solve_many(problem, method, targets, seeds, best, status, errors_out, counts, trace):
+def solve_many(problem, method, targets, seeds, chained, best, status, errors_out, counts, trace):
     """
     Solve for many targets, one after the other.
 
     :param targets: (N, 4, 4) T_base_target.
     :param seeds: (N, n).
+    :param chained: whether each target after the first is seeded with the answer before it.
     :param best: (N, n) out.
     :param status: (N,) int64 out.
     :param errors_out: (N, 2) out: position error [m] and orientation error [rad].
@@ -79,7 +80,7 @@ def solve_many(problem, method, targets, seeds, best, status, errors_out, counts
     for k in range(targets.shape[0]):
         for i in range(4):
             copy_vector(targets[k, i], work.target[i])
-        copy_vector(seeds[k], work.seed)
+        copy_vector(best[k - 1] if chained and k > 0 else seeds[k], work.seed)
         status[k], errors_out[k, 0], errors_out[k, 1], counts[k, 0], counts[k, 1], _ = _solve(
             chain, method, settings, work, best[k], trace
         )

@@ -119,3 +119,15 @@ def test_what_a_batch_cannot_do_is_refused(panda, problems):
         iks.solve_ik_batch(panda, poses, solver='newton')
     with pytest.raises(ArgumentError, match='threads'):
         iks.solve_ik_batch(panda, poses, threads=0)
+
+
+def test_a_chained_batch_is_a_path_of_single_solves(arm):
+    angles = np.linspace(0.0, 0.5, 40)
+    start = arm.mid_range() + 0.1
+    targets = [arm.forward(start + angle) for angle in angles]
+    batch = iks.solve_ik_batch(arm, targets, seeds=start, chained=True)
+    seed = start
+    for q, target in zip(batch.q, targets, strict=True):
+        seed = iks.solve_ik(arm, target, seed).q
+        np.testing.assert_array_equal(q, seed)
+    assert batch.success.all()
