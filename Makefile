@@ -12,7 +12,7 @@ VENV := $(CURDIR)/.venv
 RUN = env LD_LIBRARY_PATH="$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" "$(VENV)"/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test env clean
+.PHONY: help demo test bench env clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -23,11 +23,15 @@ demo: env ## IK node, simulated arm and a client, in one terminal (ARGS=--once: 
 test: env ## all tests (ARGS='-k name': some of them)
 	@$(RUN)/python -m pytest $(ARGS)
 
+bench: env ## measure against other libraries and write docs/benchmarks.md (ARGS=--quick or --full)
+	@$(PYTHON) benchmarks/setup_env.py
+	@.bench-venv/bin/python benchmarks/run.py $(ARGS)
+
 env: ## only make or update .venv
 	@command -v $(PYTHON) >/dev/null || { echo 'No $(PYTHON) on PATH; on Debian and Ubuntu:' \
 		'sudo apt install python3 python3-venv python3-dev' >&2; exit 1; }
 	@$(PYTHON) standalone/setup_env.py
 
 clean: ## remove .venv and all that was built
-	rm -rf .venv build install log *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .bench-venv build install log *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find ik_service launch standalone test -name __pycache__ -prune -exec rm -rf {} +

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import as_completed, ThreadPoolExecutor
 import os
 import time
@@ -95,17 +95,22 @@ class _Job:
         """Solve all chunks, until the callback wants no more."""
         total = len(self._targets)
         size = max(_SMALLEST_CHUNK, min(_LARGEST_CHUNK, -(-total // (8 * threads))))
+        chunks = [(first, min(first + size, total)) for first in range(0, total, size)]
         done = 0
+        for solved in self._in_turn(chunks) if threads == 1 else self._at_once(chunks, threads):
+            done += solved
+            if progress is not None and progress(done, total) is False:
+                break
+
+    def _in_turn(self, chunks: list[tuple[int, int]]) -> Iterator[int]:
+        for chunk in chunks:
+            yield self._solve(*chunk)
+
+    def _at_once(self, chunks: list[tuple[int, int]], threads: int) -> Iterator[int]:
         with ThreadPoolExecutor(threads) as pool:
-            chunks = [
-                pool.submit(self._solve, first, min(first + size, total))
-                for first in range(0, total, size)
-            ]
             try:
-                for chunk in as_completed(chunks):
-                    done += chunk.result()
-                    if progress is not None and progress(done, total) is False:
-                        break
+                for future in as_completed([pool.submit(self._solve, *chunk) for chunk in chunks]):
+                    yield future.result()
             finally:
                 pool.shutdown(cancel_futures=True)
 

@@ -87,41 +87,13 @@ class IkResult:
         return f'{self.status.value}; the closest pose found is {pose} away, after {effort}'
 
 
-_FIELDS = tuple(IkResult.__dataclass_fields__)
-
-
-def new_result(*values: object) -> IkResult:
+def new_result(**fields: object) -> IkResult:
     """
-    An :class:`IkResult` of the values of its fields, made fast.
+    An :class:`IkResult` of all its fields, made fast.
 
     The constructor of a frozen dataclass takes as long as a quarter of an easy solve, because it
     sets each field through ``object.__setattr__``.
     """
     result = object.__new__(IkResult)
-    result.__dict__.update(zip(_FIELDS, values))  # noqa: B905  (strict costs time)
+    object.__setattr__(result, '__dict__', fields)
     return result
-
-
-@dataclass(frozen=True)
-class IkBatchResult:
-    """
-    The answers of a batch, row by row.
-
-    :ivar q: (N, n) best joint vectors [rad] or [m].
-    :ivar success: (N,) bool.
-    :ivar position_error: (N,) [m].
-    :ivar orientation_error: (N,) [rad].
-    :ivar iterations: (N,) steps taken.
-    :ivar searches: (N,) searches started.
-    :ivar status: (N,) :class:`IkStatus` of each target.
-    :ivar solve_time: time of the whole batch [s].
-    """
-
-    q: np.ndarray
-    success: np.ndarray
-    position_error: np.ndarray
-    orientation_error: np.ndarray
-    iterations: np.ndarray
-    searches: np.ndarray
-    status: np.ndarray
-    solve_time: float

@@ -84,7 +84,7 @@ class Solver:
         if seed is None:
             seed = self._middle
         try:
-            if np.shape(target) != (4, 4) or np.shape(seed) != work.seed.shape:
+            if _shape(target) != (4, 4) or _shape(seed) != work.seed.shape:
                 self._refuse(target, seed)
             work.target[:] = target
             work.seed[:] = seed
@@ -100,14 +100,14 @@ class Solver:
             self._refuse(target, seed)
         q.setflags(write=False)
         return new_result(
-            _STATUS[status],
-            q,
-            position_error,
-            orientation_error,
-            iterations,
-            searches,
-            elapsed * 1e-9,
-            self._trace(trace, work) if self.options.record_trace else None,
+            status=_STATUS[status],
+            q=q,
+            position_error=position_error,
+            orientation_error=orientation_error,
+            iterations=iterations,
+            searches=searches,
+            solve_time=elapsed * 1e-9,
+            trace=self._trace(trace, work) if self.options.record_trace else None,
         )
 
     def warm_up(self) -> None:
@@ -198,6 +198,11 @@ def solve_ik(
 @lru_cache(maxsize=64)
 def _prepared(chain: KinematicChain, solver: str, options: IkOptions) -> Solver:
     return Solver(chain, solver, options)
+
+
+def _shape(values: ArrayLike) -> tuple[int, ...]:
+    """Shape of an array, at once, or of what can become one."""
+    return values.shape if type(values) is np.ndarray else np.shape(values)
 
 
 def _nanoseconds(seconds: float) -> int:

@@ -1,54 +1,16 @@
-"""What a URDF means: joint types, frames, axes, limits, mimics, expansion, and its errors."""
+"""What a URDF means: joint types, frames, axes, limits, mimics, and what it may hold besides."""
 
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+from urdf_helpers import joint_xml, LIMIT, read_joint, robot_xml, rotation
 
-from ik_service.exceptions import ArgumentError, UrdfError
 from ik_service.model.joint import JointLimits, JointType, Mimic
 from ik_service.model.robot import Robot
 
 ROBOTS = Path(__file__).resolve().parents[3] / 'shared' / 'robots'
-LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
-
-
-def joint_xml(parts=LIMIT, kind='revolute', name='shoulder', parent='base', child='arm'):
-    return (
-        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
-        f'{parts}</joint>'
-    )
-
-
-def robot_xml(*joints, links=('base', 'arm')):
-    body = ''.join(f'<link name="{link}"/>' for link in links) + ''.join(joints)
-    return f'<?xml version="1.0"?>\n<robot name="robot">{body}</robot>'
-
-
-def read_joint(parts=LIMIT, kind='revolute'):
-    return Robot.from_urdf(robot_xml(joint_xml(parts, kind))).joints['shoulder']
-
-
-def rotation(axis, angle):
-    """Rodrigues' formula, (3, 3)."""
-    x, y, z = axis
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + math.sin(angle) * K + (1.0 - math.cos(angle)) * K @ K
-
-
-def pose_of(robot, tip, values):
-    """(4, 4) pose of a link in the root frame, by the definition of a joint."""
-    T = np.eye(4)
-    for joint, _ in robot.path(robot.root_link, tip):
-        motion = np.eye(4)
-        value = values.get(joint.name, 0.0)
-        if joint.type is JointType.PRISMATIC:
-            motion[:3, 3] = value * joint.axis
-        elif joint.movable:
-            motion[:3, :3] = rotation(joint.axis, value)
-        T = T @ joint.T_parent_joint @ motion
-    return T
 
 
 def test_a_joint_as_it_stands():
@@ -131,69 +93,6 @@ def test_mimic_is_kept_with_its_defaults():
     assert robot.resolve_mimic('c') == ('shoulder', -2.0, 0.5)
 
 
-def test_planar_joint_moves_in_the_plane_of_its_frame():
-    parts = '<origin xyz="1 0 0" rpy="0 0 0.5"/><axis xyz="0 0 2"/>'
-    robot = Robot.from_urdf(robot_xml(joint_xml(parts, 'planar', 'slide')))
-    assert robot.movable_joint_names == ('slide/x', 'slide/y', 'slide/theta')
-    assert robot.links == ('base', 'arm', 'slide/x_link', 'slide/y_link')
-    kinds = [joint.type.value for joint in robot.joints.values()]
-    assert kinds == ['prismatic', 'prismatic', 'continuous']
-    assert {joint.limits for joint in robot.joints.values()} == {JointLimits()}
-    T = pose_of(robot, 'arm', {'slide/x': 0.2, 'slide/y': 0.3, 'slide/theta': 0.4})
-    expected = [1.0, 0.0, 0.0] + rotation([0, 0, 1], 0.5) @ [0.2, 0.3, 0.0]
-    np.testing.assert_allclose(T[:3, 3], expected, atol=1e-15)
-    np.testing.assert_allclose(T[:3, :3], rotation([0, 0, 1], 0.9), atol=1e-15)
-
-
-@pytest.mark.parametrize(
-    'normal',
-    [(0, 0, 1), (0, 0, -1), (1, 0, 0), (0, -1, 0), (1, 2, 3), (1, 2, -3), (1e-7, 2e-7, -1)],
-)
-def test_planar_directions_are_a_right_handed_frame_on_the_normal(normal):
-    axis = ' '.join(map(str, normal))
-    robot = Robot.from_urdf(robot_xml(joint_xml(f'<axis xyz="{axis}"/>', 'planar', 'slide')))
-    x, y, n = (joint.axis for joint in robot.joints.values())
-    np.testing.assert_allclose(n, np.array(normal) / np.linalg.norm(normal), atol=1e-15)
-    np.testing.assert_allclose(np.array([x, y, n]) @ np.array([x, y, n]).T, np.eye(3), atol=1e-14)
-    np.testing.assert_allclose(np.cross(x, y), n, atol=1e-14)
-    # The smallest rotation from z to n turns nothing about their common normal.
-    common = np.array([-n[1], n[0], 0.0])
-    turned = np.column_stack([x, y, n]) @ common
-    if n[2] > -1.0:
-        np.testing.assert_allclose(turned, common, atol=1e-14)
-
-
-def test_planar_frame_is_the_joint_frame_for_z_and_half_a_turn_about_x_for_minus_z():
-    for sign in (1, -1):
-        text = robot_xml(joint_xml(f'<axis xyz="0 0 {sign}"/>', 'planar', 'slide'))
-        x, y, _ = (joint.axis for joint in Robot.from_urdf(text).joints.values())
-        np.testing.assert_array_equal(x, [1.0, 0.0, 0.0])
-        np.testing.assert_array_equal(y, [0.0, sign, 0.0])
-
-
-def test_floating_joint_is_translation_then_yaw_pitch_roll():
-    parts = '<origin xyz="0 0 1" rpy="0 0.5 0"/><axis xyz="0 0 0"/>'
-    robot = Robot.from_urdf(robot_xml(joint_xml(parts, 'floating', 'fly')))
-    order = ('trans_x', 'trans_y', 'trans_z', 'rot_z', 'rot_y', 'rot_x')
-    assert robot.movable_joint_names == tuple(f'fly/{part}' for part in order)
-    assert robot.links[2:] == tuple(f'fly/{part}_link' for part in order[:-1])
-    values = dict(zip(robot.movable_joint_names, (0.1, 0.2, 0.3, 0.4, 0.5, 0.6), strict=True))
-    T = pose_of(robot, 'arm', values)
-    R = rotation([0, 1, 0], 0.5)
-    np.testing.assert_allclose(T[:3, 3], [0, 0, 1] + R @ [0.1, 0.2, 0.3], atol=1e-15)
-    rpy = rotation([0, 0, 1], 0.4) @ rotation([0, 1, 0], 0.5) @ rotation([1, 0, 0], 0.6)
-    np.testing.assert_allclose(T[:3, :3], R @ rpy, atol=1e-15)
-
-
-def test_expansion_that_meets_an_existing_name_is_an_error():
-    planar = joint_xml('', 'planar', 'slide')
-    clash = joint_xml('', 'fixed', 'slide/y', child='other')
-    with pytest.raises(UrdfError, match="joint 'slide/y': the name stands twice"):
-        Robot.from_urdf(robot_xml(planar, clash, links=('base', 'arm', 'other')))
-    with pytest.raises(UrdfError, match="link 'slide/x_link': the name stands twice"):
-        Robot.from_urdf(robot_xml(planar, links=('base', 'arm', 'slide/x_link')))
-
-
 UNKNOWN_TAGS = """
 <robot name="robot" xmlns:xacro="http://www.ros.org/wiki/xacro" xmlns="http://example.org">
   <!-- a comment -->
@@ -233,97 +132,6 @@ def test_from_path(tmp_path):
     assert list(Robot.from_urdf(path).joints) == ['shoulder']
     path = path.rename(tmp_path / 'arm.urdf')
     assert list(Robot.from_urdf(str(path)).joints) == ['shoulder']
-
-
-def test_a_source_of_another_type_is_refused():
-    with pytest.raises(ArgumentError, match='urdf: a path or XML text is needed, not int'):
-        Robot.from_urdf(3)
-
-
-ORIGIN = '<origin xyz="{}"/>' + LIMIT
-
-
-@pytest.mark.parametrize(
-    ('parts', 'message'),
-    [
-        ('', 'a revolute joint needs a <limit>'),
-        ('<limit velocity="1" effort="1"/>', '<limit> gives neither lower nor upper'),
-        ('<limit lower="2" upper="1"/>', '<limit> lower 2.0 > upper 1.0'),
-        ('<limit lower="1"/>', '<limit> lower 1.0 > upper 0'),
-        ('<limit lower="-1" upper="1" velocity="-1"/>', '<limit> velocity -1.0 is negative'),
-        ('<limit lower="nan" upper="1"/>', "<limit> lower: 'nan' is not a finite number"),
-        ('<limit lower="-1" upper="inf"/>', "<limit> upper: 'inf' is not a finite number"),
-        ('<limit lower="-1" upper="1" velocity="NaN"/>', '<limit> velocity:'),
-        ('<limit lower="-1" upper="1" effort="1e999"/>', '<limit> effort:'),
-        ('<limit lower="" upper="1"/>', r"<limit> lower: 1 number\(s\) needed, not ''"),
-        ('<limit lower="1_0" upper="20"/>', "'1_0' is not a finite number"),
-        ('<limit lower="١" upper="20"/>', 'is not a finite number'),
-        ('<axis xyz="0 0 0"/>' + LIMIT, '<axis> .* has no direction'),
-        ('<axis xyz="0 1e-12 0"/>' + LIMIT, '<axis> .* has no direction'),
-        ('<axis xyz="1.5e308 1.5e308 0"/>' + LIMIT, '<axis> .* has no direction'),
-        ('<axis/>' + LIMIT, '<axis> has no xyz'),
-        ('<axis xyz="1,0 0 0"/>' + LIMIT, "<axis> xyz: '1,0' is not a finite number"),
-        ('<axis xyz="0 nan 0"/>' + LIMIT, "<axis> xyz: 'nan' is not a finite number"),
-        (ORIGIN.format('0 0'), r"<origin> xyz: 3 number\(s\) needed, not '0 0'"),
-        (ORIGIN.format('0 0 0 0'), r'<origin> xyz: 3 number\(s\) needed'),
-        (ORIGIN.format('0 0 -inf'), "<origin> xyz: '-inf' is not a finite number"),
-        ('<origin rpy="0 0 pi"/>' + LIMIT, "<origin> rpy: 'pi' is not a finite number"),
-        ('<origin xyz="${x} 0 0"/>' + LIMIT, '<origin> xyz:'),
-        ('<origin quat_xyzw="0 0 0 1"/>' + LIMIT, 'quat_xyzw is not supported'),
-        (LIMIT + '<mimic joint="shoulder"/>', 'follows itself'),
-        (LIMIT + '<mimic joint="elbow"/>', "<mimic> names joint 'elbow', which does not exist"),
-        (LIMIT + '<mimic multiplier="2"/>', '<mimic> has no joint'),
-        (LIMIT + '<mimic joint="a" multiplier="nan"/>', '<mimic> multiplier:'),
-        (LIMIT + '<mimic joint="a" offset="inf"/>', '<mimic> offset:'),
-        (LIMIT + LIMIT, 'more than one <limit>'),
-        (LIMIT + '<child link="arm"/>', 'more than one <child>'),
-    ],
-)
-def test_a_malformed_joint_is_named(parts, message):
-    with pytest.raises(UrdfError, match=f"^joint 'shoulder': .*{message}") as caught:
-        read_joint(parts)
-    assert caught.value.element == "joint 'shoulder'"
-
-
-@pytest.mark.parametrize('kind', ['planar', 'floating'])
-def test_a_joint_of_several_degrees_of_freedom_cannot_mimic(kind):
-    with pytest.raises(UrdfError, match=f"joint 'shoulder': a {kind} joint cannot mimic"):
-        read_joint('<mimic joint="a"/>', kind)
-
-
-def test_a_prismatic_joint_needs_a_limit_too():
-    with pytest.raises(UrdfError, match="joint 'shoulder': a prismatic joint needs a <limit>"):
-        read_joint('', 'prismatic')
-
-
-@pytest.mark.parametrize(
-    ('text', 'message'),
-    [
-        ('<robot name="r"/>', 'the robot has no links'),
-        ('<robot><link name="a"/></robot>', 'robot: has no name'),
-        ('<robot name="r">\n<link/></robot>', '<link> at line 2: has no name'),
-        ('<robot name="r">\n\n<joint type="fixed"/></robot>', '<joint> at line 3: has no name'),
-        ('<robot name="r"><joint name="j"/></robot>', "joint 'j': has no type"),
-        (
-            robot_xml(joint_xml(kind='universal')),
-            "joint 'shoulder': unknown type 'universal'; valid: revolute, continuous, prismatic",
-        ),
-        ('<robot name="r"><joint name="j" type="fixed"/></robot>', "joint 'j': no <parent>"),
-        (
-            '<robot name="r"><joint name="j" type="fixed"><parent/></joint></robot>',
-            "joint 'j': <parent> has no link",
-        ),
-        (robot_xml(joint_xml(child='leg')), "joint 'shoulder': its child link 'leg' does not"),
-        (robot_xml(joint_xml(parent='leg')), "joint 'shoulder': its parent link 'leg' does not"),
-        (robot_xml(links=('a', 'b')), 'several links have no parent joint: a, b'),
-        (robot_xml(links=('a', 'a')), "link 'a': the name stands twice"),
-        (robot_xml(joint_xml(child='base'), links=('base',)), 'the links form a loop'),
-        ('<sdf/>', "line 1: the root element 'sdf' is not a robot"),
-    ],
-)
-def test_a_malformed_robot_is_named(text, message):
-    with pytest.raises(UrdfError, match=message):
-        Robot.from_urdf(text)
 
 
 def test_real_robots_have_the_stated_number_of_variables():

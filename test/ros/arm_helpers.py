@@ -11,6 +11,7 @@ import numpy as np
 from ik_service.ros.arm import ArmSettings, SolverSettings
 from ik_service.ros.conversions import pose_from_matrix
 from ik_service.ros.description import build_arm
+from ik_service.ros.errors import ErrorCode
 from ik_service.ros.fk_handler import FkHandler
 from ik_service.ros.ik_handler import IkHandler
 from ik_service.ros.measured import MeasuredState
@@ -136,3 +137,24 @@ def posture_of(arm, seed=0):
     posture = arm.rest.copy()
     posture[arm.indices] = rng.uniform(lower, upper)
     return arm.postures.complete(posture)
+
+
+def reachable(arm, seed=0):
+    """T_root_tip of a random posture; the Panda's root is its base."""
+    return arm.link_poses(posture_of(arm, seed))[arm.chain.tip_link]
+
+
+def solved(answer):
+    """The joint positions by name of an answer that must be a success."""
+    assert answer.error_code.val == ErrorCode.SUCCESS, answer.error_code
+    joints = answer.solution.joint_state
+    return dict(zip(joints.name, joints.position, strict=True))
+
+
+def refused(server, answer, code, *words):
+    """Check that an answer is this error, holds no solution and says these words."""
+    assert answer.error_code.val == code, answer.error_code
+    assert not answer.solution.joint_state.name, answer.solution
+    assert not server.errors, server.errors
+    for word in words:
+        assert word in answer.error_code.message, answer.error_code.message

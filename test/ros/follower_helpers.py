@@ -1,0 +1,56 @@
+"""What the tests of the target follower share: the Panda and an arm that does as it is told."""
+
+from chains import arm_path
+import numpy as np
+
+import ik_service as iks
+from ik_service.ros.target_follower import TargetFollower
+
+RATE = 100.0
+READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+
+
+def panda_solver():
+    robot = iks.Robot.from_urdf(arm_path('panda'))
+    return iks.Solver(robot.chain('panda_link0', 'panda_hand_tcp'))
+
+
+class Rig:
+    """A follower and a perfect arm: what is commanded is what is measured next."""
+
+    def __init__(self, solver, start, **settings):
+        self.follower = TargetFollower(solver, **{'rate': RATE, **settings})
+        self.rate = self.follower.settings.rate
+        self.q = np.array(start, dtype=float)
+        self.now = 100.0
+        self.commands = []
+
+    def measure(self):
+        self.follower.set_measured(self.q, self.now)
+
+    def tick(self, count=1, measured=True, moves=True):
+        """Run ticks; return the last command."""
+        command = None
+        for _ in range(count):
+            if measured:
+                self.measure()
+            self.now += 1.0 / self.rate
+            command = self.follower.tick(self.now)
+            if command is not None:
+                self.commands.append(command)
+                if moves:
+                    self.q = command.q
+        return command
+
+    def tick_until(self, state, most=2000):
+        for _ in range(most):
+            command = self.tick()
+            if self.follower.state is state:
+                return command
+        raise AssertionError(f'still {self.follower.state}')
+
+
+def pose_beside(solver, q, offset):
+    T = solver.chain.forward(q)
+    T[:3, 3] += offset
+    return T
