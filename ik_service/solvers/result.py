@@ -97,3 +97,28 @@ def new_result(**fields: object) -> IkResult:
     result = object.__new__(IkResult)
     object.__setattr__(result, '__dict__', fields)
     return result
+
+
+@dataclass(frozen=True)
+class IkBatchResult:
+    """
+    The answers of a batch, row by row.
+
+    :ivar q: (N, n) best joint vectors [rad] or [m].
+    :ivar success: (N,) bool.
+    :ivar position_error: (N,) [m].
+    :ivar orientation_error: (N,) [rad].
+    :ivar iterations: (N,) steps taken.
+    :ivar searches: (N,) searches started.
+    :ivar status: (N,) :class:`IkStatus` of each target.
+    :ivar solve_time: time of the whole batch [s].
+    """
+
+    q: np.ndarray
+    success: np.ndarray
+    position_error: np.ndarray
+    orientation_error: np.ndarray
+    iterations: np.ndarray
+    searches: np.ndarray
+    status: np.ndarray
+    solve_time: float
