@@ -10,6 +10,7 @@ import numpy as np
 
 from ik_service.kinematics.pose import pose_error
 from ik_service.solvers.options import IkOptions
+from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
 
@@ -18,8 +19,6 @@ _CLEARLY_NEARER = 0.5
 
 _AS_NEAR = 1e-3
 """Error up to which the pose in the present configuration is near enough [m, rad]."""
-
-_DESCENT_ITERATIONS = 1000
 
 
 class NearbySolver:
@@ -30,7 +29,7 @@ class NearbySolver:
     there are. Only when it fails restarts are tried, and of their solutions the nearest is taken.
     A target out of reach has no solution at all. Then the pose error is descended from the seed,
     which ends at the nearest pose of the present configuration and moves smoothly when the target
-    does; Newton-like steps jump about there. Another configuration has to be clearly nearer.
+    does. Another configuration has to be clearly nearer.
 
     Joint limits are kept even if the solver is told to ignore them. All that may be needed is
     compiled when this is made.
@@ -46,17 +45,17 @@ class NearbySolver:
             options = replace(options, joint_limits=IkOptions.joint_limits)
         self._beside = Solver(chain, solver.name, replace(options, max_searches=1, prefer='first'))
         self._anywhere = Solver(chain, solver.name, replace(options, prefer='nearest'))
+        # After one step the search is over, and the solver's approach to the closest pose begins.
         self._descent = Solver(
             chain,
-            'transpose',
+            DEFAULT_SOLVER,
             IkOptions(
                 position_tolerance=options.position_tolerance,
                 orientation_tolerance=options.orientation_tolerance,
                 task_weights=options.task_weights,
-                max_iterations=_DESCENT_ITERATIONS,
+                max_iterations=1,
                 max_searches=1,
                 timeout=options.timeout,
-                joint_limits='clamp',
             ),
         )
         for prepared in (self._beside, self._descent):

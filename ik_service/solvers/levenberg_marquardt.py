@@ -28,24 +28,8 @@ class LevenbergMarquardt(NamedTuple):
     damping: float
 
 
-class FixedDamping(NamedTuple):
-    """
-    Parameters of the same step with a given damping.
-
-    :ivar damping: λ.
-    """
-
-    damping: float
-
-
 @step_of(LevenbergMarquardt)
 def levenberg_marquardt_step(method, work):
     """Write the damped step to ``work.step``."""
     damping = method.damping * work.cost[0] + _LEAST_DAMPING
     damped_least_squares(work.rows, work.error, damping, work.step)
-
-
-@step_of(FixedDamping)
-def fixed_damping_step(method, work):
-    """Write the damped step to ``work.step``."""
-    damped_least_squares(work.rows, work.error, method.damping + _LEAST_DAMPING, work.step)

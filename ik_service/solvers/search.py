@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ik_service.kinematics.compile import (
     copy_vector,
     fill_vector,
@@ -20,7 +22,7 @@ from ik_service.kinematics.compile import (
 from ik_service.kinematics.kernels import all_finite, jacobian_rows, last_frame
 from ik_service.kinematics.pose import transform_fault
 from ik_service.solvers import limits
-from ik_service.solvers.levenberg_marquardt import FixedDamping
+from ik_service.solvers.levenberg_marquardt import LevenbergMarquardt
 from ik_service.solvers.problem import open_problem
 from ik_service.solvers.restarts import next_start
 from ik_service.solvers.step import step
@@ -98,7 +100,9 @@ def _solve(chain, method, settings, work, best, trace):
     work.random[0] = settings.random_seed[0]
     work.recorded[0] = 0
     beyond = beyond_reach(chain, settings, work.goal)
-    ending, found, iterations, searches = _STALLED, False, 0, 0
+    ending, found = _STALLED, False
+    # Typed, because Numba would otherwise compile all that they are passed to once more, for 0.
+    iterations, searches = np.int64(0), np.int64(0)
     score = math.inf  # of the best: its largest motion once a solution is found, its cost before
     copy_vector(work.start, best)
     while searches < settings.max_searches[0] and not beyond and ending != _OUT_OF_TIME:
@@ -157,12 +161,12 @@ def _approach(chain, settings, work, deadline, search, best, trace):
     copy_vector(best, work.kept)
     fill_vector(work.step, 0.0)
     cost, reached = _look(chain, settings, work, search, trace)
-    damping = _APPROACH_DAMPING * cost
+    damping = _APPROACH_DAMPING
     steps = 0
-    while steps < APPROACH_STEPS and damping < _LARGEST_DAMPING and not reached:
+    while steps < APPROACH_STEPS and damping * cost < _LARGEST_DAMPING and not reached:
         if steps % _CLOCK_INTERVAL == 0 and monotonic_ns(work.clock) > deadline:
             break
-        _step_within_limits(chain, FixedDamping(damping), settings, work)
+        _step_within_limits(chain, LevenbergMarquardt(damping), settings, work)
         after, reached = _look(chain, settings, work, search, trace)
         steps += 1
         if after < cost:
