@@ -33,8 +33,10 @@ class IkOptions:
         others; 'ignore' does not look at them, and a result may lie outside.
     :param step_gain: α, the share of each step that is taken.
     :param damping: λ, the method's damping.
-    :param prefer: 'first' returns the first solution found; 'nearest' keeps searching and
-        returns the one whose largest joint motion from the seed is smallest.
+    :param prefer: 'first' returns the first solution found, except that a few searches look for
+        a nearer one when the tip starts close to the target but a joint would jump by more than
+        0.1 [rad] or [m]; 'nearest' keeps searching and returns the one whose largest joint
+        motion from the seed is smallest.
     :param random_seed: seed of the restarts; the same request gives the same answer.
     :param record_trace: record every iteration in ``IkResult.trace``.
     :raises OptionError: naming the option whose value cannot be.

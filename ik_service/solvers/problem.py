@@ -61,6 +61,7 @@ class Workspace(NamedTuple):
     :ivar rows: (n, 6) weighted Jacobian, one row a variable; zero for a held variable.
     :ivar error: (6,) weighted pose error, less what the held variables contribute.
     :ivar cost: (1,) half the squared weighted error.
+    :ivar initial: (1,) the cost at the seed.
     :ivar twist: (6,) unweighted pose error.
     :ivar axes: (m, 6) joint axes.
     :ivar frame: (12,) frame behind the last joint.
@@ -83,6 +84,7 @@ class Workspace(NamedTuple):
     rows: np.ndarray
     error: np.ndarray
     cost: np.ndarray
+    initial: np.ndarray
     twist: np.ndarray
     axes: np.ndarray
     frame: np.ndarray
@@ -99,7 +101,7 @@ class Problem(NamedTuple):
     """
     A problem as Python hands it over.
 
-    :ivar fixed: (122,) everything of a size that does not depend on the chain.
+    :ivar fixed: (123,) everything of a size that does not depend on the chain.
     :ivar vectors: (9, n) everything with a number for each variable.
     :ivar rows: (n, 6), see :class:`Workspace`.
     :ivar columns: (6, n), see :class:`Workspace`.
@@ -163,6 +165,7 @@ def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
         rows=problem.rows,
         error=fixed[43:49],
         cost=fixed[49:50],
+        initial=fixed[122:123],
         twist=fixed[50:56],
         axes=problem.axes,
         frame=fixed[56:68],
@@ -190,7 +193,7 @@ def allocate(chain: KinematicChain) -> Problem:
     n = chain.n
     m = len(chain.arrays.variables)
     problem = Problem(
-        fixed=np.zeros(122),
+        fixed=np.zeros(123),
         vectors=np.zeros((9, n)),
         rows=np.zeros((n, 6)),
         columns=np.zeros((6, n)),

@@ -38,6 +38,15 @@ _CONVERGED, _STALLED, _OUT_OF_TIME = range(3)
 _CLOCK_INTERVAL = 8
 # After this many searches the target is a hard one; each search then gets more time to progress.
 _EASY_SEARCHES = 10
+# A cost at the seed below this means that the tip is near the target, as when a path is tracked.
+# If the solution found is then farther from the seed than a jump [rad] or [m], or if there is
+# none, so many searches start close to the seed, each a little less so, and the nearest solution
+# is taken.
+_NEAR_COST = 0.02
+_JUMP = 0.1
+_NEAR_SEARCHES = 8
+_NEAR_RADIUS = 0.1
+_NEAR_GROWTH = 1.3
 # A squared error beyond this has diverged.
 _DIVERGED = 1e6
 # The approach to a target that was not reached: steps at most, the first damping in shares of the
@@ -100,13 +109,16 @@ def _solve(chain, method, settings, work, best, trace):
     work.random[0] = settings.random_seed[0]
     work.recorded[0] = 0
     beyond = beyond_reach(chain, settings, work.goal)
-    ending, found = _STALLED, False
+    ending, found, near = _STALLED, False, False
     # Typed, because Numba would otherwise compile all that they are passed to once more, for 0.
     iterations, searches = np.int64(0), np.int64(0)
     score = math.inf  # of the best: its largest motion once a solution is found, its cost before
     copy_vector(work.start, best)
     while searches < settings.max_searches[0] and not beyond and ending != _OUT_OF_TIME:
-        next_start(chain, work, searches, score if found else math.inf)
+        radius = score if found else math.inf
+        if near:
+            radius = min(radius, _NEAR_RADIUS * _NEAR_GROWTH**searches)
+        next_start(chain, work, searches, radius)
         patience = settings.patience[0] * (1 if searches < _EASY_SEARCHES else 2)
         ending, cost, used = _search(
             chain,
@@ -124,11 +136,12 @@ def _solve(chain, method, settings, work, best, trace):
         converged = ending == _CONVERGED
         if converged:
             limits.turn_towards(chain, work.seed, work.q, strategy)
-            cost = largest_difference(work.seed, work.q)
+            cost = largest_difference(work.start, work.q)
         if (converged and not found) or (converged == found and cost < score):
             found, score = converged, cost
             copy_vector(work.q, best)
-        if found and not nearest:
+        near = searches < _NEAR_SEARCHES and work.initial[0] < _NEAR_COST
+        if found and not nearest and not (near and score > _JUMP):
             break
         if monotonic_ns(work.clock) > deadline:
             ending = _OUT_OF_TIME
@@ -218,6 +231,8 @@ def _search(chain, method, settings, work, deadline, patience, progress, search,
         position_error, orientation_error, cost = errors(settings, work)
         if work.recorded[0] < trace.shape[0]:
             _record(trace, work, position_error, orientation_error, search)
+        if search == 0 and iteration == 0:
+            work.initial[0] = cost
         if within_tolerance(settings, position_error, orientation_error):
             return _CONVERGED, cost, iteration
         if iteration == settings.max_iterations[0] or not cost < _DIVERGED:

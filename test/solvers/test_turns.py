@@ -63,3 +63,20 @@ def test_success_is_true_even_where_numbers_are_too_coarse():
             assert np.linalg.norm(errors[:3]) <= options.position_tolerance
             assert np.linalg.norm(errors[3:]) <= options.orientation_tolerance
     assert successes > 250
+
+
+def test_near_the_target_no_joint_jumps_when_it_need_not():
+    """Small random steps of the UR5e: never the other way round, though 2π and flips are near."""
+    chain = chain_of('ur5e')
+    random = np.random.default_rng(0)
+    solver = iks.Solver(chain)
+    q = chain.mid_range() + 0.3
+    motions = []
+    for _ in range(300):
+        there = np.clip(q + random.uniform(-0.1, 0.1, chain.n), chain.lower, chain.upper)
+        result = solver.solve(chain.forward(there), q)
+        assert result.success
+        motions.append(np.abs(result.q - q).max())
+        q = there
+    assert np.quantile(motions, 0.99) < 0.105
+    assert max(motions) < 0.5
