@@ -1,0 +1,121 @@
+"""What a call costs besides solving, and how long a fresh process takes to its first answer."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+import os
+import subprocess
+import sys
+import tempfile
+from time import perf_counter
+
+from measure import quartiles, use_one_core
+import numpy as np
+from records import progress, save
+from robots import all_robots, BenchRobot
+
+import ik_service as iks
+
+_NOTHING = 'pass'
+_IMPORT = 'import ik_service'
+# Everything that the service calls: the solver, forward kinematics and the Jacobian.
+_FIRST_SOLVE = """
+import ik_service as iks
+chain = iks.Robot.from_urdf({path!r}).chain({base!r}, {tip!r})
+q = chain.mid_range()
+solver = iks.Solver(chain)
+solver.warm_up()
+assert solver.solve(chain.forward(q), q).success
+"""
+
+
+def main() -> None:
+    """Measure and save."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--count', type=int, default=5000, help='calls of each kind')
+    parser.add_argument('--repeats', type=int, default=5, help='processes of each kind')
+    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
+    args = parser.parse_args()
+    use_one_core()
+    robot = all_robots()['panda']
+    progress('overhead: calls')
+    rows = calls(robot, args.count, args.seed)
+    progress('overhead: fresh processes')
+    rows += starts(robot, args.repeats)
+    save('overhead', rows, count=args.count, repeats=args.repeats, seed=args.seed)
+
+
+def calls(robot: BenchRobot, count: int, seed: int) -> list[dict[str, object]]:
+    """Time of a call less that of the compiled solver, which the result states."""
+    chain = robot.chain
+    rng = np.random.default_rng(seed)
+    postures = rng.uniform(chain.lower, chain.upper, (count, chain.n))
+    targets = [chain.forward(q) for q in postures]
+    solver = iks.Solver(chain)
+    solver.warm_up()
+
+    def function(T: np.ndarray, seed: np.ndarray) -> iks.IkResult:
+        return iks.solve_ik(chain, T, seed)
+
+    middle = chain.mid_range()
+    kinds: list[tuple[str, str, Callable, list[np.ndarray]]] = [
+        ('Solver.solve', 'seed is the solution', solver.solve, list(postures)),
+        ('Solver.solve', 'seed mid-range', solver.solve, [middle] * count),
+        ('solve_ik', 'seed is the solution', function, list(postures)),
+        ('solve_ik', 'seed mid-range', function, [middle] * count),
+    ]
+    spent = [[] for _ in kinds]
+    for first in range(0, count, 250):
+        part = slice(first, first + 250)
+        for k, (_, _, call, seeds) in enumerate(kinds):
+            for T, start in zip(targets[part], seeds[part], strict=True):
+                began = perf_counter()
+                result = call(T, start)
+                spent[k].append((perf_counter() - began, result.solve_time))
+    return [
+        {
+            'what': f'{name}, {seeds}',
+            'unit': 'µs beside the solver',
+            **quartiles('median', 1e6 * np.subtract(*np.transpose(times))),
+            'whole_call_median': 1e6 * float(np.median(times, axis=0)[0]),
+        }
+        for (name, seeds, _, _), times in zip(kinds, spent, strict=True)
+    ]
+
+
+def starts(robot: BenchRobot, repeats: int) -> list[dict[str, object]]:
+    """Times of whole processes, from their start to their end."""
+    solve = _FIRST_SOLVE.format(path=str(robot.path), base=robot.base_link, tip=robot.tip_link)
+    with tempfile.TemporaryDirectory() as warm:
+        _process(solve, warm)
+        programs = {
+            'Python alone': (_NOTHING, warm),
+            'import ik_service': (_IMPORT, warm),
+            'first solve, warm cache': (solve, warm),
+        }
+        seconds = {name: [] for name in programs}
+        for _ in range(repeats):
+            for name, (program, cache) in programs.items():
+                seconds[name].append(_process(program, cache))
+    with tempfile.TemporaryDirectory() as empty:
+        seconds['first solve, cold cache'] = [_process(solve, empty)]
+    return [
+        {'what': name, 'unit': 's, the whole process', **quartiles('median', np.array(times))}
+        for name, times in seconds.items()
+    ]
+
+
+def _process(program: str, cache: str) -> float:
+    """Time of a program in a fresh interpreter [s], compiled code kept in a folder."""
+    began = perf_counter()
+    subprocess.run(
+        [sys.executable, '-c', program],
+        check=True,
+        env={**os.environ, 'NUMBA_CACHE_DIR': cache},
+    )
+    return perf_counter() - began
+
+
+if __name__ == '__main__':
+    main()

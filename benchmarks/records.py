@@ -1,0 +1,94 @@
+"""Results on disk: tables, and when, where and with what they were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import csv
+from datetime import datetime, timezone
+from importlib import metadata
+import os
+from pathlib import Path
+import platform
+
+RESULTS = Path(__file__).with_name('results')
+
+_PACKAGES = (
+    'numpy', 'numba', 'pin', 'pytracik', 'roboticstoolbox-python', 'pin-pink', 'quadprog', 'ikpy',
+    'EAIK', 'ros-jazzy-rclpy', 'ros-kilted-rclpy',
+)  # fmt: skip
+
+
+def progress(text: str) -> None:
+    """Say what is being done."""
+    print(f'{datetime.now():%H:%M:%S}  {text}', flush=True)
+
+
+def save(part: str, rows: list[Mapping[str, object]], **settings: object) -> None:
+    """
+    Write the results of a part, and note when, where and with what they were measured.
+
+    :param part: name of the file.
+    :param rows: the table; the first row has all columns.
+    :param settings: seeds, counts and the like.
+    """
+    if not rows:
+        progress(f'{part}: nothing was measured')
+        return
+    write_csv(RESULTS / f'{part}.csv', rows)
+    notes = RESULTS / 'runs.csv'
+    runs = [run for run in read_csv(notes) if run['part'] != part]
+    runs.append({'part': part, **_circumstances(), 'settings': _joined(settings)})
+    write_csv(notes, sorted(runs, key=lambda run: run['part']))
+    progress(f'wrote results/{part}.csv')
+
+
+def write_csv(path: Path, rows: list[Mapping[str, object]]) -> None:
+    """Write a table, floats with five significant digits."""
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    path.parent.mkdir(exist_ok=True)
+    with path.open('w', newline='') as file:
+        writer = csv.DictWriter(file, columns, lineterminator='\n', restval='')
+        writer.writeheader()
+        for row in rows:
+            writer.writerow({column: _plain(value) for column, value in row.items()})
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """A table, all text; empty when there is no such file."""
+    if not path.is_file():
+        return []
+    with path.open(newline='') as file:
+        return list(csv.DictReader(file))
+
+
+def _plain(value: object) -> object:
+    return f'{value:.5g}' if isinstance(value, float) else value
+
+
+def _circumstances() -> dict[str, str]:
+    versions = {}
+    for package in _PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return {
+        'date': f'{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC',
+        'cpu': _cpu(),
+        'cores': str(os.cpu_count()),
+        'load': f'{os.getloadavg()[0]:.1f}',
+        'python': platform.python_version(),
+        'versions': _joined(versions),
+    }
+
+
+def _cpu() -> str:
+    """The processor's model."""
+    for line in Path('/proc/cpuinfo').read_text().splitlines():
+        if line.startswith('model name'):
+            return line.partition(':')[2].strip()
+    return platform.machine()
+
+
+def _joined(items: Mapping[str, object]) -> str:
+    return ', '.join(f'{name} {value}' for name, value in items.items())

@@ -1,0 +1,80 @@
+"""Ours and peers on random reachable poses: time, success and ratios, on one core."""
+
+from __future__ import annotations
+
+import argparse
+
+from contestants import Contestant, ours, peers
+from judge import Judge, Problems
+from measure import rounds_of, run_round, Score, use_one_core
+from records import progress, save
+from robots import BenchRobot, chosen_robots, MAIN
+
+import ik_service as iks
+
+BATCH = ' (batch)'
+# Problems after which the next contestant has its turn: a batch call has a cost of its own.
+_ROUND = 2500
+
+
+def main() -> None:
+    """Measure and save."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--count', type=int, default=1000, help='problems for each chain')
+    parser.add_argument('--repeats', type=int, default=3)
+    parser.add_argument('--chains', default=','.join(MAIN), help='names, separated by commas')
+    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
+    args = parser.parse_args()
+    use_one_core()
+    rows = []
+    for robot in chosen_robots(args.chains):
+        progress(f'solvers: {robot.name}')
+        rows += compare(robot, args.count, args.repeats, args.seed)
+    save('solvers', rows, count=args.count, repeats=args.repeats, seed=args.seed)
+
+
+def compare(robot: BenchRobot, count: int, repeats: int, seed: int) -> list[dict[str, object]]:
+    """Rows of the table for one robot."""
+    judge = Judge(robot)
+    problems = judge.problems(robot, count, seed)
+    others, absent = peers(robot)
+    single = [*(ours(robot, name) for name in iks.solver_names()), *others]
+    scores = {f'{name}{BATCH}': Score() for name in iks.solver_names()}
+    scores.update((contestant.name, Score()) for contestant in single)
+    for run in range(-1, repeats):  # the first one warms up and does not count
+        for rows in rounds_of(count, _ROUND) if run >= 0 else [slice(0, 3)]:
+            part = problems.part(rows)
+            into = scores if run >= 0 else {name: Score() for name in scores}
+            for contestant in single[: len(iks.solver_names())]:
+                batch_round(robot, contestant, judge, part, into[f'{contestant.name}{BATCH}'])
+            for contestant in single:
+                run_round(contestant, judge, part, into[contestant.name])
+    reference = scores[f'{iks.solver_names()[0]}{BATCH}']
+    table = [
+        {'chain': robot.name, 'solver': name, **score.row(reference), 'absent': ''}
+        for name, score in scores.items()
+    ]
+    for name, reason in absent.items():
+        table.append({'chain': robot.name, 'solver': name, 'absent': reason})
+    return table
+
+
+def batch_round(
+    robot: BenchRobot, contestant: Contestant, judge: Judge, problems: Problems, score: Score
+) -> None:
+    """Our batch call on one core; each of its solves gets the mean time of the call."""
+    problems = problems.share(contestant.share)
+    result = iks.solve_ik_batch(
+        robot.chain, problems.targets, problems.seeds, solver=contestant.name, threads=1
+    )
+    mean = result.solve_time / len(problems)
+    score.rounds.append(mean)
+    score.seconds += [mean] * len(problems)
+    score.solved += [
+        bool(done) and judge.accepts(q, T)
+        for done, q, T in zip(result.success, result.q, problems.targets, strict=True)
+    ]
+
+
+if __name__ == '__main__':
+    main()

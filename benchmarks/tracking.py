@@ -1,0 +1,169 @@
+"""
+Following smooth paths, each solve seeded with the previous solution: time, and jumps.
+
+The paths are closed curves of many points. Those made of joint motions can be followed without a
+jump by construction. Some keep to the middle of the workspace, some come near the joint limits,
+and some run through the middle of all joints, where the elbow or wrist of most arms is singular;
+in some the elbow of the iiwa (a4) alone passes through its singular posture. The circles are
+circles of the tip that keep its orientation.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, field
+import math
+from time import perf_counter
+
+from contestants import Contestant, gather, ours
+from judge import Judge
+from measure import quartiles, use_one_core
+import numpy as np
+import peers
+from records import progress, save
+from robots import BenchRobot, chosen_robots, MAIN
+
+# Points after which the next contestant has its turn.
+_CHUNK = 100
+_WIDEST = 2.0  # half of a joint's range, as far as the paths use it [rad]
+_RADIUS = 0.1  # of the circles [m]
+# Postures far from singular ones and from the joint limits [rad].
+_HOME = {
+    'panda': (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785),
+    'iiwa14': (0.0, 0.6, 0.0, -1.2, 0.0, 1.0, 0.0),
+    'ur5': (0.0, -1.2, 1.5, -1.8, -1.57, 0.0),
+    'ur5_2pi': (0.0, -1.2, 1.5, -1.8, -1.57, 0.0),
+}
+
+
+@dataclass
+class Follower:
+    """
+    A contestant on its way along a path.
+
+    :ivar solution: where it is (n,).
+    :ivar seconds: time of each solve [s].
+    :ivar rounds: mean time in each chunk [s].
+    :ivar solved: points that the judge accepted.
+    :ivar motions: largest joint motion between consecutive solutions [rad].
+    """
+
+    contestant: Contestant
+    solution: np.ndarray
+    seconds: list[float] = field(default_factory=list)
+    rounds: list[float] = field(default_factory=list)
+    solved: int = 0
+    motions: list[float] = field(default_factory=list)
+
+    def follow(self, judge: Judge, targets: np.ndarray) -> None:
+        """Solve for the next points; where there is no solution, the last one stays the seed."""
+        times, answers = [], []
+        prepared = [self.contestant.prepare(T) for T in targets]
+        seed = self.solution
+        for target in prepared:
+            began = perf_counter()
+            q = self.contestant.solve(target, seed)
+            times.append(perf_counter() - began)
+            answers.append(q)
+            seed = seed if q is None else q
+        self.seconds += times
+        self.rounds.append(float(np.mean(times)))
+        for q, T in zip(answers, targets, strict=True):
+            if judge.accepts(q, T):
+                self.solved += 1
+                self.motions.append(float(np.abs(q - self.solution).max()))
+                self.solution = q
+
+
+def main() -> None:
+    """Measure and save."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--count', type=int, default=2000, help='points of a path')
+    parser.add_argument('--chains', default=','.join(MAIN), help='names, separated by commas')
+    parser.add_argument('--seed', type=int, default=1, help='of the random paths')
+    args = parser.parse_args()
+    use_one_core()
+    rows = []
+    for robot in chosen_robots(args.chains):
+        judge = Judge(robot)
+        for name, q in paths(robot, judge, args.count, args.seed).items():
+            progress(f'tracking: {robot.name}, {name}')
+            rows += follow(robot, judge, name, *q)
+    save('tracking', rows, count=args.count, seed=args.seed)
+
+
+def paths(
+    robot: BenchRobot, judge: Judge, count: int, seed: int
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Start (n,) and poses (N, 4, 4) of each path."""
+    rng = np.random.default_rng(seed)
+    middle = robot.chain.mid_range()
+    home = np.array(_HOME.get(robot.name, middle))
+    half = np.minimum((robot.chain.upper - robot.chain.lower) / 2, _WIDEST)
+    turns = np.linspace(0.0, 2 * math.pi, count)
+    found = {}
+    for k in (1, 2):
+        frequency = rng.integers(1, 3, len(middle))
+        wave = np.sin(frequency * turns[:, None] + rng.uniform(0, 2 * math.pi, len(middle)))
+        found[f'about home {k}'] = home + 0.3 * wave
+        found[f'near the limits {k}'] = middle + 0.5 * half + 0.3 * half * wave
+        found[f'through the middle {k}'] = middle + 0.3 * half * wave
+        if robot.name == 'iiwa14':
+            found[f'a4 through zero {k}'] = found[f'about home {k}'].copy()
+            found[f'a4 through zero {k}'][:, 3] = 0.6 * np.sin(turns + 1.0)
+    curves = {name: (q[0], judge.poses(q)) for name, q in found.items()}
+    curves['circle'] = home, _circle(judge.forward(home).homogeneous, turns)
+    return curves
+
+
+def _circle(T: np.ndarray, turns: np.ndarray) -> np.ndarray:
+    """Poses on a horizontal circle through T, (N, 4, 4)."""
+    poses = np.tile(T, (len(turns), 1, 1))
+    poses[:, 0, 3] += _RADIUS * (np.cos(turns) - 1.0)
+    poses[:, 1, 3] += _RADIUS * np.sin(turns)
+    return poses
+
+
+def follow(
+    robot: BenchRobot, judge: Judge, path: str, start: np.ndarray, targets: np.ndarray
+) -> list[dict[str, object]]:
+    """Rows of the table for one path: everyone follows a piece of it in turn."""
+    there, absent = gather(
+        {
+            'roboticstoolbox': lambda: peers.roboticstoolbox(robot),
+            'TRAC-IK': lambda: peers.trac_ik(robot),
+        }
+    )
+    contestants = [ours(robot, 'levenberg_marquardt'), *there]
+    for contestant in contestants:
+        Follower(contestant, start).follow(judge, targets[:3])
+        contestant.inside.clear()
+    followers = [Follower(contestant, start) for contestant in contestants]
+    for first in range(0, len(targets), _CHUNK):
+        for follower in followers:
+            follower.follow(judge, targets[first : first + _CHUNK])
+    rows = [_row(follower, followers[0], len(targets)) for follower in followers]
+    rows += [{'solver': name, 'absent': reason} for name, reason in absent.items()]
+    return [{'chain': robot.name, 'path': path, **row} for row in rows]
+
+
+def _row(follower: Follower, reference: Follower, points: int) -> dict[str, object]:
+    motions = np.array(follower.motions)
+    inside = follower.contestant.inside
+    return {
+        'solver': follower.contestant.name,
+        'points': points,
+        'mean_us': 1e6 * float(np.mean(follower.seconds)),
+        'inside_us': 1e6 * float(np.mean(inside)) if inside else '',
+        'p99_us': 1e6 * float(np.percentile(follower.seconds, 99)),
+        'solved_percent': 100.0 * follower.solved / points,
+        'jumps_0.1': int((motions > 0.1).sum()),
+        'jumps_0.5': int((motions > 0.5).sum()),
+        'largest_motion': motions.max() if len(motions) else math.nan,
+        **quartiles('times_ours', np.divide(follower.rounds, reference.rounds)),
+        'absent': '',
+    }
+
+
+if __name__ == '__main__':
+    main()
