@@ -19,6 +19,7 @@ from ik_service.solvers.options import check_number, IkOptions
 from ik_service.solvers.problem import allocate, Problem, Settings, views, Workspace
 from ik_service.solvers.registry import check_options, DEFAULT_SOLVER, method
 from ik_service.solvers.result import IkResult, IkStatus, IkTrace, new_result
+from ik_service.solvers.search import FAULTY
 
 _STATUS = tuple(IkStatus)
 _DEFAULTS = IkOptions()
@@ -61,6 +62,7 @@ class Solver:
         self._timeout = _nanoseconds(self.options.timeout)
         self.parameters = chosen.parameters(self.options)
         self._chosen = chosen
+        self._records = self.options.record_trace
         self._no_trace = np.empty((0, 2 * chain.n + 3))
         self._thread = threading.local()
 
@@ -84,21 +86,26 @@ class Solver:
         if seed is None:
             seed = self._middle
         try:
-            if _shape(target) != (4, 4) or _shape(seed) != work.seed.shape:
+            if type(target) is not np.ndarray or type(seed) is not np.ndarray:
+                target, seed = np.asarray(target), np.asarray(seed)
+            if target.shape != (4, 4) or seed.shape != self._middle.shape:
                 self._refuse(target, seed)
             work.target[:] = target
             work.seed[:] = seed
         except (TypeError, ValueError):  # no numbers, or ragged
             self._refuse(target, seed)
-        settings.timeout[0] = self._timeout if timeout is None else _nanoseconds(timeout)
-        trace = self._room_for_trace(settings) if self.options.record_trace else self._no_trace
-        q = np.empty(self.chain.n)
+        if timeout is not None:
+            settings.timeout[0] = _nanoseconds(timeout)
+        trace = self._room_for_trace(settings) if self._records else self._no_trace
+        q = np.empty_like(self._middle)
         status, position_error, orientation_error, iterations, searches, elapsed = kernel(
             problem, self.parameters, q, trace
         )
-        if status == search.FAULTY:
+        if timeout is not None:
+            settings.timeout[0] = self._timeout
+        if status == FAULTY:
             self._refuse(target, seed)
-        q.setflags(write=False)
+        q.flags.writeable = False
         return new_result(
             status=_STATUS[status],
             q=q,
@@ -107,7 +114,7 @@ class Solver:
             iterations=iterations,
             searches=searches,
             solve_time=elapsed * 1e-9,
-            trace=self._trace(trace, work) if self.options.record_trace else None,
+            trace=self._trace(trace, work) if self._records else None,
         )
 
     def warm_up(self) -> None:
@@ -198,11 +205,6 @@ def solve_ik(
 @lru_cache(maxsize=64)
 def _prepared(chain: KinematicChain, solver: str, options: IkOptions) -> Solver:
     return Solver(chain, solver, options)
-
-
-def _shape(values: ArrayLike) -> tuple[int, ...]:
-    """Shape of an array, at once, or of what can become one."""
-    return values.shape if type(values) is np.ndarray else np.shape(values)
 
 
 def _nanoseconds(seconds: float) -> int:
