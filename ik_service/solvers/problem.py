@@ -51,8 +51,6 @@ class Workspace(NamedTuple):
     """
     Everything that a solve reads and writes besides.
 
-    :ivar target: (4, 4) T_base_target.
-    :ivar seed: (n,) start of the first search.
     :ivar start: (n,) the seed within the limits.
     :ivar q: (n,) the current joint vector.
     :ivar step: (n,) the current step.
@@ -74,8 +72,6 @@ class Workspace(NamedTuple):
     :ivar clock: (2,) int64, scratch of the clock.
     """
 
-    target: np.ndarray
-    seed: np.ndarray
     start: np.ndarray
     q: np.ndarray
     step: np.ndarray
@@ -101,8 +97,8 @@ class Problem(NamedTuple):
     """
     A problem as Python hands it over.
 
-    :ivar fixed: (123,) everything of a size that does not depend on the chain.
-    :ivar vectors: (9, n) everything with a number for each variable.
+    :ivar fixed: (107,) everything of a size that does not depend on the chain.
+    :ivar vectors: (8, n) everything with a number for each variable.
     :ivar rows: (n, 6), see :class:`Workspace`.
     :ivar columns: (6, n), see :class:`Workspace`.
     :ivar joints: (m, 8), see :class:`~ik_service.kinematics.kernels.ChainArrays`.
@@ -155,23 +151,21 @@ def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
         descends=integers[11:12],
     )
     work = Workspace(
-        target=fixed[27:43].reshape((4, 4)),
-        seed=vectors[3],
-        start=vectors[4],
-        q=vectors[5],
-        step=vectors[6],
-        kept=vectors[8],
+        start=vectors[3],
+        q=vectors[4],
+        step=vectors[5],
+        kept=vectors[6],
         held=vectors[7],
         rows=problem.rows,
-        error=fixed[43:49],
-        cost=fixed[49:50],
-        initial=fixed[122:123],
-        twist=fixed[50:56],
+        error=fixed[27:33],
+        cost=fixed[33:34],
+        initial=fixed[106:107],
+        twist=fixed[34:40],
         axes=problem.axes,
-        frame=fixed[56:68],
-        goal=fixed[68:80],
-        matrix=fixed[80:116].reshape((6, 6)),
-        vector=fixed[116:122],
+        frame=fixed[40:52],
+        goal=fixed[52:64],
+        matrix=fixed[64:100].reshape((6, 6)),
+        vector=fixed[100:106],
         columns=problem.columns,
         random=integers[7:8],
         recorded=integers[8:9],
@@ -193,8 +187,8 @@ def allocate(chain: KinematicChain) -> Problem:
     n = chain.n
     m = len(chain.arrays.variables)
     problem = Problem(
-        fixed=np.zeros(123),
-        vectors=np.zeros((9, n)),
+        fixed=np.zeros(107),
+        vectors=np.zeros((8, n)),
         rows=np.zeros((n, 6)),
         columns=np.zeros((6, n)),
         joints=np.zeros((m, 8)),

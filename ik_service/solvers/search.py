@@ -58,20 +58,22 @@ _APPROACH_PROGRESS = 1e-7
 
 
 @kernel
-def solve(problem, method, best, trace):
+def solve(problem, method, target, seed, best, trace):
     """
-    Solve for the target and seed in the workspace of a problem.
+    Solve for one target.
 
     :param problem: :class:`~ik_service.solvers.problem.Problem`.
     :param method: parameters of the method.
+    :param target: (4, 4) T_base_target.
+    :param seed: (n,) start of the first search.
     :param best: (n,) out: the best joint vector found.
     :param trace: (rows, 2n + 3) out: every iteration; see :func:`_record`. (0, …) for none.
     :returns: status, position error [m], orientation error [rad], iterations, searches, time [ns].
     """
     chain, settings, work = open_problem(problem)
-    if transform_fault(work.target) or not all_finite(work.seed):
+    if transform_fault(target) or not all_finite(seed):
         return FAULTY, 0.0, 0.0, 0, 0, 0
-    return _solve(chain, method, settings, work, best, trace)
+    return _solve(chain, method, settings, work, target, seed, best, trace)
 
 
 @kernel
@@ -89,23 +91,21 @@ def solve_many(problem, method, targets, seeds, chained, best, status, errors_ou
     """
     chain, settings, work = open_problem(problem)
     for k in range(targets.shape[0]):
-        for i in range(4):
-            copy_vector(targets[k, i], work.target[i])
-        copy_vector(best[k - 1] if chained and k > 0 else seeds[k], work.seed)
+        seed = best[k - 1] if chained and k > 0 else seeds[k]
         status[k], errors_out[k, 0], errors_out[k, 1], counts[k, 0], counts[k, 1], _ = _solve(
-            chain, method, settings, work, best[k], trace
+            chain, method, settings, work, targets[k], seed, best[k], trace
         )
 
 
 @inner_kernel
-def _solve(chain, method, settings, work, best, trace):
+def _solve(chain, method, settings, work, target, seed, best, trace):
     """Search until the target is reached or the searches are used up; returns as `solve` does."""
     began = monotonic_ns(work.clock)
     deadline = began + settings.timeout[0]
     strategy = settings.limits[0]
     nearest = settings.nearest[0] != 0
-    set_goal(chain, work.target, work.goal)
-    limits.start_inside(chain, work.seed, work.start, strategy)
+    set_goal(chain, target, work.goal)
+    limits.start_inside(chain, seed, work.start, strategy)
     work.random[0] = settings.random_seed[0]
     work.recorded[0] = 0
     beyond = beyond_reach(chain, settings, work.goal)
@@ -135,7 +135,7 @@ def _solve(chain, method, settings, work, best, trace):
         iterations += used
         converged = ending == _CONVERGED
         if converged:
-            limits.turn_towards(chain, work.seed, work.q, strategy)
+            limits.turn_towards(chain, seed, work.q, strategy)
             cost = largest_difference(work.start, work.q)
         if (converged and not found) or (converged == found and cost < score):
             found, score = converged, cost
@@ -150,7 +150,7 @@ def _solve(chain, method, settings, work, best, trace):
         iterations += used
         found = solved and settings.descends[0] != 0
         if found or not solved:
-            limits.turn_towards(chain, work.seed, work.q, strategy)
+            limits.turn_towards(chain, seed, work.q, strategy)
             copy_vector(work.q, best)
     position_error, orientation_error = errors_at(chain, settings, work, best)
     reached = found and within_tolerance(settings, position_error, orientation_error)

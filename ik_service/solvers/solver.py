@@ -86,20 +86,18 @@ class Solver:
         if seed is None:
             seed = self._middle
         try:
-            if type(target) is not np.ndarray or type(seed) is not np.ndarray:
-                target, seed = np.asarray(target), np.asarray(seed)
-            if target.shape != (4, 4) or seed.shape != self._middle.shape:
-                self._refuse(target, seed)
-            work.target[:] = target
-            work.seed[:] = seed
+            T = np.ascontiguousarray(target, dtype=np.float64)
+            start = np.ascontiguousarray(seed, dtype=np.float64)
         except (TypeError, ValueError):  # no numbers, or ragged
+            self._refuse(target, seed)
+        if T.shape != (4, 4) or start.shape != self._middle.shape:
             self._refuse(target, seed)
         if timeout is not None:
             settings.timeout[0] = _nanoseconds(timeout)
         trace = self._room_for_trace(settings) if self._records else self._no_trace
         q = np.empty_like(self._middle)
         status, position_error, orientation_error, iterations, searches, elapsed = kernel(
-            problem, self.parameters, q, trace
+            problem, self.parameters, T, start, q, trace
         )
         if timeout is not None:
             settings.timeout[0] = self._timeout
@@ -147,7 +145,8 @@ class Solver:
         if prepared is None:
             problem = self.problem()
             _, settings, work = views(problem)
-            kernel = entry_point(search.solve, problem, self.parameters, work.seed, self._no_trace)
+            T, q = np.empty((4, 4)), np.empty(self.chain.n)
+            kernel = entry_point(search.solve, problem, self.parameters, T, q, q, self._no_trace)
             prepared = self._thread.prepared = kernel, problem, settings, work
         return prepared
 

@@ -24,12 +24,11 @@ def test_pieces_fill_the_arrays():
 
 def test_shapes():
     _, settings, work = views(allocate(snake(7)))
-    assert work.target.shape == (4, 4)
     assert work.rows.shape == (7, 6)
     assert work.columns.shape == (6, 7)
     assert work.axes.shape == (7, 6)
     assert work.matrix.shape == (6, 6)
-    for vector in (work.seed, work.start, work.q, work.step, work.held):
+    for vector in (work.start, work.q, work.step, work.kept, work.held):
         assert vector.shape == (7,)
     assert settings.tolerances.shape == (2,)
     assert settings.weights.shape == (6,)
