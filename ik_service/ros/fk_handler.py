@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionFK
 
 from ik_service.ros.conversions import pose_from_matrix
 from ik_service.ros.errors import ErrorCode, RequestError, write_code
-from ik_service.ros.frames import frame_from_root, TfLookup
-from ik_service.ros.measured import MeasuredState
+from ik_service.ros.frames import frame_from_root
+from ik_service.ros.handler import Handler
 from ik_service.ros.seed import assumed_joints, seed_posture
 
 
-class FkHandler:
+class FkHandler(Handler):
     """
     Answers ``compute_fk``: the poses of any links of the robot.
 
     Safe to call from several threads at once; nothing raises out of :meth:`handle`.
-
-    :param state: returns the measured state, and with it the arm, as they are now.
-    :param now: fills in the stamp of an answer's header.
-    :param tf: looks up frames that are no links of the robot; None without tf.
-    :param on_error: told of an error in the handler itself.
     """
-
-    def __init__(
-        self,
-        state: Callable[[], MeasuredState],
-        now: Callable[[], object],
-        tf: TfLookup | None = None,
-        on_error: Callable[[Exception], None] = lambda error: None,
-    ) -> None:
-        self._state = state
-        self._now = now
-        self._tf = tf
-        self._on_error = on_error
 
     def handle(
         self, request: GetPositionFK.Request, response: GetPositionFK.Response
@@ -45,12 +26,8 @@ class FkHandler:
         try:
             message = self._compute(request, response)
             write_code(response.error_code, ErrorCode.SUCCESS, message)
-        except RequestError as error:
-            write_code(response.error_code, error.code, str(error))
-        except Exception as error:  # whatever it is, the node lives on
-            self._on_error(error)
-            message = f'error in the server: {type(error).__name__}: {error}'
-            write_code(response.error_code, ErrorCode.FAILURE, message)
+        except Exception as error:
+            write_code(response.error_code, *self._told(error))
         return response
 
     def _compute(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> str:

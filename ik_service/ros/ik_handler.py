@@ -16,7 +16,8 @@ from ik_service.ros.arm import Arm, Limb, SolverSettings
 from ik_service.ros.constraints import constrained_chain, has_constraints
 from ik_service.ros.conversions import matrix_from_pose
 from ik_service.ros.errors import ErrorCode, RequestError, write_code
-from ik_service.ros.frames import in_base, TfLookup
+from ik_service.ros.frames import in_base
+from ik_service.ros.handler import Handler
 from ik_service.ros.measured import MeasuredState
 from ik_service.ros.seed import assumed_joints, seed_posture
 from ik_service.ros.statistics import SolveStatistics
@@ -46,32 +47,19 @@ class Outcome:
     result: IkResult | None = None
 
 
-class IkHandler:
+class IkHandler(Handler):
     """
     Answers ``compute_ik`` as MoveIt does, and says why where MoveIt is silent.
 
     Safe to call from several threads at once; nothing raises out of :meth:`handle`.
 
-    :param state: returns the measured state, and with it the arm, as they are now.
     :param settings: returns the solver's settings as they are now.
-    :param now: fills in the stamp of an answer's header.
-    :param tf: looks up frames that are no links of the robot; None without tf.
-    :param on_error: told of an error in the handler itself.
+    :param others: those of :class:`Handler`.
     """
 
-    def __init__(
-        self,
-        state: Callable[[], MeasuredState],
-        settings: Callable[[], SolverSettings],
-        now: Callable[[], object],
-        tf: TfLookup | None = None,
-        on_error: Callable[[Exception], None] = lambda error: None,
-    ) -> None:
-        self._state = state
+    def __init__(self, settings: Callable[[], SolverSettings], *others: object) -> None:
+        super().__init__(*others)
         self._settings = settings
-        self._now = now
-        self._tf = tf
-        self._on_error = on_error
         self.statistics = SolveStatistics()
 
     def handle(
@@ -89,13 +77,8 @@ class IkHandler:
     def _outcome(self, request: PositionIKRequest, measured: MeasuredState) -> Outcome:
         try:
             return self._solve(request, measured)
-        except RequestError as error:
-            return Outcome(error.code, str(error))
-        except Exception as error:  # whatever it is, the node lives on
-            self._on_error(error)
-            return Outcome(
-                ErrorCode.FAILURE, f'error in the server: {type(error).__name__}: {error}'
-            )
+        except Exception as error:
+            return Outcome(*self._told(error))
 
     def _solve(self, request: PositionIKRequest, measured: MeasuredState) -> Outcome:
         arm = measured.arm

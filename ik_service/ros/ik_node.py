@@ -61,10 +61,9 @@ class IkNode(Node):
         self._diagnostics = self.create_publisher(DiagnosticArray, 'diagnostics', 10)
         self._service_group = ReentrantCallbackGroup()
         self._tf = tf_of(self)
-        self._ik = IkHandler(
-            self._measured, lambda: self.parameters.solver, self._now, self._tf, self._on_error
-        )
-        self._fk = FkHandler(self._measured, self._now, self._tf, self._on_error)
+        answering = (self._measured, self._now, self._tf, self._on_error)
+        self._ik = IkHandler(lambda: self.parameters.solver, *answering)
+        self._fk = FkHandler(*answering)
         self._ticker = Ticker(self._tick, self.parameters.follower.rate, self._on_error)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
         self._executors = (

@@ -121,15 +121,7 @@ def _solve(chain, method, settings, work, target, seed, best, trace):
         next_start(chain, work, searches, radius)
         patience = settings.patience[0] * (1 if searches < _EASY_SEARCHES else 2)
         ending, cost, used = _search(
-            chain,
-            method,
-            settings,
-            work,
-            deadline,
-            patience,
-            settings.progress[0],
-            searches,
-            trace,
+            chain, method, settings, work, deadline, patience, searches, trace
         )
         searches += 1
         iterations += used
@@ -217,7 +209,7 @@ def _status(reached, beyond, ending):
 
 
 @inner_kernel
-def _search(chain, method, settings, work, deadline, patience, progress, search, trace):
+def _search(chain, method, settings, work, deadline, patience, search, trace):
     """
     Iterate from ``work.q``.
 
@@ -227,18 +219,15 @@ def _search(chain, method, settings, work, deadline, patience, progress, search,
     iteration = 0
     reference = math.inf
     while True:
-        last_frame(chain, work.q, work.axes, work.frame)
-        position_error, orientation_error, cost = errors(settings, work)
-        if work.recorded[0] < trace.shape[0]:
-            _record(trace, work, position_error, orientation_error, search)
+        cost, reached = _look(chain, settings, work, search, trace)
         if search == 0 and iteration == 0:
             work.initial[0] = cost
-        if within_tolerance(settings, position_error, orientation_error):
+        if reached:
             return _CONVERGED, cost, iteration
         if iteration == settings.max_iterations[0] or not cost < _DIVERGED:
             return _STALLED, cost, iteration
         if iteration % patience == 0:
-            if cost > (1.0 - progress) * reference:
+            if cost > (1.0 - settings.progress[0]) * reference:
                 return _STALLED, cost, iteration
             reference = cost
         look = iteration % _CLOCK_INTERVAL == _CLOCK_INTERVAL - 1

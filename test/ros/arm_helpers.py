@@ -90,8 +90,8 @@ class Server:
         self.settings = SolverSettings(solver, IkOptions(**options))
         self.errors = []
         self.ik = IkHandler(
-            lambda: self.measured,
             lambda: self.settings,
+            lambda: self.measured,
             lambda: Time(sec=7),
             tf,
             self.errors.append,

@@ -52,3 +52,35 @@ def shared_robots():
     if not folder.is_dir():
         pytest.skip(f'the folder {folder.name} of robot descriptions is not beside the repository')
     return folder
+
+
+@pytest.fixture(scope='session')
+def panda_model():
+    """Our Panda, built as the node builds it; the tests that ask for it have message types."""
+    from arm_helpers import panda_arm
+
+    return panda_arm()
+
+
+@pytest.fixture
+def server(panda_model):
+    """Both handlers on our Panda."""
+    from arm_helpers import Server
+
+    return Server(panda_model)
+
+
+@pytest.fixture(scope='session')
+def solver():
+    """The default solver of our Panda."""
+    from follower_helpers import panda_solver
+
+    return panda_solver()
+
+
+@pytest.fixture
+def rig(solver):
+    """A follower and a perfect arm, ready."""
+    from follower_helpers import READY, Rig
+
+    return Rig(solver, READY)

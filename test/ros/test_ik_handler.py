@@ -32,16 +32,6 @@ from ik_service.ros.errors import ErrorCode
 from ik_service.ros.seed import seed_posture
 
 
-@pytest.fixture(scope='module')
-def panda():
-    return panda_arm()
-
-
-@pytest.fixture
-def server(panda):
-    return Server(panda)
-
-
 @pytest.mark.parametrize('seed', range(10))
 def test_solution_reaches_the_target(server, seed):
     target = reachable(server.arm, seed)
@@ -87,8 +77,8 @@ def test_out_of_reach_says_how_far_the_closest_pose_is(server):
     refused(server, answer, ErrorCode.NO_IK_SOLUTION, 'closest', 'mm', 'reach')
 
 
-def test_time_out_with_the_same_detail(panda):
-    server = Server(panda, max_searches=1_000_000)
+def test_time_out_with_the_same_detail(panda_model):
+    server = Server(panda_model, max_searches=1_000_000)
     answer = server.solve(ik_request(hopeless(), timeout=Duration(nanosec=20_000_000)))
     refused(server, answer, ErrorCode.TIMED_OUT, 'closest', 'mm')
 
@@ -102,8 +92,8 @@ def test_time_out_with_the_same_detail(panda):
         (Duration(sec=0, nanosec=1), 0.0),
     ],
 )
-def test_seconds_and_nanoseconds_are_both_honoured(panda, timeout, expected):
-    server = Server(panda, max_searches=100_000_000, timeout=0.04)
+def test_seconds_and_nanoseconds_are_both_honoured(panda_model, timeout, expected):
+    server = Server(panda_model, max_searches=100_000_000, timeout=0.04)
     server.solve(ik_request(hopeless(), timeout=Duration(nanosec=1)))  # warm
     began = time.perf_counter()
     answer = server.solve(ik_request(hopeless(), timeout=timeout))
@@ -124,8 +114,8 @@ LINKS = st.sampled_from(['', TIP, 'panda_link0', 'panda_link4', 'panda_leftfinge
 
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
-def test_whatever_is_asked_the_answer_is_honest(panda, data):
-    server = Server(panda, timeout=0.005)
+def test_whatever_is_asked_the_answer_is_honest(panda_model, data):
+    server = Server(panda_model, timeout=0.005)
     pose = PoseStamped().pose
     for field in ('x', 'y', 'z'):
         setattr(pose.position, field, data.draw(NUMBERS))
@@ -147,8 +137,10 @@ def test_whatever_is_asked_the_answer_is_honest(panda, data):
     assert answer.error_code.message
     assert answer.error_code.val in set(ErrorCode) - {ErrorCode.FAILURE}
     if answer.error_code.val == ErrorCode.SUCCESS:
-        poses = panda.link_poses(np.array(answer.solution.joint_state.position))
-        start = panda.link_poses(seed_posture(server.measured, request.ik_request.robot_state)[0])
+        poses = panda_model.link_poses(np.array(answer.solution.joint_state.position))
+        start = panda_model.link_poses(
+            seed_posture(server.measured, request.ik_request.robot_state)[0]
+        )
         target = start[frame.strip('/') or 'panda_link0'] @ matrix_from_pose(pose)
         assert np.abs(pose_error(poses[link.strip('/') or TIP], target)).max() < 2e-5
 

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from arm_helpers import ik_request, panda_arm, reachable, refused, Server, solved
+from arm_helpers import ik_request, reachable, refused, solved
 from builtin_interfaces.msg import Duration
 from moveit_msgs.msg import (
     AttachedCollisionObject,
@@ -17,16 +17,6 @@ from moveit_msgs.msg import (
 )
 
 from ik_service.ros.errors import ErrorCode
-
-
-@pytest.fixture(scope='module')
-def panda():
-    return panda_arm()
-
-
-@pytest.fixture
-def server(panda):
-    return Server(panda)
 
 
 def test_joint_constraints_are_kept(server):

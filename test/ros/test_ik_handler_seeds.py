@@ -11,26 +11,14 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from arm_helpers import (
     ik_request,
-    panda_arm,
     posture_of,
     reachable,
     refused,
-    Server,
     solved,
     with_seed,
 )
 
 from ik_service.ros.errors import ErrorCode
-
-
-@pytest.fixture(scope='module')
-def panda():
-    return panda_arm()
-
-
-@pytest.fixture
-def server(panda):
-    return Server(panda)
 
 
 @pytest.mark.parametrize(

@@ -29,16 +29,6 @@ from ik_service.ros.errors import ErrorCode, RequestError
 
 
 @pytest.fixture(scope='module')
-def panda():
-    return panda_arm()
-
-
-@pytest.fixture
-def server(panda):
-    return Server(panda)
-
-
-@pytest.fixture(scope='module')
 def tree():
     return tree_arm()
 
@@ -159,7 +149,7 @@ def test_unknown_frame_without_tf(server):
     refused(server, answer, ErrorCode.FRAME_TRANSFORM_FAILURE, "'camera'")
 
 
-def test_frames_of_tf(panda):
+def test_frames_of_tf(panda_model):
     T_root_camera = np.eye(4)
     T_root_camera[:3, 3] = 0.1, 0.2, 0.3
 
@@ -169,10 +159,10 @@ def test_frames_of_tf(panda):
         assert target == 'panda_link0'
         return T_root_camera
 
-    server = Server(panda, tf=tf)
-    T = reachable(panda, 8)
+    server = Server(panda_model, tf=tf)
+    T = reachable(panda_model, 8)
     joints = solved(server.solve(ik_request(inverse(T_root_camera) @ T, 'camera')))
-    q = [joints[name] for name in panda.chain.joint_names]
-    np.testing.assert_allclose(panda.chain.forward(q), T, atol=1e-4)
+    q = [joints[name] for name in panda_model.chain.joint_names]
+    np.testing.assert_allclose(panda_model.chain.forward(q), T, atol=1e-4)
     answer = server.solve(ik_request(np.eye(4), 'nowhere'))
     refused(server, answer, ErrorCode.FRAME_TRANSFORM_FAILURE, "'nowhere'")

@@ -1,6 +1,6 @@
 """Where the follower leads the arm, and that it keeps to the bounds of every joint on the way."""
 
-from follower_helpers import panda_solver, pose_beside, RATE, READY, Rig
+from follower_helpers import pose_beside, RATE, READY
 import numpy as np
 import pytest
 
@@ -8,16 +8,6 @@ from ik_service.exceptions import ArgumentError
 from ik_service.ros.follower_settings import FollowerState
 from ik_service.ros.simulated_arm import SimulatedArm
 from ik_service.ros.target_follower import TargetFollower
-
-
-@pytest.fixture(scope='module')
-def solver():
-    return panda_solver()
-
-
-@pytest.fixture
-def rig(solver):
-    return Rig(solver, READY)
 
 
 def test_a_thousand_random_targets_at_50_hz(solver):

@@ -1,21 +1,11 @@
 """The follower and joints out of the ordinary: beyond a limit, without one, still, endless."""
 
-from follower_helpers import panda_solver, RATE, READY, Rig
+from follower_helpers import RATE, READY, Rig
 import numpy as np
 import pytest
 
 import ik_service as iks
 from ik_service.ros.follower_settings import FALLBACK_LINEAR_SPEED, FALLBACK_SPEED, FollowerState
-
-
-@pytest.fixture(scope='module')
-def solver():
-    return panda_solver()
-
-
-@pytest.fixture
-def rig(solver):
-    return Rig(solver, READY)
 
 
 def test_a_state_outside_the_limits_is_where_commands_start(solver, rig):

@@ -1,20 +1,9 @@
 """The follower when something is amiss: silence, a hand on the arm, a stop, an old target."""
 
-from follower_helpers import panda_solver, pose_beside, RATE, READY, Rig
+from follower_helpers import pose_beside, RATE, READY, Rig
 import numpy as np
-import pytest
 
 from ik_service.ros.follower_settings import FollowerState
-
-
-@pytest.fixture(scope='module')
-def solver():
-    return panda_solver()
-
-
-@pytest.fixture
-def rig(solver):
-    return Rig(solver, READY)
 
 
 def test_comes_to_rest_when_joint_states_stop_and_starts_anew_where_the_arm_is(solver, rig):

@@ -1,6 +1,6 @@
 """Settings of the follower: checked, and changed while it follows."""
 
-from follower_helpers import panda_solver, pose_beside, RATE, READY, Rig
+from follower_helpers import panda_solver, pose_beside, RATE, READY
 import numpy as np
 import pytest
 
@@ -8,16 +8,6 @@ import ik_service as iks
 from ik_service.exceptions import OptionError
 from ik_service.ros.follower_settings import FollowerState
 from ik_service.ros.target_follower import TargetFollower
-
-
-@pytest.fixture(scope='module')
-def solver():
-    return panda_solver()
-
-
-@pytest.fixture
-def rig(solver):
-    return Rig(solver, READY)
 
 
 def test_a_change_of_the_speed_holds_at_once_and_makes_no_jump(solver, rig):

@@ -2,22 +2,11 @@
 
 import threading
 
-from follower_helpers import panda_solver, pose_beside, READY, Rig
+from follower_helpers import pose_beside, READY
 import numpy as np
-import pytest
 
 from ik_service.ros import target_follower
 from ik_service.ros.follower_settings import FollowerState
-
-
-@pytest.fixture(scope='module')
-def solver():
-    return panda_solver()
-
-
-@pytest.fixture
-def rig(solver):
-    return Rig(solver, READY)
 
 
 class SlowSolver:

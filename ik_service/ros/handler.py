@@ -1,0 +1,39 @@
+"""What the handlers of the services share: the state they answer from, and their boundary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ik_service.ros.errors import ErrorCode, RequestError
+from ik_service.ros.frames import TfLookup
+from ik_service.ros.measured import MeasuredState
+
+
+class Handler:
+    """
+    Answers the requests of a service, without a node.
+
+    :param state: returns the measured state, and with it the arm, as they are now.
+    :param now: fills in the stamp of an answer's header.
+    :param tf: looks up frames that are no links of the robot; None without tf.
+    :param on_error: told of an error in the handler itself.
+    """
+
+    def __init__(
+        self,
+        state: Callable[[], MeasuredState],
+        now: Callable[[], object],
+        tf: TfLookup | None = None,
+        on_error: Callable[[Exception], None] = lambda error: None,
+    ) -> None:
+        self._state = state
+        self._now = now
+        self._tf = tf
+        self._on_error = on_error
+
+    def _told(self, error: Exception) -> tuple[ErrorCode, str]:
+        """Return what the client is told of an error; whatever it is, the node lives on."""
+        if isinstance(error, RequestError):
+            return error.code, str(error)
+        self._on_error(error)
+        return ErrorCode.FAILURE, f'error in the server: {type(error).__name__}: {error}'
