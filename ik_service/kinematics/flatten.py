@@ -132,6 +132,17 @@ def kernel_joints(path: FlatPath, variables: Sequence[str]) -> tuple[np.ndarray,
     return joints, np.array([math.cos(psi), math.sin(psi)])
 
 
+def turns_before(path: FlatPath) -> np.ndarray:
+    """
+    Angles about the joints' axes from the kernels' frames to those of the path.
+
+    :returns: (m,) for each joint, from the frame in which it moves in the kernels, to the frame in
+        which :class:`Motion` has it move [rad].
+    """
+    angles = [_split_zxz(motion.T_before[:3, :3])[3] for motion in path.motions[1:]]
+    return np.array([0.0, *angles])
+
+
 def _split_zxz(R: np.ndarray) -> tuple[float, float, float, float]:
     """Angles φ, ψ and the cosine and sine of α with R = Rz(φ) Rx(α) Rz(ψ)."""
     sin_alpha = math.hypot(R[0, 2], R[1, 2])

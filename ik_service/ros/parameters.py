@@ -27,7 +27,7 @@ from ik_service.ros.parameter_table import (
     SOLVER_PREFIX,
     SOLVER_ROWS,
 )
-from ik_service.ros.position_list import parse_positions
+from ik_service.ros.position_list import parse_numbers, parse_positions
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import check_options, method
 
@@ -107,22 +107,26 @@ def _declare(node: Node, row: Row) -> Value:
 def _check(row: Row, value: Value) -> None:
     """Refuse text that is no choice; ROS knows ranges of numbers only."""
     if row.choices and value not in row.choices:
-        raise OptionError(row.name, f'has to be one of {", ".join(row.choices)}, not {value!r}')
+        choices = ', '.join(choice or "''" for choice in row.choices)
+        raise OptionError(row.name, f'has to be one of {choices}, not {value!r}')
 
 
 def _solver_settings(values: Mapping[str, Value]) -> SolverSettings:
-    chosen = {
-        row.field: None if values[row.name] == row.none else values[row.name]
-        for row in SOLVER_ROWS
-        if row.field
-    }
     name = str(values[f'{SOLVER_PREFIX}name'])
     try:
+        chosen = {row.field: _setting(row, values[row.name]) for row in SOLVER_ROWS if row.field}
         options = IkOptions(**chosen)
         check_options(method(name), options)
     except OptionError as error:
         raise _prefixed(error) from error
     return SolverSettings(name, options)
+
+
+def _setting(row: Row, value: Value) -> Value:
+    """Value of a field that a parameter stands for."""
+    if value == row.none:
+        return None
+    return parse_numbers(str(value), row.field) if row.numbers else value
 
 
 def _prefixed(error: OptionError) -> OptionError:

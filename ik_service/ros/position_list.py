@@ -1,4 +1,4 @@
-"""Joint positions as one line of text, the form they have in parameters."""
+"""Joint positions and other numbers as one line of text, the form they have in parameters."""
 
 from __future__ import annotations
 
@@ -30,3 +30,23 @@ def parse_positions(text: str, option: str) -> dict[str, float]:
             raise OptionError(option, f'names joint {name!r} twice')
         positions[name] = value
     return positions
+
+
+def parse_numbers(text: str, option: str) -> tuple[float, ...]:
+    """
+    Read numbers such as ``'0.1, -2'``.
+
+    :param text: the numbers.
+    :param option: what the text is the value of, for the message.
+    :raises OptionError: a part of it is not a finite number.
+    """
+    numbers = []
+    for part in map(str.strip, text.split(',')):
+        try:
+            number = float(part)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise OptionError(option, f"has to look like '0.1, -2', but has {part!r}")
+        numbers.append(number)
+    return tuple(numbers)

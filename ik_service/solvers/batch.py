@@ -42,8 +42,8 @@ def solve_ik_batch(
 
     :param chain: the chain.
     :param targets: (N, 4, 4) T_base_tip.
-    :param seeds: (N, n) a seed for each target, or (n,) one for all [rad] or [m]; mid-range when
-        left out.
+    :param seeds: (N, n) a seed for each target, or (n,) one for all [rad] or [m]; what
+        ``seed_source`` says when left out.
     :param solver: one of :func:`~ik_service.solver_names`.
     :param options: options; the timeout is that of each target.
     :param progress: called now and then with the number of targets done and N; when it returns
@@ -64,6 +64,7 @@ def solve_ik_batch(
     if threads is not None and threads < 1:
         raise ArgumentError('threads', f'has to be at least 1, not {threads!r}')
     targets = check_transforms(targets, 'targets')
+    seeds = prepared.starts_for(targets) if seeds is None else seeds
     seeds = _check_seeds(chain, seeds, len(targets))
     job = _Job(prepared, targets, seeds, chained)
     try:
@@ -146,10 +147,10 @@ class _Job:
         )
 
 
-def _check_seeds(chain: KinematicChain, seeds: ArrayLike | None, count: int) -> np.ndarray:
+def _check_seeds(chain: KinematicChain, seeds: ArrayLike, count: int) -> np.ndarray:
     """Seeds as a (N, n) array of their own."""
     try:
-        seeds = chain.mid_range() if seeds is None else np.array(seeds, dtype=np.float64)
+        seeds = np.array(seeds, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ArgumentError('seeds', f'have to be numbers: {error}') from error
     if seeds.shape not in ((chain.n,), (count, chain.n)):

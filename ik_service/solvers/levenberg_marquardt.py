@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ik_service.solvers.damped_least_squares import damped_least_squares
+from ik_service.solvers.method import given, Method
 from ik_service.solvers.step import step_of
 
 # Keeps the 6×6 system definite where the Jacobian is singular and the error is nearly zero.
@@ -29,7 +30,20 @@ class LevenbergMarquardt(NamedTuple):
 
 
 @step_of(LevenbergMarquardt)
-def levenberg_marquardt_step(method, work):
+def levenberg_marquardt_step(method, chain, settings, work):
     """Write the damped step to ``work.step``."""
     damping = method.damping * work.cost[0] + _LEAST_DAMPING
     damped_least_squares(work.rows, work.error, damping, work.step)
+
+
+METHOD = Method(
+    name='levenberg_marquardt',
+    summary='damped least squares, damping in proportion to the error (Chan)',
+    uses=frozenset({'damping', 'jacobian'}),
+    parameters=lambda chain, options: LevenbergMarquardt(given(options.damping, 0.1)),
+    max_iterations=50,
+    max_searches=200,
+    patience=3,
+    progress=0.19,
+    descends=True,
+)

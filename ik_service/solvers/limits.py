@@ -7,6 +7,7 @@ How steps keep the joint limits.
   of its motion does to the pose is taken off the error, and the step is computed again for the
   others. It is free again in the next iteration, so it leaves the bound as soon as a step points
   inside. A variable that can make a full turn within its limits is turned instead of held.
+- ``transform`` and ``penalty``: see :mod:`ik_service.solvers.substitution`.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ import math
 import numpy as np
 
 from ik_service.kinematics.compile import inner_kernel
+from ik_service.solvers.substitution import transformed, untransformed
 
-STRATEGIES = ('ignore', 'clamp', 'active_set')
-IGNORE, CLAMP, ACTIVE_SET = range(3)
-
+STRATEGIES = ('ignore', 'clamp', 'active_set', 'transform', 'penalty')
+IGNORE, CLAMP, ACTIVE_SET, TRANSFORM, PENALTY = range(5)
+# A penalty that the method itself adds to the cost which it minimises.
+PENALTY_IN_COST = 5
+# Transformed variables do not move at a bound, so searches start this share of the range inside.
+_START_INSIDE = 1e-3
 
 # Farther out [rad], full turns would cost the angle its precision.
 _FAR = 1e6
@@ -57,7 +62,19 @@ def start_inside(chain, seed, start, strategy):
         turn = chain.turn[i]
         if turn > 0.0 and abs(value) > _FAR:
             value -= turn * np.floor(value / turn)
-        start[i] = value if strategy == IGNORE else inside(chain, i, value)
+        if strategy != IGNORE:
+            value = inside(chain, i, value)
+        if strategy == TRANSFORM:
+            value = _off_the_bounds(chain, i, value)
+        start[i] = value
+
+
+@inner_kernel
+def _off_the_bounds(chain, i, value):
+    """Value a little inside its bounds."""
+    width = chain.upper[i] - chain.lower[i]
+    margin = _START_INSIDE * min(width, 1.0)
+    return min(max(value, chain.lower[i] + margin), chain.upper[i] - margin)
 
 
 @inner_kernel
@@ -87,17 +104,42 @@ def hold_crossing(chain, work):
 
 
 @inner_kernel
+def moved(chain, work, strategy, i, step):
+    """Where a variable gets to from ``work.q`` by a step."""
+    value = work.q[i]
+    if strategy == ACTIVE_SET:
+        return inside(chain, i, value + step) if math.isnan(work.held[i]) else work.held[i]
+    if strategy == CLAMP:
+        return min(max(value + step, chain.lower[i]), chain.upper[i])
+    if strategy == TRANSFORM:
+        lower, upper = chain.lower[i], chain.upper[i]
+        return transformed(lower, upper, untransformed(lower, upper, value) + step)
+    return value + work.scale[i] * step - work.shift[i]
+
+
+@inner_kernel
 def advance(chain, work, strategy):
     """Take the step, and write to ``work.step`` what came of it."""
     for i in range(work.q.shape[0]):
         before = work.q[i]
-        value = before + work.step[i]
-        if strategy == ACTIVE_SET:
-            value = inside(chain, i, value) if math.isnan(work.held[i]) else work.held[i]
-        elif strategy == CLAMP:
-            value = min(max(value, chain.lower[i]), chain.upper[i])
-        work.q[i] = value
-        work.step[i] = value - before
+        work.q[i] = moved(chain, work, strategy, i, work.step[i])
+        work.step[i] = work.q[i] - before
+
+
+@inner_kernel
+def all_inside(chain, q):
+    """Whether every variable is within its limits."""
+    for i in range(q.shape[0]):
+        if not chain.lower[i] <= q[i] <= chain.upper[i]:
+            return False
+    return True
+
+
+@inner_kernel
+def bring_inside(chain, q):
+    """Bring every variable within its limits."""
+    for i in range(q.shape[0]):
+        q[i] = inside(chain, i, q[i])
 
 
 @inner_kernel

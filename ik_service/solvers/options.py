@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-import math
-
-import numpy as np
 
 from ik_service.exceptions import OptionError
+from ik_service.solvers.option_checks import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+    finite_numbers,
+    six_weights,
+)
 
-JOINT_LIMIT_STRATEGIES = ('clamp', 'active_set', 'ignore')
+JOINT_LIMIT_STRATEGIES = ('clamp', 'active_set', 'transform', 'penalty', 'ignore')
 PREFERENCES = ('first', 'nearest')
-_LARGEST = 1e9  # of any number: far beyond use, and within the range of a clock in nanoseconds
+EXTENSIONS = ('basic_elements', 'null_space_gradient')
+OBJECTIVES = ('joint_centers', 'joint_limits', 'manipulability', 'preferred_posture')
+JACOBIANS = ('geometric', 'numerical')
+SEED_SOURCES = ('given', 'table', 'network')
 
 
 @dataclass(frozen=True)
 class IkOptions:
     """
     Options of a solve; ``None`` stands for the method's own default.
+
+    Which of those from ``step_gain`` to ``preferred_posture`` a method uses, its documentation
+    says; one that it does not use is refused, not ignored.
 
     :param position_tolerance: largest distance from the target that counts as reached [m].
     :param orientation_tolerance: largest rotation from the target that counts as reached [rad].
@@ -30,8 +41,11 @@ class IkOptions:
     :param timeout: time for the whole solve [s]; measured inside the compiled loop.
     :param joint_limits: how the limits are kept. 'clamp' projects each step onto them;
         'active_set' takes a joint that would cross out of the step and solves again for the
-        others; 'ignore' does not look at them, and a result may lie outside.
-    :param step_gain: α, the share of each step that is taken.
+        others; 'transform' solves for other variables, which cannot leave the interval; 'penalty'
+        makes it costly to be beyond them; 'ignore' does not look at them, and a result may lie
+        outside.
+    :param step_gain: α, the share of each step that is taken. When it is given, a search takes all
+        its iterations however slow it is, and one whose error grows and falls ends as DIVERGED.
     :param damping: λ, the method's damping.
     :param prefer: 'first' returns the first solution found, except that a few searches look for
         a nearer one when the tip starts close to the target but a joint would jump by more than
@@ -39,6 +53,27 @@ class IkOptions:
         motion from the seed is smallest.
     :param random_seed: seed of the restarts; the same request gives the same answer.
     :param record_trace: record every iteration in ``IkResult.trace``.
+    :param penalty_weight: weight of 'penalty'; 10 when left out.
+    :param jacobian: 'geometric', from the joint axes, or 'numerical': Δe / Δq with each joint
+        moved a little in turn, which is slower and less exact, but shows the idea.
+    :param perturbation: Δq of the numerical Jacobian [rad] or [m]; 1e-6 when left out.
+    :param extension: rows that extend the Jacobian: 'basic_elements' or 'null_space_gradient'.
+    :param element_weight: w of the basic elements; 0.01 when left out.
+    :param element_displacements: what each basic element shall do in a step, in the frame in which
+        its first joint moves: the first coordinate of every element, then the second of every
+        element, and so on. In the plane, where position rows are all there is, 2 (m − 1) numbers
+        [m] for the m joints on the path; otherwise 6 (m − 1), [m] before [rad]. Zeros when left
+        out.
+    :param characteristic_length: the length that weighs as much as a radian in the basic elements
+        [m]; the mean distance of consecutive joints when left out.
+    :param objective: what is lowered by motions that do not move the tip: one of 'joint_centers',
+        'joint_limits', 'manipulability' (which is raised), 'preferred_posture', or a function of
+        q (n,) that returns a number and that Numba can compile.
+    :param null_space_gain: β, the share of the objective's slope that a step goes down.
+    :param preferred_posture: (n,) the posture of that objective [rad] or [m].
+    :param seed_source: where a solve that is given no seed starts: 'given' for mid-range, 'table'
+        or 'network' for a guess learned by ``ik_train``.
+    :param seed_file: file that ``ik_train`` left; the one beside the URDF when left out.
     :raises OptionError: naming the option whose value cannot be.
     """
 
@@ -54,71 +89,66 @@ class IkOptions:
     prefer: str = 'first'
     random_seed: int = 0
     record_trace: bool = False
+    penalty_weight: float | None = None
+    jacobian: str = 'geometric'
+    perturbation: float | None = None
+    extension: str | None = None
+    element_weight: float | None = None
+    element_displacements: tuple[float, ...] | None = None
+    characteristic_length: float | None = None
+    objective: str | Callable | None = None
+    null_space_gain: float | None = None
+    preferred_posture: tuple[float, ...] | None = None
+    seed_source: str = 'given'
+    seed_file: str | None = None
 
     def __post_init__(self) -> None:
         for name in ('position_tolerance', 'orientation_tolerance', 'timeout'):
             check_number(name, getattr(self, name))
-        object.__setattr__(self, 'task_weights', _task_weights(self.task_weights))
+        for name in ('step_gain', 'penalty_weight', 'perturbation', 'element_weight',
+                     'characteristic_length'):  # fmt: skip
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name))
+        for name in ('damping', 'null_space_gain'):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), zero=True)
         for name in ('max_iterations', 'max_searches'):
             if getattr(self, name) is not None:
-                _check_integer(name, getattr(self, name), at_least=1)
-        _check_integer('random_seed', self.random_seed, at_least=0)
-        _check_choice('joint_limits', self.joint_limits, JOINT_LIMIT_STRATEGIES)
-        _check_choice('prefer', self.prefer, PREFERENCES)
-        if self.step_gain is not None:
-            check_number('step_gain', self.step_gain)
-        if self.damping is not None:
-            check_number('damping', self.damping, zero=True)
-        if not isinstance(self.record_trace, bool):
-            raise OptionError(
-                'record_trace', f'has to be True or False, not {self.record_trace!r}'
-            )
+                check_integer(name, getattr(self, name), at_least=1)
+        check_integer('random_seed', self.random_seed, at_least=0)
+        check_flag('record_trace', self.record_trace)
+        self._check_choices()
+        self._check_vectors()
+        self._check_companions()
 
+    def _check_choices(self) -> None:
+        check_choice('joint_limits', self.joint_limits, JOINT_LIMIT_STRATEGIES)
+        check_choice('prefer', self.prefer, PREFERENCES)
+        check_choice('jacobian', self.jacobian, JACOBIANS)
+        check_choice('seed_source', self.seed_source, SEED_SOURCES)
+        if self.extension is not None:
+            check_choice('extension', self.extension, EXTENSIONS)
+        if self.objective is not None and not callable(self.objective):
+            check_choice('objective', self.objective, OBJECTIVES, 'a function of q')
+        if self.seed_file is not None and not (isinstance(self.seed_file, str) and self.seed_file):
+            raise OptionError('seed_file', f'has to be a path as text, not {self.seed_file!r}')
 
-def check_number(name: str, value: object, zero: bool = False) -> None:
-    """
-    Refuse what is no number above 0 (or, if that will do, 0 itself), or beyond all use.
+    def _check_vectors(self) -> None:
+        object.__setattr__(self, 'task_weights', six_weights(self.task_weights))
+        for name in ('element_displacements', 'preferred_posture'):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, finite_numbers(name, getattr(self, name)))
 
-    :raises OptionError: naming the option.
-    """
-    usable = isinstance(value, (int, float, np.integer, np.floating))
-    if (
-        isinstance(value, bool)
-        or not usable
-        or not 0 <= value <= _LARGEST
-        or (value == 0 and not zero)
-    ):
-        least = 'of at least 0' if zero else 'above 0'
-        raise OptionError(
-            name, f'has to be a number {least} and at most {_LARGEST:g}, not {value!r}'
-        )
-
-
-def _check_integer(name: str, value: object, at_least: int) -> None:
-    """Refuse what is not a whole number that a kernel can hold."""
-    integral = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not integral or not at_least <= value < 2**62:
-        raise OptionError(
-            name, f'has to be a whole number of at least {at_least} and below 2**62, not {value!r}'
-        )
-
-
-def _check_choice(name: str, value: object, valid: tuple[str, ...]) -> None:
-    if value not in valid:
-        raise OptionError(name, f'has to be one of {", ".join(valid)}, not {value!r}')
-
-
-def _task_weights(weights: Iterable[float]) -> tuple[float, ...]:
-    """Six finite weights, none negative and not all zero."""
-    try:
-        values = () if isinstance(weights, str) else tuple(float(weight) for weight in weights)
-    except (TypeError, ValueError):
-        values = ()
-    usable = len(values) == 6 and all(0.0 <= value < math.inf for value in values)
-    if not usable or not any(values):
-        raise OptionError(
-            'task_weights',
-            'has to be six finite numbers, none negative and not all zero '
-            f'(x, y, z, then rotations about x, y, z), not {weights!r}',
-        )
-    return values
+    def _check_companions(self) -> None:
+        """Refuse options whose effect depends on another option that says otherwise."""
+        for name, other, value in (
+            ('penalty_weight', 'joint_limits', 'penalty'),
+            ('perturbation', 'jacobian', 'numerical'),
+            ('preferred_posture', 'objective', 'preferred_posture'),
+        ):
+            if getattr(self, name) is not None and getattr(self, other) != value:
+                raise OptionError(name, f'has to come with {other}={value!r}')
+        if self.objective == 'preferred_posture' and self.preferred_posture is None:
+            raise OptionError('preferred_posture', 'has to be given for that objective')
+        if self.seed_file is not None and self.seed_source == 'given':
+            raise OptionError('seed_file', "has to come with seed_source='table' or 'network'")

@@ -32,6 +32,11 @@ class Settings(NamedTuple):
     :ivar nearest: (1,) whether to look for the solution nearest to the seed.
     :ivar random_seed: (1,) of the restarts.
     :ivar descends: (1,) whether the final approach to the target counts as the method's own.
+    :ivar fixed_gain: (1,) whether the caller fixed the length of the steps: then a search is not
+        given up for being slow, and errors that grow and fall are called diverging.
+    :ivar secondary: (1,) whether the method has something to improve once the target is reached.
+    :ivar perturbation: (1,) by which the Jacobian is found numerically [rad] or [m]; 0: it is not.
+    :ivar penalty: (1,) weight of the penalty on joints close to their limits.
     """
 
     tolerances: np.ndarray
@@ -45,6 +50,10 @@ class Settings(NamedTuple):
     nearest: np.ndarray
     random_seed: np.ndarray
     descends: np.ndarray
+    fixed_gain: np.ndarray
+    secondary: np.ndarray
+    perturbation: np.ndarray
+    penalty: np.ndarray
 
 
 class Workspace(NamedTuple):
@@ -56,7 +65,11 @@ class Workspace(NamedTuple):
     :ivar step: (n,) the current step.
     :ivar kept: (n,) the best joint vector of the final approach.
     :ivar held: (n,) the bound at which a variable is held in this step; NaN for a free one.
-    :ivar rows: (n, 6) weighted Jacobian, one row a variable; zero for a held variable.
+    :ivar scale: (n,) how far each variable moves per unit of its step, 1 unless the strategy for
+        the limits puts others in their place.
+    :ivar shift: (n,) how far each variable moves back in this step, whatever the step is.
+    :ivar rows: (n, 6) weighted Jacobian, one row a variable, per unit of its step; zero for a held
+        variable.
     :ivar error: (6,) weighted pose error, less what the held variables contribute.
     :ivar cost: (1,) half the squared weighted error.
     :ivar initial: (1,) the cost at the seed.
@@ -67,6 +80,10 @@ class Workspace(NamedTuple):
     :ivar matrix: (6, 6) scratch of the steps.
     :ivar vector: (6,) scratch of the steps.
     :ivar columns: (6, n) scratch of the steps.
+    :ivar probe: (12,) scratch of the numerical Jacobian.
+    :ivar memory: (k, n) what a method keeps from step to step; as many rows as it asks for.
+    :ivar iteration: (1,) int64, steps that this search has taken.
+    :ivar pending: (1,) int64, whether the method would go on though the target is reached.
     :ivar random: (1,) int64, state of the generator of restarts.
     :ivar recorded: (1,) int64, rows of the trace that are written.
     :ivar clock: (2,) int64, scratch of the clock.
@@ -77,6 +94,8 @@ class Workspace(NamedTuple):
     step: np.ndarray
     kept: np.ndarray
     held: np.ndarray
+    scale: np.ndarray
+    shift: np.ndarray
     rows: np.ndarray
     error: np.ndarray
     cost: np.ndarray
@@ -88,6 +107,10 @@ class Workspace(NamedTuple):
     matrix: np.ndarray
     vector: np.ndarray
     columns: np.ndarray
+    probe: np.ndarray
+    memory: np.ndarray
+    iteration: np.ndarray
+    pending: np.ndarray
     random: np.ndarray
     recorded: np.ndarray
     clock: np.ndarray
@@ -97,14 +120,15 @@ class Problem(NamedTuple):
     """
     A problem as Python hands it over.
 
-    :ivar fixed: (107,) everything of a size that does not depend on the chain.
-    :ivar vectors: (8, n) everything with a number for each variable.
+    :ivar fixed: (121,) everything of a size that does not depend on the chain.
+    :ivar vectors: (10, n) everything with a number for each variable.
     :ivar rows: (n, 6), see :class:`Workspace`.
     :ivar columns: (6, n), see :class:`Workspace`.
     :ivar joints: (m, 8), see :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :ivar axes: (m, 6), see :class:`Workspace`.
     :ivar variables: (m,) int64, see :class:`~ik_service.kinematics.kernels.ChainArrays`.
-    :ivar integers: (12,) int64.
+    :ivar memory: (k, n), see :class:`Workspace`.
+    :ivar integers: (16,) int64.
     """
 
     fixed: np.ndarray
@@ -114,6 +138,7 @@ class Problem(NamedTuple):
     joints: np.ndarray
     axes: np.ndarray
     variables: np.ndarray
+    memory: np.ndarray
     integers: np.ndarray
 
 
@@ -149,6 +174,10 @@ def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
         nearest=integers[5:6],
         random_seed=integers[6:7],
         descends=integers[11:12],
+        fixed_gain=integers[12:13],
+        secondary=integers[13:14],
+        perturbation=fixed[107:108],
+        penalty=fixed[108:109],
     )
     work = Workspace(
         start=vectors[3],
@@ -156,6 +185,8 @@ def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
         step=vectors[5],
         kept=vectors[6],
         held=vectors[7],
+        scale=vectors[8],
+        shift=vectors[9],
         rows=problem.rows,
         error=fixed[27:33],
         cost=fixed[33:34],
@@ -167,6 +198,10 @@ def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
         matrix=fixed[64:100].reshape((6, 6)),
         vector=fixed[100:106],
         columns=problem.columns,
+        probe=fixed[109:121],
+        memory=problem.memory,
+        iteration=integers[14:15],
+        pending=integers[15:16],
         random=integers[7:8],
         recorded=integers[8:9],
         clock=integers[9:11],
@@ -177,25 +212,28 @@ def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
 open_problem = inner_kernel(views)
 
 
-def allocate(chain: KinematicChain) -> Problem:
+def allocate(chain: KinematicChain, memory: int = 0) -> Problem:
     """
     Room for a problem, with the chain filled in.
 
     :param chain: the chain.
+    :param memory: rows of n numbers that the method keeps.
     :returns: the problem, for one thread; its settings are to be set yet.
     """
     n = chain.n
     m = len(chain.arrays.variables)
     problem = Problem(
-        fixed=np.zeros(107),
-        vectors=np.zeros((8, n)),
+        fixed=np.zeros(121),
+        vectors=np.zeros((10, n)),
         rows=np.zeros((n, 6)),
         columns=np.zeros((6, n)),
         joints=np.zeros((m, 8)),
         axes=np.zeros((m, 6)),
         variables=np.zeros(m, np.int64),
-        integers=np.zeros(12, np.int64),
+        memory=np.zeros((memory, n)),
+        integers=np.zeros(16, np.int64),
     )
+    views(problem)[2].scale[:] = 1.0
     for own, given in zip(views(problem)[0], chain.arrays, strict=True):
         own[:] = given
     return problem

@@ -3,21 +3,26 @@ The Jacobian's pseudoinverse, by singular value decomposition.
 
 The step is α J⁺ e (Whitney 1969), or with damping α Σ σᵢ / (σᵢ² + λ²) vᵢ uᵢᵀ e (Wampler 1986).
 Undamped, it is exact far from singularities and jumps close to them, because 1/σ has no bound.
+
+With an objective g it is α J⁺ e − β (I − J⁺J) ∇g(q), which lowers g by a motion that does not move
+the tip: A. Liégeois, "Automatic supervisory control of the configuration and behavior of multibody
+mechanisms", IEEE Transactions on Systems, Man, and Cybernetics 7, 1977.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
+from ik_service.exceptions import OptionError
+from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.compile import fill_vector, inner_kernel
+from ik_service.solvers.method import given, Method
+from ik_service.solvers.objective_choice import choose_objective
+from ik_service.solvers.objectives import NO_OBJECTIVE, Objective
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.self_motion import add_self_motion, SELF_MOTION_ROWS
+from ik_service.solvers.singular_values import orthogonal_columns, squared_singular_values
 from ik_service.solvers.step import step_of
-
-# Singular values below this share of the largest count as zero; the noise of rounding is below.
-_RANK_TOLERANCE = 1e-13
-# One-sided Jacobi: sweeps at most, and the cosine of two columns that counts as orthogonal.
-_SWEEPS = 30
-_ORTHOGONAL = 1e-14
 
 
 class Pseudoinverse(NamedTuple):
@@ -26,84 +31,65 @@ class Pseudoinverse(NamedTuple):
 
     :ivar gain: α, the share of the step that is taken.
     :ivar damping: λ, in the unit of the singular values; 0 for none.
+    :ivar null_space_gain: β.
+    :ivar objective: g.
     """
 
     gain: float
     damping: float
+    null_space_gain: float
+    objective: Objective
 
 
 @step_of(Pseudoinverse)
-def pseudoinverse_step(method, work):
-    """Write α J⁺ e to ``work.step``; rows of J that are zero take no part."""
+def pseudoinverse_step(method, chain, settings, work):
+    """Write α J⁺ e − β (I − J⁺J) ∇g to ``work.step``; rows of J that are zero take no part."""
+    orthogonal_columns(work.rows, work.columns, work.matrix)
+    cut = squared_singular_values(work.columns, work.vector)
+    _add_pose_step(method, work, cut)
+    if method.objective.kind != NO_OBJECTIVE:
+        add_self_motion(method, chain, settings, work, cut)
+
+
+@inner_kernel
+def _add_pose_step(method, work, cut):
+    """Write α J⁺ e to ``work.step``, from the decomposition of J."""
     columns = work.columns
-    V = work.matrix
-    orthogonal_columns(work.rows, columns, V)
-    n = columns.shape[1]
-    largest = 0.0
-    for j in range(6):
-        square = 0.0
-        for i in range(n):
-            square += columns[j, i] * columns[j, i]
-        work.vector[j] = square
-        largest = max(largest, square)
-    cut = largest * _RANK_TOLERANCE * _RANK_TOLERANCE
     damping = method.damping * method.damping
     fill_vector(work.step, 0.0)
     for j in range(6):
-        square = work.vector[j]
-        if square <= cut:
+        if work.vector[j] <= cut:
             continue
         projected = 0.0
         for k in range(6):
-            projected += V[k, j] * work.error[k]
-        factor = method.gain * projected / (square + damping)
-        for i in range(n):
+            projected += work.matrix[k, j] * work.error[k]
+        factor = method.gain * projected / (work.vector[j] + damping)
+        for i in range(columns.shape[1]):
             work.step[i] += factor * columns[j, i]
 
 
-@inner_kernel
-def orthogonal_columns(rows, columns, V):
-    """
-    Singular value decomposition of a Jacobian by one-sided Jacobi rotations (Hestenes 1958).
-
-    :param rows: (n, 6) the transpose of the Jacobian J.
-    :param columns: (6, n) out: row j is column j of Jᵀ V, whose length is a singular value.
-    :param V: (6, 6) out: orthogonal, such that the columns of Jᵀ V are.
-    """
-    n = rows.shape[0]
-    for j in range(6):
-        for i in range(n):
-            columns[j, i] = rows[i, j]
-        for k in range(6):
-            V[j, k] = 1.0 if j == k else 0.0
-    for _ in range(_SWEEPS):
-        rotated = False
-        for j in range(5):
-            for k in range(j + 1, 6):
-                rotated |= _orthogonalise(columns, V, j, k)
-        if not rotated:
-            break
+def _parameters(chain: KinematicChain, options: IkOptions) -> Pseudoinverse:
+    if options.objective is None and options.null_space_gain is not None:
+        raise OptionError('null_space_gain', 'has to come with an objective')
+    return Pseudoinverse(
+        given(options.step_gain, 1.0),
+        given(options.damping, 0.0),
+        given(options.null_space_gain, 1.0),
+        choose_objective(chain, options),
+    )
 
 
-@inner_kernel
-def _orthogonalise(columns, V, j, k):
-    """Rotate two columns until they are orthogonal; False when they already were."""
-    alpha = beta = gamma = 0.0
-    for i in range(columns.shape[1]):
-        alpha += columns[j, i] * columns[j, i]
-        beta += columns[k, i] * columns[k, i]
-        gamma += columns[j, i] * columns[k, i]
-    noise = min(alpha, beta) <= _RANK_TOLERANCE * _RANK_TOLERANCE * max(alpha, beta)
-    if noise or abs(gamma) <= _ORTHOGONAL * math.sqrt(alpha * beta):
-        return False
-    zeta = (beta - alpha) / (2.0 * gamma)
-    tangent = math.copysign(1.0, zeta) / (abs(zeta) + math.sqrt(1.0 + zeta * zeta))
-    c = 1.0 / math.sqrt(1.0 + tangent * tangent)
-    s = c * tangent
-    for i in range(columns.shape[1]):
-        a, b = columns[j, i], columns[k, i]
-        columns[j, i], columns[k, i] = c * a - s * b, s * a + c * b
-    for i in range(6):
-        a, b = V[i, j], V[i, k]
-        V[i, j], V[i, k] = c * a - s * b, s * a + c * b
-    return True
+METHOD = Method(
+    name='pseudoinverse',
+    summary='pseudoinverse of the Jacobian by SVD; damping and an objective on request',
+    uses=frozenset(
+        {'step_gain', 'damping', 'jacobian', 'objective', 'null_space_gain', 'preferred_posture'}
+    ),
+    parameters=_parameters,
+    max_iterations=100,
+    max_searches=100,
+    patience=10,
+    progress=0.1,
+    memory=lambda n: SELF_MOTION_ROWS,
+    secondary=lambda options: options.objective is not None,
+)

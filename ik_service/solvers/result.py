@@ -16,6 +16,7 @@ class IkStatus(Enum):
     NO_SOLUTION = 'no search reached the target'
     TIMED_OUT = 'the time ran out before a search reached the target'
     UNREACHABLE = 'the target lies outside the reach of the chain'
+    DIVERGED = 'the error grew and fell instead of shrinking, so the steps are too large'
     INTERRUPTED = 'the batch was stopped before it came to this target'
 
 

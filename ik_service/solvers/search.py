@@ -19,21 +19,21 @@ from ik_service.kinematics.compile import (
     kernel,
     monotonic_ns,
 )
-from ik_service.kinematics.kernels import all_finite, jacobian_rows, last_frame
+from ik_service.kinematics.kernels import all_finite
 from ik_service.kinematics.pose import transform_fault
 from ik_service.solvers import limits
-from ik_service.solvers.levenberg_marquardt import LevenbergMarquardt
+from ik_service.solvers.approach import approach
+from ik_service.solvers.iteration import look, step_within_limits
 from ik_service.solvers.problem import open_problem
 from ik_service.solvers.restarts import next_start
-from ik_service.solvers.step import step
-from ik_service.solvers.task import beyond_reach, errors, errors_at, set_goal, within_tolerance
+from ik_service.solvers.task import beyond_reach, errors_at, set_goal, within_tolerance
 
 # How a solve ends; the order of IkStatus.
-SUCCESS, NO_SOLUTION, TIMED_OUT, UNREACHABLE = range(4)
+SUCCESS, NO_SOLUTION, TIMED_OUT, UNREACHABLE, DIVERGED = range(5)
 # The target is no rigid transform or the seed is not finite; nothing was solved.
 FAULTY = -1
 # How a search ends.
-_CONVERGED, _STALLED, _OUT_OF_TIME = range(3)
+_CONVERGED, _STALLED, _OUT_OF_TIME, _DIVERGED = range(4)
 # Steps between two looks at the clock.
 _CLOCK_INTERVAL = 8
 # After this many searches the target is a hard one; each search then gets more time to progress.
@@ -47,14 +47,11 @@ _JUMP = 0.1
 _NEAR_SEARCHES = 8
 _NEAR_RADIUS = 0.1
 _NEAR_GROWTH = 1.3
-# A squared error beyond this has diverged.
-_DIVERGED = 1e6
-# The approach to a target that was not reached: steps at most, the first damping in shares of the
-# cost, the damping at which no step helps any more, the share of the cost that a step has to win.
-APPROACH_STEPS = 100
-_APPROACH_DAMPING = 0.1
-_LARGEST_DAMPING = 1e4
-_APPROACH_PROGRESS = 1e-7
+# No arm is so large that this squared error makes sense.
+_LARGEST_COST = 1e6
+# Steps in which a search can be seen to diverge, and the share of them that made it worse.
+_FEWEST_STEPS = 8
+_WORSENING = 0.3
 
 
 @kernel
@@ -67,7 +64,8 @@ def solve(problem, method, target, seed, best, trace):
     :param target: (4, 4) T_base_target.
     :param seed: (n,) start of the first search.
     :param best: (n,) out: the best joint vector found.
-    :param trace: (rows, 2n + 3) out: every iteration; see :func:`_record`. (0, …) for none.
+    :param trace: (rows, 2n + 3) out: every iteration, its q, step, position error, orientation
+        error and search. (0, …) for none.
     :returns: status, position error [m], orientation error [rad], iterations, searches, time [ns].
     """
     chain, settings, work = open_problem(problem)
@@ -109,7 +107,7 @@ def _solve(chain, method, settings, work, target, seed, best, trace):
     work.random[0] = settings.random_seed[0]
     work.recorded[0] = 0
     beyond = beyond_reach(chain, settings, work.goal)
-    ending, found, near = _STALLED, False, False
+    ending, found, near, diverged = _STALLED, False, False, True
     # Typed, because Numba would otherwise compile all that they are passed to once more, for 0.
     iterations, searches = np.int64(0), np.int64(0)
     score = math.inf  # of the best: its largest motion once a solution is found, its cost before
@@ -126,6 +124,7 @@ def _solve(chain, method, settings, work, target, seed, best, trace):
         searches += 1
         iterations += used
         converged = ending == _CONVERGED
+        diverged &= ending == _DIVERGED
         if converged:
             limits.turn_towards(chain, seed, work.q, strategy)
             cost = largest_difference(work.start, work.q)
@@ -138,73 +137,30 @@ def _solve(chain, method, settings, work, target, seed, best, trace):
         if monotonic_ns(work.clock) > deadline:
             ending = _OUT_OF_TIME
     if not found:
-        used, solved = _approach(chain, settings, work, deadline, searches, best, trace)
+        if strategy >= limits.PENALTY:
+            limits.bring_inside(chain, best)
+        used, solved = approach(chain, settings, work, deadline, searches, best, trace)
         iterations += used
-        found = solved and settings.descends[0] != 0
+        found = solved and (settings.descends[0] != 0 or used == 0)
         if found or not solved:
             limits.turn_towards(chain, seed, work.q, strategy)
             copy_vector(work.q, best)
     position_error, orientation_error = errors_at(chain, settings, work, best)
     reached = found and within_tolerance(settings, position_error, orientation_error)
-    status = _status(reached, beyond, ending)
+    status = _status(reached, beyond, ending, diverged)
     elapsed = monotonic_ns(work.clock) - began
     return status, position_error, orientation_error, iterations, max(searches, 1), elapsed
 
 
 @inner_kernel
-def _approach(chain, settings, work, deadline, search, best, trace):
-    """
-    From the best joint vector go as close to the target as can be, leaving the result in `work.q`.
-
-    Whatever the method, this is Levenberg–Marquardt as Marquardt (1963) has it: a step that does
-    not lower the cost is taken back and the damping is raised, so the cost falls to a minimum
-    also where that is far from zero.
-
-    :returns: the steps tried, and whether the target is reached.
-    """
-    copy_vector(best, work.q)
-    copy_vector(best, work.kept)
-    fill_vector(work.step, 0.0)
-    cost, reached = _look(chain, settings, work, search, trace)
-    damping = _APPROACH_DAMPING
-    steps = 0
-    while steps < APPROACH_STEPS and damping * cost < _LARGEST_DAMPING and not reached:
-        if steps % _CLOCK_INTERVAL == 0 and monotonic_ns(work.clock) > deadline:
-            break
-        _step_within_limits(chain, LevenbergMarquardt(damping), settings, work)
-        after, reached = _look(chain, settings, work, search, trace)
-        steps += 1
-        if after < cost:
-            copy_vector(work.q, work.kept)
-            if after > (1.0 - _APPROACH_PROGRESS) * cost:
-                break
-            cost = after
-            damping *= 0.3
-        else:
-            damping *= 4.0
-            copy_vector(work.kept, work.q)
-            _look(chain, settings, work, search, trace[:0])
-    copy_vector(work.kept, work.q)
-    return steps, reached
-
-
-@inner_kernel
-def _look(chain, settings, work, search, trace):
-    """Evaluate the pose at ``work.q`` and record it; returns its cost and whether it will do."""
-    last_frame(chain, work.q, work.axes, work.frame)
-    position_error, orientation_error, cost = errors(settings, work)
-    if work.recorded[0] < trace.shape[0]:
-        _record(trace, work, position_error, orientation_error, search)
-    return cost, within_tolerance(settings, position_error, orientation_error)
-
-
-@inner_kernel
-def _status(reached, beyond, ending):
+def _status(reached, beyond, ending, diverged):
     """How the solve ended."""
     if reached:
         return SUCCESS
     if beyond:
         return UNREACHABLE
+    if diverged:
+        return DIVERGED
     return TIMED_OUT if ending == _OUT_OF_TIME else NO_SOLUTION
 
 
@@ -213,45 +169,46 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
     """
     Iterate from ``work.q``.
 
+    A method with a secondary objective goes on at the target, and ends where it was there last.
+
     :returns: how it ended, the cost ½ eᵀWe at ``work.q``, and the steps taken.
     """
+    strategy = settings.limits[0]
     fill_vector(work.step, 0.0)
-    iteration = 0
-    reference = math.inf
+    iteration = worse = 0
+    reference = before = kept = math.inf
+    work.pending[0] = settings.secondary[0]
     while True:
-        cost, reached = _look(chain, settings, work, search, trace)
+        work.iteration[0] = iteration
+        cost, reached = look(chain, settings, work, search, trace)
         if search == 0 and iteration == 0:
             work.initial[0] = cost
-        if reached:
-            return _CONVERGED, cost, iteration
-        if iteration == settings.max_iterations[0] or not cost < _DIVERGED:
-            return _STALLED, cost, iteration
-        if iteration % patience == 0:
+        if reached and (strategy < limits.PENALTY or limits.all_inside(chain, work.q)):
+            kept = cost
+            copy_vector(work.q, work.kept)
+            if work.pending[0] == 0:
+                break
+        ending = _STALLED
+        if iteration == settings.max_iterations[0] or not cost < _LARGEST_COST:
+            break
+        worse += cost > before
+        before = cost
+        if iteration % patience == 0 and kept == math.inf:
             if cost > (1.0 - settings.progress[0]) * reference:
-                return _STALLED, cost, iteration
+                break
             reference = cost
-        look = iteration % _CLOCK_INTERVAL == _CLOCK_INTERVAL - 1
-        if look and monotonic_ns(work.clock) > deadline:
-            return _OUT_OF_TIME, cost, iteration
-        _step_within_limits(chain, method, settings, work)
+        ending = _OUT_OF_TIME
+        late = iteration % _CLOCK_INTERVAL == _CLOCK_INTERVAL - 1
+        if late and monotonic_ns(work.clock) > deadline:
+            break
+        step_within_limits(chain, method, settings, work, strategy)
         iteration += 1
-
-
-@inner_kernel
-def _step_within_limits(chain, method, settings, work):
-    """Compute a step from ``work.q``, keep it within the limits, and take it."""
-    jacobian_rows(chain, work.axes, work.frame, work.rows)
-    for j in range(6):
-        weight = settings.weights[j]
-        if weight != 1.0:
-            for i in range(work.q.shape[0]):
-                work.rows[i, j] *= weight
-    fill_vector(work.held, math.nan)
-    step(method, work)
-    if settings.limits[0] == limits.ACTIVE_SET:
-        while limits.hold_crossing(chain, work) > 0:
-            step(method, work)
-    limits.advance(chain, work, settings.limits[0])
+    if kept < math.inf:
+        copy_vector(work.kept, work.q)
+        return _CONVERGED, kept, iteration
+    if settings.fixed_gain[0] != 0 and worse > _WORSENING * max(iteration, _FEWEST_STEPS):
+        ending = _DIVERGED
+    return ending, cost, iteration
 
 
 @inner_kernel
@@ -261,17 +218,3 @@ def largest_difference(a, b):
     for i in range(a.shape[0]):
         largest = max(largest, abs(a[i] - b[i]))
     return largest
-
-
-@inner_kernel
-def _record(trace, work, position_error, orientation_error, search):
-    """Add a row to the trace: q, step, position error, orientation error, search."""
-    n = work.q.shape[0]
-    row = trace[work.recorded[0]]
-    for i in range(n):
-        row[i] = work.q[i]
-        row[n + i] = work.step[i]
-    row[2 * n] = position_error
-    row[2 * n + 1] = orientation_error
-    row[2 * n + 2] = search
-    work.recorded[0] += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 import threading
-from typing import NoReturn
+from typing import NoReturn, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,17 +14,24 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.compile import entry_point
 from ik_service.kinematics.pose import check_transform
 from ik_service.solvers import search
-from ik_service.solvers.limits import STRATEGIES
+from ik_service.solvers.approach import APPROACH_STEPS
+from ik_service.solvers.method import given
 from ik_service.solvers.options import check_number, IkOptions
 from ik_service.solvers.problem import allocate, Problem, Settings, views, Workspace
 from ik_service.solvers.registry import check_options, DEFAULT_SOLVER, method
 from ik_service.solvers.result import IkResult, IkStatus, IkTrace, new_result
 from ik_service.solvers.search import FAULTY
 
+if TYPE_CHECKING:
+    from ik_service.seeding.guess import Guess
+
 _STATUS = tuple(IkStatus)
 _DEFAULTS = IkOptions()
 # Rows of a trace, at most; a solve that takes more steps goes on unrecorded.
 _TRACE_ROWS = 100_000
+# What the options leave open for every method.
+_PENALTY_WEIGHT = 10.0
+_PERTURBATION = 1e-6
 
 
 class Solver:
@@ -36,6 +43,7 @@ class Solver:
     :ivar chain: the chain.
     :ivar name: the method's name.
     :ivar options: the options.
+    :ivar remark: what is to be said of this method for this chain; often nothing.
     """
 
     def __init__(
@@ -51,7 +59,10 @@ class Solver:
         :param solver: one of :func:`~ik_service.solver_names`.
         :param options: options; the defaults when left out.
         :raises UnknownSolverError: listing the valid names.
-        :raises OptionError: when the method does not use an option that is given.
+        :raises OptionError: when the method does not use an option that is given, or one does not
+            fit the chain.
+        :raises SeedFileError: when a learned guess is asked for that is not there; the message
+            names the command that makes it.
         """
         self.chain = chain
         self.name = solver
@@ -59,8 +70,11 @@ class Solver:
         chosen = method(solver)
         check_options(chosen, self.options)
         self._middle = chain.mid_range()
+        self._guess = _learned_guess(chain, self.options)
         self._timeout = _nanoseconds(self.options.timeout)
-        self.parameters = chosen.parameters(self.options)
+        self._strategy = chosen.strategy(self.options)
+        self.parameters = chosen.parameters(chain, self.options)
+        self.remark = chosen.remark(chain, self.options)
         self._chosen = chosen
         self._records = self.options.record_trace
         self._no_trace = np.empty((0, 2 * chain.n + 3))
@@ -73,8 +87,8 @@ class Solver:
         Find joint positions that put the tip at the target.
 
         :param target: (4, 4) T_base_tip.
-        :param seed: (n,) where the search starts [rad] or [m]; mid-range when left out. A seed
-            outside the limits is brought inside.
+        :param seed: (n,) where the search starts [rad] or [m]; what ``seed_source`` says when left
+            out. A seed outside the limits is brought inside.
         :param timeout: time for this solve [s], instead of the options'.
         :returns: the best joint vector found and how good it is; not reaching the target is a
             result, not an error.
@@ -84,7 +98,7 @@ class Solver:
         """
         kernel, problem, settings, work = self._prepared()
         if seed is None:
-            seed = self._middle
+            seed = self._middle if self._guess is None else self.start_for(target)
         try:
             T = np.ascontiguousarray(target, dtype=np.float64)
             start = np.ascontiguousarray(seed, dtype=np.float64)
@@ -115,6 +129,28 @@ class Solver:
             trace=self._trace(trace, work) if self._records else None,
         )
 
+    def start_for(self, target: ArrayLike) -> np.ndarray:
+        """
+        Where a solve starts that is given no seed.
+
+        :param target: (4, 4) T_base_tip.
+        :returns: (n,) mid-range, or the learned guess that ``seed_source`` asks for.
+        :raises ArgumentError: when the target is not a rigid transform.
+        """
+        T = check_transform(target, 'target')
+        return self._middle.copy() if self._guess is None else self._guess.guess(T)
+
+    def starts_for(self, targets: np.ndarray) -> np.ndarray:
+        """
+        Where solves start that are given no seeds.
+
+        :param targets: (N, 4, 4) T_base_tip.
+        :returns: (N, n) as by :meth:`start_for`.
+        """
+        if self._guess is None:
+            return np.tile(self._middle, (len(targets), 1))
+        return self._guess.guess_many(targets)
+
     def warm_up(self) -> None:
         """Compile the solver for this chain, or load it from the cache."""
         q = self.chain.mid_range()
@@ -123,17 +159,24 @@ class Solver:
 
     def problem(self) -> Problem:
         """The problem with this solver's settings; each thread needs one of its own."""
-        problem = allocate(self.chain)
-        _, settings, _ = views(problem)
         options, chosen = self.options, self._chosen
+        problem = allocate(self.chain, chosen.memory(self.chain.n))
+        _, settings, _ = views(problem)
         settings.tolerances[:] = options.position_tolerance, options.orientation_tolerance
         settings.weights[:] = np.sqrt(options.task_weights)
         settings.progress[0] = chosen.progress
         settings.max_iterations[0] = options.max_iterations or chosen.max_iterations
         settings.max_searches[0] = options.max_searches or chosen.max_searches
+        settings.fixed_gain[0] = options.step_gain is not None
         settings.patience[0] = chosen.patience
+        if options.step_gain is not None:
+            settings.patience[0] = settings.max_iterations[0]
         settings.timeout[0] = self._timeout
-        settings.limits[0] = STRATEGIES.index(options.joint_limits)
+        settings.limits[0] = self._strategy
+        settings.penalty[0] = given(options.penalty_weight, _PENALTY_WEIGHT)
+        if options.jacobian == 'numerical':
+            settings.perturbation[0] = given(options.perturbation, _PERTURBATION)
+        settings.secondary[0] = chosen.secondary(options)
         settings.nearest[0] = options.prefer == 'nearest'
         settings.random_seed[0] = options.random_seed
         settings.descends[0] = chosen.descends
@@ -158,7 +201,7 @@ class Solver:
 
     def _room_for_trace(self, settings: Settings) -> np.ndarray:
         steps = (settings.max_iterations[0] + 1) * settings.max_searches[0]
-        steps += search.APPROACH_STEPS + 1
+        steps += APPROACH_STEPS + 1
         return np.empty((min(int(steps), _TRACE_ROWS), 2 * self.chain.n + 3))
 
     def _trace(self, rows: np.ndarray, work: Workspace) -> IkTrace:
@@ -204,6 +247,15 @@ def solve_ik(
 @lru_cache(maxsize=64)
 def _prepared(chain: KinematicChain, solver: str, options: IkOptions) -> Solver:
     return Solver(chain, solver, options)
+
+
+def _learned_guess(chain: KinematicChain, options: IkOptions) -> Guess | None:
+    """The learned guess that the options ask for, if they do."""
+    if options.seed_source == 'given':
+        return None
+    from ik_service.seeding.source import load_guess
+
+    return load_guess(chain, options.seed_source, options.seed_file, options.task_weights)
 
 
 def _nanoseconds(seconds: float) -> int:

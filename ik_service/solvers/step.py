@@ -14,17 +14,21 @@ from collections.abc import Callable
 from numba.extending import overload
 
 from ik_service.kinematics.compile import inner_kernel
-from ik_service.solvers.problem import Workspace
+from ik_service.kinematics.kernels import ChainArrays
+from ik_service.solvers.problem import Settings, Workspace
 
 
-def step(method: tuple, work: Workspace) -> None:
+def step(method: tuple, chain: ChainArrays, settings: Settings, work: Workspace) -> None:
     """
     Write the step of a method to ``work.step``.
 
     A variable whose row of ``work.rows`` is zero has to get the step 0.
 
     :param method: the method's parameters; their type selects the implementation.
-    :param work: ``rows``, ``error`` and ``cost`` are given.
+    :param chain: the chain.
+    :param settings: the settings of the loop.
+    :param work: everything up to ``twist`` is given for the posture ``q``, ``axes`` and ``frame``
+        as well; the rest is the method's to use.
     """
     raise NotImplementedError('implemented for each method by an overload')
 
@@ -34,16 +38,18 @@ def step_of(parameters: type) -> Callable[[Callable], Callable]:
     Declare a function the step of a method; it is compiled as a kernel.
 
     :param parameters: the NamedTuple type of the method's parameters.
-    :returns: a decorator for a function of the parameters and a workspace.
+    :returns: a decorator for a function that takes what :func:`step` takes.
     """
 
     def declare(function: Callable) -> Callable:
         compiled = inner_kernel(function)
 
         @overload(step)
-        def select(method, work):
+        def select(method, chain, settings, work):
             if getattr(method, 'instance_class', None) is parameters:
-                return lambda method, work: compiled(method, work)
+                return lambda method, chain, settings, work: compiled(
+                    method, chain, settings, work
+                )
             return None
 
         return compiled

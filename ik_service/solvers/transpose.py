@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ik_service.kinematics.compile import fill_vector
+from ik_service.solvers.method import given, Method
 from ik_service.solvers.step import step_of
 
 
@@ -24,7 +25,7 @@ class Transpose(NamedTuple):
 
 
 @step_of(Transpose)
-def transpose_step(method, work):
+def transpose_step(method, chain, settings, work):
     """Write α Jᵀ e to ``work.step``."""
     rows = work.rows
     moved = work.vector
@@ -45,3 +46,15 @@ def transpose_step(method, work):
         gain = along / length if length > 0.0 else 0.0
     for i in range(rows.shape[0]):
         work.step[i] *= gain
+
+
+METHOD = Method(
+    name='transpose',
+    summary='transpose of the Jacobian, the best step length unless it is given',
+    uses=frozenset({'step_gain', 'jacobian'}),
+    parameters=lambda chain, options: Transpose(given(options.step_gain, 0.0)),
+    max_iterations=2000,
+    max_searches=20,
+    patience=50,
+    progress=0.05,
+)

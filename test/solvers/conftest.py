@@ -1,5 +1,6 @@
 """Fixtures over all methods and all ways to keep the limits."""
 
+from contract import suited
 import pytest
 
 import ik_service as iks
@@ -16,3 +17,22 @@ def solver(request):
 def strategy(request):
     """Name of each way to keep the limits."""
     return request.param
+
+
+@pytest.fixture
+def keeping(solver):
+    """Names of the ways to keep the limits that suit the method and do not ignore them."""
+    return [name for name in JOINT_LIMIT_STRATEGIES if name != 'ignore' and suited(solver, name)]
+
+
+def pytest_collection_modifyitems(items):
+    """Leave out the pairs that are refused; that they are, test_contract.py tests."""
+    items[:] = [item for item in items if _is_meaningful(item)]
+
+
+def _is_meaningful(item):
+    values = getattr(item, 'callspec', None)
+    values = values.params if values else {}
+    if 'solver' not in values or 'strategy' not in values:
+        return True
+    return suited(values['solver'], values['strategy'])

@@ -26,6 +26,18 @@ BAD = [
     *(('max_iterations', value) for value in NO_COUNT),
     *(('max_searches', value) for value in NO_COUNT),
     *(('random_seed', value) for value in [-1, 0.0, '0', None, True, 2**63]),
+    *(('penalty_weight', value) for value in NO_POSITIVE_NUMBER if value is not None),
+    *(('perturbation', value) for value in NO_POSITIVE_NUMBER if value is not None),
+    *(('element_weight', value) for value in NO_POSITIVE_NUMBER if value is not None),
+    *(('characteristic_length', value) for value in NO_POSITIVE_NUMBER if value is not None),
+    *(('null_space_gain', value) for value in NO_POSITIVE_NUMBER[1:] if value is not None),
+    *(('jacobian', value) for value in ['', 'analytic', None, 1]),
+    *(('extension', value) for value in ['', 'elements', 1, ['basic_elements']]),
+    *(('objective', value) for value in ['', 'joint_centres', 1, ['manipulability']]),
+    *(('seed_source', value) for value in ['', 'learned', None, 1]),
+    *(('preferred_posture', value) for value in ['', '12', 1.0, (), (math.nan, 1.0), ('a',)]),
+    *(('element_displacements', value) for value in ['', 1.0, (), (math.inf, 1.0)]),
+    *(('seed_file', value) for value in ['', 1, True]),
     *(('joint_limits', value) for value in ['', 'Clamp', None, 1, ['clamp'], True]),
     *(('prefer', value) for value in ['', 'last', None, 0, {}]),
     *(('record_trace', value) for value in [1, 0, 'yes', None]),
@@ -79,6 +91,28 @@ def test_option_errors_are_value_errors_of_the_package():
 )
 def test_values_that_can_be(option, value):
     assert getattr(IkOptions(**{option: value}), option) == value
+
+
+@pytest.mark.parametrize(
+    ('options', 'companion'),
+    [
+        ({'penalty_weight': 1.0}, "joint_limits='penalty'"),
+        ({'perturbation': 1e-4}, "jacobian='numerical'"),
+        ({'preferred_posture': (0.0,)}, "objective='preferred_posture'"),
+        ({'preferred_posture': (0.0,), 'objective': 'joint_centers'}, 'preferred_posture'),
+        ({'objective': 'preferred_posture'}, 'has to be given'),
+        ({'seed_file': 'arm.npz'}, "seed_source='table' or 'network'"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options, companion):
+    with pytest.raises(OptionError, match=companion):
+        IkOptions(**options)
+
+
+def test_vectors_become_tuples_of_floats():
+    options = IkOptions(objective='preferred_posture', preferred_posture=np.arange(3))
+    assert options.preferred_posture == (0.0, 1.0, 2.0)
+    assert hash(options) == hash(replace(options))
 
 
 def test_weights_become_a_tuple_of_floats():

@@ -11,6 +11,10 @@ USES = {
     'levenberg_marquardt': {'damping'},
     'pseudoinverse': {'damping', 'step_gain'},
     'transpose': {'step_gain'},
+    'extended_jacobian': {'step_gain'},
+    'ccd': {'step_gain'},
+    'bfgs': {'step_gain'},
+    'conjugate_gradient': {'step_gain'},
 }
 
 
@@ -18,7 +22,7 @@ def test_names():
     names = iks.solver_names()
     assert isinstance(names, tuple)
     assert names[0] == DEFAULT_SOLVER == 'levenberg_marquardt'
-    assert set(USES) <= set(names)
+    assert set(USES) == set(names)
 
 
 @pytest.mark.parametrize('name', iks.solver_names())

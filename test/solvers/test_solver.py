@@ -21,9 +21,6 @@ import numpy as np
 import pytest
 
 import ik_service as iks
-from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
-
-KEEPING = tuple(strategy for strategy in JOINT_LIMIT_STRATEGIES if strategy != 'ignore')
 
 
 def test_results_are_honest(solver, strategy, arm):
@@ -112,8 +109,8 @@ def test_seed_left_out_is_the_middle(solver, arm):
     assert_same(prepared.solve(target), prepared.solve(target, arm.mid_range()))
 
 
-def test_seed_outside_the_limits_is_brought_inside(solver, arm):
-    for strategy in KEEPING:
+def test_seed_outside_the_limits_is_brought_inside(solver, keeping, arm):
+    for strategy in keeping:
         options = options_with(joint_limits=strategy, record_trace=True, max_searches=2)
         prepared = iks.Solver(arm, solver, options)
         for sign in (1.0, -1.0):
@@ -125,7 +122,9 @@ def test_seed_outside_the_limits_is_brought_inside(solver, arm):
             cut = np.clip(seed, arm.lower, arm.upper)
             turned = np.abs(np.remainder(start - seed + math.pi, 2 * math.pi) - math.pi) < 1e-9
             assert within_limits(arm, start)
-            assert np.all(turned | (start == cut))
+            # Transformed variables start a little off the bounds.
+            near = 1e-3 if strategy == 'transform' else 0.0
+            assert np.all(turned | (np.abs(start - cut) <= near * (arm.upper - arm.lower)))
 
 
 def test_ignored_limits_leave_the_seed_alone(solver):

@@ -10,9 +10,6 @@ import pytest
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError
-from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
-
-KEEPING = tuple(strategy for strategy in JOINT_LIMIT_STRATEGIES if strategy != 'ignore')
 
 
 def with_element(value):
@@ -91,12 +88,12 @@ def test_narrower_limits_are_kept(solver):
         assert_honest(narrow, target, options, result)
 
 
-def test_joint_that_cannot_move_stays(solver):
+def test_joint_that_cannot_move_stays(solver, keeping):
     chain = chain_of('panda')
     lower, upper = chain.lower.copy(), chain.upper.copy()
     lower[2] = upper[2] = 0.4
     fixed = chain.with_limits(lower, upper)
-    for strategy in KEEPING:
+    for strategy in keeping:
         options = options_with(joint_limits=strategy)
         for target in targets(fixed, 3):
             result = iks.solve_ik(fixed, target, None, solver, options)

@@ -9,6 +9,6 @@ from ik_service.solvers.step import step
 
 
 def test_steps_exist_compiled_only():
-    _, _, work = views(allocate(snake(3)))
+    parts = views(allocate(snake(3)))
     with pytest.raises(NotImplementedError, match='overload'):
-        step(LevenbergMarquardt(0.1), work)
+        step(LevenbergMarquardt(0.1), *parts)

@@ -1,0 +1,153 @@
+"""
+The basic elements of a chain: every two consecutive joints, and how they move what they carry.
+
+M. Šoch and R. Lórencz, "Solving inverse kinematics – a new approach to the extended Jacobian
+technique", section 2: an element is two segments and the joint between them; the end of its second
+segment is what its rows describe, in the frame in which its first joint moves. In the plane these
+are rows of position, and the matrix is their equation (9). In space they are rows of the whole
+pose, with the position in units of a characteristic length.
+
+A joint vector that no row of the elements notices would let the twists of every two consecutive
+joints cancel. Twists of two joints cancel only where both joints share one axis, so the elements
+alone have rank n − 1 or more, and with the rows of the tip rank n at every posture, unless all
+joints share one axis.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_service.kinematics.compile import inner_kernel
+
+
+class Elements(NamedTuple):
+    """
+    The elements of a chain with m joints on its path.
+
+    :ivar weight: w, that multiplies their rows.
+    :ivar per_length: position rows per metre: 1 over the characteristic length [1/m].
+    :ivar angular: 1 for rows of the whole pose, 0 for rows of position only.
+    :ivar turns: (m, 2) cosine and sine of the turn about its own axis between the frame in which a
+        joint moves, as the kernels see it, and that which the robot's description gives it.
+    :ivar displacements: (m, 6) what each element shall do, in its frame; position in units of the
+        characteristic length, then rotation [rad]. The last row is not used.
+    """
+
+    weight: float
+    per_length: float
+    angular: float
+    turns: np.ndarray
+    displacements: np.ndarray
+
+
+@inner_kernel
+def start_frame(chain, state):
+    """
+    Write the x and y axes of the frame in which the first joint moves to ``state``.
+
+    :param state: (12,) scratch of :func:`element` and :func:`next_frame`.
+    """
+    for i in range(6):
+        state[i] = chain.base[i]
+
+
+@inner_kernel
+def next_frame(chain, q, axes, k, state):
+    """Go on from the frame of joint k to that of joint k + 1."""
+    angle = chain.joints[k, 0] + chain.joints[k, 6] * q[chain.variables[k]]
+    c, s = math.cos(angle), math.sin(angle)
+    cosine, sine = chain.joints[k, 4], chain.joints[k, 5]
+    for i in range(3):
+        x, y, z = state[i], state[3 + i], axes[k, i]
+        state[i] = c * x + s * y
+        state[3 + i] = cosine * (c * y - s * x) + sine * z
+
+
+@inner_kernel
+def element(chain, elements, axes, frame, k, state, first, second):
+    """
+    The columns that the joints k and k + 1 have in the rows of their element.
+
+    :param axes: (m, 6) from the forward kinematics.
+    :param frame: (12,) likewise.
+    :param state: (12,) at the frame of joint k.
+    :param first: (6,) out: column of joint k, linear before angular, in its frame.
+    :param second: (6,) out: column of joint k + 1, in the same frame.
+    """
+    c, s = elements.turns[k, 0], elements.turns[k, 1]
+    for i in range(3):
+        x, y = state[i], state[3 + i]
+        state[6 + i] = c * x + s * y
+        state[9 + i] = c * y - s * x
+    last = k + 2 == axes.shape[0]
+    for j in range(k, k + 2):
+        column = first if j == k else second
+        ax, ay, az = axes[j, 0], axes[j, 1], axes[j, 2]
+        dx = (frame[9] if last else axes[k + 2, 3]) - axes[j, 3]
+        dy = (frame[10] if last else axes[k + 2, 4]) - axes[j, 4]
+        dz = (frame[11] if last else axes[k + 2, 5]) - axes[j, 5]
+        turns, slides = chain.joints[j, 6], chain.joints[j, 7]
+        _in_frame(
+            elements.per_length * (turns * (ay * dz - az * dy) + slides * ax),
+            elements.per_length * (turns * (az * dx - ax * dz) + slides * ay),
+            elements.per_length * (turns * (ax * dy - ay * dx) + slides * az),
+            state,
+            axes[k],
+            column[0:3],
+        )
+        turns *= elements.angular
+        _in_frame(turns * ax, turns * ay, turns * az, state, axes[k], column[3:6])
+
+
+@inner_kernel
+def _in_frame(x, y, z, state, axis, out):
+    """Write a vector of the base frame, in the frame of an element, to ``out``."""
+    out[0] = x * state[6] + y * state[7] + z * state[8]
+    out[1] = x * state[9] + y * state[10] + z * state[11]
+    out[2] = x * axis[0] + y * axis[1] + z * axis[2]
+
+
+@inner_kernel
+def add_elements(chain, elements, work, matrix, right):
+    """
+    Add the elements to normal equations of the variables.
+
+    :param elements: :class:`Elements`.
+    :param work: at the posture ``q``; ``matrix`` and ``probe`` are overwritten.
+    :param matrix: (n, n) in and out; columns of variables that are held are left alone.
+    :param right: (n,) in and out.
+    """
+    first, second, rest = work.matrix[0], work.matrix[1], work.matrix[2]
+    square = elements.weight * elements.weight
+    start_frame(chain, work.probe)
+    for k in range(work.axes.shape[0] - 1):
+        element(chain, elements, work.axes, work.frame, k, work.probe, first, second)
+        a, b = chain.variables[k], chain.variables[k + 1]
+        back_a, back_b = _moved_anyway(work, a), _moved_anyway(work, b)
+        for j in range(6):
+            rest[j] = elements.displacements[k, j] - first[j] * back_a - second[j] * back_b
+        scale_a, scale_b = _free_scale(work, a), _free_scale(work, b)
+        for j in range(6):
+            p, r = scale_a * first[j], scale_b * second[j]
+            matrix[a, a] += square * p * p
+            matrix[a, b] += square * p * r
+            matrix[b, a] += square * p * r
+            matrix[b, b] += square * r * r
+            right[a] += square * p * rest[j]
+            right[b] += square * r * rest[j]
+        next_frame(chain, work.q, work.axes, k, work.probe)
+
+
+@inner_kernel
+def _free_scale(work, i):
+    """How far a variable moves per unit of its step."""
+    return work.scale[i] if math.isnan(work.held[i]) else 0.0
+
+
+@inner_kernel
+def _moved_anyway(work, i):
+    """How far a variable moves in this step whatever its step is."""
+    return -work.shift[i] if math.isnan(work.held[i]) else work.held[i] - work.q[i]

@@ -1,0 +1,128 @@
+"""
+The extended Jacobian: rows are added until the matrix determines every joint.
+
+- ``basic_elements``: rows of every two consecutive joints, see
+  :mod:`ik_service.solvers.basic_elements`; ordinary least squares by normal equations and LU
+  decomposition (Šoch and Lórencz, equations 9 and 10). The matrix has full rank at every posture.
+- ``null_space_gradient``: rows that keep the slope of an objective along the self-motions as it
+  is, ∂(ηᵢ · ∇g) / ∂q, with ηᵢ a basis of the null space (J. Baillieul, "Kinematic programming
+  alternatives for redundant manipulators", ICRA 1985; equation 6 of Šoch and Lórencz). The matrix
+  is square, and singular where J is or where the optimum of g is not a strict one. Without
+  redundant joints there are no such rows, and it is the plain inverse of J.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ik_service.exceptions import OptionError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.compile import inner_kernel
+from ik_service.solvers.basic_elements import add_elements, Elements
+from ik_service.solvers.element_choice import choose_elements
+from ik_service.solvers.linear import solve_by_lu
+from ik_service.solvers.method import given, Method
+from ik_service.solvers.null_space_gradient import fill_square_system, memory_rows
+from ik_service.solvers.objective_choice import choose_objective
+from ik_service.solvers.objectives import JOINT_CENTERS, NO_OBJECTIVE, Objective
+from ik_service.solvers.options import EXTENSIONS, IkOptions
+from ik_service.solvers.step import step_of
+
+BASIC_ELEMENTS, NULL_SPACE_GRADIENT = range(2)
+
+
+class ExtendedJacobian(NamedTuple):
+    """
+    Parameters of the method.
+
+    :ivar gain: the share of the step that is taken.
+    :ivar extension: which rows are added.
+    :ivar elements: the basic elements.
+    :ivar null_space_gain: β, how much of the slope of g along the self-motions a step shall take
+        away; 0 keeps it, as the paper has it.
+    :ivar objective: g.
+    """
+
+    gain: float
+    extension: int
+    elements: Elements
+    null_space_gain: float
+    objective: Objective
+
+
+@step_of(ExtendedJacobian)
+def extended_jacobian_step(method, chain, settings, work):
+    """Write the step of the extended system to ``work.step``."""
+    n = work.q.shape[0]
+    matrix = work.memory[0:n]
+    if method.extension == BASIC_ELEMENTS:
+        _fill_normal_equations(method.elements, chain, work, matrix)
+    else:
+        fill_square_system(method, chain, settings, work, matrix)
+    regular = solve_by_lu(matrix, work.step)
+    for i in range(n):
+        work.step[i] = method.gain * work.step[i] if regular else 0.0
+
+
+@inner_kernel
+def _fill_normal_equations(elements, chain, work, matrix):
+    """Write AᵀA to ``matrix`` and Aᵀb to ``work.step``."""
+    n = work.q.shape[0]
+    for i in range(n):
+        held = not math.isnan(work.held[i])
+        work.step[i] = 0.0
+        for j in range(6):
+            work.step[i] += work.rows[i, j] * work.error[j]
+        for k in range(n):
+            product = 0.0
+            for j in range(6):
+                product += work.rows[i, j] * work.rows[k, j]
+            matrix[i, k] = 1.0 if held and i == k else product
+    add_elements(chain, elements, work, matrix, work.step)
+
+
+_OF_ELEMENTS = frozenset({'element_weight', 'element_displacements', 'characteristic_length'})
+_OF_OBJECTIVES = frozenset({'objective', 'null_space_gain', 'preferred_posture'})
+
+
+def _parameters(chain: KinematicChain, options: IkOptions) -> ExtendedJacobian:
+    extension = options.extension or EXTENSIONS[BASIC_ELEMENTS]
+    foreign = _OF_ELEMENTS if extension == EXTENSIONS[NULL_SPACE_GRADIENT] else _OF_OBJECTIVES
+    for option in sorted(foreign):
+        if getattr(options, option) is not None:
+            raise OptionError(option, f'is not used by the extension {extension}')
+    objective = choose_objective(chain, options)
+    if objective.kind == NO_OBJECTIVE:
+        objective = objective._replace(kind=JOINT_CENTERS)
+    return ExtendedJacobian(
+        given(options.step_gain, 1.0),
+        EXTENSIONS.index(extension),
+        choose_elements(chain, options),
+        given(options.null_space_gain, 0.0),
+        objective,
+    )
+
+
+def _remark(chain: KinematicChain, options: IkOptions) -> str:
+    if options.extension != EXTENSIONS[NULL_SPACE_GRADIENT]:
+        return ''
+    redundant = chain.n - choose_objective(chain, options).rank
+    if redundant:
+        return f'the Jacobian is extended by {redundant} rows of the objective'
+    return 'no joint is redundant (n − m = 0), so the extended Jacobian is the plain inverse'
+
+
+METHOD = Method(
+    name='extended_jacobian',
+    summary='rows added until every joint is determined (Šoch and Lórencz, Baillieul)',
+    uses=frozenset({'step_gain', 'jacobian', 'extension'}) | _OF_ELEMENTS | _OF_OBJECTIVES,
+    parameters=_parameters,
+    max_iterations=1000,
+    max_searches=50,
+    patience=25,
+    progress=0.05,
+    memory=memory_rows,
+    secondary=lambda options: bool(options.null_space_gain),
+    remark=_remark,
+)

@@ -1,0 +1,45 @@
+"""Linear systems inside the kernels."""
+
+from __future__ import annotations
+
+from ik_service.kinematics.compile import inner_kernel
+
+# A pivot below this share of the largest number of the matrix counts as zero.
+_SINGULAR = 1e-15
+
+
+@inner_kernel
+def solve_by_lu(A, b):
+    """
+    Solve A x = b by LU decomposition with partial pivoting, in place.
+
+    :param A: (n, n), overwritten; more rows than b is long are left alone.
+    :param b: (n,), overwritten by x.
+    :returns: whether A was regular; if not, b is of no use.
+    """
+    n = b.shape[0]
+    largest = 0.0
+    for i in range(n):
+        for k in range(n):
+            largest = max(largest, abs(A[i, k]))
+    for column in range(n):
+        pivot = column
+        for i in range(column + 1, n):
+            if abs(A[i, column]) > abs(A[pivot, column]):
+                pivot = i
+        if not abs(A[pivot, column]) > _SINGULAR * largest:
+            return False
+        if pivot != column:
+            for k in range(n):
+                A[column, k], A[pivot, k] = A[pivot, k], A[column, k]
+            b[column], b[pivot] = b[pivot], b[column]
+        for i in range(column + 1, n):
+            factor = A[i, column] / A[column, column]
+            b[i] -= factor * b[column]
+            for k in range(column, n):
+                A[i, k] -= factor * A[column, k]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            b[i] -= A[i, k] * b[k]
+        b[i] /= A[i, i]
+    return True

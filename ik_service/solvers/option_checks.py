@@ -1,0 +1,101 @@
+"""What the values of options have to be, whatever the method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import math
+
+import numpy as np
+
+from ik_service.exceptions import OptionError
+
+_LARGEST = 1e9  # of any number: far beyond use, and within the range of a clock in nanoseconds
+
+
+def check_number(name: str, value: object, zero: bool = False) -> None:
+    """
+    Refuse what is no number above 0 (or, if that will do, 0 itself), or beyond all use.
+
+    :raises OptionError: naming the option.
+    """
+    usable = isinstance(value, (int, float, np.integer, np.floating))
+    if (
+        isinstance(value, bool)
+        or not usable
+        or not 0 <= value <= _LARGEST
+        or (value == 0 and not zero)
+    ):
+        least = 'of at least 0' if zero else 'above 0'
+        raise OptionError(
+            name, f'has to be a number {least} and at most {_LARGEST:g}, not {value!r}'
+        )
+
+
+def check_integer(name: str, value: object, at_least: int) -> None:
+    """
+    Refuse what is not a whole number that a kernel can hold.
+
+    :raises OptionError: naming the option.
+    """
+    integral = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not integral or not at_least <= value < 2**62:
+        raise OptionError(
+            name, f'has to be a whole number of at least {at_least} and below 2**62, not {value!r}'
+        )
+
+
+def check_choice(name: str, value: object, valid: tuple[str, ...], also: str = '') -> None:
+    """
+    Refuse what is not among the valid choices.
+
+    :param also: what else would do, in words.
+    :raises OptionError: naming the option and the choices.
+    """
+    if not isinstance(value, str) or value not in valid:
+        also = f', or {also}' if also else ''
+        raise OptionError(name, f'has to be one of {", ".join(valid)}{also}, not {value!r}')
+
+
+def six_weights(weights: Iterable[float]) -> tuple[float, ...]:
+    """
+    Six finite weights, none negative and not all zero, as a tuple of floats.
+
+    :raises OptionError: naming the option.
+    """
+    try:
+        values = () if isinstance(weights, str) else tuple(float(weight) for weight in weights)
+    except (TypeError, ValueError):
+        values = ()
+    usable = len(values) == 6 and all(0.0 <= value < math.inf for value in values)
+    if not usable or not any(values):
+        raise OptionError(
+            'task_weights',
+            'has to be six finite numbers, none negative and not all zero '
+            f'(x, y, z, then rotations about x, y, z), not {weights!r}',
+        )
+    return values
+
+
+def check_flag(name: str, value: object) -> None:
+    """
+    Refuse what is neither True nor False.
+
+    :raises OptionError: naming the option.
+    """
+    if not isinstance(value, bool):
+        raise OptionError(name, f'has to be True or False, not {value!r}')
+
+
+def finite_numbers(name: str, values: Iterable[float]) -> tuple[float, ...]:
+    """
+    Any number of finite numbers, as a tuple of floats.
+
+    :raises OptionError: naming the option.
+    """
+    try:
+        numbers = () if isinstance(values, str) else tuple(float(value) for value in values)
+    except (TypeError, ValueError):
+        numbers = ()
+    if not numbers or not all(math.isfinite(number) for number in numbers):
+        raise OptionError(name, f'has to be finite numbers, not {values!r}')
+    return numbers

@@ -1,0 +1,109 @@
+"""
+Other variables in place of the joints, so that every method can keep the limits by them.
+
+A method gets a Jacobian and an error and answers with a step; nothing says that the step has to be
+one of the joints. Here the columns of the Jacobian are scaled by dq/dy, and the step is one of the
+new variables y.
+
+- ``transform``: new variables that cannot leave the interval. q = middle + half range · sin y, or
+  a hyperbola where there is one bound only: the transformations of MINUIT (F. James and M. Roos,
+  Computer Physics Communications 10, 1975). What Korein and Badler (1982) propose, a squared slack
+  variable for each bound, is the same idea with two variables more a joint.
+- ``penalty``: a joint that is beyond its bound by v pays ½ w v², w times what a motion of that
+  length costs. In the method's own measure of a motion, whether its damping or its minimum norm,
+  the step Δq then minimises ‖Δq‖² + w (Δq + v)² for that joint, which is
+  (1 + w) (Δq + w v / (1 + w))² and a constant: a joint that is scaled by 1/√(1 + w) and moves back
+  by w v / (1 + w). The pose comes first, so a bound is a wish: a search that ends beyond one has
+  failed. With a small w joints are outside for long; with a large one the columns of the Jacobian
+  differ by √w, and it becomes as ill-conditioned as that.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ik_service.kinematics.compile import inner_kernel
+
+# The penalty begins this share of the range (or of 1) inside the bound, so that what it brings
+# back comes to rest inside.
+_MARGIN = 1e-3
+
+
+@inner_kernel
+def transformed(lower, upper, y):
+    """Joint position for a new variable."""
+    if lower > -math.inf and upper < math.inf:
+        value = 0.5 * (lower + upper) + 0.5 * (upper - lower) * math.sin(y)
+        return min(max(value, lower), upper)  # rounding
+    if lower > -math.inf:
+        return lower - 1.0 + math.sqrt(1.0 + y * y)
+    if upper < math.inf:
+        return upper + 1.0 - math.sqrt(1.0 + y * y)
+    return y
+
+
+@inner_kernel
+def untransformed(lower, upper, value):
+    """The new variable for a joint position within the limits."""
+    if lower > -math.inf and upper < math.inf:
+        half = 0.5 * (upper - lower)
+        if half == 0.0:
+            return 0.0
+        return math.asin(min(max((value - 0.5 * (lower + upper)) / half, -1.0), 1.0))
+    if lower > -math.inf:
+        return math.sqrt(max((value - lower + 1.0) ** 2 - 1.0, 0.0))
+    if upper < math.inf:
+        return math.sqrt(max((upper - value + 1.0) ** 2 - 1.0, 0.0))
+    return value
+
+
+@inner_kernel
+def _slope(lower, upper, value):
+    """How fast the joint moves with its new variable, dq/dy."""
+    y = untransformed(lower, upper, value)
+    if lower > -math.inf and upper < math.inf:
+        return 0.5 * (upper - lower) * math.cos(y)
+    slope = y / math.sqrt(1.0 + y * y)
+    if lower > -math.inf:
+        return slope
+    if upper < math.inf:
+        return -slope
+    return 1.0
+
+
+@inner_kernel
+def substitute_transformed(chain, work):
+    """Write the Jacobian of the new variables to ``work.rows``."""
+    for i in range(work.q.shape[0]):
+        work.scale[i] = _slope(chain.lower[i], chain.upper[i], work.q[i])
+        for j in range(6):
+            work.rows[i, j] *= work.scale[i]
+
+
+@inner_kernel
+def substitute_penalised(chain, settings, work):
+    """Write the Jacobian and the error of the joints as a penalty has them."""
+    weight = settings.penalty[0]
+    for i in range(work.q.shape[0]):
+        beyond = beyond_limits(chain, i, work.q[i])
+        work.scale[i] = 1.0
+        work.shift[i] = 0.0
+        if beyond == 0.0:
+            continue
+        work.scale[i] = 1.0 / math.sqrt(1.0 + weight)
+        work.shift[i] = weight * beyond / (1.0 + weight)
+        for j in range(6):
+            work.error[j] += work.shift[i] * work.rows[i, j]
+            work.rows[i, j] *= work.scale[i]
+
+
+@inner_kernel
+def beyond_limits(chain, i, value):
+    """How far a variable is beyond where the penalty begins; 0 inside, negative below."""
+    lower, upper = chain.lower[i], chain.upper[i]
+    margin = _MARGIN * min(upper - lower, 1.0)
+    if value > upper - margin:
+        return value - (upper - margin)
+    if value < lower + margin:
+        return value - (lower + margin)
+    return 0.0

@@ -1,0 +1,117 @@
+"""
+The product of all solvers, all ways to keep the limits and all kinds of arms.
+
+Whatever the combination: an answer that is what it claims, the same answer to the same request,
+joints within their limits, and a reason where there is no solution; or an error that says why the
+combination has no meaning.
+"""
+
+from functools import lru_cache
+
+from chains import arm as arm_of
+from chains import ARM_TIPS, joint_xml, limit_xml, postures, robot_xml, snake, targets, transform
+from contract import assert_honest, assert_same, options_with, suited
+import numpy as np
+import pytest
+
+import ik_service as iks
+from ik_service.exceptions import OptionError
+from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
+
+REACHABLE = 4
+ARMS = (*ARM_TIPS, 'one_joint', 'sliding', 'long', 'mimicking', 'unlimited')
+REFUSED = [
+    (solver, strategy)
+    for solver in iks.solver_names()
+    for strategy in JOINT_LIMIT_STRATEGIES
+    if not suited(solver, strategy)
+]
+
+
+@lru_cache
+def chain_of(name):
+    if name in ARM_TIPS:
+        return arm_of(name)
+    if name == 'mimicking':
+        return _mimicking()
+    if name == 'unlimited':
+        return _unlimited()
+    return {'one_joint': snake(1), 'sliding': snake(6, prismatic=0.5), 'long': snake(20)}[name]
+
+
+def _mimicking():
+    """Three links, the third joint turning half as far as the first and the other way."""
+    limits = limit_xml(-2.0, 2.0)
+    third = limits + '<mimic joint="first" multiplier="-0.5" offset="0.1"/>'
+    joints = [
+        joint_xml('first', 'revolute', 'base', 'a', inner=limits),
+        joint_xml('second', 'revolute', 'a', 'b', (0.5, 0, 0), axis=(0, 1, 0), inner=limits),
+        joint_xml('third', 'revolute', 'b', 'c', (0.4, 0, 0), inner=third),
+        joint_xml('tip_joint', 'fixed', 'c', 'tip', (0.3, 0, 0)),
+    ]
+    return iks.Robot.from_urdf(robot_xml(['base', 'a', 'b', 'c', 'tip'], joints)).chain()
+
+
+def _unlimited():
+    """A wrist on a boom: continuous joints, one of them limited."""
+    joints = [
+        joint_xml('pan', 'continuous', 'base', 'a'),
+        joint_xml('lift', 'revolute', 'a', 'b', axis=(0, 1, 0), inner=limit_xml(-1.5, 1.5)),
+        joint_xml('elbow', 'continuous', 'b', 'c', (0.6, 0, 0), axis=(0, 1, 0)),
+        joint_xml('wrist', 'continuous', 'c', 'd', (0.5, 0, 0), axis=(1, 0, 0)),
+        joint_xml('tip_joint', 'fixed', 'd', 'tip', (0.1, 0.05, 0)),
+    ]
+    links = ['base', 'a', 'b', 'c', 'd', 'tip']
+    return iks.Robot.from_urdf(robot_xml(links, joints)).chain()
+
+
+@pytest.mark.parametrize('name', ARMS)
+def test_every_combination_is_honest(solver, strategy, name):
+    chain = chain_of(name)
+    options = options_with(joint_limits=strategy, max_iterations=200)
+    prepared, again = (iks.Solver(chain, solver, options) for _ in range(2))
+    beyond = 2.0 * chain.arrays.reach[3] + 1.0
+    far = transform(p=chain.arrays.reach[:3] + np.array([beyond, 0.0, 0.0]))
+    seeds = postures(chain, REACHABLE, seed=51)
+    reachable = targets(chain, REACHABLE, seed=50)
+    for target, seed in zip([*reachable, far], [*seeds, None], strict=True):
+        result = prepared.solve(target, seed)
+        assert_honest(chain, target, options, result)
+        assert_same(result, again.solve(target, seed))
+    if strategy != 'ignore':  # without limits, a sliding joint has no end
+        assert result.status is iks.IkStatus.UNREACHABLE
+    for q in seeds:
+        assert prepared.solve(chain.forward(q), q).success
+
+
+@pytest.mark.parametrize('name', ARMS)
+def test_every_combination_solves_positions(solver, strategy, name):
+    """To a millimetre, from not far away: within reach of every method."""
+    chain = chain_of(name)
+    inner = chain.with_limits(*_shrunk(chain))
+    options = options_with(
+        joint_limits=strategy, task_weights=(1, 1, 1, 0, 0, 0), position_tolerance=1e-3,
+        max_searches=20,
+    )  # fmt: skip
+    prepared = iks.Solver(chain, solver, options)
+    for q in postures(inner, REACHABLE, seed=52):
+        result = prepared.solve(chain.forward(q), np.clip(q + 0.05, chain.lower, chain.upper))
+        assert result.success
+
+
+def _shrunk(chain):
+    """Limits that leave a margin of a tenth of the range, and of 0.3 for the start of a search."""
+    width = np.where(np.isfinite(chain.upper - chain.lower), chain.upper - chain.lower, 0.0)
+    return chain.lower + 0.1 * width, chain.upper - 0.1 * width
+
+
+@pytest.mark.parametrize(('name', 'value'), REFUSED)
+def test_combinations_without_meaning_are_refused_with_the_reason(name, value):
+    chain = chain_of('panda')
+    with pytest.raises(OptionError, match=f"'{value}' does not suit {name}: .*take") as error:
+        iks.Solver(chain, name, iks.IkOptions(joint_limits=value))
+    assert error.value.option == 'joint_limits'
+
+
+def test_few_combinations_are_refused():
+    assert REFUSED == [('ccd', 'transform'), ('ccd', 'penalty')]
