@@ -88,6 +88,21 @@ def inner_kernel(function: Callable) -> Callable:
     return numba.njit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
 
 
+def inlined_kernel(function: Callable) -> Callable:
+    """
+    Compile a function into every kernel that calls it.
+
+    That saves handing over its arguments, which for many arrays takes longer than a step of an
+    arm, and costs compilation time at every call.
+
+    :param function: the function.
+    :returns: the compiled function.
+    """
+    return numba.njit(
+        function, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, **_OPTIONS
+    )
+
+
 _clock_gettime = types.ExternalFunction('clock_gettime', types.int32(types.int32, types.uintp))
 _CLOCK_MONOTONIC = 1
 

@@ -9,7 +9,7 @@ from ik_service.kinematics.compile import (
     monotonic_ns,
 )
 from ik_service.solvers import limits
-from ik_service.solvers.iteration import forget_substitution, look, step_within_limits
+from ik_service.solvers.iteration import called_step_within_limits, forget_substitution, look
 from ik_service.solvers.levenberg_marquardt import LevenbergMarquardt
 
 # Steps at most, the first damping in shares of the cost, the damping at which no step helps any
@@ -34,7 +34,7 @@ def approach(chain, settings, work, deadline, search, best, trace):
     """
     strategy = limits.IGNORE
     copy_vector(best, work.q)
-    if settings.limits[0] != limits.IGNORE:
+    if settings.limits != limits.IGNORE:
         strategy = limits.ACTIVE_SET
         forget_substitution(work)
         limits.bring_inside(chain, work.q)
@@ -46,7 +46,7 @@ def approach(chain, settings, work, deadline, search, best, trace):
     while steps < APPROACH_STEPS and damping * cost < _LARGEST_DAMPING and not reached:
         if steps % _CLOCK_INTERVAL == 0 and monotonic_ns(work.clock) > deadline:
             break
-        step_within_limits(chain, LevenbergMarquardt(damping), settings, work, strategy)
+        called_step_within_limits(chain, LevenbergMarquardt(damping), settings, work, strategy)
         after, reached = look(chain, settings, work, search, trace)
         steps += 1
         if after < cost:

@@ -64,9 +64,11 @@ def solve_ik_batch(
     if threads is not None and threads < 1:
         raise ArgumentError('threads', f'has to be at least 1, not {threads!r}')
     targets = check_transforms(targets, 'targets')
+    guessed = seeds is None and options is not None and options.seed_source != 'given'
     seeds = prepared.starts_for(targets) if seeds is None else seeds
     seeds = _check_seeds(chain, seeds, len(targets))
-    job = _Job(prepared, targets, seeds, chained)
+    # Along a path each answer has to be near the one before it, whatever the first one's seed was.
+    job = _Job(prepared, targets, seeds, chained, guessed and not chained)
     try:
         job.run(progress, 1 if chained else threads or len(os.sched_getaffinity(0)))
     except KeyboardInterrupt as error:
@@ -78,13 +80,19 @@ class _Job:
     """The arrays of a batch, and the threads that fill them."""
 
     def __init__(
-        self, solver: Solver, targets: np.ndarray, seeds: np.ndarray, chained: bool
+        self,
+        solver: Solver,
+        targets: np.ndarray,
+        seeds: np.ndarray,
+        chained: bool,
+        guessed: bool,
     ) -> None:
         count, n = seeds.shape
         self._solver = solver
         self._targets = targets
         self._seeds = seeds
         self._chained = chained
+        self._guessed = guessed
         self._q = seeds.copy()
         self._status = np.full(count, _STATUS.index(IkStatus.INTERRUPTED))
         self._errors = np.full((count, 2), np.inf)
@@ -119,7 +127,7 @@ class _Job:
         if self._chained and first > 0:
             self._seeds[first] = self._q[first - 1]
         search.solve_many(
-            self._solver.problem(),
+            self._solver.problem(self._guessed),
             self._solver.parameters,
             self._targets[first:last],
             self._seeds[first:last],

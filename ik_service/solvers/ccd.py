@@ -120,7 +120,7 @@ def _best_turn(chain, settings, i, value, turns, cosine, sine):
     if cosine == 0.0 and sine == 0.0:
         return 0.0
     best = math.atan2(sine, cosine) / turns
-    if settings.limits[0] == limits.IGNORE:
+    if settings.limits == limits.IGNORE:
         return best
     lower, upper = chain.lower[i] - value, chain.upper[i] - value
     full = 2.0 * math.pi / abs(turns)
@@ -135,7 +135,7 @@ def _best_turn(chain, settings, i, value, turns, cosine, sine):
 @inner_kernel
 def _within(chain, settings, i, value):
     """Value of a variable within its limits, unless they are ignored."""
-    if settings.limits[0] == limits.IGNORE:
+    if settings.limits == limits.IGNORE:
         return value
     return min(max(value, chain.lower[i]), chain.upper[i])
 

@@ -29,7 +29,7 @@ class LevenbergMarquardt(NamedTuple):
     damping: float
 
 
-@step_of(LevenbergMarquardt)
+@step_of(LevenbergMarquardt, short=True)
 def levenberg_marquardt_step(method, chain, settings, work):
     """Write the damped step to ``work.step``."""
     damping = method.damping * work.cost[0] + _LEAST_DAMPING

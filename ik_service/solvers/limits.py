@@ -120,6 +120,19 @@ def moved(chain, work, strategy, i, step):
 @inner_kernel
 def advance(chain, work, strategy):
     """Take the step, and write to ``work.step`` what came of it."""
+    if strategy != ACTIVE_SET:
+        _advance_otherwise(chain, work, strategy)
+        return
+    for i in range(work.q.shape[0]):
+        before = work.q[i]
+        value = before + work.step[i]
+        value = inside(chain, i, value) if math.isnan(work.held[i]) else work.held[i]
+        work.q[i] = value
+        work.step[i] = value - before
+
+
+@inner_kernel
+def _advance_otherwise(chain, work, strategy):
     for i in range(work.q.shape[0]):
         before = work.q[i]
         work.q[i] = moved(chain, work, strategy, i, work.step[i])

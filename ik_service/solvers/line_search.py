@@ -31,9 +31,9 @@ def write_gradient(chain, settings, work, gradient):
         slope = 0.0
         for j in range(6):
             slope -= work.rows[i, j] * work.error[j]
-        if settings.limits[0] == limits.PENALTY_IN_COST:
-            slope += settings.penalty[0] * beyond_limits(chain, i, work.q[i])
-        gradient[i] = 0.0 if _held_back(chain, settings.limits[0], work.q[i], i, slope) else slope
+        if settings.limits == limits.PENALTY_IN_COST:
+            slope += settings.penalty * beyond_limits(chain, i, work.q[i])
+        gradient[i] = 0.0 if _held_back(chain, settings.limits, work.q[i], i, slope) else slope
 
 
 @inner_kernel
@@ -81,7 +81,7 @@ def take_step_along(chain, settings, work, direction, slope, length, trial):
     for _ in range(_TRIALS):
         for i in range(n):
             work.step[i] = length * direction[i]
-            trial[i] = limits.moved(chain, work, settings.limits[0], i, work.step[i])
+            trial[i] = limits.moved(chain, work, settings.limits, i, work.step[i])
         last_frame(chain, trial, work.axes, work.frame)
         _, _, cost = errors(settings, work)
         cost += _penalty(chain, settings, trial)
@@ -98,12 +98,12 @@ def take_step_along(chain, settings, work, direction, slope, length, trial):
 @inner_kernel
 def _penalty(chain, settings, q):
     """What joints beyond their limits add to the cost."""
-    if settings.limits[0] != limits.PENALTY_IN_COST:
+    if settings.limits != limits.PENALTY_IN_COST:
         return 0.0
     total = 0.0
     for i in range(q.shape[0]):
         beyond = beyond_limits(chain, i, q[i])
-        total += 0.5 * settings.penalty[0] * beyond * beyond
+        total += 0.5 * settings.penalty * beyond * beyond
     return total
 
 

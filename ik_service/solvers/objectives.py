@@ -144,9 +144,8 @@ def objective_gradient(objective, chain, settings, work, q, gradient):
                 room = _room(lower, upper, q[i])
                 gradient[i] = 2.0 * half * half * (q[i] - lower - half) / (room * room)
         else:
-            varied[i] = q[i] + _PERTURBATION
-            above = objective_value(objective, chain, settings, work, varied)
-            varied[i] = q[i] - _PERTURBATION
-            below = objective_value(objective, chain, settings, work, varied)
-            gradient[i] = (above - below) / (2.0 * _PERTURBATION)
+            for side in (-1.0, 1.0):
+                varied[i] = q[i] + side * _PERTURBATION
+                value = objective_value(objective, chain, settings, work, varied)
+                gradient[i] += side * value / (2.0 * _PERTURBATION)
             varied[i] = q[i]

@@ -29,7 +29,8 @@ class Settings(NamedTuple):
     :ivar patience: (1,) iterations after which a search is given up unless the cost has fallen.
     :ivar timeout: (1,) [ns].
     :ivar limits: (1,) number of the strategy, see :mod:`ik_service.solvers.limits`.
-    :ivar nearest: (1,) whether to look for the solution nearest to the seed.
+    :ivar nearest: (1,) how much nearness to the seed matters, see
+        :mod:`ik_service.solvers.search`.
     :ivar random_seed: (1,) of the restarts.
     :ivar descends: (1,) whether the final approach to the target counts as the method's own.
     :ivar fixed_gain: (1,) whether the caller fixed the length of the steps: then a search is not
@@ -144,7 +145,7 @@ class Problem(NamedTuple):
 
 def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
     """
-    The parts of a problem, by name; also compiled, as :data:`open_problem`.
+    The parts of a problem, by name; also compiled, by :func:`open_problem`.
 
     :param problem: the problem.
     :returns: the chain, the settings and the workspace; their arrays are views.
@@ -209,7 +210,31 @@ def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
     return chain, settings, work
 
 
-open_problem = inner_kernel(views)
+_views = inner_kernel(views)
+
+
+@inner_kernel
+def open_problem(problem):  # noqa: ANN001, ANN201  (Numba infers the types)
+    """What :func:`views` returns, but settings of one number as numbers: kernels only read them."""
+    chain, settings, work = _views(problem)
+    numbers = Settings(
+        settings.tolerances,
+        settings.weights,
+        settings.progress[0],
+        settings.max_iterations[0],
+        settings.max_searches[0],
+        settings.patience[0],
+        settings.timeout[0],
+        settings.limits[0],
+        settings.nearest[0],
+        settings.random_seed[0],
+        settings.descends[0],
+        settings.fixed_gain[0],
+        settings.secondary[0],
+        settings.perturbation[0],
+        settings.penalty[0],
+    )
+    return chain, numbers, work
 
 
 def allocate(chain: KinematicChain, memory: int = 0) -> Problem:

@@ -12,8 +12,8 @@ from ik_service.kinematics.pose import frame_error
 @inner_kernel
 def weighted_rows(chain, settings, work):
     """Write the weighted Jacobian at ``work.q`` to ``work.rows``."""
-    if settings.perturbation[0] > 0.0:
-        _numerical_rows(chain, settings.perturbation[0], work)
+    if settings.perturbation > 0.0:
+        _numerical_rows(chain, settings.perturbation, work)
     else:
         jacobian_rows(chain, work.axes, work.frame, work.rows)
     for j in range(6):

@@ -34,6 +34,9 @@ SUCCESS, NO_SOLUTION, TIMED_OUT, UNREACHABLE, DIVERGED = range(5)
 FAULTY = -1
 # How a search ends.
 _CONVERGED, _STALLED, _OUT_OF_TIME, _DIVERGED = range(4)
+# How much it matters that the solution is near the seed: little, so that only a jump is avoided;
+# above all; not at all, because the seed is a guess.
+FIRST, NEAREST, ANY = range(3)
 # Steps between two looks at the clock.
 _CLOCK_INTERVAL = 8
 # After this many searches the target is a hard one; each search then gets more time to progress.
@@ -99,12 +102,13 @@ def solve_many(problem, method, targets, seeds, chained, best, status, errors_ou
 def _solve(chain, method, settings, work, target, seed, best, trace):
     """Search until the target is reached or the searches are used up; returns as `solve` does."""
     began = monotonic_ns(work.clock)
-    deadline = began + settings.timeout[0]
-    strategy = settings.limits[0]
-    nearest = settings.nearest[0] != 0
+    deadline = began + settings.timeout
+    strategy = settings.limits
+    nearest = settings.nearest == NEAREST
+    jumps = settings.nearest == ANY
     set_goal(chain, target, work.goal)
     limits.start_inside(chain, seed, work.start, strategy)
-    work.random[0] = settings.random_seed[0]
+    work.random[0] = settings.random_seed
     work.recorded[0] = 0
     beyond = beyond_reach(chain, settings, work.goal)
     ending, found, near, diverged = _STALLED, False, False, True
@@ -112,12 +116,12 @@ def _solve(chain, method, settings, work, target, seed, best, trace):
     iterations, searches = np.int64(0), np.int64(0)
     score = math.inf  # of the best: its largest motion once a solution is found, its cost before
     copy_vector(work.start, best)
-    while searches < settings.max_searches[0] and not beyond and ending != _OUT_OF_TIME:
+    while searches < settings.max_searches and not beyond and ending != _OUT_OF_TIME:
         radius = score if found else math.inf
         if near:
             radius = min(radius, _NEAR_RADIUS * _NEAR_GROWTH**searches)
         next_start(chain, work, searches, radius)
-        patience = settings.patience[0] * (1 if searches < _EASY_SEARCHES else 2)
+        patience = settings.patience * (1 if searches < _EASY_SEARCHES else 2)
         ending, cost, used = _search(
             chain, method, settings, work, deadline, patience, searches, trace
         )
@@ -131,7 +135,7 @@ def _solve(chain, method, settings, work, target, seed, best, trace):
         if (converged and not found) or (converged == found and cost < score):
             found, score = converged, cost
             copy_vector(work.q, best)
-        near = searches < _NEAR_SEARCHES and work.initial[0] < _NEAR_COST
+        near = not jumps and searches < _NEAR_SEARCHES and work.initial[0] < _NEAR_COST
         if found and not nearest and not (near and score > _JUMP):
             break
         if monotonic_ns(work.clock) > deadline:
@@ -141,7 +145,7 @@ def _solve(chain, method, settings, work, target, seed, best, trace):
             limits.bring_inside(chain, best)
         used, solved = approach(chain, settings, work, deadline, searches, best, trace)
         iterations += used
-        found = solved and (settings.descends[0] != 0 or used == 0)
+        found = solved and (settings.descends != 0 or used == 0)
         if found or not solved:
             limits.turn_towards(chain, seed, work.q, strategy)
             copy_vector(work.q, best)
@@ -173,11 +177,11 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
 
     :returns: how it ended, the cost ½ eᵀWe at ``work.q``, and the steps taken.
     """
-    strategy = settings.limits[0]
+    strategy = settings.limits
     fill_vector(work.step, 0.0)
     iteration = worse = 0
     reference = before = kept = math.inf
-    work.pending[0] = settings.secondary[0]
+    work.pending[0] = settings.secondary
     while True:
         work.iteration[0] = iteration
         cost, reached = look(chain, settings, work, search, trace)
@@ -189,12 +193,12 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
             if work.pending[0] == 0:
                 break
         ending = _STALLED
-        if iteration == settings.max_iterations[0] or not cost < _LARGEST_COST:
+        if iteration == settings.max_iterations or not cost < _LARGEST_COST:
             break
         worse += cost > before
         before = cost
         if iteration % patience == 0 and kept == math.inf:
-            if cost > (1.0 - settings.progress[0]) * reference:
+            if cost > (1.0 - settings.progress) * reference:
                 break
             reference = cost
         ending = _OUT_OF_TIME
@@ -206,7 +210,7 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
     if kept < math.inf:
         copy_vector(work.kept, work.q)
         return _CONVERGED, kept, iteration
-    if settings.fixed_gain[0] != 0 and worse > _WORSENING * max(iteration, _FEWEST_STEPS):
+    if settings.fixed_gain != 0 and worse > _WORSENING * max(iteration, _FEWEST_STEPS):
         ending = _DIVERGED
     return ending, cost, iteration
 

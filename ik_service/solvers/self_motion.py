@@ -65,11 +65,16 @@ def _lowering_share(method, chain, settings, work, share):
     """The share of the motion in ``work.memory`` that lowers the objective; 0 if none does."""
     n = work.q.shape[0]
     trial, motion = work.memory[_TRIAL], work.memory[_MOTION]
-    before = objective_value(method.objective, chain, settings, work, work.q)
+    before = -math.inf
+    copy_vector(work.q, trial)
     for _ in range(_HALVINGS):
-        for i in range(n):
-            trial[i] = moved(chain, work, settings.limits[0], i, share * motion[i])
-        if objective_value(method.objective, chain, settings, work, trial) < before:
+        value = objective_value(method.objective, chain, settings, work, trial)
+        if value < before:
             return share
-        share *= 0.5
+        if before == -math.inf:
+            before = value
+        else:
+            share *= 0.5
+        for i in range(n):
+            trial[i] = moved(chain, work, settings.limits, i, share * motion[i])
     return 0.0

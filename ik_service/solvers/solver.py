@@ -20,7 +20,7 @@ from ik_service.solvers.options import check_number, IkOptions
 from ik_service.solvers.problem import allocate, Problem, Settings, views, Workspace
 from ik_service.solvers.registry import check_options, DEFAULT_SOLVER, method
 from ik_service.solvers.result import IkResult, IkStatus, IkTrace, new_result
-from ik_service.solvers.search import FAULTY
+from ik_service.solvers.search import ANY, FAULTY, FIRST, NEAREST
 
 if TYPE_CHECKING:
     from ik_service.seeding.guess import Guess
@@ -97,6 +97,8 @@ class Solver:
         :raises OptionError: when the timeout cannot be.
         """
         kernel, problem, settings, work = self._prepared()
+        if self._guess is not None:
+            settings.nearest[0] = self._nearness(guessed=seed is None)
         if seed is None:
             seed = self._middle if self._guess is None else self.start_for(target)
         try:
@@ -157,8 +159,12 @@ class Solver:
         self.solve(self.chain.forward(q), q)
         self.chain.jacobian(q)
 
-    def problem(self) -> Problem:
-        """The problem with this solver's settings; each thread needs one of its own."""
+    def problem(self, guessed: bool = False) -> Problem:
+        """
+        The problem with this solver's settings; each thread needs one of its own.
+
+        :param guessed: whether the seeds are learned guesses.
+        """
         options, chosen = self.options, self._chosen
         problem = allocate(self.chain, chosen.memory(self.chain.n))
         _, settings, _ = views(problem)
@@ -177,10 +183,16 @@ class Solver:
         if options.jacobian == 'numerical':
             settings.perturbation[0] = given(options.perturbation, _PERTURBATION)
         settings.secondary[0] = chosen.secondary(options)
-        settings.nearest[0] = options.prefer == 'nearest'
+        settings.nearest[0] = self._nearness(guessed)
         settings.random_seed[0] = options.random_seed
         settings.descends[0] = chosen.descends
         return problem
+
+    def _nearness(self, guessed: bool) -> int:
+        """How much nearness to the seed matters; a guess is no place to stay near."""
+        if self.options.prefer == 'nearest':
+            return NEAREST
+        return ANY if guessed else FIRST
 
     def _prepared(self) -> tuple[Callable, Problem, Settings, Workspace]:
         """The compiled solver, and the calling thread's problem with what a call sets in it."""

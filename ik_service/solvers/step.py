@@ -33,16 +33,24 @@ def step(method: tuple, chain: ChainArrays, settings: Settings, work: Workspace)
     raise NotImplementedError('implemented for each method by an overload')
 
 
-def step_of(parameters: type) -> Callable[[Callable], Callable]:
+# Parameters of the methods whose steps take less time than handing over their arguments.
+SHORT_STEPS: set[type] = set()
+
+
+def step_of(parameters: type, short: bool = False) -> Callable[[Callable], Callable]:
     """
     Declare a function the step of a method; it is compiled as a kernel.
 
     :param parameters: the NamedTuple type of the method's parameters.
+    :param short: whether to compile it into the loop, which makes a short step much faster and
+        takes minutes for a long one.
     :returns: a decorator for a function that takes what :func:`step` takes.
     """
 
     def declare(function: Callable) -> Callable:
         compiled = inner_kernel(function)
+        if short:
+            SHORT_STEPS.add(parameters)
 
         @overload(step)
         def select(method, chain, settings, work):

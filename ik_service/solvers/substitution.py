@@ -83,7 +83,7 @@ def substitute_transformed(chain, work):
 @inner_kernel
 def substitute_penalised(chain, settings, work):
     """Write the Jacobian and the error of the joints as a penalty has them."""
-    weight = settings.penalty[0]
+    weight = settings.penalty
     for i in range(work.q.shape[0]):
         beyond = beyond_limits(chain, i, work.q[i])
         work.scale[i] = 1.0

@@ -24,7 +24,7 @@ class Transpose(NamedTuple):
     gain: float
 
 
-@step_of(Transpose)
+@step_of(Transpose, short=True)
 def transpose_step(method, chain, settings, work):
     """Write α Jᵀ e to ``work.step``."""
     rows = work.rows

@@ -51,7 +51,7 @@ def assert_honest(chain, target, options, result):
     assert result.iterations >= 0
     assert result.searches >= 1
     assert result.solve_time > 0.0
-    for part in ('mm', '°', f'{result.iterations} iterations', f'{result.searches} searches'):
+    for part in ('mm', '°', f'{result.iterations} iteration', f'{result.searches} search'):
         assert part in result.reason
     assert result.success or result.status.value in result.reason
 
