@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ik_service.kinematics.compile import (
     copy_vector,
     fill_vector,
@@ -13,7 +15,8 @@ from ik_service.solvers.iteration import called_step_within_limits, forget_subst
 from ik_service.solvers.levenberg_marquardt import LevenbergMarquardt
 
 # Steps at most, the first damping in shares of the cost, the damping at which no step helps any
-# more, the share of the cost that a step has to win, the steps between two looks at the clock.
+# more (per metre of error, where that is large), the share of the cost that a step has to win, the
+# steps between two looks at the clock.
 APPROACH_STEPS = 100
 _DAMPING = 0.1
 _LARGEST_DAMPING = 1e4
@@ -41,9 +44,10 @@ def approach(chain, settings, work, deadline, search, best, trace):
     copy_vector(work.q, work.kept)
     fill_vector(work.step, 0.0)
     cost, reached = look(chain, settings, work, search, trace)
-    damping = _DAMPING
+    far = max(1.0, math.sqrt(cost))
+    damping = min(_DAMPING, 1.0 / far)
     steps = 0
-    while steps < APPROACH_STEPS and damping * cost < _LARGEST_DAMPING and not reached:
+    while steps < APPROACH_STEPS and damping * cost < _LARGEST_DAMPING * far and not reached:
         if steps % _CLOCK_INTERVAL == 0 and monotonic_ns(work.clock) > deadline:
             break
         called_step_within_limits(chain, LevenbergMarquardt(damping), settings, work, strategy)

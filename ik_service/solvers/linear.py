@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from ik_service.kinematics.compile import inner_kernel
 
-# A pivot below this share of the largest number of the matrix counts as zero.
-_SINGULAR = 1e-15
-
 
 @inner_kernel
 def solve_by_lu(A, b):
@@ -15,19 +12,15 @@ def solve_by_lu(A, b):
 
     :param A: (n, n), overwritten; more rows than b is long are left alone.
     :param b: (n,), overwritten by x.
-    :returns: whether A was regular; if not, b is of no use.
+    :returns: whether all pivots were different from 0; if not, b is of no use.
     """
     n = b.shape[0]
-    largest = 0.0
-    for i in range(n):
-        for k in range(n):
-            largest = max(largest, abs(A[i, k]))
     for column in range(n):
         pivot = column
         for i in range(column + 1, n):
             if abs(A[i, column]) > abs(A[pivot, column]):
                 pivot = i
-        if not abs(A[pivot, column]) > _SINGULAR * largest:
+        if not abs(A[pivot, column]) > 0.0:  # nor where it is NaN
             return False
         if pivot != column:
             for k in range(n):

@@ -215,7 +215,7 @@ _views = inner_kernel(views)
 
 @inner_kernel
 def open_problem(problem):  # noqa: ANN001, ANN201  (Numba infers the types)
-    """What :func:`views` returns, but settings of one number as numbers: kernels only read them."""
+    """What :func:`views` returns, with single settings as numbers: kernels only read them."""
     chain, settings, work = _views(problem)
     numbers = Settings(
         settings.tolerances,

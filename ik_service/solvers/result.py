@@ -57,6 +57,7 @@ class IkResult:
     :ivar searches: searches started.
     :ivar solve_time: time in the compiled solver [s].
     :ivar trace: every iteration, when asked for.
+    :ivar remark: what is to be said of the method for this chain; often nothing.
     """
 
     status: IkStatus
@@ -67,6 +68,7 @@ class IkResult:
     searches: int
     solve_time: float
     trace: IkTrace | None = None
+    remark: str = ''
 
     @property
     def success(self) -> bool:
@@ -80,12 +82,18 @@ class IkResult:
             f'{self.position_error * 1e3:.3g} mm and {math.degrees(self.orientation_error):.3g}°'
         )
         effort = (
-            f'{self.iterations} iterations in {self.searches} searches, '
+            f'{_count(self.iterations, "iteration")} in {_count(self.searches, "search", "es")}, '
             f'{self.solve_time * 1e3:.3g} ms'
         )
+        if self.remark:
+            effort += f'; {self.remark}'
         if self.success:
             return f'reached within {pose} after {effort}'
         return f'{self.status.value}; the closest pose found is {pose} away, after {effort}'
+
+
+def _count(number: int, noun: str, plural: str = 's') -> str:
+    return f'{number} {noun}{"" if number == 1 else plural}'
 
 
 def new_result(**fields: object) -> IkResult:

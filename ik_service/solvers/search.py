@@ -173,7 +173,8 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
     """
     Iterate from ``work.q``.
 
-    A method with a secondary objective goes on at the target, and ends where it was there last.
+    It ends at the posture of least cost that it has seen; a method with a secondary objective goes
+    on at the target, and ends where it was there last.
 
     :returns: how it ended, the cost ½ eᵀWe at ``work.q``, and the steps taken.
     """
@@ -181,6 +182,7 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
     fill_vector(work.step, 0.0)
     iteration = worse = 0
     reference = before = kept = math.inf
+    found = False
     work.pending[0] = settings.secondary
     while True:
         work.iteration[0] = iteration
@@ -188,16 +190,19 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
         if search == 0 and iteration == 0:
             work.initial[0] = cost
         if reached and (strategy < limits.PENALTY or limits.all_inside(chain, work.q)):
-            kept = cost
+            found, kept = True, cost
             copy_vector(work.q, work.kept)
             if work.pending[0] == 0:
                 break
+        elif not found and cost < kept:
+            kept = cost
+            copy_vector(work.q, work.kept)
         ending = _STALLED
         if iteration == settings.max_iterations or not cost < _LARGEST_COST:
             break
         worse += cost > before
         before = cost
-        if iteration % patience == 0 and kept == math.inf:
+        if iteration % patience == 0 and not found:
             if cost > (1.0 - settings.progress) * reference:
                 break
             reference = cost
@@ -209,10 +214,11 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
         iteration += 1
     if kept < math.inf:
         copy_vector(work.kept, work.q)
-        return _CONVERGED, kept, iteration
-    if settings.fixed_gain != 0 and worse > _WORSENING * max(iteration, _FEWEST_STEPS):
+    if found:
+        ending = _CONVERGED
+    elif settings.fixed_gain != 0 and worse > _WORSENING * max(iteration, _FEWEST_STEPS):
         ending = _DIVERGED
-    return ending, cost, iteration
+    return ending, kept, iteration
 
 
 @inner_kernel

@@ -129,6 +129,7 @@ class Solver:
             searches=searches,
             solve_time=elapsed * 1e-9,
             trace=self._trace(trace, work) if self._records else None,
+            remark=self.remark,
         )
 
     def start_for(self, target: ArrayLike) -> np.ndarray:

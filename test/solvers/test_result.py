@@ -30,7 +30,7 @@ def test_reason_of_a_success():
     result = iks.solve_ik(chain, chain.forward(chain.mid_range()))
     assert result.reason.startswith('reached within ')
     assert ' mm and ' in result.reason
-    assert '0 iterations in 1 searches' in result.reason
+    assert '0 iterations in 1 search,' in result.reason
 
 
 def test_reason_of_a_failure_says_how_far_the_closest_pose_is():
