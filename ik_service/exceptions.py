@@ -9,6 +9,7 @@ is an :class:`~ik_service.IkResult` with a status.
 from __future__ import annotations
 
 from collections.abc import Iterable
+import os
 
 
 class IkServiceError(Exception):
@@ -67,6 +68,24 @@ class UnknownArmError(_UnknownNameError):
     kind = 'arm'
 
 
+class UnknownEngineError(_UnknownNameError):
+    """There is no simulation engine of that name."""
+
+    kind = 'engine'
+
+
+class UnknownStudyError(_UnknownNameError):
+    """There is no study of that name."""
+
+    kind = 'study'
+
+
+class UnknownOptionError(_UnknownNameError):
+    """Solvers have no option of that name."""
+
+    kind = 'option'
+
+
 class OptionError(IkServiceError, ValueError):
     """
     A solver option has a value that it cannot have, or that the solver does not use.
@@ -91,6 +110,22 @@ class ArgumentError(IkServiceError, ValueError):
         self.argument = argument
 
 
+class SimulationError(IkServiceError):
+    """A simulated arm cannot be built from its description, or its simulation broke down."""
+
+
+class SeedFileError(IkServiceError):
+    """
+    A learned first guess cannot be used or saved.
+
+    :ivar path: the file.
+    """
+
+    def __init__(self, path: object, message: str) -> None:
+        super().__init__(f'{path}: {message}')
+        self.path = path
+
+
 class BatchInterruptedError(IkServiceError, KeyboardInterrupt):
     """
     A batch was interrupted with Ctrl-C.
@@ -113,3 +148,20 @@ class MissingExtraError(IkServiceError, ImportError):
     def __init__(self, module: str, extra: str) -> None:
         super().__init__(f"{module} is not installed: pip install 'ik_service[{extra}]'")
         self.extra = extra
+
+
+class MissingRosPackageError(IkServiceError, ImportError):
+    """
+    A package of ROS 2 that pip cannot bring is not installed.
+
+    :ivar package: its name.
+    """
+
+    def __init__(self, package: str) -> None:
+        distribution = os.environ.get('ROS_DISTRO') or '$ROS_DISTRO'
+        debian = f'ros-{distribution}-{package.replace("_", "-")}'
+        super().__init__(
+            f'{package} is not installed, and is not on PyPI; where ROS 2 is installed: '
+            f'sudo apt install {debian}'
+        )
+        self.package = package

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 import os
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -27,11 +28,17 @@ class Robot:
     :param links: names of all links.
     :param joints: all joints.
     :param urdf_text: the URDF text that this was read from, if any.
+    :param source: the file that it was read from, if any.
     :raises UrdfError: they form no tree, a name stands twice, or a mimic joint cannot be followed.
     """
 
     def __init__(
-        self, name: str, links: Iterable[str], joints: Iterable[Joint], urdf_text: str = ''
+        self,
+        name: str,
+        links: Iterable[str],
+        joints: Iterable[Joint],
+        urdf_text: str = '',
+        source: Path | None = None,
     ) -> None:
         self._name = name
         self._links = tuple(links)
@@ -40,6 +47,7 @@ class Robot:
         self._joints = MappingProxyType({joint.name: joint for joint in joints})
         self._mimics = resolve_mimics(self._joints)
         self._urdf_text = urdf_text
+        self._source = source
 
     @classmethod
     def from_urdf(cls, urdf: str | os.PathLike[str]) -> Robot:
@@ -56,7 +64,8 @@ class Robot:
         :raises ArgumentError: the argument is neither a string nor a path.
         """
         text = load_text(urdf)
-        return cls(*parse_urdf(text), urdf_text=text)
+        source = None if text is urdf else Path(os.fsdecode(urdf)).absolute()
+        return cls(*parse_urdf(text), urdf_text=text, source=source)
 
     @property
     def name(self) -> str:
@@ -101,6 +110,11 @@ class Robot:
     def urdf_text(self) -> str:
         """The URDF text that the robot was read from; empty when it was built otherwise."""
         return self._urdf_text
+
+    @property
+    def source(self) -> Path | None:
+        """The URDF file that the robot was read from, absolute; None when it was none."""
+        return self._source
 
     def parent_joint_of(self, link: str) -> Joint | None:
         """
@@ -179,7 +193,8 @@ class Robot:
 
     def __reduce__(self) -> tuple[object, ...]:
         # The read-only mapping cannot be pickled; all else follows from these.
-        return Robot, (self._name, self._links, tuple(self._joints.values()), self._urdf_text)
+        joints = tuple(self._joints.values())
+        return Robot, (self._name, self._links, joints, self._urdf_text, self._source)
 
     def _check_link(self, link: str) -> None:
         if link not in self._tree.children:

@@ -249,6 +249,18 @@ def test_robot_survives_pickling(humanoid):
     assert names(copy.path('l_hand', 'r_hand')) == names(humanoid.path('l_hand', 'r_hand'))
 
 
+def test_the_file_it_was_read_from_is_kept(tmp_path, monkeypatch):
+    text = '<robot name="r"><link name="a"/></robot>'
+    path = tmp_path / 'r.urdf'
+    path.write_text(text)
+    monkeypatch.chdir(tmp_path)
+    for urdf in (path, str(path), 'r.urdf'):
+        robot = Robot.from_urdf(urdf)
+        assert robot.source == path
+        assert pickle.loads(pickle.dumps(robot)).source == path
+    assert Robot.from_urdf(text).source is None
+
+
 def test_chain_takes_the_root_and_the_only_leaf_by_default(humanoid):
     chain = humanoid.chain(base_link='r_arm')
     assert (chain.base_link, chain.tip_link) == ('r_arm', 'r_hand')

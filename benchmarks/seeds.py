@@ -1,0 +1,134 @@
+"""
+What a learned first guess saves, in iterations, searches and time, and what it costs to have one.
+
+Every search starts in the middle of the limits, at the guess of a table of 1e3, 1e4 or 1e5
+postures, or at the guess of a network. Needs the extra "learn"; times are those of the processor,
+the least of the repeats. ``benchmarks/results/seeds.csv`` and ``docs/figures/seeds.csv`` are
+written.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+from tempfile import TemporaryDirectory
+import time
+
+from judge import Judge
+from measure import use_one_core
+import numpy as np
+from records import progress, RESULTS, save
+from robots import all_robots, BenchRobot
+
+import ik_service as iks
+from ik_service.resources import urdf_path
+from ik_service.seeding.measure import effort, guess_time
+from ik_service.seeding.source import load_guess, train_guess
+from ik_service.seeding.table import TableGuess
+
+DOCUMENTED = RESULTS.parents[1] / 'docs' / 'figures' / 'seeds.csv'
+CHAINS = ('panda', 'ur5e', 'iiwa14', 'planar_6r')
+# So slow that fewer problems have to do.
+_SHARES = {'transpose': 0.2, 'ccd': 0.2}
+_TASKS = {
+    'pose': {},
+    'position': {'task_weights': (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)},
+}
+_QUICK = {'count': 100, 'repeats': 1, 'tables': (1000,), 'network': 2000}
+_WHOLE = {'count': 1000, 'repeats': 3, 'tables': (1000, 10_000, 100_000), 'network': 20_000}
+
+
+def main() -> None:
+    """Measure and save."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--quick', action='store_true', help='does everything work? Not saved')
+    parser.add_argument('--chains', default=','.join(CHAINS), help='names, separated by commas')
+    parser.add_argument('--solvers', default=','.join(iks.solver_names()), help='likewise')
+    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
+    args = parser.parse_args()
+    use_one_core()
+    extent = _QUICK if args.quick else _WHOLE
+    rows = []
+    for robot in _robots(args.chains.split(',')):
+        rows += measure(robot, args.solvers.split(','), extent, args.seed)
+    if args.quick:
+        progress(f'{len(rows)} rows; the first: {rows[0]}')
+        return
+    versions = {name: metadata.version(name) for name in ('scipy', 'scikit-learn')}
+    save(
+        'seeds', rows, count=extent['count'], repeats=extent['repeats'], seed=args.seed, **versions
+    )
+    DOCUMENTED.write_bytes((RESULTS / 'seeds.csv').read_bytes())
+
+
+def _robots(names: list[str]) -> Iterator[BenchRobot]:
+    there = all_robots()
+    there['planar_6r'] = BenchRobot('planar_6r', urdf_path('planar_6r'), 'base_link', 'tool0')
+    for name in names:
+        if name in there:
+            yield there[name]
+        else:
+            print(f'skipped {name}: no such robot among {", ".join(there)}')
+
+
+def measure(
+    robot: BenchRobot, solvers: list[str], extent: dict[str, object], seed: int
+) -> list[dict[str, object]]:
+    """Rows of the table for one robot."""
+    targets = Judge(robot).problems(robot, extent['count'], seed).targets
+    rows = []
+    with TemporaryDirectory() as folder:
+        for start, options, cost in _starts(robot, extent, Path(folder)):
+            progress(f'seeds: {robot.name}, {start}')
+            for task, weights in _TASKS.items():
+                if options:
+                    guess = load_guess(robot.chain, *options.values(), **weights)
+                    cost['guess_us'] = 1e6 * guess_time(guess, targets)
+                for name in solvers if task == 'pose' else solvers[:1]:
+                    solver = iks.Solver(robot.chain, name, iks.IkOptions(**options, **weights))
+                    part = targets[: max(1, round(len(targets) * _SHARES.get(name, 1.0)))]
+                    row = _row(solver, part, extent['repeats'])
+                    rows.append(
+                        {
+                            'chain': robot.name, 'task': task, 'solver': name, 'start': start,
+                            **row, **cost,
+                        }
+                    )  # fmt: skip
+    return rows
+
+
+def _starts(
+    robot: BenchRobot, extent: dict[str, object], folder: Path
+) -> Iterator[tuple[str, dict[str, str], dict[str, object]]]:
+    """Where searches start: its name, the options that ask for it, and what having it costs."""
+    yield 'middle', {}, {'guess_us': 0.0, 'training_s': 0.0, 'file_kb': 0.0}
+    TableGuess.trained(robot.chain, 100)  # compiles, or loads the compiled code
+    kinds = [('table', count) for count in extent['tables']] + [('network', extent['network'])]
+    for kind, samples in kinds:
+        path = folder / f'{kind}{samples}.npz'
+        began = time.thread_time()
+        train_guess(robot.chain, kind, samples, path)
+        cost = {'training_s': time.thread_time() - began, 'file_kb': path.stat().st_size / 1e3}
+        options = {'seed_source': kind, 'seed_file': str(path)}
+        yield f'{kind} {samples}', options, {'guess_us': 0.0, **cost}
+
+
+def _row(solver: iks.Solver, targets: np.ndarray, repeats: int) -> dict[str, object]:
+    """Columns of the table for one solver and start."""
+    efforts = [effort(solver, targets) for _ in range(repeats)]
+    row = asdict(min(efforts, key=lambda one: one.call_time))
+    return {
+        'problems': len(targets),
+        'iterations': row['iterations'],
+        'searches': row['searches'],
+        'first_search_percent': 100.0 * row['first_search'],
+        'solved_percent': 100.0 * row['solved'],
+        'call_us': 1e6 * row['call_time'],
+    }
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,1 @@
+"""Learned first guesses: where a search may start, from the pose that it shall reach."""

@@ -1,0 +1,100 @@
+"""What every learned first guess can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.kinematics.chain import KinematicChain
+
+Arrays = Mapping[str, np.ndarray]
+FULL_POSE = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+
+
+class Guess(ABC):
+    """
+    A learned first guess for one chain; several threads may use it at the same time.
+
+    :cvar kind: its name, as in ``IkOptions.seed_source``.
+    :ivar chain: the chain.
+    """
+
+    kind: ClassVar[str]
+    chain: KinematicChain
+
+    @classmethod
+    @abstractmethod
+    def trained(cls, chain: KinematicChain, samples: int, seed: int = 0) -> Guess:
+        """
+        Learn a guess.
+
+        :param chain: the chain.
+        :param samples: random postures to learn from.
+        :param seed: of the random postures.
+        :raises MissingExtraError: a library that it takes is not installed.
+        """
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(
+        cls, chain: KinematicChain, arrays: Arrays, task_weights: ArrayLike = FULL_POSE
+    ) -> Guess:
+        """
+        Restore a guess from what :meth:`arrays` gave.
+
+        :param chain: the chain that it was learned for.
+        :param arrays: the arrays by name.
+        :param task_weights: (6,) weights of the pose error, as in the options of a solver.
+        :raises KeyError: an array is missing.
+        :raises ValueError: an array has another shape or is not finite.
+        :raises MissingExtraError: a library that it takes is not installed.
+        """
+
+    @abstractmethod
+    def arrays(self) -> Arrays:
+        """What was learned, to be saved."""
+
+    @abstractmethod
+    def guess(self, T: np.ndarray) -> np.ndarray:
+        """
+        Where to start the search for one target.
+
+        :param T: (4, 4) T_base_tip, floats.
+        :returns: (n,) joint vector within the limits [rad] or [m]; not finite for a target that
+            is not finite, unless that is refused.
+        :raises ArgumentError: when the target is not finite, if it is refused.
+        """
+
+    @abstractmethod
+    def guess_many(self, targets: np.ndarray) -> np.ndarray:
+        """
+        Where to start the searches for many targets.
+
+        :param targets: (N, 4, 4) T_base_tip, floats.
+        :returns: (N, n) joint vectors, each as by :meth:`guess`.
+        :raises ArgumentError: when a target is not finite, if it is refused.
+        """
+
+
+def checked(array: np.ndarray, shape: tuple[int | None, ...]) -> np.ndarray:
+    """
+    An array of a file, as doubles.
+
+    :param shape: what its shape has to be; None for any length but 0.
+    :raises ValueError: it has another shape, is empty, or holds something else than finite
+        numbers.
+    """
+    values = np.asarray(array, np.float64)
+    fits = len(values.shape) == len(shape) and all(
+        size == wanted if wanted is not None else size > 0
+        for size, wanted in zip(values.shape, shape, strict=True)
+    )
+    if not fits:
+        raise ValueError(f'an array has the shape {values.shape}')
+    if not np.isfinite(values).all():
+        raise ValueError('an array holds NaN or infinity')
+    return values
