@@ -1,0 +1,163 @@
+"""
+How the figures of the studies look, and how they are written.
+
+Matplotlib is imported when a figure is made, not with this module: listing the studies and
+computing their numbers need none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ik_service.exceptions import MissingExtraError
+from ik_service.solvers.registry import solver_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+INK, FAINT, BORDER, GRID = '#24292f', '#6e7781', '#d0d7de', '#eaeef2'
+# Told apart also by readers who see fewer colours, and on paper without any.
+PALETTE = ('#0072b2', '#e69f00', '#009e73', '#d55e00', '#7b52c7', '#d6679f', '#555555')
+ACCENT = '#e8590c'  # the target, and the way of the tip
+DPI = 120
+
+_STYLE = {
+    'figure.dpi': DPI,
+    'figure.facecolor': 'white',
+    'figure.constrained_layout.use': True,
+    'figure.constrained_layout.h_pad': 0.08,
+    'figure.constrained_layout.w_pad': 0.08,
+    'figure.titlesize': 13,
+    'font.size': 10,
+    'text.color': INK,
+    'axes.labelcolor': INK,
+    'axes.titlelocation': 'left',
+    'axes.titlesize': 11,
+    'axes.titlepad': 10,
+    'axes.labelsize': 10,
+    'axes.edgecolor': BORDER,
+    'axes.spines.top': False,
+    'axes.spines.right': False,
+    'axes.grid': True,
+    'axes.axisbelow': True,
+    'grid.color': GRID,
+    'xtick.color': INK,
+    'ytick.color': INK,
+    'xtick.labelsize': 9,
+    'ytick.labelsize': 9,
+    'xtick.major.size': 0,
+    'ytick.major.size': 0,
+    'xtick.minor.size': 0,
+    'ytick.minor.size': 0,
+    'lines.linewidth': 1.8,
+    'lines.solid_capstyle': 'round',
+    'legend.frameon': False,
+    'legend.fontsize': 9,
+}
+
+
+def check_installed() -> None:
+    """
+    Look whether figures can be made, before anything is computed for them.
+
+    :raises MissingExtraError: Matplotlib is not installed.
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError('matplotlib', 'plot') from error
+
+
+@contextmanager
+def sheet(path: Path, width: float, height: float) -> Iterator[Figure]:
+    """
+    Draw a figure: the style holds inside the ``with`` block, and the file is written at its end.
+
+    :param path: the PNG file.
+    :param width: [inches], of ``DPI`` pixels each.
+    :param height: [inches].
+    :returns: the empty figure; its layout is constrained.
+    :raises MissingExtraError: Matplotlib is not installed.
+    """
+    check_installed()
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(width, height))
+        yield figure
+        figure.savefig(path, metadata={'Software': None})
+
+
+def method_color(name: str) -> str:
+    """
+    Return the colour of a solver, the same in all figures.
+
+    :param name: one of :func:`~ik_service.solver_names`.
+    """
+    return PALETTE[solver_names().index(name) % len(PALETTE)]
+
+
+def method_label(name: str) -> str:
+    """Return a solver's name as it is read: ``levenberg_marquardt`` as "levenberg marquardt"."""
+    return name.replace('_', ' ')
+
+
+def label_ends(
+    axes: Axes, labels: Sequence[str], x: float, y: Sequence[float], colors: Sequence[str]
+) -> None:
+    """
+    Write the names of curves beside their right ends, apart from each other.
+
+    :param axes: with its limits set; the labels lie to the right of them.
+    :param labels: one a curve.
+    :param x: where the curves end, in the unit of the axis.
+    :param y: (k,) heights at which they end.
+    :param colors: one a curve.
+    """
+    axes.figure.draw_without_rendering()  # lays the axes out, which says how high they are
+    transform = axes.transData + axes.transAxes.inverted()
+    places = [transform.transform((x, value)) for value in y]
+    left = max(place[0] for place in places) + 0.015
+    height = axes.get_window_extent().height / axes.figure.dpi
+    heights = apart(np.clip([place[1] for place in places], 0.0, 1.0), 0.17 / height)
+    for text, place, color in zip(labels, heights, colors, strict=True):
+        axes.text(
+            left, place, text, color=color, fontsize=9, va='center', transform=axes.transAxes
+        )
+
+
+def plain_numbers(axis: Axis) -> None:
+    """Write the ticks of an axis of logarithms as 0.1, 0.2, 0.5, 1 rather than as powers of 10."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(StrMethodFormatter('{x:g}'))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def apart(values: Sequence[float], gap: float) -> np.ndarray:
+    """
+    Move values so far that neighbours lie a gap apart, as little as possible.
+
+    :param values: (k,).
+    :param gap: in the unit of the values.
+    :returns: (k,) in the same order.
+    """
+    places = np.array(values, dtype=float)
+    order = np.argsort(places, kind='stable')[::-1]
+    for _ in range(200):
+        for above, below in pairwise(order):
+            excess = gap - (places[above] - places[below])
+            if excess > 0.0:
+                places[above] += excess / 2
+                places[below] -= excess / 2
+    return places
