@@ -13,6 +13,7 @@ from ik_service.ros.statistics import SolveStatistics
 
 _LEVELS = {
     FollowerState.UNREACHABLE: DiagnosticStatus.WARN,
+    FollowerState.LAGGING: DiagnosticStatus.WARN,
     FollowerState.NO_STATE: DiagnosticStatus.WARN,
     FollowerState.TARGET_TIMED_OUT: DiagnosticStatus.WARN,
     FollowerState.STATE_STALE: DiagnosticStatus.ERROR,

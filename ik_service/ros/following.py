@@ -20,6 +20,7 @@ from ik_service.solvers.solver import Solver
 Publish = Callable[[tuple[str, ...], FollowerCommand, float], None]
 
 _ALARMING = (
+    FollowerState.LAGGING,
     FollowerState.NO_STATE,
     FollowerState.STATE_STALE,
     FollowerState.TARGET_TIMED_OUT,
@@ -60,6 +61,7 @@ class Following:
         self._warn = warn
         self._tf = tf
         self._said: FollowerState | None = None
+        self._restarts = 0
         self._stopped = False
 
     def on_joint_states(self, message: JointState) -> None:
@@ -122,6 +124,10 @@ class Following:
 
     def watch(self) -> None:
         """Log, once, that following has stopped for a reason that the user should know."""
+        restarts = self.follower.restarts
+        if restarts != self._restarts:
+            self._warn('following: something has moved the arm; starting anew from where it is')
+        self._restarts = restarts
         state = self.follower.state
         if state in _ALARMING and state is not self._said:
             self._warn(f'following: {state.value}')
@@ -138,6 +144,7 @@ class Following:
         report = {
             'state': self.follower.state.name,
             'following error [rad or m]': 'none' if error is None else f'{error:.6f}',
+            'started anew': str(self.follower.restarts),
             'ignored targets': str(self.bad_targets.count),
             'last ignored target': self.bad_targets.last or 'none',
             'ignored joint states': str(self.bad_states.count),

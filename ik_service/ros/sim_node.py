@@ -26,10 +26,9 @@ def main(args: list[str] | None = None) -> int:
             executor = SingleThreadedExecutor()
             executor.add_node(node)
             try:
-                while not stop.is_set():
-                    executor.spin_once(timeout_sec=0.1)
+                with runtime.spinning(executor), node.running():
+                    stop.wait()
             finally:
-                executor.shutdown()
                 node.destroy_node()
 
     return runtime.run(program, 'ik_sim')

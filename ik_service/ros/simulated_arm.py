@@ -4,65 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 import math
-from typing import Protocol
 
 import numpy as np
 
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.model.robot import Robot
+from ik_service.sim.catalogue import DEFAULT_ENGINE, make_engine
+from ik_service.sim.drives import DriveLimits
+from ik_service.sim.engine import Engine
 
-
-class Engine(Protocol):
-    """
-    What moves the joints of a simulated arm.
-
-    :ivar position: (m,) where the independent joints are [rad] or [m].
-    :ivar velocity: (m,) how fast they move [rad/s] or [m/s].
-    """
-
-    position: np.ndarray
-    velocity: np.ndarray
-
-    def step(self, target: np.ndarray, dt: float) -> None:
-        """
-        Advance the time.
-
-        :param target: (m,) where the joints are commanded to, within the limits [rad] or [m].
-        :param dt: by how much [s], above 0.
-        """
-        ...
-
-
-class FirstOrderEngine:
-    """
-    Kinematics without mass: every joint approaches its target exponentially.
-
-    ẋ = (target − x) / T, cut off at the joint's velocity limit; the exponential is integrated
-    exactly, so that the motion does not depend on the length of the steps.
-
-    :param position: (m,) where the joints start [rad] or [m].
-    :param velocity_limit: (m,) largest speeds [rad/s] or [m/s]; inf where unlimited.
-    :param time_constant: T [s]; 0 for joints that only the velocity limit holds back.
-    :raises ArgumentError: when the time constant is negative or not finite.
-    """
-
-    def __init__(
-        self, position: np.ndarray, velocity_limit: np.ndarray, time_constant: float
-    ) -> None:
-        if not 0.0 <= time_constant < math.inf:
-            raise ArgumentError('time_constant', f'has to be at least 0, not {time_constant!r}')
-        self.position = np.array(position, dtype=np.float64)
-        self.velocity = np.zeros_like(self.position)
-        self._velocity_limit = velocity_limit
-        self._time_constant = time_constant
-
-    def step(self, target: np.ndarray, dt: float) -> None:
-        """Advance the time, see :class:`Engine`."""
-        share = -math.expm1(-dt / self._time_constant) if self._time_constant > 0.0 else 1.0
-        furthest = self._velocity_limit * dt
-        way = np.clip((target - self.position) * share, -furthest, furthest)
-        self.position = self.position + way
-        self.velocity = way / dt
+_SPEED_TIMEOUT = 0.1
+"""Time after which a command's speed no longer counts [s]: its successor has not come."""
 
 
 class SimulatedArm:
@@ -73,10 +25,16 @@ class SimulatedArm:
     :param initial_positions: where joints start [rad] or [m], by name; the others start in the
         middle of their limits, or at the place nearest to zero where one is missing. Values
         outside the limits are brought inside.
-    :param time_constant: of the :class:`FirstOrderEngine` [s].
+    :param time_constant: of the approach to a command [s].
+    :param engine: one of :data:`~ik_service.sim.catalogue.ENGINES`.
+    :param gravity_compensation: share of the weight that the drives are told to carry, 0 to 1;
+        only for an engine with forces.
     :ivar joint_names: all movable joints, in document order.
     :raises UnknownJointError: the robot has no such joint that moves on its own.
     :raises ArgumentError: a position is not finite, or the time constant is negative.
+    :raises UnknownEngineError: there is no such engine.
+    :raises MissingExtraError: the engine needs a library that is not installed.
+    :raises SimulationError: the engine cannot simulate this robot; the message says why.
     """
 
     def __init__(
@@ -84,23 +42,25 @@ class SimulatedArm:
         robot: Robot,
         initial_positions: Mapping[str, float] | None = None,
         time_constant: float = 0.05,
+        engine: str = DEFAULT_ENGINE,
+        gravity_compensation: float = 1.0,
     ) -> None:
         self.joint_names = robot.movable_joint_names
-        self._robot = robot
-        self._names = robot.independent_joint_names
-        self._index = {name: i for i, name in enumerate(self._names)}
-        limits = [robot.joints[name].limits for name in self._names]
-        self._lower = np.array([limit.lower for limit in limits])
-        self._upper = np.array([limit.upper for limit in limits])
-        self._target = _middle(self._lower, self._upper)
-        start = initial_positions or {}
-        self.command([*start], [*start.values()])
-        speeds = np.array([limit.velocity for limit in limits])
-        self.engine: Engine = FirstOrderEngine(self._target, speeds, time_constant)
+        self._limits = DriveLimits.of(robot)
+        self._index = {name: i for i, name in enumerate(self._limits.names)}
         sources = [robot.resolve_mimic(name) for name in self.joint_names]
         self._source = np.array([self._index[name] for name, _, _ in sources], dtype=np.intp)
         self._multiplier = np.array([multiplier for _, multiplier, _ in sources])
         self._offset = np.array([offset for _, _, offset in sources])
+        self._own = np.array([name in self._index for name in self.joint_names])
+        self._target = self._limits.middle()
+        self._rest()
+        start = initial_positions or {}
+        self.command([*start], [*start.values()])
+        self._start = self._target
+        self.engine: Engine = make_engine(
+            engine, robot, self._start, time_constant, gravity_compensation
+        )
 
     @property
     def positions(self) -> np.ndarray:
@@ -112,7 +72,19 @@ class SimulatedArm:
         """Velocities of all movable joints, (k,) [rad/s] or [m/s]."""
         return self._multiplier * self.engine.velocity[self._source]
 
-    def command(self, names: Sequence[str], positions: Sequence[float]) -> None:
+    @property
+    def efforts(self) -> np.ndarray | None:
+        """
+        Efforts of the drives of all movable joints, (k,) [Nm] or [N].
+
+        0 for mimic joints, which have no drive; None with an engine without forces.
+        """
+        effort = self.engine.effort
+        return None if effort is None else np.where(self._own, effort[self._source], 0.0)
+
+    def command(
+        self, names: Sequence[str], positions: Sequence[float], speeds: Sequence[float] = ()
+    ) -> None:
         """
         Send joints somewhere; those that are not named keep their targets.
 
@@ -121,36 +93,70 @@ class SimulatedArm:
 
         :param names: joints.
         :param positions: where to [rad] or [m], one for each name.
+        :param speeds: how fast these positions move from command to command [rad/s] or [m/s], one
+            for each name, or none for targets that rest. They count until the next command, and
+            for 0.1 s at most.
         :raises UnknownJointError: there is no such movable joint; nothing is changed then.
-        :raises ArgumentError: the lengths differ, or a position is not finite; likewise.
+        :raises ArgumentError: the lengths differ, or a value is not finite; likewise.
         """
-        if len(names) != len(positions):
-            raise ArgumentError(
-                'command', f'names {len(names)} joints, but has {len(positions)} positions'
-            )
-        target = self._target.copy()
-        for name, position in zip(names, positions, strict=True):
-            if name not in self.joint_names:
-                raise UnknownJointError(name, self.joint_names)
-            if not math.isfinite(position):
-                raise ArgumentError('command', f'the position of {name!r} is {position}')
-            if name in self._index:
-                target[self._index[name]] = position
-        self._target = np.clip(target, self._lower, self._upper)
+        self._check(names, positions, 'position')
+        if len(speeds):
+            self._check(names, speeds, 'velocity')
+        chosen = [i for i, name in enumerate(names) if name in self._index]
+        joints = [self._index[names[i]] for i in chosen]
+        lower, upper, most = self._limits.lower, self._limits.upper, self._limits.velocity
+        target, speed, age = self._target.copy(), self._speed.copy(), self._age.copy()
+        target[joints] = [positions[i] for i in chosen]
+        speed[joints] = [speeds[i] for i in chosen] if len(speeds) else 0.0
+        age[joints] = 0.0
+        self._target = np.clip(target, lower, upper)
+        self._speed, self._age = np.clip(speed, -most, most), age
 
     def step(self, dt: float) -> None:
         """
         Advance the time.
 
         :param dt: by how much [s]; nothing happens unless it is above 0.
+        :raises SimulationError: the simulation broke down; the arm then rests where it was.
         """
         if dt > 0.0:
-            self.engine.step(self._target, dt)
+            speed = np.where(self._age < _SPEED_TIMEOUT, self._speed, 0.0)
+            self._age = self._age + dt
+            self.engine.step(self._target, speed, dt)
 
+    def reset(self) -> None:
+        """Put all joints where they started, at rest."""
+        self._target = self._start
+        self._rest()
+        self.engine.reset(self._start)
 
-def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return the middle of the limits; where one is missing, what is nearest to zero."""
-    finite = np.isfinite(lower) & np.isfinite(upper)
-    middle = np.clip(np.zeros_like(lower), lower, upper)
-    middle[finite] = lower[finite] + (upper[finite] - lower[finite]) / 2
-    return middle
+    def block(self, joint: str) -> None:
+        """
+        Let a joint be stuck, and all others free.
+
+        :param joint: a movable joint; one that mimics another is stuck together with that. Empty
+            for none.
+        :raises UnknownJointError: there is no such movable joint.
+        """
+        blocked = np.zeros(len(self._index), dtype=bool)
+        if joint:
+            if joint not in self.joint_names:
+                raise UnknownJointError(joint, self.joint_names)
+            blocked[self._source[self.joint_names.index(joint)]] = True
+        self.engine.block(blocked)
+
+    def _rest(self) -> None:
+        self._speed = np.zeros_like(self._target)
+        self._age = np.zeros_like(self._target)
+
+    def _check(self, names: Sequence[str], values: Sequence[float], kind: str) -> None:
+        if len(names) != len(values):
+            plural = {'position': 'positions', 'velocity': 'velocities'}[kind]
+            raise ArgumentError(
+                'command', f'names {len(names)} joints, but has {len(values)} {plural}'
+            )
+        for name, value in zip(names, values, strict=True):
+            if name not in self.joint_names:
+                raise UnknownJointError(name, self.joint_names)
+            if not math.isfinite(value):
+                raise ArgumentError('command', f'the {kind} of {name!r} is {value}')

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 import os
 import time
 
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
-from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_service.exceptions import IkServiceError, OptionError
+from ik_service.exceptions import IkServiceError
 from ik_service.model.robot import Robot
 from ik_service.ros.complaint import Complaint
-from ik_service.ros.position_list import parse_positions
 from ik_service.ros.qos import COMMAND_QOS, DESCRIPTION_QOS
+from ik_service.ros.sim_parameters import SimParameters
+from ik_service.ros.sim_report import SimReport
 from ik_service.ros.simulated_arm import SimulatedArm
+from ik_service.ros.simulation import ArmState, Simulation
+from ik_service.ros.ticker import Ticker
+from ik_service.sim.faults import FaultSettings
 
-_LONGEST_STEP = 0.1
-"""What is simulated at once, at most [s]: after the process was suspended nothing leaps."""
+_REPORT_PERIOD = 1.0  # [s]
 
 
 class SimulatedArmNode(Node):
@@ -34,113 +38,141 @@ class SimulatedArmNode(Node):
     the topic brings another one, joints of the same names stay where they are. A command that
     cannot be understood is ignored as a whole, and that is said once.
 
+    ``~/reset`` puts the arm where it started, ``~/pause`` lets its time stand still. The
+    parameters ``faults.*`` let things go wrong, see
+    :class:`~ik_service.sim.faults.FaultSettings`.
+
     :raises IkServiceError: the parameters describe no arm.
     """
 
     def __init__(self) -> None:
         super().__init__('ik_sim')
-        urdf = self._declare('urdf', '', 'Path of the URDF file; wins over robot_description')
-        text = self._declare(
-            'robot_description', '', 'The URDF as text; empty: from the topic of that name'
-        )
-        rate = self._declare('rate', 100.0, 'Joint states a second [Hz]', (1.0, 500.0))
-        self._time_constant = self._declare(
-            'time_constant', 0.05, 'Of the approach to a command, first order [s]', (0.0, 10.0)
-        )
-        positions = self._declare(
-            'initial_positions',
-            '',
-            "Where joints start [rad or m], such as 'joint_1=0.5, joint_2=-1'; the others start "
-            'in the middle of their limits',
-        )
-        self._initial = parse_positions(positions, 'initial_positions')
-        self._arm: SimulatedArm | None = None
+        self._settings = SimParameters(self)
         self._urdf = ''
-        self._complaint = Complaint(self.get_logger().warning)
+        log = self.get_logger()
+        self._break_downs = Complaint(log.error)
+        self._simulation = Simulation(
+            self._settings.faults,
+            Complaint(log.warning),
+            self._break_downs,
+            1.0 / self._settings['rate'],
+        )
+        self._report = SimReport(self, str(self._settings['engine']), self._simulation)
         self._states = self.create_publisher(JointState, 'joint_states', 10)
+        self._take_description()
+        self._settings.when_faults_change(self._put_into_force)
         self.create_subscription(JointState, 'joint_command', self._on_command, COMMAND_QOS)
         self.create_subscription(
             JointTrajectory, 'joint_trajectory', self._on_trajectory, COMMAND_QOS
         )
-        if urdf or text:
-            self._start(os.path.expanduser(urdf) or text, self._initial)
-        else:
-            self.create_subscription(
-                String, 'robot_description', self._on_description, DESCRIPTION_QOS
-            )
-            self.get_logger().info('waiting for a robot on the topic robot_description')
-        self._now = time.monotonic()
-        self.create_timer(1.0 / rate, self._on_timer)
+        self.create_service(Trigger, '~/reset', self._on_reset)
+        self.create_service(SetBool, '~/pause', self._on_pause)
+        self.create_timer(_REPORT_PERIOD, lambda: self._report.publish(self._break_downs.last))
 
-    def _declare(
-        self,
-        name: str,
-        default: str | float,
-        description: str,
-        bounds: tuple[float, float] | None = None,
-    ) -> str | float:
-        descriptor = ParameterDescriptor(description=description, read_only=True)
-        if bounds is not None:
-            low, high = bounds
-            descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
-        try:
-            return self.declare_parameter(name, default, descriptor).value
-        except InvalidParameterTypeException as error:
-            wanted = 'text' if isinstance(default, str) else 'a number with a decimal point'
-            raise OptionError(name, f'has to be {wanted}; {error}') from error
-        except InvalidParameterValueException as error:
-            raise OptionError(name, str(error)) from error
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Let the time pass for a ``with`` block, in a thread of its own; spin meanwhile."""
+        rate = float(self._settings['rate'])
+        with Ticker(self._on_tick, rate, self._on_error):
+            yield
+
+    # The robot
+
+    def _take_description(self) -> None:
+        urdf, text = str(self._settings['urdf']), str(self._settings['robot_description'])
+        if urdf or text:
+            self._start(os.path.expanduser(urdf) or text, self._settings.initial_positions)
+            return
+        self.create_subscription(
+            String, 'robot_description', self._on_description, DESCRIPTION_QOS
+        )
+        self.get_logger().info('waiting for a robot on the topic robot_description')
 
     def _start(self, urdf: str, positions: Mapping[str, float]) -> None:
-        robot = Robot.from_urdf(urdf)
-        self._arm = SimulatedArm(robot, positions, self._time_constant)
-        self.get_logger().info(
-            f'ready: {robot.name or "the robot"} with {len(self._arm.joint_names)} joints'
+        robot, settings = Robot.from_urdf(urdf), self._settings
+        engine = str(settings['engine'])
+        arm = SimulatedArm(
+            robot,
+            positions,
+            settings['time_constant'],
+            engine,
+            settings['gravity_compensation'],
         )
+        self._simulation.use(arm)
+        for remark in arm.engine.remarks:
+            self.get_logger().info(remark)
+        name, count = robot.name or 'the robot', len(arm.joint_names)
+        self.get_logger().info(f'ready: {name} with {count} joints, engine {engine}')
 
     def _on_description(self, message: String) -> None:
         if message.data == self._urdf:
             return
         self._urdf = message.data
-        positions = dict(self._initial)
+        positions, arm = dict(self._settings.initial_positions), self._simulation.arm
         try:
-            if self._arm is not None:
+            if arm is not None:
                 names = Robot.from_urdf(message.data).movable_joint_names
-                now = zip(self._arm.joint_names, self._arm.positions.tolist(), strict=True)
+                now = zip(arm.joint_names, arm.positions.tolist(), strict=True)
                 positions = {name: position for name, position in now if name in names}
             self._start(message.data, positions)
         except IkServiceError as error:
             self.get_logger().error(f'robot_description is ignored: {error}')
 
+    # What the outside asks for
+
     def _on_command(self, message: JointState) -> None:
-        if not message.position and not message.name:
-            return
-        self._command(message.name, message.position)
+        if message.position or message.name:
+            command = message.name, message.position, message.velocity
+            self._simulation.command(command, time.monotonic())
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
         """Go where a trajectory ends; when it shall be there is not looked at."""
         if message.points:
-            self._command(message.joint_names, message.points[-1].positions)
+            command = message.joint_names, message.points[-1].positions, ()
+            self._simulation.command(command, time.monotonic())
 
-    def _command(self, names: Sequence[str], positions: Sequence[float]) -> None:
-        if self._arm is None:
-            return
-        try:
-            self._arm.command(names, positions)
-        except IkServiceError as error:
-            self._complaint.about(f'a command is ignored: {error}')
-        else:
-            self._complaint.settle()
-
-    def _on_timer(self) -> None:
-        before, self._now = self._now, time.monotonic()
-        if self._arm is None:
-            return
-        self._arm.step(min(self._now - before, _LONGEST_STEP))
-        message = JointState(
-            name=self._arm.joint_names,
-            position=array.array('d', self._arm.positions.tobytes()),
-            velocity=array.array('d', self._arm.velocities.tobytes()),
+    def _on_reset(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
+        answer.success = self._simulation.reset()
+        answer.message = (
+            'the arm is where it started' if answer.success else 'there is no robot yet'
         )
-        message.header.stamp = self.get_clock().now().to_msg()
-        self._states.publish(message)
+        return answer
+
+    def _on_pause(self, request: SetBool.Request, answer: SetBool.Response) -> SetBool.Response:
+        self._simulation.paused = request.data
+        answer.success = True
+        answer.message = 'the time stands still' if request.data else 'the time goes on'
+        return answer
+
+    def _put_into_force(self, faults: FaultSettings) -> None:
+        self._simulation.set_faults(faults)
+        self.get_logger().info(f'faults on request: {faults}')
+
+    # The course of time
+
+    def _on_tick(self, now: float) -> None:
+        stamp = self.get_clock().now().to_msg()
+        for state in self._simulation.advance(now, stamp):
+            self._states.publish(_message(state))
+
+    def _on_error(self, error: Exception) -> None:
+        self.get_logger().error(
+            f'error in the simulation: {type(error).__name__}: {error}',
+            throttle_duration_sec=5.0,
+        )
+
+
+def _message(state: ArmState) -> JointState:
+    efforts = array.array('d') if state.efforts is None else _numbers(state.efforts)
+    message = JointState(
+        name=state.names,
+        position=_numbers(state.positions),
+        velocity=_numbers(state.velocities),
+        effort=efforts,
+    )
+    message.header.stamp = state.stamp
+    return message
+
+
+def _numbers(values: np.ndarray) -> array.array:
+    return array.array('d', values.tobytes())

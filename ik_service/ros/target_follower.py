@@ -12,13 +12,14 @@ state measured then.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 import threading
 
 import numpy as np
 
 from ik_service.kinematics.pose import check_transform
 from ik_service.ros.follower_settings import (
+    FollowedTarget,
     FollowerCommand,
     FollowerSettings,
     FollowerState,
@@ -32,24 +33,10 @@ from ik_service.solvers.solver import Solver
 _SAME_POSITION = 1e-6
 """Distance from its goal that does not matter for a joint that must not move [rad, m]."""
 
-
-@dataclass
-class _Target:
-    """
-    A target that is followed.
-
-    :ivar T_base_tip: (4, 4) what was asked for.
-    :ivar result: the solver's answer.
-    :ivar goal: (n,) where the joints shall go; None until it is solved for from the arm's state.
-    :ivar solving: whether some thread is doing so.
-    :ivar since: time of the first tick with it [s].
-    """
-
-    T_base_tip: np.ndarray
-    result: IkResult
-    goal: np.ndarray | None
-    solving: bool = False
-    since: float | None = None
+# Shares of the lag limit, which itself is only approached, at which lagging begins and ends; and
+# the one that an arm has to come below within a time after the commands have come to rest [s].
+_BEHIND, _CAUGHT_UP = 0.9, 0.5
+_OFF, _SETTLING_TIME = 0.05, 1.0
 
 
 class TargetFollower:
@@ -61,6 +48,7 @@ class TargetFollower:
 
     :param solver: solves for the targets.
     :param settings: fields of :class:`FollowerSettings`; :meth:`tick` is called at its ``rate``.
+    :ivar restarts: how often something else moved the arm, so that the commands started anew.
     :raises OptionError: naming the setting whose value cannot be.
     """
 
@@ -68,6 +56,7 @@ class TargetFollower:
         self._lock = threading.Lock()
         self._settings = FollowerSettings(**settings)
         self._requests = 0
+        self.restarts = 0
         self._start_with(NearbySolver(solver))
 
     # What the outside tells
@@ -116,7 +105,7 @@ class TargetFollower:
         with self._lock:
             if request == self._requests:
                 anchored = self._measured is not None and not self._restarting
-                self._target = _Target(T_base_tip, result, result.q if anchored else None)
+                self._target = FollowedTarget(T_base_tip, result, result.q if anchored else None)
                 self._state = self._state_on_the_way()
         return result
 
@@ -165,6 +154,12 @@ class TargetFollower:
         return target.result if target else None
 
     @property
+    def target(self) -> tuple[np.ndarray, IkResult] | None:
+        """The target that is followed: T_base_tip (4, 4), and the solver's answer for it."""
+        target = self._target
+        return (target.T_base_tip, target.result) if target else None
+
+    @property
     def following_error(self) -> float | None:
         """How far the arm's worst joint is from its command [rad] or [m]; None without one."""
         with self._lock:
@@ -211,9 +206,10 @@ class TargetFollower:
         self._turn = np.where(unlimited, chain.arrays.turn, 0.0)
         self._measured: np.ndarray | None = None
         self._measured_at = 0.0
-        self._target: _Target | None = None
+        self._target: FollowedTarget | None = None
         self._motion: JointMotion | None = None
         self._restarting = False
+        self._behind, self._off = False, 0
         self._state = FollowerState.IDLE
 
     def _seeds(self) -> list[np.ndarray]:
@@ -251,17 +247,25 @@ class TargetFollower:
         self._restarting = self._motion is not None
         return command
 
-    def _follow(self, target: _Target) -> FollowerCommand | None:
+    def _follow(self, target: FollowedTarget) -> FollowerCommand | None:
         if self._motion is None:
-            self._motion = JointMotion(self._measured)
+            self._motion, self._behind, self._off = JointMotion(self._measured), False, 0
             target.goal = self._turned(target.goal, self._measured)
         lag = self._lag(self._motion) / self._settings.lag_limit
+        self._behind = self._is_behind(self._motion, lag)
         if lag > 2.0:
             self._motion = target.goal = None
+            self.restarts += 1
             return None
         self._motion.move(target.goal, self._limits, float(np.clip(2.0 - 2.0 * lag, 0.0, 1.0)))
         self._state = self._state_on_the_way()
         return self._command(self._motion)
+
+    def _is_behind(self, motion: JointMotion, lag: float) -> bool:
+        self._off = self._off + 1 if motion.at_rest and lag > _OFF else 0
+        if self._off > _SETTLING_TIME * self._settings.rate:
+            return True
+        return lag > (_CAUGHT_UP if self._behind else _BEHIND)
 
     def _lag(self, motion: JointMotion) -> float:
         """Return the time that the arm needs at full speed to where the command is [s]."""
@@ -271,6 +275,8 @@ class TargetFollower:
 
     def _state_on_the_way(self) -> FollowerState:
         target = self._target
+        if self._behind and self._motion is not None:
+            return FollowerState.LAGGING
         if not target.result.success:
             return FollowerState.UNREACHABLE
         if self._motion is None or target.goal is None:

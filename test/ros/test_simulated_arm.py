@@ -3,7 +3,7 @@ import pytest
 
 from ik_service import Robot
 from ik_service.exceptions import ArgumentError, UnknownJointError
-from ik_service.ros.simulated_arm import FirstOrderEngine, SimulatedArm
+from ik_service.ros.simulated_arm import SimulatedArm
 
 ARM = Robot.from_urdf("""<robot name="arm">
   <link name="base"/><link name="a"/><link name="b"/><link name="c"/><link name="d"/>
@@ -106,7 +106,72 @@ def test_time_does_not_run_backwards(dt):
     assert values(arm)['turn'] == 0.0
 
 
-@pytest.mark.parametrize('time_constant', [-0.1, float('nan'), float('inf')])
-def test_a_time_constant_that_cannot_be_is_refused(time_constant):
-    with pytest.raises(ArgumentError, match='time_constant'):
-        FirstOrderEngine(np.zeros(1), np.ones(1), time_constant)
+def test_follows_a_moving_command_by_its_speed_until_no_successor_comes():
+    arm = SimulatedArm(ARM, time_constant=0.05)
+    for tick in range(1, 101):
+        arm.command(['turn'], [0.01 * tick], [1.0])
+        arm.step(0.01)
+    assert values(arm)['turn'] == pytest.approx(1.0, abs=0.01), 'and not 0.05 behind'
+    furthest = 0.0
+    for _ in range(100):
+        arm.step(0.01)
+        furthest = max(furthest, values(arm)['turn'])
+    assert furthest < 1.05
+    assert values(arm)['turn'] == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ('speeds', 'message'),
+    [([1.0, 2.0], 'has 2 velocities'), ([float('nan')], "velocity of 'turn' is nan")],
+)
+def test_bad_speeds_change_nothing(speeds, message):
+    arm = SimulatedArm(ARM)
+    with pytest.raises(ArgumentError, match=message):
+        arm.command(['turn'], [1.0], speeds)
+    arm.step(1.0)
+    assert values(arm)['turn'] == 0.0
+
+
+def test_reset_puts_it_where_it_started_and_it_stays_there():
+    arm = SimulatedArm(ARM, {'left': 1.0})
+    start = arm.positions
+    arm.command(['turn', 'left'], [1.0, 0.0], [0.5, 0.5])
+    arm.step(0.3)
+    arm.reset()
+    assert arm.positions.tolist() == start.tolist()
+    arm.step(1.0)
+    assert arm.positions.tolist() == start.tolist()
+
+
+@pytest.mark.parametrize('joint', ['left', 'right'])
+def test_a_stuck_joint_stays_with_what_mimics_it(joint):
+    arm = SimulatedArm(ARM)
+    before = values(arm)
+    arm.block(joint)
+    arm.command(['turn', 'left'], [1.0, 2.0])
+    arm.step(2.0)
+    after = values(arm)
+    assert after['turn'] == pytest.approx(1.0)
+    assert (after['left'], after['right']) == (before['left'], before['right'])
+    arm.block('')
+    arm.step(5.0)
+    assert values(arm)['left'] == pytest.approx(2.0)
+
+
+def test_a_joint_that_is_not_there_cannot_be_stuck():
+    with pytest.raises(UnknownJointError, match='nose'):
+        SimulatedArm(ARM).block('nose')
+
+
+def test_an_arm_without_mass_has_no_efforts():
+    assert SimulatedArm(ARM).efforts is None
+
+
+def test_an_arm_with_mass_has_an_effort_for_every_drive():
+    pytest.importorskip('mujoco', reason='the extra sim is not installed')
+    arm = SimulatedArm(ARM, engine='mujoco')
+    arm.command(['left'], [1.0])
+    arm.step(0.05)
+    efforts = dict(zip(arm.joint_names, arm.efforts, strict=True))
+    assert efforts['left'] > 0.001
+    assert efforts['right'] == 0.0, 'it has no drive'

@@ -31,6 +31,7 @@ def test_starts_anew_when_something_else_has_moved_the_arm(solver, rig):
     moved = READY + np.array([1.2, 0, 0, 0, 0, 0, 0])
     rig.q = moved
     assert rig.tick() is None, 'no command may lead back at once'
+    assert rig.follower.restarts == 1
     command = rig.tick()
     assert np.abs(command.q - moved).max() < 2.175 / RATE
     rig.tick_until(FollowerState.REACHED)
@@ -40,11 +41,23 @@ def test_waits_for_an_arm_that_is_stuck(solver, rig):
     rig.measure()
     rig.follower.set_target(pose_beside(solver, READY, [-0.3, 0.5, 0.1]))
     rig.tick(500, moves=False)
+    assert rig.follower.state is FollowerState.LAGGING
     assert len(rig.commands) == 500, 'commanded all the time'
     lead = np.abs(rig.commands[-1].q - READY) / solver.chain.velocity
     assert 0.1 < lead.max() <= rig.follower.settings.lag_limit
     assert rig.follower.following_error == np.abs(rig.commands[-1].q - READY).max()
     rig.tick_until(FollowerState.REACHED)
+
+
+def test_says_that_the_arm_is_not_where_the_commands_are(solver, rig):
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.0, 0.05, 0.0]))
+    rig.tick(200, moves=False)
+    assert rig.follower.following_error > 0.03
+    assert rig.follower.state is FollowerState.LAGGING
+    rig.q = rig.commands[-1].q
+    rig.tick(2)
+    assert rig.follower.state is FollowerState.REACHED
 
 
 def test_stop_comes_to_rest_and_the_next_target_starts_from_the_arm(solver, rig):

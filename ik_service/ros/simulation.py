@@ -1,0 +1,179 @@
+"""A simulated arm in the course of time, with faults on request; knows no ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import threading
+import time
+
+import numpy as np
+
+from ik_service.exceptions import IkServiceError, SimulationError
+from ik_service.ros.complaint import Complaint
+from ik_service.ros.simulated_arm import SimulatedArm
+from ik_service.sim.faults import FaultSettings, FaultyLine
+from ik_service.sim.real_time import RealTime
+
+_LONGEST_STEP = 0.1
+"""
+What is simulated at once, at most, unless the period is long [s]: after the process was suspended
+nothing leaps.
+"""
+
+Command = tuple[Sequence[str], Sequence[float], Sequence[float]]
+
+
+@dataclass(frozen=True)
+class ArmState:
+    """
+    The joints of an arm as they are measured.
+
+    :ivar names: all movable joints.
+    :ivar positions: (k,) [rad] or [m].
+    :ivar velocities: (k,) [rad/s] or [m/s].
+    :ivar efforts: (k,) [Nm] or [N]; None with an engine without forces.
+    :ivar stamp: when, as the caller counts the time.
+    """
+
+    names: tuple[str, ...]
+    positions: np.ndarray
+    velocities: np.ndarray
+    efforts: np.ndarray | None
+    stamp: object
+
+
+class Simulation:
+    """
+    An arm that obeys commands while the time passes. Safe to share between threads.
+
+    :param faults: what goes wrong.
+    :param bad_commands: told of commands that cannot be understood.
+    :param break_downs: told when the simulation of the arm has broken down.
+    :param period: time between two calls of :meth:`advance`, as it is planned [s].
+    :ivar paused: whether the time stands still; states are measured all the same.
+    :ivar clock: how fast it runs.
+    """
+
+    def __init__(
+        self,
+        faults: FaultSettings,
+        bad_commands: Complaint,
+        break_downs: Complaint,
+        period: float = 0.01,
+    ) -> None:
+        self.paused = False
+        self._longest_step = max(_LONGEST_STEP, 2.0 * period)
+        self._lock = threading.RLock()
+        self._bad_commands = bad_commands
+        self._break_downs = break_downs
+        self._faults = faults
+        self._arm: SimulatedArm | None = None
+        self._now = time.monotonic()
+        self.clock = RealTime(self._now)
+        self._begin_anew()
+
+    @property
+    def arm(self) -> SimulatedArm | None:
+        """The arm; None as long as there is none."""
+        return self._arm
+
+    @property
+    def faults(self) -> FaultSettings:
+        """What goes wrong."""
+        return self._faults
+
+    def use(self, arm: SimulatedArm) -> None:
+        """
+        Go on with another arm.
+
+        :raises UnknownJointError: it does not have the joint that shall be stuck.
+        """
+        with self._lock:
+            arm.block(self._faults.stuck_joint)
+            self._arm = arm
+
+    def set_faults(self, faults: FaultSettings) -> None:
+        """
+        Let other things go wrong from now on.
+
+        :raises UnknownJointError: the arm does not have the joint that shall be stuck.
+        """
+        with self._lock:
+            if self._arm is not None:
+                self._arm.block(faults.stuck_joint)
+            seed, self._faults = self._faults.seed, faults
+            if faults.seed != seed:
+                self._begin_anew()
+
+    def reset(self) -> bool:
+        """Put the arm where it started, at rest; return whether there is one."""
+        with self._lock:
+            if self._arm is None:
+                return False
+            self._begin_anew()
+            self._arm.reset()
+            return True
+
+    def command(self, command: Command, now: float) -> None:
+        """
+        Take in a command: names, positions and speeds, see :meth:`SimulatedArm.command`.
+
+        :param now: on the monotonic clock [s].
+        """
+        with self._lock:
+            faults = self._faults
+            self._commands.put(command, now, faults.lost_commands, faults.command_delay)
+            self._obey(now)
+
+    def advance(self, now: float, stamp: object) -> list[ArmState]:
+        """
+        Let the time pass.
+
+        :param now: on the monotonic clock [s].
+        :param stamp: now, for the states.
+        :returns: the states that arrive now: none, one or several.
+        """
+        with self._lock:
+            passed, self._now = min(now - self._now, self._longest_step), now
+            self._obey(now)
+            if self._arm is None:
+                return []
+            if not self.paused:
+                self._step(self._arm, passed)
+            faults = self._faults
+            state = self._measure(self._arm, stamp)
+            self._states.put(state, now, faults.lost_states, faults.state_delay)
+            return self._states.due(now)
+
+    def _begin_anew(self) -> None:
+        self._random = np.random.default_rng(self._faults.seed)
+        self._commands: FaultyLine[Command] = FaultyLine(self._random)
+        self._states: FaultyLine[ArmState] = FaultyLine(self._random)
+
+    def _obey(self, now: float) -> None:
+        for command in self._commands.due(now):
+            if self._arm is None:
+                continue
+            try:
+                self._arm.command(*command)
+            except IkServiceError as error:
+                self._bad_commands.about(f'a command is ignored: {error}')
+            else:
+                self._bad_commands.settle()
+
+    def _step(self, arm: SimulatedArm, passed: float) -> None:
+        began = time.monotonic()
+        try:
+            arm.step(passed)
+        except SimulationError as error:
+            self._break_downs.about(str(error))
+        else:
+            self._break_downs.settle()
+        self.clock.add(passed, time.monotonic() - began)
+
+    def _measure(self, arm: SimulatedArm, stamp: object) -> ArmState:
+        positions, noise = arm.positions, self._faults.noise
+        if noise > 0.0:
+            positions = positions + self._random.normal(0.0, noise, len(positions))
+        return ArmState(arm.joint_names, positions, arm.velocities, arm.efforts, stamp)

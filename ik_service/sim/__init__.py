@@ -1,0 +1,1 @@
+"""What moves a simulated arm: engines, drives and faults; knows no ROS."""

@@ -1,0 +1,109 @@
+"""Motion with mass: gravity, inertia, limited efforts, by MuJoCo."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from ik_service.exceptions import SimulationError
+from ik_service.model.robot import Robot
+from ik_service.sim.first_order import FirstOrderEngine
+from ik_service.sim.mujoco_model import build, collected_warnings, TIME_STEP
+
+
+class MujocoEngine:
+    """
+    An arm with mass, see :class:`~ik_service.sim.engine.Engine`.
+
+    The drives' set-points move as the joints of a
+    :class:`~ik_service.sim.first_order.FirstOrderEngine` would, with the same time constant. A
+    position-velocity servo makes each joint follow, with gains from :mod:`ik_service.sim.gains`:
+
+        speed  = q̇_set + kp/kd (q_set − q), within the velocity limit
+        effort = kd (speed − q̇) + share · gravity(q), within the effort limit
+
+    The last term is what controllers of real arms feed forward. With a share of 1 it is exact
+    here, as no model of a real arm is; below 1 the arm sags by (1 − share) · gravity / kp.
+    Inertial and Coriolis forces are not compensated. Nothing touches anything.
+
+    :param robot: the robot.
+    :param position: (m,) where the joints start [rad] or [m].
+    :param time_constant: of the set-points [s].
+    :param gravity_compensation: the share, 0 to 1.
+    :raises SimulationError: MuJoCo refuses the description, or the robot has a planar or
+        floating joint.
+    :raises UrdfError: a mass or a size in the description is not a number.
+    :raises ArgumentError: the time constant is negative or not finite.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        position: np.ndarray,
+        time_constant: float,
+        gravity_compensation: float = 1.0,
+    ) -> None:
+        self._arm = build(robot, gravity_compensation)
+        self._data = mujoco.MjData(self._arm.model)
+        self._pull = self._arm.gains.stiffness / self._arm.gains.damping
+        self._set_points = FirstOrderEngine(position, self._arm.limits, time_constant)
+        self._blocked = np.zeros(len(position), dtype=bool)
+        self.remarks = self._arm.remarks
+        self.reset(position)
+
+    @property
+    def position(self) -> np.ndarray:
+        """Where the joints are, (m,) [rad] or [m]."""
+        return self._data.qpos[self._arm.places]
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """How fast they move, (m,) [rad/s] or [m/s]."""
+        return self._data.qvel[self._arm.places]
+
+    @property
+    def effort(self) -> np.ndarray:
+        """What the drives exert, gravity compensation included, (m,) [Nm] or [N]."""
+        return self._data.qfrc_actuator[self._arm.places]
+
+    def reset(self, position: np.ndarray) -> None:
+        """Put the joints somewhere, at rest."""
+        data, arm = self._data, self._arm
+        mujoco.mj_resetData(arm.model, data)
+        data.qpos[:] = arm.spread @ position + arm.offset
+        self._owed = 0.0
+        self._set_points.reset(position)
+        self.block(self._blocked)
+        mujoco.mj_forward(arm.model, data)
+
+    def block(self, blocked: np.ndarray) -> None:
+        """Put on the brakes of some joints, and release the others."""
+        self._blocked = np.array(blocked, dtype=bool)
+        brakes = slice(self._arm.first_brake, None)
+        put_on = self._blocked & (self._data.eq_active[brakes] == 0)
+        self._arm.model.eq_data[brakes, 0][put_on] = self.position[put_on]
+        self._data.eq_active[brakes] = self._blocked
+
+    def step(self, target: np.ndarray, speed: np.ndarray, dt: float) -> None:
+        """Advance the time by whole steps of the physics; what is left over comes next time."""
+        self._owed += dt
+        before = self.position
+        with collected_warnings() as warnings:
+            while self._owed >= TIME_STEP:
+                self._owed -= TIME_STEP
+                self._step_once(target, speed)
+        if warnings or not np.isfinite(self._data.qpos).all():
+            self.reset(before)
+            reason = f' ({warnings[0]})' if warnings else ''
+            raise SimulationError(f'the simulation became unstable; the arm was stopped{reason}')
+
+    def _step_once(self, target: np.ndarray, speed: np.ndarray) -> None:
+        set_points, gains, limits = self._set_points, self._arm.gains, self._arm.limits
+        set_points.step(target, speed, TIME_STEP)
+        position = self.position
+        # Further away nothing is gained, and a joint that was held back would be flung after it.
+        ahead = np.clip(set_points.position - position, -gains.lead, gains.lead)
+        set_points.position = position + ahead
+        wanted = set_points.velocity + self._pull * ahead
+        self._data.ctrl[:] = np.clip(wanted, -limits.velocity, limits.velocity)
+        mujoco.mj_step(self._arm.model, self._data)

@@ -1,0 +1,254 @@
+"""A robot as MuJoCo simulates it: bodies with mass, drives with servos, brakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import mujoco
+import numpy as np
+
+from ik_service.exceptions import SimulationError
+from ik_service.model.joint import JointType
+from ik_service.model.masses import DENSITY, MassiveRobot, NOMINAL_MASS, with_masses
+from ik_service.model.naming import listed
+from ik_service.model.robot import Robot
+from ik_service.sim.drives import DriveLimits
+from ik_service.sim.gains import ServoGains, sufficient_effort
+
+if TYPE_CHECKING:
+    from mujoco import MjModel, MjSpec
+
+TIME_STEP = 0.001
+"""Length of a step of the physics, and of the servos [s]."""
+
+_FALLBACK_SPEED = 1.0  # of a joint without a velocity limit [rad/s]
+_FALLBACK_LINEAR_SPEED = 0.1  # [m/s]
+_POSTURES = 64  # in which the loads of the drives are looked at
+_STIFF = [2.0 * TIME_STEP, 1.0]  # time constant and damping ratio of gears and brakes
+_FIRM = [0.99, 0.999, 0.001, 0.5, 2.0]  # their impedance, see MuJoCo's solimp
+
+
+@dataclass(frozen=True)
+class MujocoArm:
+    """
+    A compiled model of a robot with m independent joints and k movable ones.
+
+    :ivar model: the model: actuator i is the velocity servo of independent joint i, and equality
+        constraint ``first_brake`` + i holds it.
+    :ivar limits: what the drives may do, with all speeds and efforts finite.
+    :ivar gains: their servos.
+    :ivar places: (m,) index of each independent joint among the model's degrees of freedom.
+    :ivar spread: (k, m) and
+    :ivar offset: (k,): all degrees of freedom are ``spread`` times the independent ones plus
+        ``offset``; this is where mimic joints are.
+    :ivar remarks: what had to be assumed, a sentence each.
+    """
+
+    model: MjModel
+    limits: DriveLimits
+    gains: ServoGains
+    places: np.ndarray
+    spread: np.ndarray
+    offset: np.ndarray
+    remarks: tuple[str, ...]
+
+    @property
+    def first_brake(self) -> int:
+        """Index of the first brake among the equality constraints."""
+        return self.model.neq - len(self.limits.names)
+
+
+def build(robot: Robot, gravity_compensation: float) -> MujocoArm:
+    """
+    Build the model of a robot.
+
+    :param gravity_compensation: share of the weight that the drives are told to carry, 0 to 1.
+    :raises SimulationError: MuJoCo refuses the description, or the robot has a planar or
+        floating joint.
+    :raises UrdfError: a mass or a size in the description is not a number.
+    """
+    massive = with_masses(robot)
+    limits = DriveLimits.of(robot)
+    with collected_warnings() as warnings:
+        spec = _read(massive.text)
+        names = [joint.name for joint in spec.joints]
+        _check_joints(robot, names)
+        _set_options(spec, gravity_compensation)
+        _set_ranges(spec, robot)
+        spread, offset = _coupling(robot, names, limits.names)
+        bare = _compile(spec)
+        inertia, gravity = _loads(bare, limits, spread, offset)
+        limits, remarks = _completed(robot, limits, inertia, gravity)
+        gains = ServoGains.derive(limits.effort, limits.velocity, inertia)
+        _add_drives(spec, limits.names, gains)
+        model = _compile(spec)
+    places = np.array([names.index(name) for name in limits.names], dtype=np.intp)
+    said = (*_mass_remarks(massive), *remarks, *dict.fromkeys(warnings))
+    return MujocoArm(model, limits, gains, places, spread, offset, said)
+
+
+@contextmanager
+def collected_warnings() -> Iterator[list[str]]:
+    """Collect MuJoCo's warnings, which it would otherwise write to a file where it stands."""
+    warnings: list[str] = []
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda text: warnings.append(f'MuJoCo: {text}'))
+    try:
+        yield warnings
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
+def _read(text: str) -> MjSpec:
+    try:
+        return mujoco.MjSpec.from_string(text)
+    except ValueError as error:
+        raise _refusal(error) from error
+
+
+def _compile(spec: MjSpec) -> MjModel:
+    try:
+        return spec.compile()
+    except ValueError as error:
+        raise _refusal(error) from error
+
+
+def _refusal(error: ValueError) -> SimulationError:
+    reason = '; '.join(line for line in map(str.strip, str(error).splitlines()) if line)
+    return SimulationError(f'MuJoCo refuses the robot description: {reason}')
+
+
+def _check_joints(robot: Robot, names: Iterable[str]) -> None:
+    """Refuse what MuJoCo reads otherwise than as joints of one degree of freedom each."""
+    missing = sorted(set(robot.movable_joint_names) ^ set(names))
+    if missing:
+        raise SimulationError(
+            'the engine mujoco cannot simulate planar and floating joints; take first_order for '
+            f'a robot with {listed(missing)}'
+        )
+
+
+def _set_options(spec: MjSpec, gravity_compensation: float) -> None:
+    disabled = mujoco.mjtDisableBit
+    spec.option.timestep = TIME_STEP
+    # It takes the servos' damping into account implicitly, which keeps light joints stable.
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    # There is nothing to touch: the shapes, which may overlap, are there for their mass only.
+    spec.option.disableflags = disabled.mjDSBL_CONTACT | disabled.mjDSBL_AUTORESET
+    for geom in spec.geoms:
+        geom.density = DENSITY
+    for body in spec.bodies:
+        body.gravcomp = gravity_compensation
+
+
+def _set_ranges(spec: MjSpec, robot: Robot) -> None:
+    for joint in spec.joints:
+        description = robot.joints[joint.name]
+        limit = description.limits
+        # What a mimic joint does is settled by the joint that it follows.
+        free = description.mimic or not np.isfinite([limit.lower, limit.upper]).all()
+        limited = not free and limit.lower < limit.upper
+        joint.limited = mujoco.mjtLimited(int(limited))
+        joint.range = [limit.lower, limit.upper] if limited else [0.0, 0.0]
+        joint.actfrclimited = mujoco.mjtLimited.mjLIMITED_FALSE
+    for equality in spec.equalities:
+        equality.solref, equality.solimp = _STIFF, _FIRM
+
+
+def _coupling(
+    robot: Robot, names: list[str], independent: tuple[str, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return how all degrees of freedom follow from the independent ones."""
+    spread, offset = np.zeros((len(names), len(independent))), np.zeros(len(names))
+    for row, name in enumerate(names):
+        source, multiplier, offset[row] = robot.resolve_mimic(name)
+        spread[row, independent.index(source)] = multiplier
+    return spread, offset
+
+
+def _loads(
+    model: MjModel, limits: DriveLimits, spread: np.ndarray, offset: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return the largest loads of the drives in many postures, the same ones every time.
+
+    :returns: (m,) inertia [kg m²] or [kg], and (m,) effort against gravity [Nm] or [N].
+    """
+    data = mujoco.MjData(model)
+    lower = np.where(np.isfinite(limits.lower), limits.lower, -np.pi)
+    upper = np.where(np.isfinite(limits.upper), limits.upper, np.pi)
+    inertia, gravity = np.zeros(len(lower)), np.zeros(len(lower))
+    column = np.zeros(model.nv)
+    postures = np.random.default_rng(0).uniform(lower, upper, (_POSTURES, len(lower)))
+    for q in postures:
+        data.qpos[:] = spread @ q + offset
+        mujoco.mj_forward(model, data)
+        for joint, way in enumerate(spread.T):
+            mujoco.mj_mulM(model, data, column, np.ascontiguousarray(way))
+            inertia[joint] = max(inertia[joint], way @ column)
+        gravity = np.maximum(gravity, np.abs(spread.T @ data.qfrc_bias))
+    return inertia, gravity
+
+
+def _completed(
+    robot: Robot, limits: DriveLimits, inertia: np.ndarray, gravity: np.ndarray
+) -> tuple[DriveLimits, list[str]]:
+    """Fill in speeds and efforts that the URDF does not give; say so, and what is too weak."""
+    kinds = [robot.joints[name].type for name in limits.names]
+    fallback = np.where(
+        [kind is JointType.PRISMATIC for kind in kinds], _FALLBACK_LINEAR_SPEED, _FALLBACK_SPEED
+    )
+    known = np.isfinite(limits.velocity) & (limits.velocity > 0.0)
+    speed = np.where(known, limits.velocity, fallback)
+    unknown = ~np.isfinite(limits.effort) | (limits.effort <= 0.0)
+    effort = np.where(unknown, sufficient_effort(speed, inertia, gravity), limits.effort)
+    remarks = []
+    if unknown.any():
+        remarks.append(
+            f'no effort limit, so strong enough to hold themselves: {_chosen(limits, unknown)}'
+        )
+    weak = effort < gravity
+    if weak.any():
+        remarks.append(
+            'the effort limit is too low to hold the arm in every posture, it may sink: '
+            + _chosen(limits, weak)
+        )
+    completed = DriveLimits(limits.names, limits.lower, limits.upper, speed, effort)
+    return completed, remarks
+
+
+def _chosen(limits: DriveLimits, mask: np.ndarray) -> str:
+    return listed(name for name, chosen in zip(limits.names, mask, strict=True) if chosen)
+
+
+def _add_drives(spec: MjSpec, names: Iterable[str], gains: ServoGains) -> None:
+    joints = {joint.name: joint for joint in spec.joints}
+    for i, name in enumerate(names):
+        joint = joints[name]
+        joint.armature = gains.rotor[i]
+        joint.damping = [max(joint.damping[0], gains.friction[i]), 0.0, 0.0]
+        joint.actgravcomp = True
+        joint.actfrclimited = mujoco.mjtLimited.mjLIMITED_TRUE
+        joint.actfrcrange = [-gains.effort[i], gains.effort[i]]
+        servo = spec.add_actuator(target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        servo.gaintype, servo.biastype = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_AFFINE
+        servo.gainprm[0], servo.biasprm[2] = gains.damping[i], -gains.damping[i]
+    for name in names:
+        brake = spec.add_equality(
+            name1=name, type=mujoco.mjtEq.mjEQ_JOINT, objtype=mujoco.mjtObj.mjOBJ_JOINT
+        )
+        brake.active = False
+        brake.solref, brake.solimp = _STIFF, _FIRM
+
+
+def _mass_remarks(massive: MassiveRobot) -> Iterator[str]:
+    for links, what in (
+        (massive.shaped, f'no inertia, so that of their shapes at {DENSITY:g} kg/m³'),
+        (massive.corrected, 'an inertia that no body can have, made the same in all directions'),
+        (massive.nominal, f'neither inertia nor shape, so {NOMINAL_MASS:g} kg'),
+    ):
+        if links:
+            yield f'{what}: {listed(links)}'

@@ -1,0 +1,126 @@
+import math
+
+import pytest
+
+pytest.importorskip('mujoco', reason='the extra sim is not installed')
+
+from chains import arm
+import numpy as np
+
+from ik_service import Robot
+from ik_service.exceptions import SimulationError
+from ik_service.sim.drives import DriveLimits
+from ik_service.sim.mujoco_engine import MujocoEngine
+
+GRAVITY = 9.81
+# A mass of 2 kg at the end of 0.5 m; it lies flat at zero. Beside it a gripper on the ground.
+PENDULUM = """<robot name="pendulum"><link name="base"/>
+  <link name="arm"><inertial><origin xyz="0.5 0 0"/><mass value="2"/>
+    <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="left"/><link name="right"/>
+  <joint name="swing" type="revolute"><parent link="base"/><child link="arm"/>
+    <axis xyz="0 1 0"/><limit lower="-1.5" upper="1.5" velocity="2" effort="{effort}"/></joint>
+  <joint name="grip" type="prismatic"><parent link="base"/><child link="left"/>
+    <axis xyz="0 1 0"/><limit lower="0" upper="0.04" velocity="0.2" effort="100"/></joint>
+  <joint name="grip_too" type="prismatic"><parent link="base"/><child link="right"/>
+    <axis xyz="0 1 0"/><limit lower="-1" upper="1" velocity="0.2" effort="100"/>
+    <mimic joint="grip" multiplier="-0.5" offset="0.01"/></joint>
+</robot>"""
+
+
+def pendulum(effort=50.0, gravity_compensation=1.0, start=(0.0, 0.0), time_constant=0.05):
+    robot = Robot.from_urdf(PENDULUM.format(effort=effort))
+    return MujocoEngine(robot, np.array(start), time_constant, gravity_compensation)
+
+
+def run(engine, target, seconds=1.0):
+    target = np.array(target)
+    for _ in range(round(100 * seconds)):
+        engine.step(target, np.zeros_like(target), 0.01)
+
+
+def test_the_effort_at_rest_is_the_weight():
+    engine = pendulum()
+    run(engine, [0.0, 0.0])
+    # About y a positive angle turns down, so the drive pulls the other way.
+    assert engine.effort[0] == pytest.approx(-2.0 * GRAVITY * 0.5, rel=1e-3)
+    run(engine, [1.0, 0.0], 3.0)
+    assert engine.effort[0] == pytest.approx(-2.0 * GRAVITY * 0.5 * math.cos(1.0), rel=1e-3)
+    assert engine.position[0] == pytest.approx(1.0, abs=1e-4)
+
+
+@pytest.mark.parametrize('share', [0.0, 0.5])
+def test_it_sags_by_what_is_not_compensated(share):
+    engine = pendulum(gravity_compensation=share)
+    run(engine, [0.0, 0.0], 2.0)
+    stiffness = 50.0 / (2.0 * 0.01)
+    weight = (1.0 - share) * 2.0 * GRAVITY * 0.5
+    assert engine.position[0] == pytest.approx(weight / stiffness, rel=0.01)
+
+
+def test_a_drive_that_is_too_weak_lets_it_sink_to_the_end_stop():
+    engine = pendulum(effort=5.0)
+    run(engine, [0.0, 0.0], 4.0)
+    assert abs(engine.effort[0]) <= 5.0 * (1.0 + 1e-9)
+    # 5 Nm hold the weight from acos(5 / 9.81) = 1.04 on, which it swings past before it rests.
+    assert 1.0 < engine.position[0] < 1.5 + 0.01
+
+
+def test_a_command_from_far_away_is_approached_within_speed_and_effort_without_overshoot():
+    engine = pendulum(start=(-1.4, 0.0))
+    positions, speeds, efforts = [], [], []
+    for _ in range(300):
+        engine.step(np.array([1.4, 0.0]), np.zeros(2), 0.01)
+        positions.append(engine.position[0])
+        speeds.append(engine.velocity[0])
+        efforts.append(abs(engine.effort[0]))
+    assert 1.8 < max(speeds) < 2.0 * 1.05
+    assert 45.0 < max(efforts) <= 50.0 * (1.0 + 1e-9)
+    assert max(positions) < 1.4 + 2e-3
+    assert positions[-1] == pytest.approx(1.4, abs=1e-4)
+
+
+def test_a_mimic_joint_follows_in_the_physics_too():
+    engine = pendulum()
+    furthest = 0.0
+    for target in (0.04, 0.01, 0.03):
+        for _ in range(50):
+            engine.step(np.array([0.5, target]), np.zeros(2), 0.01)
+            _, grip, grip_too = engine._data.qpos
+            furthest = max(furthest, abs(grip_too - (-0.5 * grip + 0.01)))
+    assert furthest < 1e-4
+    assert engine.position[1] == pytest.approx(0.03, abs=1e-4)
+
+
+def test_time_that_is_shorter_than_a_step_is_not_lost():
+    fine, coarse = pendulum(), pendulum()
+    for _ in range(400):
+        fine.step(np.array([0.5, 0.0]), np.zeros(2), 0.00025)
+    coarse.step(np.array([0.5, 0.0]), np.zeros(2), 0.1)
+    assert fine._data.time == pytest.approx(coarse._data.time, abs=1.1e-3)
+    assert fine._data.time == pytest.approx(0.1, abs=1.1e-3)
+
+
+def test_a_simulation_that_breaks_down_says_so_and_stops_the_arm():
+    engine = pendulum(start=(0.5, 0.02))
+    run(engine, [0.6, 0.02], 0.1)
+    before = engine.position
+    engine._data.qvel[0] = math.nan
+    with pytest.raises(SimulationError, match='became unstable'):
+        run(engine, [0.6, 0.02], 0.05)
+    assert engine.position == pytest.approx(before)
+    assert not engine.velocity.any()
+    run(engine, [0.6, 0.02])
+    assert engine.position[0] == pytest.approx(0.6, abs=1e-3)
+
+
+@pytest.mark.parametrize('name', ['panda', 'ur5e'])
+def test_our_arms_hold_themselves_where_they_are_told(name):
+    robot = arm(name).robot
+    limits = DriveLimits.of(robot)
+    lower, upper = np.maximum(limits.lower, -2.0), np.minimum(limits.upper, 2.0)
+    for q in np.random.default_rng(2).uniform(lower, upper, (5, len(lower))):
+        engine = MujocoEngine(robot, q, 0.05)
+        run(engine, q)
+        assert engine.position == pytest.approx(q, abs=1e-4)
+        assert (np.abs(engine.effort) < limits.effort).all()
