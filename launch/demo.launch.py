@@ -1,17 +1,18 @@
 """
 Start everything to see an arm move: the node, a simulated arm, and RViz with ``rviz:=true``.
 
-The arguments are those of ik_service.launch.py, and ``rviz``.
+The arguments are those of ik_service.launch.py, ``rviz``, and ``engine`` of the simulated arm.
 """
 
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
-from launch import LaunchContext, LaunchDescription
+from launch import Action, LaunchContext, LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument,
     IncludeLaunchDescription,
     OpaqueFunction,
+    SetLaunchConfiguration,
     Shutdown,
 )
 from launch.conditions import IfCondition
@@ -22,6 +23,7 @@ from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from ik_service import Robot
 from ik_service.ros.bringup import settle
+from ik_service.sim.catalogue import ENGINES
 
 SHARE = Path(get_package_share_directory('ik_service'))
 
@@ -34,8 +36,15 @@ def generate_launch_description() -> LaunchDescription:
                 'rviz',
                 default_value='false',
                 choices=['true', 'false'],
-                description='Show the robot, its frames and the target in RViz; closing RViz '
-                'ends everything.',
+                description='Show the robot, its frames, what it does and a marker to drag it '
+                'with in RViz; closing RViz ends everything.',
+            ),
+            DeclareLaunchArgument(
+                'engine',
+                default_value='',
+                choices=['', *ENGINES],
+                description='What moves the simulated arm: kinematics without mass, or physics '
+                '(needs mujoco); empty: what the parameter file says, else first_order.',
             ),
             # First what may not be installed: where a later node cannot be found, launch leaves
             # those that run already behind.
@@ -51,18 +60,20 @@ def _simulated_arm(context: LaunchContext) -> list[Node]:
     robot = settle(context.launch_configurations, SHARE)
     file = [ParameterFile(robot.params_file)] if robot.params_file else []
     source = {name: ParameterValue(value, value_type=str) for name, value in robot.source.items()}
+    engine = context.launch_configurations['engine']
+    chosen = {'engine': engine} if engine else {}
     arm = Node(
         package='ik_service',
         executable='ik_sim',
         name='ik_sim',
         namespace=robot.namespace,
-        parameters=[*file, source],
+        parameters=[*file, {**source, **chosen}],
         output='screen',
     )
     return [arm]
 
 
-def _rviz(context: LaunchContext) -> list[Node]:
+def _rviz(context: LaunchContext) -> list[Action]:
     """Show the robot in the frame that its targets are given in, whatever the robot."""
     robot = settle(context.launch_configurations, SHARE)
     frame = robot.chain.get('base_link') or Robot.from_urdf(robot.description).root_link
@@ -75,4 +86,14 @@ def _rviz(context: LaunchContext) -> list[Node]:
         output='screen',
         on_exit=Shutdown(reason='RViz was closed'),
     )
-    return [rviz]
+    marker = Node(
+        package='ik_service',
+        executable='target_marker',
+        name='target_marker',
+        namespace=robot.namespace,
+        output='screen',
+    )
+    actions = [rviz, marker]
+    if not context.launch_configurations.get('publish_markers'):
+        actions.append(SetLaunchConfiguration('publish_markers', 'true'))
+    return actions

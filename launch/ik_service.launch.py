@@ -28,6 +28,8 @@ ARGUMENTS = {
     'leaf of the robot; panda_hand_tcp for the Panda that comes with the package.',
     'solver': 'Method, such as levenberg_marquardt, pseudoinverse or transpose. Empty: as in '
     "params_file, else the node's default.",
+    'publish_markers': 'true or false: whether to publish markers of what the arm is doing, for '
+    "RViz and Foxglove. Empty: as in params_file, else the node's default.",
     'params_file': 'ROS parameter file; share/ik_service/config/ik_service.yaml is one to copy '
     'and edit. What the arguments here say wins over it. Empty: none.',
     'namespace': 'Namespace of all nodes, and so of their topics and services, such as cell_1. '
@@ -60,13 +62,16 @@ def _nodes(context: LaunchContext) -> list[Node]:
     robot = settle(context.launch_configurations, share)
     # First what may not be installed: where a later node cannot be found, launch leaves those that
     # run already behind.
-    return [_state_publisher(robot), _ik_node(robot, context.launch_configurations['solver'])]
+    return [_state_publisher(robot), _ik_node(robot, context.launch_configurations)]
 
 
-def _ik_node(robot: Bringup, solver: str) -> Node:
-    settled = {**robot.source, **robot.chain}
-    if solver:
-        settled['solver.name'] = solver
+def _ik_node(robot: Bringup, arguments: Mapping[str, str]) -> Node:
+    settled = _as_text({**robot.source, **robot.chain})
+    if arguments['solver']:
+        settled |= _as_text({'solver.name': arguments['solver']})
+    if arguments['publish_markers']:
+        markers = LaunchConfiguration('publish_markers')
+        settled['publish_markers'] = ParameterValue(markers, value_type=bool)
     # Only what is settled, and after the file: the rest stays with the file, and with the node.
     file = [ParameterFile(robot.params_file)] if robot.params_file else []
     return Node(
@@ -74,7 +79,7 @@ def _ik_node(robot: Bringup, solver: str) -> Node:
         executable='ik_node',
         name=NODE_NAME,
         namespace=robot.namespace,
-        parameters=[*file, _as_text(settled)],
+        parameters=[*file, settled],
         output='screen',
     )
 

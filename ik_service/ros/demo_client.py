@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 import math
@@ -71,6 +72,8 @@ class DemoClient:
     :param base_link: frame of all poses.
     :param tip_link: link that the poses are of.
     :param check: called now and then while it waits for an answer; may raise to give up.
+    :ivar foreign_target_at: when somebody else published a target last, on the monotonic clock
+        [s]; −inf when nobody has.
     """
 
     def __init__(self, base_link: str, tip_link: str, check: Callable[[], None]) -> None:
@@ -82,6 +85,9 @@ class DemoClient:
         self._ik = self._node.create_client(GetPositionIK, 'compute_ik')
         self._fk = self._node.create_client(GetPositionFK, 'compute_fk')
         self._target = self._node.create_publisher(PoseStamped, 'target_pose', 10)
+        self._own_stamps: deque[tuple[int, int]] = deque(maxlen=64)
+        self.foreign_target_at = -math.inf
+        self._node.create_subscription(PoseStamped, 'target_pose', self._on_target, 10)
         self._news = threading.Condition()
         self._state: ArmState | None = None
         self._node.create_subscription(
@@ -105,7 +111,7 @@ class DemoClient:
         return (
             self._ik.service_is_ready()
             and self._fk.service_is_ready()
-            and self._target.get_subscription_count() > 0
+            and self._target.get_subscription_count() > 1  # this client's own, and the node's
             and self._node.count_subscribers('joint_states') >= _LISTENERS
             and self._state is not None
         )
@@ -153,7 +159,9 @@ class DemoClient:
 
     def publish_target(self, T_base_tip: np.ndarray) -> None:
         """Publish where the tip shall be, (4, 4)."""
-        self._target.publish(self._stamped(T_base_tip))
+        message = self._stamped(T_base_tip)
+        self._own_stamps.append(_stamp(message))
+        self._target.publish(message)
 
     def next_state(self) -> ArmState:
         """
@@ -169,6 +177,10 @@ class DemoClient:
 
         self._wait(is_there, 'joint_states is silent')
         return self._state
+
+    def _on_target(self, message: PoseStamped) -> None:
+        if _stamp(message) not in self._own_stamps:
+            self.foreign_target_at = time.monotonic()
 
     def _on_state(self, message: JointState) -> None:
         with self._news:
@@ -198,3 +210,7 @@ class DemoClient:
             self._check()
             if time.monotonic() > deadline:
                 raise ServiceFailedError(f'{failure} for {_PATIENCE:g} s')
+
+
+def _stamp(message: PoseStamped) -> tuple[int, int]:
+    return message.header.stamp.sec, message.header.stamp.nanosec

@@ -96,7 +96,9 @@ class IkHandler(Handler):
         T_base_target = in_base(arm, target.header.frame_id, T, posture, self._tf)
         timeout = _timeout(request)
         solver = _constrained(limb, request, settings, measured, posture)
-        result = solver.solve(T_base_target, posture[limb.indices], timeout=timeout)
+        learned = settings.options.seed_source != 'given' and not len(given)
+        seed = None if learned else posture[limb.indices]
+        result = solver.solve(T_base_target, seed, timeout=timeout)
         notes = _notes(request, assumed_joints(measured, limb.indices, given))
         return self._judged(result, arm, limb, posture, notes)
 

@@ -29,6 +29,7 @@ from ik_service.ros.following import Following
 from ik_service.ros.frames import tf_of
 from ik_service.ros.ik_handler import IkHandler
 from ik_service.ros.loader import ArmLoader
+from ik_service.ros.marker_publisher import MarkerPublisher
 from ik_service.ros.measured import MeasuredState
 from ik_service.ros.parameters import NodeParameters
 from ik_service.ros.qos import DESCRIPTION_QOS
@@ -59,6 +60,7 @@ class IkNode(Node):
         self._started_at = time.monotonic()
         self._commands = CommandPublisher(self, str(self.parameters['command_interface']))
         self._diagnostics = self.create_publisher(DiagnosticArray, 'diagnostics', 10)
+        self._markers = MarkerPublisher(self, lambda: self._following, self._on_error)
         self._service_group = ReentrantCallbackGroup()
         self._tf = tf_of(self)
         answering = (self._measured, self._now, self._tf, self._on_error)
@@ -104,6 +106,7 @@ class IkNode(Node):
                 yield
             finally:
                 self._loader.end()
+                self._markers.switch(False)
 
     def _subscribe(self) -> None:
         # Groups of their own: a target is solved for in its callback, and must not delay states.
@@ -146,6 +149,7 @@ class IkNode(Node):
 
     def _on_second(self) -> None:
         following = self._following
+        self._markers.switch(bool(self.parameters['publish_markers']))
         if following is not None:
             following.watch()
         elif not self._refused:

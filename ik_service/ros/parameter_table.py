@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 
 from ik_service.ros.follower_settings import FollowerSettings
-from ik_service.solvers.options import IkOptions, JOINT_LIMIT_STRATEGIES, PREFERENCES
+from ik_service.solvers.options import (
+    EXTENSIONS,
+    IkOptions,
+    JACOBIANS,
+    JOINT_LIMIT_STRATEGIES,
+    OBJECTIVES,
+    PREFERENCES,
+    SEED_SOURCES,
+)
 from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names
 
 SOLVER_PREFIX = 'solver.'
@@ -35,6 +43,7 @@ class Row:
     :ivar read_only: whether it is fixed when the node starts.
     :ivar field: the field of the settings that it stands for.
     :ivar none: the value that stands for None in that field, "the method's own default".
+    :ivar numbers: whether its text is a list of numbers, such as ``'0.1, -2'``.
     """
 
     name: str
@@ -45,6 +54,7 @@ class Row:
     read_only: bool = False
     field: str = ''
     none: object = None
+    numbers: bool = False
 
     @property
     def kind(self) -> str:
@@ -56,9 +66,10 @@ class Row:
         descriptor = ParameterDescriptor(
             name=self.name, description=self.description, read_only=self.read_only
         )
-        constraints = [f'one of {", ".join(self.choices)}'] if self.choices else [self.kind]
+        named = ', '.join(filter(None, self.choices))
+        constraints = [f'one of {named}'] if self.choices else [self.kind]
         if self.none is not None:
-            constraints.append(f"{self.none} for the method's own default")
+            constraints.append(f"{self.none!r} for the method's own default")
         descriptor.additional_constraints = '; '.join(constraints)
         if self.bounds and isinstance(self.default, float):
             low, high = self.bounds
@@ -113,6 +124,12 @@ NODE_ROWS = (
         'joint_trajectory (trajectory_msgs/JointTrajectory, for ros2_control)',
         choices=COMMAND_INTERFACES,
         read_only=True,
+    ),
+    Row(
+        'publish_markers',
+        False,
+        'Publish target, nearest reachable pose, trail of the tip and bound of the reach on the '
+        'topic markers, for RViz, Foxglove and the browser',
     ),
 )
 
@@ -186,6 +203,59 @@ _SOLVER = {
     'random_seed': Row(
         '', 0, 'Seed of the restarts: the same request gives the same answer', (0, 2**63 - 1)
     ),
+    'penalty_weight': Row('', 0.0, 'Weight of joint_limits: penalty', (0.0, 1e9), none=0.0),
+    'jacobian': Row(
+        '',
+        IkOptions.jacobian,
+        'geometric: from the joint axes; numerical: by moving each joint a little',
+        choices=JACOBIANS,
+    ),
+    'perturbation': Row(
+        '', 0.0, 'How far the numerical Jacobian moves a joint [rad or m]', (0.0, 1.0), none=0.0
+    ),
+    'extension': Row(
+        '', '', 'Rows that extended_jacobian adds', choices=('', *EXTENSIONS), none=''
+    ),
+    'element_weight': Row('', 0.0, 'Weight of the basic elements', (0.0, 1e9), none=0.0),
+    'element_displacements': Row(
+        '',
+        '',
+        "What each basic element shall do in a step [m and rad], such as '0.01, 0, -0.02'",
+        none='',
+        numbers=True,
+    ),
+    'characteristic_length': Row(
+        '',
+        0.0,
+        'Length that weighs as much as a radian in the basic elements [m]',
+        (0.0, 1e3),
+        none=0.0,
+    ),
+    'objective': Row(
+        '',
+        '',
+        'What motions that do not move the tip improve; empty: nothing',
+        choices=('', *OBJECTIVES),
+        none='',
+    ),
+    'null_space_gain': Row(
+        '', -1.0, "Share of the objective's slope that a step goes down", (-1.0, 1e6), none=-1.0
+    ),
+    'preferred_posture': Row(
+        '',
+        '',
+        "Posture of the objective preferred_posture [rad or m], such as '0, -0.5, 1.2'",
+        none='',
+        numbers=True,
+    ),
+    'seed_source': Row(
+        '',
+        IkOptions.seed_source,
+        'Where a solve without a seed starts: given: at the joint states, or mid-range; table or '
+        'network: at a guess that ik_train has learned',
+        choices=SEED_SOURCES,
+    ),
+    'seed_file': Row('', '', 'What ik_train left; empty: the one beside the URDF', none=''),
 }
 
 UNDECLARED = frozenset({'record_trace'})

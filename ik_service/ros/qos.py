@@ -11,3 +11,6 @@ DESCRIPTION_QOS = QoSProfile(
 
 COMMAND_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 """Of ``joint_command`` and ``joint_trajectory``: no command is to be lost."""
+
+MARKERS_QOS = DESCRIPTION_QOS
+"""Of markers: who subscribes later sees the last picture, and not only what changes after it."""

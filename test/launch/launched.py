@@ -37,7 +37,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'ros'))  # for harn
 from harness import Bench
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PROGRAMS = {'ik_node': 'ik_service.ros.node', 'ik_sim': 'ik_service.ros.sim_node'}
+PROGRAMS = {
+    'ik_node': 'ik_service.ros.node',
+    'ik_sim': 'ik_service.ros.sim_node',
+    'target_marker': 'ik_service.ros.target_marker',
+}
 START_TIMEOUT = 120.0
 """How long the node may take until it answers [s]: kernels may have to be compiled first."""
 

@@ -38,24 +38,47 @@ def manager():
 
 @pytest.fixture
 def displays(manager):
-    return {entry['Class'].rpartition('/')[2]: entry for entry in manager['Displays']}
+    return {entry['Name']: entry for entry in manager['Displays']}
 
 
-def test_rviz_shows_the_robot_its_frames_and_the_target(displays):
-    assert set(displays) == {'Grid', 'RobotModel', 'TF', 'Pose'}
+def test_rviz_shows_the_robot_its_frames_the_target_and_the_markers(displays):
+    shown = {name: entry['Class'].rpartition('/')[2] for name, entry in displays.items()}
+    assert shown == {
+        'Grid': 'Grid',
+        'Robot': 'RobotModel',
+        'Frames': 'TF',
+        'Target': 'InteractiveMarkers',
+        'Motion': 'MarkerArray',
+        'Reachable shell': 'MarkerArray',
+    }
     assert all(entry['Enabled'] for entry in displays.values())
 
 
 def test_topics_in_rviz_are_relative_so_that_namespaces_work(displays):
-    assert displays['RobotModel']['Description Topic']['Value'] == 'robot_description'
-    assert displays['Pose']['Topic']['Value'] == 'target_pose'
+    assert displays['Robot']['Description Topic']['Value'] == 'robot_description'
+    assert displays['Motion']['Topic']['Value'] == 'markers'
+    assert displays['Reachable shell']['Topic']['Value'] == 'reachable_shell'
+    assert displays['Target']['Interactive Markers Namespace'] == 'target_marker'
 
 
-def test_rviz_receives_a_description_that_was_published_before(displays):
-    assert displays['RobotModel']['Description Source'] == 'Topic'
-    topic = displays['RobotModel']['Description Topic']
-    assert topic['Durability Policy'] == 'Transient Local'
-    assert topic['Reliability Policy'] == 'Reliable'
+@pytest.mark.parametrize(
+    ('name', 'topic'),
+    [('Robot', 'Description Topic'), ('Motion', 'Topic'), ('Reachable shell', 'Topic')],
+)
+def test_rviz_receives_what_was_published_before(displays, name, topic):
+    assert displays[name][topic]['Durability Policy'] == 'Transient Local'
+    assert displays[name][topic]['Reliability Policy'] == 'Reliable'
+    assert displays['Robot']['Description Source'] == 'Topic'
+
+
+def test_rviz_knows_the_namespaces_of_the_markers(displays):
+    pytest.importorskip('visualization_msgs.msg')
+    from ik_service.ros import cloud_publisher, markers
+
+    motion = {markers.TARGET, markers.NEAREST, markers.TRAIL, markers.REACH}
+    assert set(displays['Motion']['Namespaces']) == motion
+    cloud = {cloud_publisher.SHELL, cloud_publisher.INSIDE}
+    assert set(displays['Reachable shell']['Namespaces']) == cloud
 
 
 def test_the_fixed_frame_in_rviz_is_the_base_of_the_panda(manager):

@@ -8,6 +8,7 @@ from launch import LaunchContext
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.utilities import perform_substitutions
 from launch_ros.actions import Node
+from launch_ros.utilities import evaluate_parameters
 from launched import ENVIRONMENT, SHARE
 
 ARGUMENTS = {
@@ -15,6 +16,7 @@ ARGUMENTS = {
     'base_link': '',
     'tip_link': '',
     'solver': '',
+    'publish_markers': '',
     'params_file': '',
     'namespace': '',
     'robot_state_publisher': 'true',
@@ -32,9 +34,9 @@ def described(file, context):
     return PythonLaunchDescriptionSource(path).get_launch_description(context)
 
 
-def nodes(file, **arguments):
+def nodes(file, context=None, **arguments):
     """Return the nodes that a launch file would start, by the name of their program."""
-    context = LaunchContext()
+    context = context or LaunchContext()
     context.launch_configurations.update(arguments)
     found = _nodes(described(file, context).entities, context)
     return {node.node_executable: node for node in found}
@@ -50,7 +52,10 @@ def _nodes(entities, context):
 
 @pytest.mark.parametrize(
     ('file', 'arguments'),
-    [('ik_service.launch.py', ARGUMENTS), ('demo.launch.py', {**ARGUMENTS, 'rviz': 'false'})],
+    [
+        ('ik_service.launch.py', ARGUMENTS),
+        ('demo.launch.py', {**ARGUMENTS, 'rviz': 'false', 'engine': ''}),
+    ],
 )
 def test_every_argument_has_a_default_and_a_description(file, arguments):
     context = LaunchContext()
@@ -75,7 +80,37 @@ def test_robot_state_publisher_can_be_left_out():
 def test_the_demo_adds_an_arm_and_rviz_when_asked():
     both = ['robot_state_publisher', 'ik_node', 'ik_sim']
     assert list(nodes('demo.launch.py')) == both
-    assert list(nodes('demo.launch.py', rviz='true')) == ['rviz2', *both]
+    # RViz first: where it is not installed, nothing is left behind.
+    assert list(nodes('demo.launch.py', rviz='true')) == ['rviz2', 'target_marker', *both]
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'expected'),
+    [
+        ({}, None),
+        ({'publish_markers': 'true'}, True),
+        ({'publish_markers': 'false'}, False),
+        ({'rviz': 'true'}, True),
+        ({'rviz': 'true', 'publish_markers': 'false'}, False),
+    ],
+)
+def test_markers_are_published_when_rviz_shows_them_or_when_asked(arguments, expected):
+    context = LaunchContext()
+    node = nodes('demo.launch.py', context, **arguments)['ik_node']
+    given = evaluate_parameters(context, node._Node__parameters)
+    # What comes later wins; files are paths here.
+    values = {
+        name: value for part in given if isinstance(part, dict) for name, value in part.items()
+    }
+    assert values.get('publish_markers') is expected
+
+
+def test_all_that_rviz_needs_is_in_its_namespace():
+    context = LaunchContext()
+    found = nodes('demo.launch.py', context, rviz='true', namespace='cell_1')
+    for program in ('ik_node', 'target_marker', 'rviz2'):
+        found[program]._perform_substitutions(context)
+        assert found[program].expanded_node_namespace == '/cell_1'
 
 
 @pytest.mark.parametrize(('urdf', 'frame'), [('panda', 'panda_link0'), ('planar_6r', 'world')])
@@ -93,9 +128,10 @@ def test_a_missing_urdf_is_told_in_one_sentence(file):
         nodes(file, urdf='/nowhere/arm.urdf')
 
 
-def test_a_choice_other_than_true_and_false_is_refused():
-    with pytest.raises(RuntimeError, match='rviz'):
-        nodes('demo.launch.py', rviz='maybe')
+@pytest.mark.parametrize('argument', ['rviz', 'engine'])
+def test_what_is_not_among_the_choices_is_refused(argument):
+    with pytest.raises(RuntimeError, match=argument):
+        nodes('demo.launch.py', **{argument: 'maybe'})
 
 
 def test_the_share_folder_holds_what_the_launch_files_name():

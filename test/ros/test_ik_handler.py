@@ -43,7 +43,7 @@ def test_solution_reaches_the_target(server, seed):
     assert np.all(q <= server.arm.chain.upper)
     assert np.abs(pose_error(server.arm.chain.forward(q), target)).max() < 2e-5
     assert answer.error_code.source == 'ik_service'
-    for word in ('mm', '°', 'iterations', 'searches', 'ms'):
+    for word in ('mm', '°', 'iteration', 'search', 'ms'):
         assert word in answer.error_code.message
     assert answer.solution.joint_state.header.frame_id == 'panda_link0'
     assert answer.solution.joint_state.header.stamp.sec == 7

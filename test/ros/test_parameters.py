@@ -66,7 +66,7 @@ def test_every_parameter_is_described(make):
         assert descriptor.read_only == (name in READ_ONLY)
         if isinstance(row.default, float):
             assert descriptor.floating_point_range
-        elif isinstance(row.default, int):
+        elif isinstance(row.default, int) and not isinstance(row.default, bool):
             assert descriptor.integer_range
 
 

@@ -1,0 +1,38 @@
+"""The program ``target_marker``: a marker in RViz that sets the target by being dragged."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from ik_service.ros import runtime
+
+
+def main(args: list[str] | None = None) -> int:
+    """
+    Run the program; return its exit code.
+
+    :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
+    """
+
+    def program(stop: threading.Event) -> None:
+        with runtime.ros(args):
+            # What takes time to import is imported here, where signals are already caught.
+            from rclpy.executors import SingleThreadedExecutor
+
+            from ik_service.ros.target_marker_node import TargetMarkerNode
+
+            node = TargetMarkerNode()
+            executor = SingleThreadedExecutor()
+            executor.add_node(node)
+            try:
+                with runtime.spinning(executor):
+                    stop.wait()
+            finally:
+                node.destroy_node()
+
+    return runtime.run(program, 'target_marker')
+
+
+if __name__ == '__main__':
+    sys.exit(main())
