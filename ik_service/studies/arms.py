@@ -1,0 +1,51 @@
+"""The arms that the studies are made with: those that come with the package."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+import math
+
+import numpy as np
+
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.robot import Robot
+from ik_service.resources import urdf_path
+
+# Base and tip of each.
+ARMS = {
+    'planar_6r': ('base_link', 'tool0'),
+    'panda': ('panda_link0', 'panda_hand_tcp'),
+    'ur5e': ('base_link', 'tool0'),
+}
+
+
+@lru_cache
+def load_arm(name: str) -> KinematicChain:
+    """
+    Return the chain of an arm, from its base to its tool.
+
+    :param name: one of :data:`ARMS`.
+    """
+    return Robot.from_urdf(urdf_path(name)).chain(*ARMS[name])
+
+
+def random_postures(chain: KinematicChain, count: int, random_seed: int) -> np.ndarray:
+    """
+    Return postures, uniform within the limits; within half a turn where there are none.
+
+    :returns: (count, n) [rad] or [m].
+    """
+    lower = np.where(np.isfinite(chain.lower), chain.lower, -math.pi)
+    upper = np.where(np.isfinite(chain.upper), chain.upper, math.pi)
+    return np.random.default_rng(random_seed).uniform(lower, upper, (count, chain.n))
+
+
+def manipulability(chain: KinematicChain, q: np.ndarray, rows: slice = slice(None)) -> float:
+    """
+    Return Yoshikawa's measure √det(J Jᵀ): 0 at a singular posture (Yoshikawa 1985, eq. 9).
+
+    :param q: (n,) posture.
+    :param rows: the rows of the Jacobian that count.
+    """
+    J = chain.jacobian(q)[rows]
+    return math.sqrt(max(0.0, float(np.linalg.det(J @ J.T))))

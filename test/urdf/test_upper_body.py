@@ -1,0 +1,157 @@
+"""The upper body: a person's proportions, two arms that mirror each other, shapes and masses."""
+
+from arm_figures import path_of
+import numpy as np
+import pytest
+from urdf_parser_py import urdf
+
+from ik_service import Robot
+from ik_service.kinematics.tree import link_poses
+
+HEIGHT, MASS = 1.75, 75.0  # [m], [kg]
+SPINE = ('waist_yaw', 'waist_pitch', 'waist_roll', 'chest_pitch', 'chest_yaw')
+ARM = (
+    'shoulder_pitch', 'shoulder_roll', 'shoulder_yaw', 'elbow', 'wrist_yaw', 'wrist_roll',
+    'wrist_pitch',
+)  # fmt: skip
+MIRROR = np.diag([1.0, -1.0, 1.0, 1.0])
+# Of the whole body's mass, by segment: Winter (2009), table 4.1.
+MASS_SHARES = {
+    'shoulder_pitch_link shoulder_roll_link upper_arm': 0.028,
+    'forearm wrist_yaw_link wrist_roll_link': 0.016,
+    'hand': 0.006,
+}
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return Robot.from_urdf(path_of('upper_body'))
+
+
+@pytest.fixture(scope='module')
+def description():
+    return urdf.URDF.from_xml_file(str(path_of('upper_body')))
+
+
+@pytest.fixture(scope='module')
+def zero(robot):
+    return link_poses(robot, {})
+
+
+def test_file_is_named_after_its_robot(description):
+    assert description.name == 'upper_body'
+
+
+def test_joints_from_the_hips_to_the_palms(robot):
+    for side in ('left', 'right'):
+        chain = robot.chain('pelvis', f'{side}_grip')
+        assert chain.joint_names == (*SPINE, *(f'{side}_{name}' for name in ARM))
+    assert robot.chain('chest', 'head').joint_names == ('neck_yaw', 'neck_pitch')
+
+
+def test_lengths_are_those_of_a_person(zero):
+    def distance(a, b):
+        return np.linalg.norm(zero[a][:3, 3] - zero[b][:3, 3]) / HEIGHT
+
+    assert distance('left_shoulder_roll_link', 'left_forearm') == pytest.approx(0.186, abs=5e-4)
+    assert distance('left_forearm', 'left_hand') == pytest.approx(0.146, abs=5e-4)
+    shoulder = zero['left_shoulder_roll_link'][:3, 3] / HEIGHT
+    assert shoulder == pytest.approx([0.0, 0.129, 0.288], abs=5e-4)
+
+
+def test_at_zero_the_arms_hang(zero):
+    for side, y in (('left', 0.226), ('right', -0.226)):
+        np.testing.assert_allclose(zero[f'{side}_grip'][:2, 3], [0.0, y], atol=1e-12)
+        np.testing.assert_allclose(zero[f'{side}_grip'][:3, :3], np.eye(3), atol=1e-12)
+
+
+def test_arms_mirror_each_other(robot):
+    left, right = (robot.chain('chest', f'{side}_grip') for side in ('left', 'right'))
+    np.testing.assert_array_equal(left.lower, right.lower)
+    np.testing.assert_array_equal(left.upper, right.upper)
+    for q in np.random.default_rng(0).uniform(left.lower, left.upper, (50, left.n)):
+        np.testing.assert_allclose(
+            right.forward(q), MIRROR @ left.forward(q) @ MIRROR, rtol=0, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize(
+    ('joint', 'direction'),
+    [
+        ('left_shoulder_pitch', (1, 0, 0)),  # forward
+        ('left_shoulder_roll', (0, 1, 0)),  # outward
+        ('left_elbow', (1, 0, 0)),  # forward
+        ('left_wrist_roll', (0, -1, 0)),  # towards the palm
+        ('left_wrist_pitch', (1, 0, 0)),  # towards the thumb
+    ],
+)
+def test_positive_angles_bend_as_people_do(robot, zero, joint, direction):
+    moved = link_poses(robot, {joint: 0.2})['left_grip'] - zero['left_grip']
+    assert moved[:3, 3] @ direction > 0.9 * np.linalg.norm(moved[:3, 3])
+
+
+def test_inward_turn_of_the_upper_arm_brings_the_hand_before_the_body(robot):
+    bent = {'left_elbow': np.pi / 2}
+    straight = link_poses(robot, bent)['left_grip'][1, 3]
+    assert link_poses(robot, {**bent, 'left_shoulder_yaw': 0.5})['left_grip'][1, 3] < straight
+
+
+def test_bending_forward_leads_forward_and_down(robot, zero):
+    moved = link_poses(robot, {'waist_pitch': 0.5, 'chest_pitch': 0.3})['head'] - zero['head']
+    assert moved[0, 3] > 0.2
+    assert moved[2, 3] < -0.05
+
+
+def test_masses_are_those_of_a_person(description):
+    masses = {link.name: link.inertial.mass for link in description.links if link.inertial}
+    for names, share in MASS_SHARES.items():
+        segment = sum(masses[f'left_{name}'] for name in names.split())
+        assert segment == pytest.approx(share * MASS, abs=0.01)
+    arms = 2 * sum(MASS_SHARES.values())
+    # trunk 0.497, head and neck 0.081
+    assert sum(masses.values()) == pytest.approx((0.497 + 0.081 + arms) * MASS, rel=0.02)
+
+
+def test_bodies_are_primitives_with_physical_inertias(description):
+    primitives = (urdf.Box, urdf.Cylinder, urdf.Sphere)
+    moved = {joint.child for joint in description.joints if joint.type != 'fixed'}
+    for link in description.links:
+        if link.name not in moved:
+            continue
+        assert link.visuals, link.name
+        assert link.collisions, link.name
+        for element in (*link.visuals, *link.collisions):
+            assert isinstance(element.geometry, primitives), link.name
+        smallest, middle, largest = np.linalg.eigvalsh(link.inertial.inertia.to_matrix())
+        assert link.inertial.mass > 0, link.name
+        assert smallest > 0, link.name
+        assert smallest + middle >= largest, f'{link.name}: no body has this tensor'
+
+
+@pytest.mark.parametrize('bent', [0.0, 0.6])
+def test_only_neighbours_touch(bent):
+    pin = pytest.importorskip('pinocchio')
+    path = str(path_of('upper_body'))
+    model = pin.buildModelFromUrdf(path)
+    geometry = pin.buildGeomFromUrdf(model, path, pin.GeometryType.COLLISION)
+    geometry.addAllCollisionPairs()
+    parts = geometry.geometryObjects
+    for i, j in [(pair.first, pair.second) for pair in geometry.collisionPairs]:
+        a, b = parts[i].parentJoint, parts[j].parentJoint
+        if a == b or model.parents[a] == b or model.parents[b] == a:
+            geometry.removeCollisionPair(pin.CollisionPair(i, j))
+    data, geometry_data = model.createData(), geometry.createData()
+    q = np.zeros(model.nq)
+    for name in ('elbow', 'shoulder_pitch', 'shoulder_roll'):
+        for side in ('left', 'right'):
+            q[model.joints[model.getJointId(f'{side}_{name}')].idx_q] = bent
+    pin.computeCollisions(model, data, geometry, geometry_data, q, False)
+    touching = [
+        (parts[pair.first].name, parts[pair.second].name)
+        for pair, result in zip(
+            geometry.collisionPairs, geometry_data.collisionResults, strict=True
+        )
+        if result.isCollision()
+    ]
+    assert len(geometry.collisionPairs) > 200
+    assert touching == []
