@@ -12,12 +12,12 @@ VENV := $(CURDIR)/.venv
 RUN = env LD_LIBRARY_PATH="$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" "$(VENV)"/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench env clean
+.PHONY: help demo test bench figures env clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
-demo: env ## IK node, simulated arm and a client, in one terminal (ARGS=--once: end after one round)
+demo: env ## IK node, simulated arm, a page and a client (ARGS=--once, or ARGS='--record arm.gif')
 	@$(RUN)/ik_demo $(ARGS)
 
 test: env ## all tests (ARGS='-k name': some of them)
@@ -26,6 +26,10 @@ test: env ## all tests (ARGS='-k name': some of them)
 bench: env ## measure against other libraries and write docs/benchmarks.md (ARGS=--quick or --full)
 	@$(PYTHON) benchmarks/setup_env.py
 	@.bench-venv/bin/python benchmarks/run.py $(ARGS)
+
+figures: env ## all studies into docs/figures, and docs/methods.md from their numbers
+	@$(RUN)/ik_study all --output docs/figures
+	@$(RUN)/python docs/write_methods.py
 
 env: ## only make or update .venv
 	@command -v $(PYTHON) >/dev/null || { echo 'No $(PYTHON) on PATH; on Debian and Ubuntu:' \

@@ -39,6 +39,9 @@ setup(
         'test': TEST,
         'dev': [*TEST, 'pin', 'ruff'],
         'plot': ['matplotlib'],
+        'learn': ['scikit-learn', 'scipy'],
+        'sim': ['mujoco>=3.2'],
+        'viewer': ['viser>=1.0', 'trimesh'],
     },
     zip_safe=False,
     entry_points={
@@ -46,6 +49,11 @@ setup(
             'ik_node = ik_service.ros.node:main',
             'ik_sim = ik_service.ros.sim_node:main',
             'ik_demo = ik_service.cli.demo:main',
+            'ik_viewer = ik_service.viewer.node:main',
+            'ik_solve = ik_service.cli.solve:main',
+            'ik_study = ik_service.cli.study:main',
+            'ik_train = ik_service.cli.train:main',
+            'target_marker = ik_service.ros.target_marker:main',
         ],
     },
 )

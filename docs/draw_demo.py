@@ -8,8 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from raycast import Camera, Picture, take_picture
-from robot_shapes import arm_shapes, triad
 
 import ik_service as iks
 from ik_service.cli.demo_poses import square, start_posture, Stop
@@ -18,6 +16,10 @@ from ik_service.resources import urdf_path
 from ik_service.ros.follower_settings import FollowerState
 from ik_service.ros.simulated_arm import SimulatedArm
 from ik_service.ros.target_follower import TargetFollower
+from ik_service.viewer.parts import primitive_parts
+from ik_service.viewer.raycast import Camera, Picture, take_picture
+from ik_service.viewer.shapes import arm_shapes, triad
+from ik_service.viewer.visuals import read_look
 
 try:
     from matplotlib.axes import Axes
@@ -119,6 +121,7 @@ def draw_scene(
 ) -> None:
     """Draw the arm at one corner, behind it faintly those at the others, and the tip's way."""
     pixels = tuple(OVERSAMPLING * n for n in SCENE[2:])
+    parts = primitive_parts(robot, read_look(robot.urdf_text))
     angle, look_at = np.radians(EYE), np.array(LOOK_AT)
     away = [*(np.cos(angle[1]) * np.array([np.cos(angle[0]), np.sin(angle[0])])), np.sin(angle[1])]
     camera = Camera(look_at + 3.0 * np.array(away), look_at, VIEW_WIDTH, pixels)
@@ -127,12 +130,12 @@ def draw_scene(
         | {'panda_finger_joint1': FINGER}
         for arrival in run.arrivals
     ]
-    shapes = arm_shapes(robot, postures[POSTURE])
+    shapes = arm_shapes(robot, parts, postures[POSTURE])
     shapes += [shape for stop in stops[:4] for shape in triad(stop.T_base_tip, TRIAD)]
     solid = take_picture(camera, shapes, ground_radius=0.48)
     image = _over(np.ones_like(solid.color), solid.color, solid.alpha)
     for number in GHOSTS:
-        shapes = arm_shapes(robot, postures[number], still=False)
+        shapes = arm_shapes(robot, parts, postures[number], still=False)
         ghost = take_picture(camera, shapes, ground_radius=0.0)
         behind = np.isfinite(ghost.distance) & ~np.isfinite(solid.distance)
         image = _over(image, ghost.color**0.5 * GHOST_COLOR, GHOST_ALPHA * behind)

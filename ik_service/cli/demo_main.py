@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 import time
 from typing import TYPE_CHECKING
@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from ik_service.cli.child_process import ChildProcess
 from ik_service.cli.demo_poses import out_of_reach, postures, square, start_posture
 from ik_service.cli.demo_programs import programs, ros_domain
+from ik_service.cli.demo_record import check_record, Recorder, write_record
 from ik_service.cli.demo_text import progress, say
+from ik_service.cli.demo_viewer import announce, viewer_program
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.robot import Robot
@@ -30,6 +32,7 @@ _EXAMPLES = """
 examples:
   ik_demo --once                       one round; exit code 0 only if every target was reached
   ik_demo --urdf ur5e.urdf --base-link base_link --tip-link tool0
+  ik_demo --record arm.gif             one round, and a moving picture of it
   ROS_DOMAIN_ID=7 ik_demo              in a ROS domain where others can watch and take part
 """
 
@@ -51,7 +54,11 @@ def run(arguments: Sequence[str]) -> int:
     :raises IkServiceError: it cannot go on; its programs have ended by then.
     """
     options = _parser().parse_args(arguments)
+    options.once = options.once or options.record is not None
+    options.viewer = not options.once if options.viewer is None else options.viewer
     _require_ros()
+    if options.record is not None:
+        check_record(options.record)
     urdf, chain = _robot(options)
     ends = {'base_link': chain.base_link, 'tip_link': chain.tip_link}
     start = dict(zip(chain.joint_names, start_posture(chain).tolist(), strict=True))
@@ -59,8 +66,11 @@ def run(arguments: Sequence[str]) -> int:
     say(f'          {urdf}')
     with ros_domain() as domain:
         say(f'ROS       {domain}')
-        with programs(urdf, ends, start, options.solver, options.speed) as children:
-            return _perform(chain, children, options.once)
+        with (
+            programs(urdf, ends, start, options.solver, options.speed) as children,
+            viewer_program(options.viewer) as viewer,
+        ):
+            return _perform(chain, children, viewer, options)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -84,7 +94,22 @@ def _parser() -> argparse.ArgumentParser:
         default=0.5,
         help="share of the joints' velocity limits that is used, 0.01 to 1 (default: %(default)s)",
     )
+    _add_output_options(parser)
     return parser
+
+
+def _add_output_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        '--viewer',
+        action=argparse.BooleanOptionalAction,
+        help='the arm in a browser (default: unless it is only one round)',
+    )
+    parser.add_argument(
+        '--record',
+        type=Path,
+        metavar='FILE.gif',
+        help='one round, and a moving picture of the arm, drawn at the end',
+    )
 
 
 def _share(text: str) -> float:
@@ -94,8 +119,13 @@ def _share(text: str) -> float:
     return value
 
 
-def _perform(chain: KinematicChain, children: list[ChildProcess], once: bool) -> int:
-    from ik_service.cli.demo_round import Demo, print_outcome
+def _perform(
+    chain: KinematicChain,
+    children: list[ChildProcess],
+    viewer: ChildProcess | None,
+    options: argparse.Namespace,
+) -> int:
+    from ik_service.cli.demo_round import Demo, print_outcome, TakenOverError
     from ik_service.ros.demo_client import DemoClient
 
     def check() -> None:
@@ -104,7 +134,9 @@ def _perform(chain: KinematicChain, children: list[ChildProcess], once: bool) ->
 
     with closing(DemoClient(chain.base_link, chain.tip_link, check)) as client:
         _wait_until_ready(client, children)
-        demo = Demo(chain, client, check)
+        announce(viewer, options.viewer)
+        demo = Demo(chain, client, check, yields=not options.once)
+        recorder = Recorder(client, lambda: demo.target) if options.record else None
         q_start = start_posture(chain)
         T_start = client.tip_pose(client.next_state().positions)
         found = square(T_start, lambda T: client.solve(T).success)
@@ -112,11 +144,18 @@ def _perform(chain: KinematicChain, children: list[ChildProcess], once: bool) ->
         far = out_of_reach(chain, T_start)
         answered = demo.ask(stops[0].T_base_tip)
         while True:
-            reached = demo.follow(description, stops)
-            if far is not None:
-                demo.overreach(far)
+            try:
+                with recorder or nullcontext():
+                    reached = demo.follow(description, stops)
+                if far is not None:
+                    demo.overreach(far)
+            except TakenOverError:
+                demo.wait_for_others()
+                continue
             print_outcome(reached, len(stops))
-            if once:
+            if recorder is not None:
+                write_record(options.record, chain, recorder)
+            if options.once:
                 return 0 if answered and reached == len(stops) else 1
 
 

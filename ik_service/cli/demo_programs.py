@@ -32,8 +32,8 @@ def programs(
     node = {'urdf': str(urdf), **chain, 'solver.name': solver, 'velocity_scaling': float(speed)}
     arm = {'urdf': str(urdf), 'initial_positions': initial}
     with (
-        ChildProcess('the IK node', 'ik_service.ros.node', _parameters(node)) as first,
-        ChildProcess('the simulated arm', 'ik_service.ros.sim_node', _parameters(arm)) as second,
+        ChildProcess('the IK node', 'ik_service.ros.node', ros_arguments(node)) as first,
+        ChildProcess('the simulated arm', 'ik_service.ros.sim_node', ros_arguments(arm)) as second,
     ):
         yield [first, second]
 
@@ -63,7 +63,8 @@ def ros_domain() -> Iterator[str]:
             del os.environ['ROS_DOMAIN_ID'], os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE']
 
 
-def _parameters(values: Mapping[str, object]) -> list[str]:
+def ros_arguments(values: Mapping[str, object]) -> list[str]:
+    """Return parameters as a command line."""
     # JSON is YAML, which is how ROS reads them: text that looks like a number stays text.
     arguments = ['--ros-args']
     for name, value in values.items():

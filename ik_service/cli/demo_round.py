@@ -18,6 +18,7 @@ from ik_service.cli.demo_text import (
     row,
     say,
 )
+from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.demo_client import DemoClient
 
@@ -31,7 +32,13 @@ _PATIENCE = 20.0  # with a target [s]
 _AT_REST = 2e-3  # speed of the fastest joint [rad/s] or [m/s]
 _REST_TIME = 0.3  # for how long it has to be so slow [s]
 
+_PAUSE = 30.0  # after the last target of somebody else [s]
+
 Check = Callable[[], None]
+
+
+class TakenOverError(IkServiceError):
+    """Somebody else moves the arm."""
 
 
 class Demo:
@@ -41,12 +48,18 @@ class Demo:
     :param chain: the arm's chain.
     :param client: asks the node.
     :param check: raises when one of the programs has ended.
+    :param yields: whether it gives way to others who publish targets.
+    :ivar target: (4, 4) where it has sent the tip last; None before.
     """
 
-    def __init__(self, chain: KinematicChain, client: DemoClient, check: Check) -> None:
+    def __init__(
+        self, chain: KinematicChain, client: DemoClient, check: Check, yields: bool = False
+    ) -> None:
         self._chain = chain
         self._client = client
         self._check = check
+        self._yields = yields
+        self.target: np.ndarray | None = None
 
     def ask(self, T_base_tip: np.ndarray) -> bool:
         """Ask for the joint values of a pose, print them, and say whether they are right."""
@@ -84,12 +97,26 @@ class Demo:
         off, seconds = self._go_to(T_base_tip)
         row('the arm', f'comes as near as it can, and rests after {seconds:.2f} s, off by {off}')
 
+    def wait_for_others(self) -> None:
+        """Wait until nobody else has published a target for a while."""
+        say(f'\nSomebody else moves the arm; the demo goes on when nobody has for {_PAUSE:.0f} s')
+        while time.monotonic() - self._client.foreign_target_at < _PAUSE:
+            self._check()
+            time.sleep(0.1)
+
     def _go_to(self, T_base_tip: np.ndarray) -> tuple[Deviation, float]:
-        """Send the arm to a pose; return where it came to rest, and after how long [s]."""
+        """
+        Send the arm to a pose; return where it came to rest, and after how long [s].
+
+        :raises TakenOverError: somebody else has sent it elsewhere, and the demo gives way.
+        """
+        self.target = T_base_tip
         self._client.publish_target(T_base_tip)
         start = slow_since = time.monotonic()
         while True:
             self._check()
+            if self._yields and self._client.foreign_target_at > start:
+                raise TakenOverError('somebody else has published a target')
             state = self._client.next_state()
             off = Deviation(self._client.tip_pose(state.positions), T_base_tip)
             now = time.monotonic()

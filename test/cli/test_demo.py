@@ -2,8 +2,10 @@ import os
 from pathlib import Path
 import re
 import signal
+import subprocess
 import sys
 import time
+from urllib.request import urlopen
 
 import pytest
 
@@ -76,6 +78,32 @@ def test_ctrl_c_ends_it_and_its_programs(run):
     assert 'Traceback' not in process.output
 
 
+def test_the_viewer_runs_beside_it_and_gives_way_to_whoever_moves_the_arm(run):
+    pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
+    process = run()
+    address = process.wait_for(r'^Viewer    (http://127\.0\.0\.1:\d+) ', START_TIMEOUT)[1]
+    assert len(children_of(process)) == 3
+    with urlopen(address, timeout=5.0) as page:
+        assert page.status == 200
+    process.wait_for('corner 1 .* reached', START_TIMEOUT)
+    domain = process.wait_for(r'^ROS       domain (\d+)', 1.0)[1]
+    publish_target(domain)
+    process.wait_for('^Somebody else moves the arm', 10.0)
+    assert process.exit_code is None
+
+
+def publish_target(domain):
+    """Publish a target from a process of its own, in the demo's domain."""
+    code = (
+        'import time, rclpy, geometry_msgs.msg as m; rclpy.init(); n = rclpy.create_node("other");'
+        'p = n.create_publisher(m.PoseStamped, "target_pose", 10); t = m.PoseStamped();'
+        't.header.frame_id = "panda_link0"; t.pose.position.x = t.pose.position.z = 0.4;'
+        '[(p.publish(t), time.sleep(0.2)) for _ in range(15)]'
+    )
+    local = {'ROS_DOMAIN_ID': domain, 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+    subprocess.run([sys.executable, '-c', code], env={**os.environ, **local}, check=True)
+
+
 @pytest.mark.parametrize('delay', [0.0, 0.3, 1.0])
 def test_ctrl_c_while_it_starts(run, delay):
     process = run('--once')
@@ -88,7 +116,7 @@ def test_ctrl_c_while_it_starts(run, delay):
 
 
 def test_a_program_that_dies_is_named_with_its_output(run):
-    process = run()
+    process = run('--no-viewer')
     process.wait_for('corner 1 .* reached', START_TIMEOUT)
     node, arm = children_of(process)
     os.kill(node, signal.SIGKILL)
@@ -104,9 +132,11 @@ def test_a_program_that_dies_is_named_with_its_output(run):
     [
         (['--urdf', 'no_such_file.urdf'], 'no_such_file.urdf'),
         (['--tip-link', 'nose'], "unknown link 'nose'"),
+        (['--record', 'arm.mp4'], 'has to end in .gif, not arm.mp4'),
+        (['--record', 'no_such_folder/arm.gif'], 'there is no folder'),
     ],
 )
-def test_a_robot_that_is_none_is_told_before_anything_starts(arguments, message, capsys):
+def test_what_cannot_be_is_told_before_anything_starts(arguments, message, capsys):
     pytest.importorskip('rclpy')
     assert demo.main(['--once', *arguments]) == 1
     captured = capsys.readouterr()
