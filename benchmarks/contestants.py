@@ -18,7 +18,7 @@ from robots import BenchRobot
 import ik_service as iks
 
 # The share of the problems that our slow methods get.
-_SHARES = {'transpose': 0.2}
+_SHARES = {'transpose': 0.05, 'ccd': 0.05}
 
 
 class AbsentError(Exception):

@@ -50,7 +50,9 @@ def approach(chain, settings, work, deadline, search, best, trace):
     while steps < APPROACH_STEPS and damping * cost < _LARGEST_DAMPING * far and not reached:
         if steps % _CLOCK_INTERVAL == 0 and monotonic_ns(work.clock) > deadline:
             break
-        called_step_within_limits(chain, LevenbergMarquardt(damping), settings, work, strategy)
+        called_step_within_limits(
+            chain, LevenbergMarquardt(damping, 0.0), settings, work, strategy
+        )
         after, reached = look(chain, settings, work, search, trace)
         steps += 1
         if after < cost:

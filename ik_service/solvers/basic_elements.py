@@ -8,9 +8,14 @@ are rows of position, and the matrix is their equation (9). In space they are ro
 pose, with the position in units of a characteristic length.
 
 A joint vector that no row of the elements notices would let the twists of every two consecutive
-joints cancel. Twists of two joints cancel only where both joints share one axis, so the elements
-alone have rank n − 1 or more, and with the rows of the tip rank n at every posture, unless all
-joints share one axis.
+joints cancel. Twists of two joints cancel only where both joints share one axis, so rows of the
+whole pose have rank n at every posture, those of the elements alone, unless all joints share one
+axis.
+
+Rows of position only are blind to more: where an element is stretched or folded, its joints can
+turn without moving its end. The paper's matrix therefore loses rank where all its segments lie in
+one line and lengths match: with two segments wherever they are in line, as the tip is the end of
+the only element then; with segments of 1, 2 and 1 where they are folded onto the base.
 """
 
 from __future__ import annotations

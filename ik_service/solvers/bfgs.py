@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ik_service.kinematics.compile import copy_vector, inner_kernel
+from ik_service.solvers import limits
 from ik_service.solvers.line_search import (
     best_length,
     dot,
@@ -58,11 +59,15 @@ def bfgs_step(method, chain, settings, work):
         fresh = True
         _forget(inverse, n)
         slope = _descent_direction(inverse, gradient, direction)
-    length = best_length(work, direction, slope) if fresh else method.gain
+    length = method.gain * (best_length(work, direction, slope) if fresh else 1.0)
     found = take_step_along(chain, settings, work, direction, slope, length, trial)
     if not found:
         _forget(inverse, n)
-    copy_vector(work.step, work.memory[n + _STEP])
+    # A bound may cut the step, and the gradient changes by what is left of it.
+    for i in range(n):
+        way = limits.variable(chain, settings.limits, i, trial[i])
+        way -= limits.variable(chain, settings.limits, i, work.q[i])
+        work.memory[n + _STEP, i] = way if found else 0.0
 
 
 @inner_kernel

@@ -28,6 +28,10 @@ from ik_service.solvers.task import errors
 
 _TRIAL = 0
 MEMORY_ROWS = 1
+# An effect of a joint below this share of the numbers it is computed from is rounding.
+_NOISE = 1e-14
+# The longest motion [rad] or [m] to the minimum of a linearised error.
+_LONGEST = math.pi
 
 
 class CyclicCoordinateDescent(NamedTuple):
@@ -70,11 +74,10 @@ def _cycle(gain, chain, settings, work, q):
         i = chain.variables[k]
         axis = work.axes[k]
         turns, slides = chain.joints[k, 6], chain.joints[k, 7]
-        if slides != 0.0:
+        motion = 0.0
+        if slides != 0.0 and position_weight > 0.0:
             motion = _best_slide(axis, work.frame, work.goal) / slides
-            if position_weight == 0.0:
-                motion = 0.0
-        else:
+        elif turns != 0.0:
             cosine, sine = _turn_terms(
                 axis, work.frame, work.goal, position_weight, orientation_weight
             )
@@ -96,13 +99,23 @@ def _best_slide(axis, frame, goal):
 
 @inner_kernel
 def _turn_terms(axis, frame, goal, position_weight, orientation_weight):
-    """A and B, with A cos θ + B sin θ what a turn by θ has of the agreement with the goal."""
+    """
+    A and B, with A cos θ + B sin θ what a turn by θ has of the agreement with the goal.
+
+    Both are 0 where a turn changes nothing but the rounding.
+    """
     ax, ay, az = axis[0], axis[1], axis[2]
-    cosine = sine = 0.0
+    cosine = sine = size = 0.0
     for part in range(4):
         weight = position_weight if part == 3 else orientation_weight
         fx, fy, fz = frame[3 * part], frame[3 * part + 1], frame[3 * part + 2]
         gx, gy, gz = goal[3 * part], goal[3 * part + 1], goal[3 * part + 2]
+        away = 0.0
+        if part == 3:
+            away = abs(axis[3]) + abs(axis[4]) + abs(axis[5])
+        size += (
+            weight * (abs(fx) + abs(fy) + abs(fz) + away) * (abs(gx) + abs(gy) + abs(gz) + away)
+        )
         if part == 3:
             fx, fy, fz = fx - axis[3], fy - axis[4], fz - axis[5]
             gx, gy, gz = gx - axis[3], gy - axis[4], gz - axis[5]
@@ -111,6 +124,8 @@ def _turn_terms(axis, frame, goal, position_weight, orientation_weight):
         sine += weight * (
             ax * (fy * gz - fz * gy) + ay * (fz * gx - fx * gz) + az * (fx * gy - fy * gx)
         )
+    if math.hypot(cosine, sine) <= _NOISE * size:
+        return 0.0, 0.0
     return cosine, sine
 
 
@@ -167,13 +182,24 @@ def _linearised_cycle(gain, chain, settings, work, q):
         last_frame(chain, q, work.axes, work.frame)
         errors(settings, work)
         jacobian_rows(chain, work.axes, work.frame, work.rows)
-        along = square = 0.0
+        largest = square = along = 0.0
+        for k in range(q.shape[0]):
+            largest = max(largest, _squared_effect(settings, work.rows[k]))
+        square = _squared_effect(settings, work.rows[i])
         for j in range(6):
-            row = settings.weights[j] * work.rows[i, j]
-            along += row * work.error[j]
-            square += row * row
-        if square > 0.0:
-            q[i] = _within(chain, settings, i, q[i] + gain * along / square)
+            along += settings.weights[j] * work.rows[i, j] * work.error[j]
+        if square > _NOISE * _NOISE * largest:
+            motion = min(max(along / square, -_LONGEST), _LONGEST)
+            q[i] = _within(chain, settings, i, q[i] + gain * motion)
+
+
+@inner_kernel
+def _squared_effect(settings, row):
+    """Squared length of a weighted row of the Jacobian."""
+    square = 0.0
+    for j in range(6):
+        square += (settings.weights[j] * row[j]) ** 2
+    return square
 
 
 def _parameters(chain: KinematicChain, options: IkOptions) -> CyclicCoordinateDescent:

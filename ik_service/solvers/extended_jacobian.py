@@ -3,7 +3,8 @@ The extended Jacobian: rows are added until the matrix determines every joint.
 
 - ``basic_elements``: rows of every two consecutive joints, see
   :mod:`ik_service.solvers.basic_elements`; ordinary least squares by normal equations and LU
-  decomposition (Šoch and Lórencz, equations 9 and 10). The matrix has full rank at every posture.
+  decomposition (Šoch and Lórencz, equations 9 and 10). With rows of the whole pose the matrix has
+  full rank at every posture.
 - ``null_space_gradient``: rows that keep the slope of an objective along the self-motions as it
   is, ∂(ηᵢ · ∇g) / ∂q, with ηᵢ a basis of the null space (J. Baillieul, "Kinematic programming
   alternatives for redundant manipulators", ICRA 1985; equation 6 of Šoch and Lórencz). The matrix
@@ -16,6 +17,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from ik_service.exceptions import OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.compile import inner_kernel
@@ -25,8 +28,13 @@ from ik_service.solvers.linear import solve_by_lu
 from ik_service.solvers.method import given, Method
 from ik_service.solvers.null_space_gradient import fill_square_system, memory_rows
 from ik_service.solvers.objective_choice import choose_objective
-from ik_service.solvers.objectives import JOINT_CENTERS, NO_OBJECTIVE, Objective
-from ik_service.solvers.options import EXTENSIONS, IkOptions
+from ik_service.solvers.objectives import (
+    JOINT_CENTERS,
+    JOINT_LIMITS,
+    NO_OBJECTIVE,
+    Objective,
+)
+from ik_service.solvers.options import EXTENSIONS, IkOptions, OBJECTIVES
 from ik_service.solvers.step import step_of
 
 BASIC_ELEMENTS, NULL_SPACE_GRADIENT = range(2)
@@ -80,6 +88,9 @@ def _fill_normal_equations(elements, chain, work, matrix):
                 product += work.rows[i, j] * work.rows[k, j]
             matrix[i, k] = 1.0 if held and i == k else product
     add_elements(chain, elements, work, matrix, work.step)
+    for i in range(n):
+        if matrix[i, i] == 0.0:  # a variable that moves nothing stays
+            matrix[i, i] = 1.0
 
 
 _OF_ELEMENTS = frozenset({'element_weight', 'element_displacements', 'characteristic_length'})
@@ -95,6 +106,8 @@ def _parameters(chain: KinematicChain, options: IkOptions) -> ExtendedJacobian:
     objective = choose_objective(chain, options)
     if objective.kind == NO_OBJECTIVE:
         objective = objective._replace(kind=JOINT_CENTERS)
+    if extension == EXTENSIONS[NULL_SPACE_GRADIENT]:
+        _refuse_level_objective(chain, objective)
     return ExtendedJacobian(
         given(options.step_gain, 1.0),
         EXTENSIONS.index(extension),
@@ -102,6 +115,20 @@ def _parameters(chain: KinematicChain, options: IkOptions) -> ExtendedJacobian:
         given(options.null_space_gain, 0.0),
         objective,
     )
+
+
+def _refuse_level_objective(chain: KinematicChain, objective: Objective) -> None:
+    """
+    Refuse an objective that is the same everywhere: the matrix would be singular everywhere.
+
+    :raises OptionError: naming what to do.
+    """
+    by_range = objective.kind in (JOINT_CENTERS, JOINT_LIMITS)
+    if by_range and chain.n > objective.rank and not np.isfinite(chain.upper - chain.lower).any():
+        name = OBJECTIVES[objective.kind - JOINT_CENTERS]
+        raise OptionError(
+            'objective', f'{name} is the same everywhere, as no joint has limits; take another'
+        )
 
 
 def _remark(chain: KinematicChain, options: IkOptions) -> str:

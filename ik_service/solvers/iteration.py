@@ -33,11 +33,11 @@ def step_within_limits(chain, method, settings, work, strategy):
 def _step_within_limits(chain, method, settings, work, strategy):
     """What :func:`step_within_limits` does, for all methods."""
     weighted_rows(chain, settings, work)
+    fill_vector(work.held, math.nan)
     if strategy == limits.TRANSFORM:
         substitute_transformed(chain, work)
     elif strategy == limits.PENALTY:
         substitute_penalised(chain, settings, work)
-    fill_vector(work.held, math.nan)
     crossing = 1
     while crossing > 0:
         step(method, chain, settings, work)

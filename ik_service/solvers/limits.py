@@ -118,6 +118,14 @@ def moved(chain, work, strategy, i, step):
 
 
 @inner_kernel
+def variable(chain, strategy, i, value):
+    """What a joint position is in the variables that the strategy puts in the joints' place."""
+    if strategy == TRANSFORM:
+        return untransformed(chain.lower[i], chain.upper[i], value)
+    return value
+
+
+@inner_kernel
 def advance(chain, work, strategy):
     """Take the step, and write to ``work.step`` what came of it."""
     if strategy != ACTIVE_SET:

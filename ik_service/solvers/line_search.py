@@ -39,9 +39,9 @@ def write_gradient(chain, settings, work, gradient):
 @inner_kernel
 def _held_back(chain, strategy, value, i, slope):
     """Whether a variable stands at a bound and going down the slope would cross it."""
-    if strategy != limits.CLAMP and strategy != limits.ACTIVE_SET:
-        return False
-    if strategy == limits.ACTIVE_SET and chain.upper[i] - chain.lower[i] >= chain.turn[i] > 0.0:
+    if strategy == limits.PENALTY_IN_COST:
+        return chain.lower[i] == chain.upper[i]
+    if strategy != limits.CLAMP:
         return False
     return (value >= chain.upper[i] and slope < 0.0) or (value <= chain.lower[i] and slope > 0.0)
 

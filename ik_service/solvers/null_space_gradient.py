@@ -37,12 +37,14 @@ def fill_square_system(method, chain, settings, work, matrix):
         free += math.isnan(work.held[i])
     rank = min(method.objective.rank, free)
     orthogonal_columns(work.rows, work.columns, work.matrix)
-    squared_singular_values(work.columns, work.vector)
+    cut = squared_singular_values(work.columns, work.vector)
     for row in range(rank):
         largest = _largest(work.vector)
         length = math.sqrt(work.vector[largest])
-        work.vector[largest] = -1.0
         right[row] = 0.0
+        if work.vector[largest] <= cut:  # the row stays 0, and the matrix singular
+            continue
+        work.vector[largest] = -1.0
         for j in range(6):
             right[row] += work.matrix[j, largest] * work.error[j] / length
         for i in range(n):
@@ -53,6 +55,7 @@ def fill_square_system(method, chain, settings, work, matrix):
             matrix[row, i] = 1.0
             right[row] = 0.0
             row += 1
+    work.pending[0] = 0
     if free > rank:
         _add_slopes(method, chain, settings, work, matrix, rank, free)
 

@@ -17,6 +17,8 @@ from ik_service.solvers.objectives import CALLERS, JOINT_CENTERS, NO_OBJECTIVE, 
 from ik_service.solvers.options import IkOptions, OBJECTIVES
 
 _C_SIGNATURE = types.float64(types.CPointer(types.float64), types.intp)
+# How Numba's messages begin.
+_STAGE = 'Failed in nopython mode'
 # Random postures at which the rank of a Jacobian is what it is in general.
 _POSTURES = 8
 
@@ -63,16 +65,22 @@ def _compiled(function: Callable) -> Callable:
 
     :raises OptionError: when it cannot be compiled, or does not return a number.
     """
-    compiled = function if hasattr(function, 'py_func') else numba.njit(function)
-
-    def objective(pointer, length):  # noqa: ANN001, ANN202  (Numba infers the types)
-        return compiled(numba.carray(pointer, length))
-
     try:
+        compiled = function if hasattr(function, 'py_func') else numba.njit(function)
+
+        def objective(pointer, length):  # noqa: ANN001, ANN202  (Numba infers the types)
+            return compiled(numba.carray(pointer, length))
+
         return numba.cfunc(_C_SIGNATURE)(objective)
-    except NumbaError as error:
+    except (NumbaError, TypeError) as error:  # TypeError: callable, but no function
         raise OptionError(
             'objective',
             'has to be a function of q (n,) that returns a number and that Numba can compile; '
-            f'{getattr(function, "__name__", function)!r} is not: {str(error).splitlines()[0]}',
+            f'{getattr(function, "__name__", function)!r} is not: {_reason(error)}',
         ) from error
+
+
+def _reason(error: Exception) -> str:
+    """The line of a message of Numba's that says what is wrong, not at which stage it was seen."""
+    lines = [line for line in str(error).splitlines() if line]
+    return next((line for line in lines if not line.startswith(_STAGE)), lines[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from ik_service.exceptions import OptionError
@@ -60,10 +60,10 @@ class IkOptions:
     :param extension: rows that extend the Jacobian: 'basic_elements' or 'null_space_gradient'.
     :param element_weight: w of the basic elements; 0.01 when left out.
     :param element_displacements: what each basic element shall do in a step, in the frame in which
-        its first joint moves: the first coordinate of every element, then the second of every
-        element, and so on. In the plane, where position rows are all there is, 2 (m − 1) numbers
-        [m] for the m joints on the path; otherwise 6 (m − 1), [m] before [rad]. Zeros when left
-        out.
+        its first joint moves, z along its axis: the first coordinate of every element, then the
+        second of every element, and so on. In the plane, where position rows are all there is,
+        2 (m − 1) numbers [m] for the m joints on the path; otherwise 6 (m − 1), [m] before [rad].
+        Zeros when left out.
     :param characteristic_length: the length that weighs as much as a radian in the basic elements
         [m]; the mean distance of consecutive joints when left out.
     :param objective: what is lowered by motions that do not move the tip: one of 'joint_centers',
@@ -128,7 +128,7 @@ class IkOptions:
         check_choice('seed_source', self.seed_source, SEED_SOURCES)
         if self.extension is not None:
             check_choice('extension', self.extension, EXTENSIONS)
-        if self.objective is not None and not callable(self.objective):
+        if self.objective is not None and not _is_function(self.objective):
             check_choice('objective', self.objective, OBJECTIVES, 'a function of q')
         if self.seed_file is not None and not (isinstance(self.seed_file, str) and self.seed_file):
             raise OptionError('seed_file', f'has to be a path as text, not {self.seed_file!r}')
@@ -152,3 +152,8 @@ class IkOptions:
             raise OptionError('preferred_posture', 'has to be given for that objective')
         if self.seed_file is not None and self.seed_source == 'given':
             raise OptionError('seed_file', "has to come with seed_source='table' or 'network'")
+
+
+def _is_function(objective: object) -> bool:
+    """Whether it can be called, and be told from others: options are compared and hashed."""
+    return callable(objective) and isinstance(objective, Hashable)

@@ -216,8 +216,10 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
         copy_vector(work.kept, work.q)
     if found:
         ending = _CONVERGED
-    elif settings.fixed_gain != 0 and worse > _WORSENING * max(iteration, _FEWEST_STEPS):
-        ending = _DIVERGED
+    elif settings.fixed_gain != 0 and iteration > 0:
+        beyond_sense = not cost < _LARGEST_COST
+        if beyond_sense or worse > _WORSENING * max(iteration, _FEWEST_STEPS):
+            ending = _DIVERGED
     return ending, kept, iteration
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.kinematics.compile import fill_vector, inner_kernel
 
 # The penalty begins this share of the range (or of 1) inside the bound, so that what it brings
 # back comes to rest inside.
@@ -34,12 +34,13 @@ def transformed(lower, upper, y):
     """Joint position for a new variable."""
     if lower > -math.inf and upper < math.inf:
         value = 0.5 * (lower + upper) + 0.5 * (upper - lower) * math.sin(y)
-        return min(max(value, lower), upper)  # rounding
-    if lower > -math.inf:
-        return lower - 1.0 + math.sqrt(1.0 + y * y)
-    if upper < math.inf:
-        return upper + 1.0 - math.sqrt(1.0 + y * y)
-    return y
+    elif lower > -math.inf:
+        value = lower - 1.0 + math.sqrt(1.0 + y * y)
+    elif upper < math.inf:
+        value = upper + 1.0 - math.sqrt(1.0 + y * y)
+    else:
+        value = y
+    return min(max(value, lower), upper)  # rounding
 
 
 @inner_kernel
@@ -73,21 +74,26 @@ def _slope(lower, upper, value):
 
 @inner_kernel
 def substitute_transformed(chain, work):
-    """Write the Jacobian of the new variables to ``work.rows``."""
+    """Write the Jacobian of the new variables to ``work.rows``; hold those that move nothing."""
     for i in range(work.q.shape[0]):
         work.scale[i] = _slope(chain.lower[i], chain.upper[i], work.q[i])
+        if work.scale[i] == 0.0:
+            work.held[i] = work.q[i]
         for j in range(6):
             work.rows[i, j] *= work.scale[i]
 
 
 @inner_kernel
 def substitute_penalised(chain, settings, work):
-    """Write the Jacobian and the error of the joints as a penalty has them."""
+    """Write the Jacobian and the error as a penalty has them; hold joints without a range."""
     weight = settings.penalty
     for i in range(work.q.shape[0]):
         beyond = beyond_limits(chain, i, work.q[i])
         work.scale[i] = 1.0
         work.shift[i] = 0.0
+        if chain.lower[i] == chain.upper[i]:
+            work.held[i] = work.q[i]
+            fill_vector(work.rows[i], 0.0)
         if beyond == 0.0:
             continue
         work.scale[i] = 1.0 / math.sqrt(1.0 + weight)
