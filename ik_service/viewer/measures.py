@@ -1,0 +1,147 @@
+"""What is measured on a moving arm, as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+
+import numpy as np
+
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.pose import pose_error
+from ik_service.model.joint import JointType
+
+
+@dataclass(frozen=True)
+class JointPlace:
+    """
+    Where a joint is between its limits.
+
+    :ivar name: the joint.
+    :ivar value: its position [rad] or [m].
+    :ivar unit: ``rad`` or ``m``.
+    :ivar lower: its lower limit; −inf without one.
+    :ivar upper: its upper limit; inf without one.
+    """
+
+    name: str
+    value: float
+    unit: str
+    lower: float
+    upper: float
+
+    @property
+    def share(self) -> float | None:
+        """How far along it is from the lower limit (0) to the upper one (1); None without both."""
+        span = self.upper - self.lower
+        if not 0.0 < span < math.inf:
+            return None
+        return min(max((self.value - self.lower) / span, 0.0), 1.0)
+
+    @property
+    def distance(self) -> float:
+        """Distance to the nearer limit [rad] or [m]; negative beyond it, inf without limits."""
+        return min(self.value - self.lower, self.upper - self.value)
+
+    @property
+    def danger(self) -> float:
+        """Nearness to a limit: 0 in the middle half of the range, 1 at a limit and beyond."""
+        share = self.share
+        return 0.0 if share is None else max(0.0, 4.0 * abs(share - 0.5) - 1.0)
+
+
+@dataclass(frozen=True)
+class Lag:
+    """
+    How far an arm is behind its commands.
+
+    :ivar joint: the joint that is furthest behind.
+    :ivar distance: by how much [rad] or [m].
+    :ivar unit: ``rad`` or ``m``.
+    :ivar seconds: time that the slowest joint needs at full speed for its way.
+    """
+
+    joint: str
+    distance: float
+    unit: str
+    seconds: float
+
+
+def joint_places(chain: KinematicChain, q: np.ndarray) -> list[JointPlace]:
+    """Return where the joints of a chain are between their limits, at q (n,) [rad] or [m]."""
+    rows = zip(chain.joint_names, q, joint_units(chain), chain.lower, chain.upper, strict=True)
+    return [
+        JointPlace(name, float(value), unit, float(lower), float(upper))
+        for name, value, unit, lower, upper in rows
+    ]
+
+
+def joint_units(chain: KinematicChain) -> tuple[str, ...]:
+    """Return ``rad`` or ``m`` for every joint of a chain."""
+    kinds = [chain.robot.joints[name].type for name in chain.joint_names]
+    return tuple('m' if kind is JointType.PRISMATIC else 'rad' for kind in kinds)
+
+
+def tracking_error(
+    T: np.ndarray, T_target: np.ndarray, weights: Sequence[float] = (1.0,) * 6
+) -> tuple[float, float]:
+    """
+    Return how far a pose is from its target, along and about the axes that count.
+
+    :param T: (4, 4) the pose, in the base frame [m].
+    :param T_target: (4, 4) the target.
+    :param weights: (6,) of the axes, linear before angular; 0 frees one.
+    :returns: distance [m] and angle [rad].
+    """
+    error = pose_error(T, T_target) * (np.asarray(weights) > 0.0)
+    return float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
+
+
+def manipulability(jacobian: np.ndarray) -> tuple[float, float]:
+    """
+    Return how well the tip can be moved in all directions.
+
+    :param jacobian: (6, n).
+    :returns: the manipulability √det(J Jᵀ) as the product of the min(6, n) singular values
+        (Yoshikawa, "Manipulability of robotic mechanisms", IJRR 4(2), 1985, eq. 4 and 7), and the
+        smallest of them, which is 0 in a singular posture.
+    """
+    values = np.linalg.svd(jacobian, compute_uv=False)
+    return float(np.prod(values)), float(values.min())
+
+
+def lag(chain: KinematicChain, q: np.ndarray, q_command: np.ndarray, speeds: np.ndarray) -> Lag:
+    """
+    Return how far an arm is behind its commands.
+
+    :param q: (n,) measured positions [rad] or [m].
+    :param q_command: (n,) commanded ones.
+    :param speeds: (n,) the joints' largest speeds [rad/s] or [m/s], all finite.
+    """
+    behind = np.abs(q_command - q)
+    worst = int(np.argmax(behind))
+    seconds = np.divide(behind, speeds, out=np.zeros_like(behind), where=speeds > 0.0)
+    unit = joint_units(chain)[worst]
+    return Lag(chain.joint_names[worst], float(behind[worst]), unit, float(seconds.max()))
+
+
+def random_reachable(
+    chain: KinematicChain, rng: np.random.Generator, floor: float = 0.05, margin: float = 0.1
+) -> np.ndarray:
+    """
+    Return a pose that the tip can reach: that of a random posture within the limits.
+
+    :param floor: lowest height of the tip in the base frame [m]; given up after 100 attempts, for
+        an arm that hangs or lies in a plane.
+    :param margin: share of each joint's range that is kept from its ends.
+    :returns: (4, 4) T_base_tip.
+    """
+    lower = np.where(np.isfinite(chain.lower), chain.lower, -math.pi)
+    upper = np.where(np.isfinite(chain.upper), chain.upper, math.pi)
+    inset = margin * (upper - lower)
+    for _ in range(100):
+        T = chain.forward(rng.uniform(lower + inset, upper - inset))
+        if T[2, 3] >= floor:
+            break
+    return T

@@ -1,0 +1,109 @@
+"""A headless Chromium for the tests of the page, and what is seen in it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+import io
+from pathlib import Path
+import re
+import shutil
+import time
+
+import numpy as np
+import pytest
+
+ARTEFACTS = Path(__file__).parents[2] / 'build' / 'test-artefacts'
+SIZE = (1000, 640)  # of the window: large ones are slow without a graphics card [px]
+WEBGL = ('--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader')
+
+
+@contextmanager
+def browser():
+    """A Chromium; the test is skipped where it or Playwright is not installed."""
+    playwright = pytest.importorskip(
+        'playwright.sync_api', reason="playwright is not installed: pip install 'playwright'"
+    )
+    program = shutil.which('chromium') or shutil.which('chromium-browser')
+    if program is None:
+        pytest.skip('Chromium is not installed; on Debian: sudo apt install chromium')
+    with playwright.sync_playwright() as running:
+        chromium = running.chromium.launch(executable_path=program, args=['--no-sandbox', *WEBGL])
+        yield chromium
+        chromium.close()
+
+
+class View:
+    """
+    The page in a browser.
+
+    :param chromium: the browser.
+    :param address: of the page.
+    """
+
+    def __init__(self, chromium, address):
+        self.page = chromium.new_page(viewport=dict(zip(('width', 'height'), SIZE, strict=True)))
+        self.errors = []
+        self.received = []  # times at which messages came [s]
+        self.page.on('pageerror', lambda error: self.errors.append(error))
+        self.page.on('websocket', self._listen)
+        self.page.goto(address)
+        self.wait_for('Connected to|Waiting for|IK node is|No word')
+
+    def _listen(self, socket):
+        socket.on('framereceived', lambda _payload: self.received.append(time.monotonic()))
+
+    def wait_for(self, pattern, timeout=60.0):
+        """Wait until a text is to be seen."""
+        self.page.get_by_text(re.compile(pattern)).first.wait_for(timeout=1e3 * timeout)
+
+    def text(self):
+        return self.page.locator('body').inner_text()
+
+    def close_notices(self):
+        """Close what viser says about rendering without a graphics card."""
+        for button in self.page.locator('.mantine-Notification-closeButton').all():
+            button.evaluate('button => button.click()')
+
+    def canvas(self):
+        """Left, top, width and height of the scene [px]."""
+        box = self.page.locator('canvas').first.bounding_box()
+        return box['x'], box['y'], box['width'], box['height']
+
+    def shot(self, name):
+        """Take a picture of the page, keep it, and return the scene in it (height, width, 3)."""
+        from PIL import Image
+
+        ARTEFACTS.mkdir(parents=True, exist_ok=True)
+        data = self.page.screenshot(path=ARTEFACTS / f'{name}.png')
+        left, top, width, height = map(round, self.canvas())
+        image = np.array(Image.open(io.BytesIO(data)).convert('RGB'), dtype=int)
+        return image[top : top + height, left : left + width]
+
+    def drag(self, start, end, steps=8):
+        """Drag with the mouse from a point of the scene to another one [px]."""
+        left, top, _, _ = self.canvas()
+        mouse = self.page.mouse
+        mouse.move(left + start[0], top + start[1])
+        self.page.wait_for_timeout(500)  # the gizmo looks for the pointer in a frame, and these
+        mouse.down()
+        self.page.wait_for_timeout(300)  # take long without a graphics card
+        for share in np.linspace(0.0, 1.0, steps + 1)[1:]:
+            x, y = np.array(start) + share * (np.array(end) - np.array(start))
+            mouse.move(left + x, top + y)
+            self.page.wait_for_timeout(100)
+        mouse.up()
+
+
+def changed_pixels(before, after, threshold=12):
+    """How many pixels of two pictures differ visibly."""
+    return int((np.abs(before - after).max(axis=-1) > threshold).sum())
+
+
+def project(points, eye, look_at, field_of_view, size):
+    """Where points (..., 3) are seen by an upright camera: (..., 2) [px] from the left and top."""
+    forward = (look_at - eye) / np.linalg.norm(look_at - eye)
+    right = np.cross(forward, (0.0, 0.0, 1.0))
+    right /= np.linalg.norm(right)
+    seen = (np.asarray(points) - eye) @ np.array([right, np.cross(forward, right), forward]).T
+    scale = size[1] / 2 / np.tan(field_of_view / 2)
+    return seen[..., :2] / seen[..., 2:] * scale + np.array(size) / 2

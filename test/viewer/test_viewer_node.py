@@ -1,0 +1,118 @@
+"""The program ``ik_viewer`` without a browser: ports, bad input, and how it ends."""
+
+import math
+import re
+import signal
+import socket
+import time
+from urllib.request import urlopen
+
+import pytest
+
+pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
+pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+
+from geometry_msgs.msg import PoseStamped
+from harness import until
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from ik_service.ros.qos import DESCRIPTION_QOS
+
+VIEWER = 'ik_service.viewer.node'
+SLOW = 60.0  # for a robot that is read and, without a cache, compiled [s]
+READY = r'ready: (http\S+)'
+MESHED = """<robot name="m">
+  <link name="a"><visual><geometry><mesh filename="package://gone/a.stl"/></geometry></visual></link>
+  <link name="b"><visual><geometry><mesh filename="package://gone/a.stl" scale="2 2 2"/></geometry>
+  </visual><visual><geometry><cone/></geometry></visual></link>
+  <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>
+</robot>"""
+
+
+def address(viewer):
+    return viewer.wait_for(READY, SLOW)[1]
+
+
+def serves(url):
+    with urlopen(url, timeout=5.0) as answer:
+        return answer.status == 200 and b'<html' in answer.read().lower()
+
+
+def test_two_viewers_live_side_by_side_and_one_of_them_leaves(bench):
+    with socket.create_server(('127.0.0.1', 0)) as taken:
+        port = taken.getsockname()[1]
+        first, second = (bench.start(VIEWER, ready=READY, port=port) for _ in range(2))
+    addresses = [address(first), address(second)]
+    ports = [int(url.rpartition(':')[2]) for url in addresses]
+    assert port < ports[0] < ports[1]
+    assert all(url.startswith('http://127.0.0.1:') for url in addresses)
+    first.kill()
+    assert serves(addresses[1])
+    start = time.monotonic()
+    second.send(signal.SIGINT)
+    assert until(lambda: second.exit_code is not None, 5.0)
+    assert time.monotonic() - start < 2.0
+    assert second.exit_code == 0
+    assert 'Traceback' not in second.output
+
+
+@pytest.mark.parametrize(
+    ('parameters', 'complaint'),
+    [
+        ({'port_search': False}, r'ik_viewer: port \d+ of 127.0.0.1 is in use'),
+        ({'host': '192.0.2.1'}, r'ik_viewer: the page cannot be served at 192.0.2.1'),
+        ({'rate': 1000.0}, 'ik_viewer: rate: .*out of range'),
+        ({'host': 5}, 'ik_viewer: host: has to be text'),
+    ],
+)
+def test_a_wrong_parameter_ends_it_with_a_sentence(bench, parameters, complaint):
+    with socket.create_server(('127.0.0.1', 0)) as taken:
+        port = taken.getsockname()[1]
+        viewer = bench.start(VIEWER, ready=None, **{'port': port, **parameters})
+        viewer.wait_for(complaint, SLOW)
+        assert until(lambda: viewer.exit_code, SLOW) == 1
+    assert 'Traceback' not in viewer.output
+
+
+def test_bad_input_is_told_once_and_survived(bench):
+    viewer = bench.start(VIEWER, ready=READY, port=0)
+    description = bench.publisher(String, 'robot_description', DESCRIPTION_QOS)
+    description.publish(String(data='<robot name="broken"'))
+    viewer.wait_for('the robot cannot be shown: .*not well-formed', SLOW)
+
+    description.publish(String(data=MESHED))
+    viewer.wait_for('the mesh package://gone/a.stl is not found; it is drawn as a box', SLOW)
+    viewer.wait_for("link 'b': a visual is not shown: .*not cone", SLOW)
+
+    states = bench.publisher(JointState, 'joint_states')
+    targets = bench.publisher(PoseStamped, 'target_pose')
+    nowhere = PoseStamped()
+    nowhere.header.frame_id = 'nowhere'
+
+    def publish():
+        states.publish(JointState(name=['j'], position=[math.nan]))
+        states.publish(JointState(name=['j', 'k'], position=[1.0]))
+        states.publish(JointState(name=['j', 'j'], position=[1.0, 2.0]))
+        targets.publish(nowhere)
+        output = viewer.output
+        return 'joint_states is ignored' in output and 'a target is not shown' in output
+
+    until(publish, SLOW, 'a complaint', period=0.05)  # before that, the robot is being built
+    for _ in range(10):
+        publish()
+        time.sleep(0.05)
+    assert serves(address(viewer))
+    assert viewer.output.count('joint_states is ignored') == 1
+    assert viewer.output.count('a target is not shown') == 1
+    assert viewer.output.count('is not found') == 1
+    assert 'Traceback' not in viewer.output
+
+
+def test_files_that_are_not_there_are_told(bench):
+    missing = {'urdf': '/no/such/arm.urdf', 'reach': '/no/such/reach.npz'}
+    viewer = bench.start(VIEWER, ready=READY, port=0, **missing)
+    viewer.wait_for(r'positions are not shown: /no/such/reach\.npz: there is no such file', SLOW)
+    viewer.wait_for(r'the robot cannot be shown: .*/no/such/arm\.urdf', SLOW)
+    assert serves(address(viewer))
+    assert re.search(r'\[WARN\]', viewer.output)

@@ -1,0 +1,226 @@
+"""The page end to end: node, simulated arm and viewer as processes, and a headless Chromium."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import re
+import signal
+
+from browser import browser, changed_pixels, project, View
+import numpy as np
+import pytest
+from reach_files import write_reach
+
+pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
+pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+
+from harness import Bench, START_TIMEOUT, until
+
+import ik_service as iks
+
+URDF = str(Path(__file__).parents[2] / 'urdf' / 'panda.urdf')
+BASE, TIP = 'panda_link0', 'panda_hand_tcp'
+START = {
+    'panda_joint2': -0.785,
+    'panda_joint4': -2.356,
+    'panda_joint6': 1.571,
+    'panda_joint7': 0.785,
+}
+SLOW = 60.0  # for what is drawn without a graphics card, or has to be compiled before [s]
+SPEED = 1.0  # the arm's, as a share of what its joints can
+
+
+class Scenario:
+    """The programs, and the page of a viewer that was there first."""
+
+    def __init__(self, bench, chromium, scratch):
+        self.bench = bench
+        self.chain = iks.Robot.from_urdf(URDF).chain(BASE, TIP)
+        told = {'port': 0, 'reach': str(write_cloud(scratch))}
+        viewer = bench.start('ik_service.viewer.node', ready=None, **told)
+        for solver in ('levenberg_marquardt', 'pseudoinverse'):  # not in the node, under the clock
+            iks.Solver(self.chain, solver).warm_up()
+        viewer.wait_for(r'ready: http\S+', START_TIMEOUT)
+        self.address = re.search(r'http\S+', viewer.output)[0]
+        self.view = View(chromium, self.address)
+        self.view.wait_for('Waiting for an IK node')
+        self.view.close_notices()
+        self.node = self.start_node()
+        self.view.wait_for('No word from the arm')
+        self.empty = self.view.shot('viewer-empty')
+        initial = ', '.join(f'{name}={value}' for name, value in START.items())
+        bench.start('ik_service.ros.sim_node', urdf=URDF, initial_positions=initial)
+        from sensor_msgs.msg import JointState
+
+        self.states = bench.record(JointState, 'joint_states')
+        self.view.wait_for('Connected to')
+
+    def start_node(self):
+        told = {'urdf': URDF, 'base_link': BASE, 'tip_link': TIP, 'velocity_scaling': SPEED}
+        return self.bench.start('ik_service.ros.node', **told)
+
+    def joints(self):
+        """The measured positions (n,) of the chain's joints."""
+        message = self.states.next()
+        positions = dict(zip(message.name, message.position, strict=True))
+        return np.array([positions[name] for name in self.chain.joint_names])
+
+    def tip(self):
+        """The measured pose of the tip (4, 4)."""
+        return self.chain.forward(self.joints())
+
+    def is_at_rest(self):
+        return max(abs(speed) for speed in self.states.next().velocity) < 1e-3
+
+    def parameter(self, name):
+        return self.bench.get_parameters('ik_service', name)[0]
+
+
+@pytest.fixture(scope='module')
+def scenario(ros_context, tmp_path_factory):
+    scratch = tmp_path_factory.mktemp('viewer')
+    bench = Bench(ros_context, scratch)
+    try:
+        with browser() as chromium:
+            yield Scenario(bench, chromium, scratch)
+    finally:
+        bench.close()
+
+
+def write_cloud(folder):
+    """Write a survey with few positions, all of them bright, above and behind the arm."""
+    points = np.array([[-0.3, y, z] for y in (-0.3, 0.0, 0.3) for z in (0.8, 1.1)])
+    share = np.ones(len(points))
+    spacing = np.full(3, 0.3)
+    return write_reach(
+        folder, points=points, reachable=share, spacing=spacing, base_link=BASE, tip_link=TIP
+    )
+
+
+def yellow_pixels(picture):
+    """How many pixels have the colour of places that are reached with all orientations."""
+    red, green, blue = np.moveaxis(picture, -1, 0)
+    return int(((red > 180) & (green > 160) & (blue < 120)).sum())
+
+
+def gizmo_arrow(scenario, axis):
+    """Where the middle of a gizmo's arrow is seen, and where it points to there [px]."""
+    from ik_service.viewer import stage
+
+    size = float(scenario.chain.arrays.reach[3])
+    look_at, eye = stage.camera_of(size)
+    T = scenario.tip()
+    ends = [
+        T[:3, 3] + share * 0.22 * size * T[:3, axis] for share in (0.92, 1.5)
+    ]  # from its head on
+    seen = project(np.array(ends), eye, look_at, stage.FIELD_OF_VIEW, scenario.view.canvas()[2:])
+    return seen[0], seen[1] - seen[0]
+
+
+def test_the_arm_is_seen(scenario):
+    shot = scenario.view.shot('viewer-arm')
+    assert changed_pixels(scenario.empty, shot) > 0.02 * shot.shape[0] * shot.shape[1]
+    assert not scenario.view.errors
+
+
+def test_dragging_the_gizmo_moves_the_arm(scenario):
+    before, picture = scenario.tip(), scenario.view.shot('viewer-before-drag')
+    start, along = gizmo_arrow(scenario, axis=0)
+    scenario.view.drag(start, start + along)
+    moved = until(lambda: np.linalg.norm((scenario.tip() - before)[:3, 3]) > 0.03, SLOW, 'a move')
+    assert moved
+    scenario.view.wait_for('have arrived at the target', SLOW)
+    way = (scenario.tip() - before)[:3, 3]
+    assert abs(way @ before[:3, 0]) > 0.95 * np.linalg.norm(way)  # along the arrow that was drawn
+    assert changed_pixels(picture, scenario.view.shot('viewer-after-drag')) > 1000
+
+
+def test_choosing_a_solver_sets_the_parameter_of_the_node(scenario):
+    assert scenario.parameter('solver.name') == 'levenberg_marquardt'
+    page = scenario.view.page
+    scenario.node.send(signal.SIGSTOP)  # as if it had much to compile
+    page.get_by_role('textbox', name='Solver').or_(page.get_by_label('Solver')).first.click()
+    page.get_by_role('option', name='pseudoinverse').click()
+    scenario.view.wait_for('The IK node is busy', SLOW)
+    scenario.node.send(signal.SIGCONT)
+    scenario.view.wait_for('Connected to', SLOW)
+    until(lambda: scenario.parameter('solver.name') == 'pseudoinverse', SLOW)
+
+
+def test_reachable_positions_are_seen_until_they_are_hidden(scenario):
+    page = scenario.view.page
+    shown = yellow_pixels(scenario.view.shot('viewer-reach'))
+    page.get_by_role('tab', name='View').click()
+    page.get_by_label(f'Reach of {TIP}').click()
+    until(lambda: yellow_pixels(scenario.view.shot('viewer-no-reach')) < shown / 10, SLOW)
+    assert shown > 100
+    page.get_by_role('tab', name='Joints').click()
+
+
+def test_position_only_frees_the_orientation(scenario):
+    page = scenario.view.page
+    page.get_by_label('Position only').click()
+    until(lambda: list(scenario.parameter('solver.task_weights'))[3:] == [0.0] * 3, SLOW)
+    page.get_by_label('Position only').click()
+    until(lambda: list(scenario.parameter('solver.task_weights')) == [1.0] * 6, SLOW)
+
+
+def test_a_value_that_is_refused_is_explained(scenario):
+    page = scenario.view.page
+    page.get_by_role('tab', name='Solver options').click()
+    # The page does not tie this label to its field.
+    field = page.locator("xpath=//label[.='timeout']/following::input[1]")
+    field.fill('0.25')
+    field.press('Enter')
+    until(lambda: scenario.parameter('solver.timeout') == 0.25, SLOW)
+    notice = page.get_by_text('timeout: has to be a number')
+
+    def is_explained():
+        # Once more, if need be: what is typed while an answer comes gives way to that.
+        field.fill('long')
+        field.press('Enter')
+        page.wait_for_timeout(1000)
+        return notice.count() > 0
+
+    until(is_explained, SLOW, 'the explanation')
+    assert scenario.parameter('solver.timeout') == 0.25
+
+
+def test_the_buttons_move_the_arm(scenario):
+    page = scenario.view.page
+    before = scenario.tip()
+    page.get_by_text('Random pose', exact=True).click()
+    until(lambda: np.linalg.norm((scenario.tip() - before)[:3, 3]) > 0.05, SLOW, 'a move')
+    page.get_by_text('Stop', exact=True).click()
+    until(scenario.is_at_rest, SLOW, 'rest')
+    page.get_by_text('Home', exact=True).click()
+    home = scenario.chain.forward([START.get(name, 0.0) for name in scenario.chain.joint_names])
+    until(lambda: np.allclose(scenario.tip(), home, atol=2e-3), SLOW, 'the way home')
+
+
+def test_a_slider_brings_the_tip_where_forward_kinematics_puts_it(scenario):
+    page = scenario.view.page
+    until(scenario.is_at_rest, SLOW, 'rest')
+    q = scenario.joints()
+    q[0] += np.radians(20.0)
+    page.get_by_role('tab', name='Joints').click()
+    number = page.locator(
+        "xpath=//label[.='panda_joint1 [°]']/following::input[@inputmode='decimal'][1]"
+    )
+    number.fill(f'{np.degrees(q[0]):.1f}')
+    number.press('Enter')
+    wanted = scenario.chain.forward(q)
+    until(lambda: np.allclose(scenario.tip(), wanted, atol=5e-3), SLOW, 'the pose of the sliders')
+
+
+def test_a_node_that_dies_is_missed_and_welcomed_back(scenario):
+    scenario.node.kill()
+    scenario.view.wait_for('The IK node is gone', SLOW)
+    scenario.view.shot('viewer-node-gone')
+    assert scenario.view.page.get_by_label('Position only').is_disabled()
+    scenario.node = scenario.start_node()
+    scenario.view.wait_for('Connected to', SLOW)
+    until(lambda: not scenario.view.page.get_by_label('Position only').is_disabled(), SLOW)
+    solver = scenario.view.page.get_by_label('Solver').first
+    until(lambda: solver.input_value() == 'levenberg_marquardt', SLOW)  # what it started with
+    assert not scenario.view.errors
