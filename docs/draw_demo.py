@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from ik_service.resources import urdf_path
 from ik_service.ros.follower_settings import FollowerState
 from ik_service.ros.simulated_arm import SimulatedArm
 from ik_service.ros.target_follower import TargetFollower
+from ik_service.studies.figures import apart
 from ik_service.viewer.parts import primitive_parts
 from ik_service.viewer.raycast import Camera, Picture, take_picture
 from ik_service.viewer.shapes import arm_shapes, triad
@@ -192,7 +192,7 @@ def draw_curves(
     for column, color in zip(degrees.T, JOINT_COLORS, strict=True):
         upper.plot(run.time, column, color=color, linewidth=2.0)
     texts = [name.removeprefix('panda_').replace('joint', 'joint ') for name in chain.joint_names]
-    for text, y, color in zip(texts, _apart(degrees[-1], 19.0), JOINT_COLORS, strict=True):
+    for text, y, color in zip(texts, apart(degrees[-1], 19.0), JOINT_COLORS, strict=True):
         upper.text(run.time[-1] + 0.08, y, text, color=color, fontsize=14, va='center')
     lower.semilogy(run.time, 1e3 * run.distance, color=PATH_COLOR, linewidth=2.0)
     upper.set_title('Joint positions [°]', loc='left', fontsize=16, color=INK, pad=34)
@@ -226,19 +226,6 @@ def _tidy(axes: Axes, starts: Sequence[float], end: float) -> None:
         axes.axvline(start, color=BORDER, linewidth=1.0, zorder=0)
     for side in axes.spines.values():
         side.set_visible(False)
-
-
-def _apart(values: np.ndarray, gap: float) -> np.ndarray:
-    """Return values moved so far that neighbours lie a gap apart, as little as possible."""
-    places = values.astype(float)
-    order = np.argsort(places, kind='stable')[::-1]
-    for _ in range(200):
-        for above, below in pairwise(order):
-            excess = gap - (places[above] - places[below])
-            if excess > 0.0:
-                places[above] += excess / 2
-                places[below] -= excess / 2
-    return places
 
 
 def _over(image: np.ndarray, color: np.ndarray, alpha: np.ndarray) -> np.ndarray:

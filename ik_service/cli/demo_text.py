@@ -9,6 +9,7 @@ import textwrap
 
 import numpy as np
 
+from ik_service.cli.solve_pose import rpy_of
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose import pose_error
 from ik_service.model.joint import JointType
@@ -69,7 +70,7 @@ def pose_text(T: np.ndarray) -> str:
     :param T: (4, 4); the rotation is given as roll, pitch, yaw about fixed axes, as in URDF.
     """
     x, y, z = (_plain(value, 3) for value in T[:3, 3])
-    roll, pitch, yaw = (_plain(math.degrees(angle), 1) for angle in _roll_pitch_yaw(T[:3, :3]))
+    roll, pitch, yaw = (_plain(math.degrees(angle), 1) for angle in rpy_of(T[:3, :3]))
     return f'x {x}  y {y}  z {z} m   roll {roll}  pitch {pitch}  yaw {yaw}°'
 
 
@@ -106,12 +107,3 @@ def _short(value: float) -> str:
 def _plain(value: float, digits: int) -> str:
     """Return a rounded number without the sign of a zero."""
     return f'{round(value, digits) + 0.0:.{digits}f}'
-
-
-def _roll_pitch_yaw(R: np.ndarray) -> tuple[float, float, float]:
-    """Return the angles of R = Rz(yaw) Ry(pitch) Rx(roll); yaw is 0 where only a sum counts."""
-    level = math.hypot(R[0, 0], R[1, 0])
-    pitch = math.atan2(-R[2, 0], level)
-    if level < 1e-9:
-        return math.atan2(-R[1, 2], R[1, 1]), pitch, 0.0
-    return math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rcl_interfaces.msg import (
-    FloatingPointRange,
-    IntegerRange,
-    ParameterDescriptor,
-    SetParametersResult,
-)
-from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ik_service.exceptions import IkServiceError, OptionError
+from ik_service.exceptions import IkServiceError
+from ik_service.ros.declare import Bounds, declare, Value
 from ik_service.ros.position_list import parse_positions
 from ik_service.sim.catalogue import check_engine, DEFAULT_ENGINE, ENGINES
 from ik_service.sim.faults import FaultSettings
 
-Value = str | float | int
-Bounds = tuple[float, float] | tuple[int, int]
-
 _PREFIX = 'faults.'
-_KINDS = {str: 'text', float: 'a number with a decimal point', int: 'a whole number'}
 
 _FIXED: dict[str, tuple[Value, str, Bounds | None]] = {
     'urdf': ('', 'Path of the URDF file; wins over robot_description', None),
@@ -82,15 +73,24 @@ class SimParameters:
 
     def __init__(self, node: Node) -> None:
         self._values = {
-            name: _declare(node, name, default, meaning, bounds, read_only=True)
+            name: declare(
+                node, name, default, meaning, bounds, ENGINES if name == 'engine' else ()
+            )
             for name, (default, meaning, bounds) in _FIXED.items()
         }
         check_engine(str(self['engine']))
         text = str(self['initial_positions'])
         self.initial_positions = parse_positions(text, 'initial_positions')
         faults = {
-            name: _declare(node, f'{_PREFIX}{name}', getattr(FaultSettings, name), *row)
-            for name, row in _FAULTS.items()
+            name: declare(
+                node,
+                f'{_PREFIX}{name}',
+                getattr(FaultSettings, name),
+                meaning,
+                bounds,
+                read_only=False,
+            )
+            for name, (meaning, bounds) in _FAULTS.items()
         }
         self.faults = FaultSettings(**faults)
         self._apply: Callable[[FaultSettings], None] = lambda faults: None
@@ -123,30 +123,3 @@ class SimParameters:
             return SetParametersResult(successful=False, reason=str(error))
         self.faults = faults
         return SetParametersResult(successful=True)
-
-
-def _declare(
-    node: Node,
-    name: str,
-    default: Value,
-    meaning: str,
-    bounds: Bounds | None,
-    read_only: bool = False,
-) -> Value:
-    kind = _KINDS[type(default)]
-    descriptor = ParameterDescriptor(description=meaning, read_only=read_only)
-    descriptor.additional_constraints = (
-        f'one of {", ".join(ENGINES)}' if name == 'engine' else kind
-    )
-    if bounds is not None:
-        low, high = bounds
-        if isinstance(default, float):
-            descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
-        else:
-            descriptor.integer_range = [IntegerRange(from_value=low, to_value=high)]
-    try:
-        return node.declare_parameter(name, default, descriptor).value
-    except InvalidParameterTypeException as error:
-        raise OptionError(name, f'has to be {kind}; {error}') from error
-    except InvalidParameterValueException as error:
-        raise OptionError(name, str(error)) from error

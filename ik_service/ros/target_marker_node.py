@@ -10,14 +10,13 @@ import time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Pose, PoseStamped
 from moveit_msgs.srv import GetPositionFK
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.clock import Clock, ClockType
-from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.task import Future
 from visualization_msgs.msg import InteractiveMarkerFeedback, MenuEntry
 
-from ik_service.exceptions import MissingRosPackageError, OptionError
+from ik_service.exceptions import MissingRosPackageError
+from ik_service.ros.declare import declare
 from ik_service.ros.errors import ErrorCode
 from ik_service.ros.remote_solver import RemoteSolver
 from ik_service.ros.target_marker_menu import (
@@ -49,9 +48,9 @@ class TargetMarkerNode(Node):
     def __init__(self, **node_options: object) -> None:
         make_server = interactive_marker_server()
         super().__init__('target_marker', **node_options)
-        self._ik_node = str(_declared(self, 'ik_node', 'ik_service', 'Name of the IK node'))
+        self._ik_node = str(declare(self, 'ik_node', 'ik_service', 'Name of the IK node'))
         self._size = float(
-            _declared(self, 'size', 0.25, 'Size of the marker [m], 0.001 to 100', (1e-3, 100.0))
+            declare(self, 'size', 0.25, 'Size of the marker [m], 0.001 to 100', (1e-3, 100.0))
         )
         self._server = make_server(self, _NAMESPACE)
         self._target = self.create_publisher(PoseStamped, 'target_pose', 1)
@@ -232,20 +231,3 @@ def links_of(message: DiagnosticArray, ik_node: str) -> tuple[str, str] | None:
             values = {value.key: value.value for value in status.values}
             return values.get('base_link', ''), values.get('tip_link', '')
     return None
-
-
-def _declared(
-    node: Node,
-    name: str,
-    default: object,
-    description: str,
-    bounds: tuple[float, float] | None = None,
-) -> object:
-    descriptor = ParameterDescriptor(description=description, read_only=True)
-    if bounds:
-        low, high = bounds
-        descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
-    try:
-        return node.declare_parameter(name, default, descriptor).value
-    except (InvalidParameterTypeException, InvalidParameterValueException) as error:
-        raise OptionError(name, str(error)) from error

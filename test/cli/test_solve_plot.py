@@ -33,7 +33,7 @@ def panel():
     ],
     ids=['in space', 'planar', 'far away', 'all methods'],
 )
-@pytest.mark.filterwarnings('error')
+@pytest.mark.filterwarnings('error::UserWarning', 'error::RuntimeWarning')
 def test_a_picture_is_written(tmp_path, words, capsys):
     path = tmp_path / 'picture.png'
     solve.main([*words, '--plot', str(path)])
@@ -120,7 +120,7 @@ def test_the_picture_is_made_of_any_chain(tmp_path):
     assert (tmp_path / 'snake.png').stat().st_size > 20_000
 
 
-@pytest.mark.filterwarnings('error')
+@pytest.mark.filterwarnings('error::UserWarning', 'error::RuntimeWarning')
 def test_a_method_that_diverged_leaves_a_gap(tmp_path):
     question, (answer,) = answered('panda', '--random', 1)
     errors, q = answer.trace.position_error.copy(), answer.trace.q.copy()

@@ -9,7 +9,9 @@ import pytest
 
 @pytest.fixture
 def log(tmp_path):
-    return progress.Log(tmp_path / 'made' / 'log.txt')
+    log = progress.Log(tmp_path / 'made' / 'log.txt')
+    yield log
+    log._file.close()
 
 
 def _python(program):

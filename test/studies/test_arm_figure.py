@@ -37,7 +37,7 @@ def bluish(image):
 
 
 @pytest.mark.parametrize('name', ['panda', 'ur5e'])
-@pytest.mark.filterwarnings('error')
+@pytest.mark.filterwarnings('error::UserWarning', 'error::RuntimeWarning')
 def test_an_arm_is_drawn_in_its_colour(figure, name):
     chain = arm(name)
     q = chain.mid_range()
@@ -120,7 +120,7 @@ def test_a_planar_arm_is_drawn_in_its_plane(figure):
     np.testing.assert_allclose(drawn, [[0.0, 0.0], *elbows], atol=1e-12)
 
 
-@pytest.mark.filterwarnings('error')
+@pytest.mark.filterwarnings('error::UserWarning', 'error::RuntimeWarning')
 def test_a_planar_picture_shows_everything_to_scale(figure):
     chain = planar(0.3, 0.2, 0.1)
     q = np.zeros(3)
