@@ -22,6 +22,7 @@ from ik_service.exceptions import ArgumentError, IkServiceError
 
 if TYPE_CHECKING:
     from rclpy.executors import Executor
+    from rclpy.node import Node
 
 GRACE = 0.6
 """Time that a program has for its own clean-up after a signal [s]."""
@@ -138,6 +139,20 @@ def spinning(*executors: Executor) -> Iterator[None]:
             executor.shutdown(timeout_sec=0.1)
         for thread in threads:
             thread.join(0.2)
+
+
+@contextmanager
+def spinning_node(node: Node) -> Iterator[None]:
+    """Spin a node in a thread for the time of a ``with`` block, and destroy it at the end."""
+    from rclpy.executors import SingleThreadedExecutor
+
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    try:
+        with spinning(executor):
+            yield
+    finally:
+        node.destroy_node()
 
 
 def _spin(executor: Executor, stopping: threading.Event) -> None:

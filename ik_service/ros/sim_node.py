@@ -17,19 +17,12 @@ def main(args: list[str] | None = None) -> int:
 
     def program(stop: threading.Event) -> None:
         # What takes time to import is imported here, where signals are already caught.
-        from rclpy.executors import SingleThreadedExecutor
-
         from ik_service.ros.simulated_arm_node import SimulatedArmNode
 
         with runtime.ros(args):
             node = SimulatedArmNode()
-            executor = SingleThreadedExecutor()
-            executor.add_node(node)
-            try:
-                with runtime.spinning(executor), node.running():
-                    stop.wait()
-            finally:
-                node.destroy_node()
+            with runtime.spinning_node(node), node.running():
+                stop.wait()
 
     return runtime.run(program, 'ik_sim')
 

@@ -18,18 +18,10 @@ def main(args: list[str] | None = None) -> int:
     def program(stop: threading.Event) -> None:
         with runtime.ros(args):
             # What takes time to import is imported here, where signals are already caught.
-            from rclpy.executors import SingleThreadedExecutor
-
             from ik_service.ros.target_marker_node import TargetMarkerNode
 
-            node = TargetMarkerNode()
-            executor = SingleThreadedExecutor()
-            executor.add_node(node)
-            try:
-                with runtime.spinning(executor):
-                    stop.wait()
-            finally:
-                node.destroy_node()
+            with runtime.spinning_node(TargetMarkerNode()):
+                stop.wait()
 
     return runtime.run(program, 'target_marker')
 

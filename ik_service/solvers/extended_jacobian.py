@@ -27,7 +27,7 @@ from ik_service.solvers.element_choice import choose_elements
 from ik_service.solvers.linear import solve_by_lu
 from ik_service.solvers.method import given, Method
 from ik_service.solvers.null_space_gradient import fill_square_system, memory_rows
-from ik_service.solvers.objective_choice import choose_objective
+from ik_service.solvers.objective_choice import choose_objective, task_rank
 from ik_service.solvers.objectives import (
     JOINT_CENTERS,
     JOINT_LIMITS,
@@ -134,7 +134,7 @@ def _refuse_level_objective(chain: KinematicChain, objective: Objective) -> None
 def _remark(chain: KinematicChain, options: IkOptions) -> str:
     if options.extension != EXTENSIONS[NULL_SPACE_GRADIENT]:
         return ''
-    redundant = chain.n - choose_objective(chain, options).rank
+    redundant = chain.n - task_rank(chain, options.task_weights)
     if redundant:
         return f'the Jacobian is extended by {redundant} rows of the objective'
     return 'no joint is redundant (n − m = 0), so the extended Jacobian is the plain inverse'

@@ -7,7 +7,11 @@ import math
 from ik_service.kinematics.compile import copy_vector, fill_vector, inner_kernel
 from ik_service.solvers.objectives import MEMORY_ROWS, objective_gradient
 from ik_service.solvers.rows import rows_at
-from ik_service.solvers.singular_values import orthogonal_columns, squared_singular_values
+from ik_service.solvers.singular_values import (
+    largest_index,
+    orthogonal_columns,
+    squared_singular_values,
+)
 
 # Of the central differences of the slope [rad] or [m].
 _PERTURBATION = 1e-4
@@ -39,7 +43,7 @@ def fill_square_system(method, chain, settings, work, matrix):
     orthogonal_columns(work.rows, work.columns, work.matrix)
     cut = squared_singular_values(work.columns, work.vector)
     for row in range(rank):
-        largest = _largest(work.vector)
+        largest = largest_index(work.vector)
         length = math.sqrt(work.vector[largest])
         right[row] = 0.0
         if work.vector[largest] <= cut:  # the row stays 0, and the matrix singular
@@ -58,16 +62,6 @@ def fill_square_system(method, chain, settings, work, matrix):
     work.pending[0] = 0
     if free > rank:
         _add_slopes(method, chain, settings, work, matrix, rank, free)
-
-
-@inner_kernel
-def _largest(vector):
-    """Index of the largest element."""
-    largest = 0
-    for j in range(vector.shape[0]):
-        if vector[j] > vector[largest]:
-            largest = j
-    return largest
 
 
 @inner_kernel
@@ -152,7 +146,7 @@ def _project_gradient(method, chain, settings, work, q, rank, projected):
     orthogonal_columns(work.rows, work.columns, work.matrix)
     squared_singular_values(work.columns, work.vector)
     for _ in range(rank):
-        largest = _largest(work.vector)
+        largest = largest_index(work.vector)
         square = work.vector[largest]
         work.vector[largest] = -1.0
         along = 0.0

@@ -25,7 +25,11 @@ import numpy as np
 
 from ik_service.kinematics.compile import copy_vector, inner_kernel
 from ik_service.solvers.rows import task_rows
-from ik_service.solvers.singular_values import orthogonal_columns, squared_singular_values
+from ik_service.solvers.singular_values import (
+    largest_index,
+    orthogonal_columns,
+    squared_singular_values,
+)
 
 # In the order of the options' names.
 NO_OBJECTIVE, JOINT_CENTERS, JOINT_LIMITS, MANIPULABILITY, PREFERRED_POSTURE, CALLERS = range(6)
@@ -108,10 +112,7 @@ def _manipulability(rank, chain, settings, work, q):
     squared_singular_values(work.columns, work.vector)
     product = 1.0
     for _ in range(rank):
-        largest = 0
-        for j in range(6):
-            if work.vector[j] > work.vector[largest]:
-                largest = j
+        largest = largest_index(work.vector)
         product *= math.sqrt(work.vector[largest])
         work.vector[largest] = 0.0
     return product

@@ -57,6 +57,16 @@ def squared_singular_values(columns, squares):
 
 
 @inner_kernel
+def largest_index(vector):
+    """Index of the largest element, the first of them."""
+    largest = 0
+    for j in range(vector.shape[0]):
+        if vector[j] > vector[largest]:
+            largest = j
+    return largest
+
+
+@inner_kernel
 def _orthogonalise(columns, V, j, k):
     """Rotate two columns until they are orthogonal; False when they already were."""
     alpha = beta = gamma = 0.0
