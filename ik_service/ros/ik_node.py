@@ -18,6 +18,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from ik_service.exceptions import IkServiceError
+from ik_service.ros.answers import answer_insistently
 from ik_service.ros.arm import Arm, SolverSettings
 from ik_service.ros.commands import CommandPublisher
 from ik_service.ros.description import build_arm
@@ -73,6 +74,7 @@ class IkNode(Node):
             PartialExecutor(self, lambda group: group is not self._service_group),
         )
         self.parameters.when_changed(self._apply)
+        answer_insistently(self)
 
     def start(self) -> None:
         """
@@ -221,6 +223,7 @@ class IkNode(Node):
         group = self._service_group
         self.create_service(GetPositionIK, 'compute_ik', self._ik.handle, callback_group=group)
         self.create_service(GetPositionFK, 'compute_fk', self._fk.handle, callback_group=group)
+        answer_insistently(self)
         for executor in self._executors:
             executor.wake()
 

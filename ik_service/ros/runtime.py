@@ -146,6 +146,9 @@ def spinning_node(node: Node) -> Iterator[None]:
     """Spin a node in a thread for the time of a ``with`` block, and destroy it at the end."""
     from rclpy.executors import SingleThreadedExecutor
 
+    from ik_service.ros.answers import answer_insistently
+
+    answer_insistently(node)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     try:
