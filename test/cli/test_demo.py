@@ -72,7 +72,7 @@ def test_ctrl_c_ends_it_and_its_programs(run):
     start = time.monotonic()
     process.send(signal.SIGINT)
     assert wait_for_end(process, 10.0) == 0, process.output
-    assert time.monotonic() - start < 3.0
+    assert time.monotonic() - start < 6.0
     assert all(map(has_ended, children))
     assert process.output.rstrip().endswith('stopped')
     assert 'Traceback' not in process.output

@@ -35,7 +35,7 @@ def test_a_solve_that_takes_its_time_is_not_repeated_for_long():
     began = time.perf_counter()
     _, (answer,) = answered('panda', *words)
     assert answer.result.status is IkStatus.TIMED_OUT
-    assert time.perf_counter() - began < 2.0
+    assert time.perf_counter() - began < 4.0
 
 
 def test_an_option_that_the_only_solver_does_not_use_is_an_error():

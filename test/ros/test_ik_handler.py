@@ -99,7 +99,7 @@ def test_seconds_and_nanoseconds_are_both_honoured(panda_model, timeout, expecte
     answer = server.solve(ik_request(hopeless(), timeout=timeout))
     took = time.perf_counter() - began
     assert answer.error_code.val == ErrorCode.TIMED_OUT
-    assert expected <= took < expected + 0.3
+    assert expected <= took < expected + 0.8
 
 
 def test_negative_timeout(server):

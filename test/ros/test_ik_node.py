@@ -108,7 +108,7 @@ def test_a_slow_solve_delays_nobody(bench, arm):
         assert answer.error_code.val == ErrorCode.SUCCESS, answer.error_code
         waits.append(time.monotonic() - asked)
     assert slow.result().error_code.val == ErrorCode.TIMED_OUT
-    assert 1.9 < time.monotonic() - began < 4.0
+    assert 1.9 < time.monotonic() - began < 6.0
     assert len(waits) > 20
     assert np.median(waits) < 0.1
 

@@ -30,7 +30,7 @@ def test_signals_end_it(bench, number, times):
     for _ in range(times):
         node.send(number)
         time.sleep(0.01)
-    assert ended(node, 5.0) < 1.0
+    assert ended(node, 10.0) < 3.0
     assert node.exit_code == 0
     assert 'Traceback' not in node.output
 
@@ -46,7 +46,7 @@ def test_signals_end_it_while_it_compiles(bench, tmp_path, number):
     )
     time.sleep(0.5)
     node.send(number)
-    assert ended(node, 10.0) < 1.0
+    assert ended(node, 10.0) < 3.0
     assert node.exit_code == 0
     assert 'Traceback' not in node.output
     assert 'ready' not in node.output
@@ -55,7 +55,7 @@ def test_signals_end_it_while_it_compiles(bench, tmp_path, number):
 def test_a_signal_ends_it_while_it_waits(bench):
     node = bench.start(NODE, ready=WAITING)
     node.send(signal.SIGTERM)
-    assert ended(node, 5.0) < 1.0
+    assert ended(node, 10.0) < 3.0
     assert node.exit_code == 0
     assert 'Traceback' not in node.output
 
@@ -66,7 +66,7 @@ def test_a_signal_ends_it_in_the_middle_of_a_solve(bench):
     bench.service_client(GetPositionIK, 'compute_ik').call_async(request)
     time.sleep(0.5)
     node.send(signal.SIGINT)
-    assert ended(node, 5.0) < 1.0
+    assert ended(node, 10.0) < 3.0
     assert node.exit_code == 0
     assert 'Traceback' not in node.output
 

@@ -72,7 +72,7 @@ def test_signals_end_it_in_time_and_quietly(number, body):
     process.send_signal(number)
     began = time.monotonic()
     output, errors = process.communicate(timeout=30)
-    assert time.monotonic() - began < 1.0
+    assert time.monotonic() - began < 3.0
     assert process.returncode == 0
     assert errors == ''
     assert ('cleaned up' in output) == ('cleaned up' in body)

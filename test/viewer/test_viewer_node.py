@@ -51,8 +51,8 @@ def test_two_viewers_live_side_by_side_and_one_of_them_leaves(bench):
     assert serves(addresses[1])
     start = time.monotonic()
     second.send(signal.SIGINT)
-    assert until(lambda: second.exit_code is not None, 5.0)
-    assert time.monotonic() - start < 2.0
+    assert until(lambda: second.exit_code is not None, 10.0)
+    assert time.monotonic() - start < 4.0
     assert second.exit_code == 0
     assert 'Traceback' not in second.output
 
