@@ -8,7 +8,8 @@ number of joints, so the cost of an iteration is linear in that number.
 
 While a path is tracked, redundant joints are drawn to the middle of their limits: ‖Δq − c‖² takes
 the place of ‖Δq‖², with c a wish in proportion to the error, which leaves the order of convergence
-as it is. Without it such an arm drifts into a limit or a singular posture, and has to jump.
+as it is. Without it such an arm drifts into a limit or a singular posture, and has to jump. Where
+it would jump all the same, every other search for something nearer is drawn to the seed instead.
 """
 
 from __future__ import annotations
@@ -58,12 +59,13 @@ def levenberg_marquardt_step(method, chain, settings, work):
 def _centred_step(centring, chain, work, damping):
     """Write the step c + Jᵀ(JJᵀ + λI)⁻¹ (e − J c) to ``work.step``."""
     wish, rest = work.columns[0], work.vector
-    gain = centring * math.sqrt(2.0 * work.cost[0])
+    returns = work.returning[0] != 0
+    gain = 1.0 if returns else centring * math.sqrt(2.0 * work.cost[0])
     copy_vector(work.error, rest)
     for i in range(work.q.shape[0]):
-        middle = 0.5 * (chain.lower[i] + chain.upper[i])
-        free = math.isnan(work.held[i]) and math.isfinite(middle)
-        wish[i] = gain * (middle - work.q[i]) if free else 0.0
+        goal = work.start[i] if returns else 0.5 * (chain.lower[i] + chain.upper[i])
+        free = math.isnan(work.held[i]) and math.isfinite(goal)
+        wish[i] = gain * (goal - work.q[i]) if free else 0.0
         for j in range(6):
             rest[j] -= work.rows[i, j] * wish[i]
     damped_least_squares(work.rows, rest, damping, work.step)

@@ -21,6 +21,19 @@ EXTENSIONS = ('basic_elements', 'null_space_gradient')
 OBJECTIVES = ('joint_centers', 'joint_limits', 'manipulability', 'preferred_posture')
 JACOBIANS = ('geometric', 'numerical')
 SEED_SOURCES = ('given', 'table', 'network')
+METHOD_OPTIONS = (
+    'characteristic_length',
+    'damping',
+    'element_displacements',
+    'element_weight',
+    'extension',
+    'jacobian',
+    'null_space_gain',
+    'objective',
+    'preferred_posture',
+    'step_gain',
+)
+"""The options that not every method uses."""
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,7 @@ class Workspace(NamedTuple):
     :ivar columns: (6, n) scratch of the steps.
     :ivar probe: (12,) scratch of the numerical Jacobian.
     :ivar memory: (k, n) what a method keeps from step to step; as many rows as it asks for.
+    :ivar returning: (1,) int64, whether this search shall end as near to the seed as can be.
     :ivar iteration: (1,) int64, steps that this search has taken.
     :ivar pending: (1,) int64, whether the method would go on though the target is reached.
     :ivar random: (1,) int64, state of the generator of restarts.
@@ -110,6 +111,7 @@ class Workspace(NamedTuple):
     columns: np.ndarray
     probe: np.ndarray
     memory: np.ndarray
+    returning: np.ndarray
     iteration: np.ndarray
     pending: np.ndarray
     random: np.ndarray
@@ -129,7 +131,7 @@ class Problem(NamedTuple):
     :ivar axes: (m, 6), see :class:`Workspace`.
     :ivar variables: (m,) int64, see :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :ivar memory: (k, n), see :class:`Workspace`.
-    :ivar integers: (16,) int64.
+    :ivar integers: (17,) int64.
     """
 
     fixed: np.ndarray
@@ -201,6 +203,7 @@ def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
         columns=problem.columns,
         probe=fixed[109:121],
         memory=problem.memory,
+        returning=integers[16:17],
         iteration=integers[14:15],
         pending=integers[15:16],
         random=integers[7:8],
@@ -256,7 +259,7 @@ def allocate(chain: KinematicChain, memory: int = 0) -> Problem:
         axes=np.zeros((m, 6)),
         variables=np.zeros(m, np.int64),
         memory=np.zeros((memory, n)),
-        integers=np.zeros(16, np.int64),
+        integers=np.zeros(17, np.int64),
     )
     views(problem)[2].scale[:] = 1.0
     for own, given in zip(views(problem)[0], chain.arrays, strict=True):

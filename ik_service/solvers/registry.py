@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-from ik_service.exceptions import OptionError, UnknownSolverError
-from ik_service.solvers import (
-    bfgs,
-    ccd,
-    conjugate_gradient,
-    extended_jacobian,
-    levenberg_marquardt,
-    pseudoinverse,
-    transpose,
-)
-from ik_service.solvers.method import Method
-from ik_service.solvers.options import IkOptions
+from importlib import import_module
 
-_METHODS = {
-    module.METHOD.name: module.METHOD
-    for module in (
-        levenberg_marquardt,
-        pseudoinverse,
-        transpose,
-        extended_jacobian,
-        ccd,
-        bfgs,
-        conjugate_gradient,
-    )
-}
-_METHOD_OPTIONS = frozenset().union(*(method.uses for method in _METHODS.values()))
+from ik_service.exceptions import OptionError, UnknownSolverError
+from ik_service.solvers.method import Method
+from ik_service.solvers.options import IkOptions, METHOD_OPTIONS
+
+# Each has a module of its name, which is imported when it is first asked for.
+_NAMES = (
+    'levenberg_marquardt',
+    'pseudoinverse',
+    'transpose',
+    'extended_jacobian',
+    'ccd',
+    'bfgs',
+    'conjugate_gradient',
+)
 _DEFAULTS = IkOptions()
 DEFAULT_SOLVER = 'levenberg_marquardt'
 
 
 def solver_names() -> tuple[str, ...]:
     """Names of the solvers, the default first."""
-    return tuple(_METHODS)
+    return _NAMES
 
 
 def method(name: str) -> Method:
@@ -43,9 +33,9 @@ def method(name: str) -> Method:
 
     :raises UnknownSolverError: when there is none of that name; lists the valid ones.
     """
-    if name not in _METHODS:
-        raise UnknownSolverError(str(name), _METHODS)
-    return _METHODS[name]
+    if name not in _NAMES:
+        raise UnknownSolverError(str(name), _NAMES)
+    return import_module(f'ik_service.solvers.{name}').METHOD
 
 
 def check_options(chosen: Method, options: IkOptions) -> None:
@@ -54,7 +44,8 @@ def check_options(chosen: Method, options: IkOptions) -> None:
 
     :raises OptionError: naming the option, and the options that the method does use.
     """
-    for option in sorted(_METHOD_OPTIONS - chosen.uses):
-        if getattr(options, option) != getattr(_DEFAULTS, option):
+    for option in METHOD_OPTIONS:
+        given = getattr(options, option) != getattr(_DEFAULTS, option)
+        if given and option not in chosen.uses:
             uses = ', '.join(sorted(chosen.uses)) or 'no option of its own'
             raise OptionError(option, f'is not used by {chosen.name}, which uses {uses}')

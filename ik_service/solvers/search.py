@@ -17,6 +17,7 @@ from ik_service.kinematics.compile import (
     fill_vector,
     inner_kernel,
     kernel,
+    merged_kernel,
     monotonic_ns,
 )
 from ik_service.kinematics.kernels import all_finite
@@ -98,7 +99,7 @@ def solve_many(problem, method, targets, seeds, chained, best, status, errors_ou
         )
 
 
-@inner_kernel
+@merged_kernel
 def _solve(chain, method, settings, work, target, seed, best, trace):
     """Search until the target is reached or the searches are used up; returns as `solve` does."""
     began = monotonic_ns(work.clock)
@@ -120,6 +121,7 @@ def _solve(chain, method, settings, work, target, seed, best, trace):
         radius = score if found else math.inf
         if near:
             radius = min(radius, _NEAR_RADIUS * _NEAR_GROWTH**searches)
+        work.returning[0] = near and searches % 2 == 1
         next_start(chain, work, searches, radius)
         patience = settings.patience * (1 if searches < _EASY_SEARCHES else 2)
         ending, cost, used = _search(
@@ -168,7 +170,7 @@ def _status(reached, beyond, ending, diverged):
     return TIMED_OUT if ending == _OUT_OF_TIME else NO_SOLUTION
 
 
-@inner_kernel
+@merged_kernel
 def _search(chain, method, settings, work, deadline, patience, search, trace):
     """
     Iterate from ``work.q``.

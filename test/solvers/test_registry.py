@@ -5,6 +5,7 @@ import pytest
 
 import ik_service as iks
 from ik_service.exceptions import OptionError, UnknownSolverError
+from ik_service.solvers.options import METHOD_OPTIONS
 from ik_service.solvers.registry import check_options, DEFAULT_SOLVER, method
 
 USES = {
@@ -58,6 +59,11 @@ def test_options_that_a_method_does_not_use_are_refused(name, option):
     with pytest.raises(OptionError, match=f'^{option}: is not used by {name}') as error:
         iks.Solver(planar(1.0, 0.4), name, options)
     assert error.value.option == option
+
+
+def test_an_option_of_some_methods_is_used_by_one_at_least():
+    assert set(METHOD_OPTIONS) == set().union(*(method(name).uses for name in iks.solver_names()))
+    assert set(METHOD_OPTIONS) <= set(vars(iks.IkOptions()))
 
 
 @pytest.mark.parametrize('name', iks.solver_names())
