@@ -38,6 +38,7 @@ class Settings(NamedTuple):
     :ivar secondary: (1,) whether the method has something to improve once the target is reached.
     :ivar perturbation: (1,) by which the Jacobian is found numerically [rad] or [m]; 0: it is not.
     :ivar penalty: (1,) weight of the penalty on joints close to their limits.
+    :ivar largest_cost: (1,) above which an error makes no sense for any arm.
     """
 
     tolerances: np.ndarray
@@ -55,6 +56,7 @@ class Settings(NamedTuple):
     secondary: np.ndarray
     perturbation: np.ndarray
     penalty: np.ndarray
+    largest_cost: np.ndarray
 
 
 class Workspace(NamedTuple):
@@ -123,7 +125,7 @@ class Problem(NamedTuple):
     """
     A problem as Python hands it over.
 
-    :ivar fixed: (121,) everything of a size that does not depend on the chain.
+    :ivar fixed: (122,) everything of a size that does not depend on the chain.
     :ivar vectors: (10, n) everything with a number for each variable.
     :ivar rows: (n, 6), see :class:`Workspace`.
     :ivar columns: (6, n), see :class:`Workspace`.
@@ -181,6 +183,7 @@ def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
         secondary=integers[13:14],
         perturbation=fixed[107:108],
         penalty=fixed[108:109],
+        largest_cost=fixed[121:122],
     )
     work = Workspace(
         start=vectors[3],
@@ -236,6 +239,7 @@ def open_problem(problem):  # noqa: ANN001, ANN201  (Numba infers the types)
         settings.secondary[0],
         settings.perturbation[0],
         settings.penalty[0],
+        settings.largest_cost[0],
     )
     return chain, numbers, work
 
@@ -251,7 +255,7 @@ def allocate(chain: KinematicChain, memory: int = 0) -> Problem:
     n = chain.n
     m = len(chain.arrays.variables)
     problem = Problem(
-        fixed=np.zeros(121),
+        fixed=np.zeros(122),
         vectors=np.zeros((10, n)),
         rows=np.zeros((n, 6)),
         columns=np.zeros((6, n)),

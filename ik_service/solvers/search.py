@@ -51,8 +51,6 @@ _JUMP = 0.1
 _NEAR_SEARCHES = 8
 _NEAR_RADIUS = 0.1
 _NEAR_GROWTH = 1.3
-# No arm is so large that this squared error makes sense.
-_LARGEST_COST = 1e6
 # Steps in which a search can be seen to diverge, and the share of them that made it worse.
 _FEWEST_STEPS = 8
 _WORSENING = 0.3
@@ -200,7 +198,7 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
             kept = cost
             copy_vector(work.q, work.kept)
         ending = _STALLED
-        if iteration == settings.max_iterations or not cost < _LARGEST_COST:
+        if iteration == settings.max_iterations or not cost < settings.largest_cost:
             break
         worse += cost > before
         before = cost
@@ -219,7 +217,7 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
     if found:
         ending = _CONVERGED
     elif settings.fixed_gain != 0 and iteration > 0:
-        beyond_sense = not cost < _LARGEST_COST
+        beyond_sense = not cost < settings.largest_cost
         if beyond_sense or worse > _WORSENING * max(iteration, _FEWEST_STEPS):
             ending = _DIVERGED
     return ending, kept, iteration

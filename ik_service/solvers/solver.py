@@ -32,6 +32,8 @@ _TRACE_ROWS = 100_000
 # What the options leave open for every method.
 _PENALTY_WEIGHT = 10.0
 _PERTURBATION = 1e-6
+# No arm is so large that this squared error makes sense, per unit of the weights.
+_LARGEST_COST = 1e6
 
 
 class Solver:
@@ -175,6 +177,7 @@ class Solver:
         _, settings, _ = views(problem)
         settings.tolerances[:] = options.position_tolerance, options.orientation_tolerance
         settings.weights[:] = np.sqrt(options.task_weights)
+        settings.largest_cost[0] = _LARGEST_COST * max(1.0, *options.task_weights)
         settings.progress[0] = chosen.progress
         settings.max_iterations[0] = options.max_iterations or chosen.max_iterations
         settings.max_searches[0] = options.max_searches or chosen.max_searches

@@ -68,3 +68,12 @@ def test_tolerances_do_not_depend_on_the_weights():
             assert result.success == bool(
                 np.linalg.norm(error[:3]) <= 1e-5 and np.linalg.norm(error[3:]) <= 1e-5
             )
+
+
+@pytest.mark.parametrize('solver', ['levenberg_marquardt', 'bfgs', 'extended_jacobian'])
+def test_large_weights_are_only_large_beside_others(solver):
+    chain = chain_of('panda')
+    options = options_with(task_weights=np.full(6, 1e12), max_searches=300)
+    for target in targets(chain, 10, seed=30):
+        result = iks.solve_ik(chain, target, solver=solver, options=options)
+        assert result.success, result.reason
