@@ -18,9 +18,13 @@ from pathlib import Path
 
 import numba
 from numba.core import types
+from numba.extending import overload
 
 # Fused multiply-add is the one liberty taken with IEEE arithmetic: it only ever rounds less.
 _OPTIONS = {'error_model': 'numpy', 'fastmath': {'contract'}, '_nrt': False}
+# Without the way in from Python a function compiles faster.
+_INNER = {**_OPTIONS, 'no_cpython_wrapper': True, 'no_cfunc_wrapper': True}
+_INLINED = {**_INNER, 'forceinline': True}
 
 
 @functools.cache
@@ -80,12 +84,12 @@ def entry_point(compiled: Callable, *arguments: object) -> Callable:
 
 def inner_kernel(function: Callable) -> Callable:
     """
-    Compile a function that only kernels call; without the way in from Python it compiles faster.
+    Compile a function that only kernels call.
 
     :param function: the function.
     :returns: the compiled function.
     """
-    return numba.njit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
+    return numba.njit(function, **_INNER)
 
 
 def inlined_kernel(function: Callable) -> Callable:
@@ -98,9 +102,19 @@ def inlined_kernel(function: Callable) -> Callable:
     :param function: the function.
     :returns: the compiled function.
     """
-    return numba.njit(
-        function, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, **_OPTIONS
-    )
+    return numba.njit(function, **_INLINED)
+
+
+def kernel_for(function: Callable, inlined: bool = False) -> Callable:
+    """
+    Choose by the types of its arguments what kernels call for a function.
+
+    :param function: the function; only its name and arguments matter.
+    :param inlined: whether what is chosen is compiled as an :func:`inlined_kernel`.
+    :returns: a decorator for a function that takes the types of the arguments and returns the
+        Python function to compile, with arguments of the same names; None when it has none.
+    """
+    return overload(function, jit_options=_INLINED if inlined else _INNER)
 
 
 def merged_kernel(function: Callable) -> Callable:
@@ -110,6 +124,7 @@ def merged_kernel(function: Callable) -> Callable:
     Numba optimises a compiled function together with all that it calls, so on a deep path of calls
     what lies at the bottom is optimised once for every level above it. For the long functions near
     the top this takes their level out; for short ones :func:`inlined_kernel` makes faster code.
+    What it calls is compiled once for all kernels that it is part of.
 
     :param function: the function.
     :returns: the function, for kernels.

@@ -7,11 +7,11 @@ import math
 from ik_service.kinematics.compile import (
     copy_vector,
     fill_vector,
-    inner_kernel,
+    merged_kernel,
     monotonic_ns,
 )
 from ik_service.solvers import limits
-from ik_service.solvers.iteration import called_step_within_limits, forget_substitution, look
+from ik_service.solvers.iteration import forget_substitution, look, step_within_limits
 from ik_service.solvers.levenberg_marquardt import LevenbergMarquardt
 
 # Steps at most, the first damping in shares of the cost, the damping at which no step helps any
@@ -24,7 +24,7 @@ _PROGRESS = 1e-7
 _CLOCK_INTERVAL = 8
 
 
-@inner_kernel
+@merged_kernel
 def approach(chain, settings, work, deadline, search, best, trace):
     """
     From the best joint vector go as close to the target as can be, leaving the result in `work.q`.
@@ -50,9 +50,7 @@ def approach(chain, settings, work, deadline, search, best, trace):
     while steps < APPROACH_STEPS and damping * cost < _LARGEST_DAMPING * far and not reached:
         if steps % _CLOCK_INTERVAL == 0 and monotonic_ns(work.clock) > deadline:
             break
-        called_step_within_limits(
-            chain, LevenbergMarquardt(damping, 0.0), settings, work, strategy
-        )
+        step_within_limits(chain, LevenbergMarquardt(damping, 0.0), settings, work, strategy)
         after, reached = look(chain, settings, work, search, trace)
         steps += 1
         if after < cost:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-from numba.extending import overload
-
-from ik_service.kinematics.compile import fill_vector, inlined_kernel, inner_kernel
+from ik_service.kinematics.compile import fill_vector, inner_kernel, kernel_for
 from ik_service.kinematics.kernels import last_frame
 from ik_service.solvers import limits
 from ik_service.solvers.rows import weighted_rows
@@ -27,7 +25,7 @@ def look(chain, settings, work, search, trace):
 
 def step_within_limits(chain, method, settings, work, strategy):
     """Compute a step from ``work.q``, keep it within the limits, and take it."""
-    raise NotImplementedError('implemented for each method by an overload')
+    raise NotImplementedError('compiled for each method')
 
 
 def _step_within_limits(chain, method, settings, work, strategy):
@@ -45,18 +43,19 @@ def _step_within_limits(chain, method, settings, work, strategy):
     limits.advance(chain, work, strategy)
 
 
-called_step_within_limits = inner_kernel(_step_within_limits)
-_inlined = inlined_kernel(_step_within_limits)
+@kernel_for(step_within_limits)
+def _choose_if_long(chain, method, settings, work, strategy):
+    return None if _is_short(method) else _step_within_limits
 
 
-@overload(step_within_limits, inline='always')
-def _select(chain, method, settings, work, strategy):
+@kernel_for(step_within_limits, inlined=True)
+def _choose_if_short(chain, method, settings, work, strategy):
     """The methods whose steps are short save half of their time by being compiled in."""
-    short = getattr(method, 'instance_class', None) in SHORT_STEPS
-    compiled = _inlined if short else called_step_within_limits
-    return lambda chain, method, settings, work, strategy: compiled(
-        chain, method, settings, work, strategy
-    )
+    return _step_within_limits if _is_short(method) else None
+
+
+def _is_short(method):
+    return getattr(method, 'instance_class', None) in SHORT_STEPS
 
 
 @inner_kernel

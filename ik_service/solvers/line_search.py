@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.kinematics.compile import inlined_kernel, inner_kernel
 from ik_service.kinematics.kernels import last_frame
 from ik_service.solvers import limits
 from ik_service.solvers.substitution import beyond_limits
@@ -17,7 +17,7 @@ _SUFFICIENT = 1e-4
 _LONGEST = 1.0
 
 
-@inner_kernel
+@inlined_kernel
 def write_gradient(chain, settings, work, gradient):
     """
     Write the gradient of the cost to ``gradient``, 0 for variables that a bound holds back.
@@ -46,7 +46,7 @@ def _held_back(chain, strategy, value, i, slope):
     return (value >= chain.upper[i] and slope < 0.0) or (value <= chain.lower[i] and slope > 0.0)
 
 
-@inner_kernel
+@inlined_kernel
 def best_length(work, direction, slope):
     """The length along a direction that minimises the linearised cost."""
     square = 0.0
@@ -58,7 +58,7 @@ def best_length(work, direction, slope):
     return -slope / square if square > 0.0 else 1.0
 
 
-@inner_kernel
+@inlined_kernel
 def take_step_along(chain, settings, work, direction, slope, length, trial):
     """
     Write a step along a direction to ``work.step`` that lowers the cost enough; 0 if none does.

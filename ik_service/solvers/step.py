@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from numba.extending import overload
-
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.kinematics.compile import kernel_for
 from ik_service.kinematics.kernels import ChainArrays
 from ik_service.solvers.problem import Settings, Workspace
 
@@ -30,7 +28,7 @@ def step(method: tuple, chain: ChainArrays, settings: Settings, work: Workspace)
     :param work: everything up to ``twist`` is given for the posture ``q``, ``axes`` and ``frame``
         as well; the rest is the method's to use.
     """
-    raise NotImplementedError('implemented for each method by an overload')
+    raise NotImplementedError('compiled for each method')
 
 
 # Parameters of the methods whose steps take less time than handing over their arguments.
@@ -48,18 +46,13 @@ def step_of(parameters: type, short: bool = False) -> Callable[[Callable], Calla
     """
 
     def declare(function: Callable) -> Callable:
-        compiled = inner_kernel(function)
         if short:
             SHORT_STEPS.add(parameters)
 
-        @overload(step)
-        def select(method, chain, settings, work):
-            if getattr(method, 'instance_class', None) is parameters:
-                return lambda method, chain, settings, work: compiled(
-                    method, chain, settings, work
-                )
-            return None
+        @kernel_for(step)
+        def choose(method, chain, settings, work):
+            return function if getattr(method, 'instance_class', None) is parameters else None
 
-        return compiled
+        return function
 
     return declare

@@ -10,5 +10,5 @@ from ik_service.solvers.step import step
 
 def test_steps_exist_compiled_only():
     parts = views(allocate(snake(3)))
-    with pytest.raises(NotImplementedError, match='overload'):
+    with pytest.raises(NotImplementedError, match='compiled for each method'):
         step(LevenbergMarquardt(0.1), *parts)
