@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from time import perf_counter
+import zlib
 
 from measure import quartiles, use_one_core
 import numpy as np
@@ -20,6 +21,16 @@ import ik_service as iks
 
 _NOTHING = 'pass'
 _IMPORT = 'import ik_service'
+# What Numba imports where it is installed, though this package does not need it.
+_BARE = 'import sys\nsys.modules.update(scipy=None, coverage=None)\n'
+# The least that a compiled function costs: a file, because Numba caches no other.
+_ONE_LINE = """
+import numba
+@numba.njit(cache=True)
+def following(number):
+    return number + 1
+assert following(1) == 2
+"""
 # Everything that the service calls: the solver, forward kinematics and the Jacobian.
 _FIRST_SOLVE = """
 import ik_service as iks
@@ -89,12 +100,16 @@ def starts(robot: BenchRobot, repeats: int) -> list[dict[str, object]]:
     """Times from the start of a process until its program is done."""
     solve = _FIRST_SOLVE.format(path=str(robot.path), base=robot.base_link, tip=robot.tip_link)
     with tempfile.TemporaryDirectory() as warm:
-        _process(solve, warm)
         programs = {
             'Python alone': (_NOTHING, warm),
             'import ik_service': (_IMPORT, warm),
-            'first solve, warm cache': (solve, warm),
+            'first solve, warm cache': (_BARE + solve, warm),
+            'first solve, warm cache, SciPy installed': (solve, warm),
+            'a line compiled by Numba, warm cache': (_BARE + _ONE_LINE, warm),
+            'a line compiled by Numba, warm cache, SciPy installed': (_ONE_LINE, warm),
         }
+        for program, cache in programs.values():
+            _process(program, cache)
         seconds = {name: [] for name in programs}
         for _ in range(repeats):
             for name, (program, cache) in programs.items():
@@ -113,9 +128,12 @@ def starts(robot: BenchRobot, repeats: int) -> list[dict[str, object]]:
 
 def _process(program: str, cache: str) -> float:
     """Time from the start of a fresh interpreter until a program is done [s]."""
+    file = Path(cache) / f'program_{zlib.crc32(program.encode()):08x}.py'
+    if not file.exists():
+        file.write_text(f"{program}\nprint('done', flush=True)\n")
     began = perf_counter()
     with subprocess.Popen(
-        [_interpreter(), '-c', f"{program}\nprint('done', flush=True)"],
+        [_interpreter(), str(file)],
         stdout=subprocess.PIPE,
         env={**os.environ, 'NUMBA_CACHE_DIR': cache},
     ) as process:
@@ -127,7 +145,7 @@ def _process(program: str, cache: str) -> float:
 
 
 def _interpreter() -> str:
-    """The package's own environment: the peers' one holds SciPy, which Numba then imports."""
+    """The package's own environment, where there is one."""
     own = Path(__file__).resolve().parents[1] / '.venv' / 'bin' / 'python'
     return str(own) if own.exists() else sys.executable
 
