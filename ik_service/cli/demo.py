@@ -8,10 +8,9 @@ it asks and what comes back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-import signal
 import sys
-from types import FrameType
 
+from ik_service.cli.interrupts import catch_interrupts
 from ik_service.exceptions import IkServiceError
 
 
@@ -23,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     :returns: the exit code.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    signal.signal(signal.SIGTERM, _interrupt)
+    catch_interrupts()
     try:
         # What takes time to import is imported here, where Ctrl-C is already caught.
         from ik_service.cli.demo_main import run
@@ -35,10 +34,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except IkServiceError as error:
         print(f'\nik_demo: {error}', file=sys.stderr)
         return 1
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == '__main__':

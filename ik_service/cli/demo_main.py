@@ -15,6 +15,7 @@ from ik_service.cli.demo_programs import programs, ros_domain
 from ik_service.cli.demo_record import check_record, Recorder, write_record
 from ik_service.cli.demo_text import progress, say
 from ik_service.cli.demo_viewer import announce, viewer_program
+from ik_service.cli.interrupts import check_interrupts
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.robot import Robot
@@ -129,6 +130,7 @@ def _perform(
     from ik_service.ros.demo_client import DemoClient
 
     def check() -> None:
+        check_interrupts()
         for child in children:
             child.check()
 
@@ -164,6 +166,7 @@ def _wait_until_ready(client: DemoClient, children: list[ChildProcess]) -> None:
     start = time.monotonic()
     hinted = False
     while not client.is_ready():
+        check_interrupts()
         for child in children:
             child.check()
         waited = time.monotonic() - start

@@ -1,0 +1,31 @@
+"""Ctrl-C that is never lost."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+
+_requests: list[int] = []
+
+
+def catch_interrupts() -> None:
+    """Let SIGINT, unless it is ignored, and SIGTERM raise a KeyboardInterrupt."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _interrupt)
+    signal.signal(signal.SIGTERM, _interrupt)
+
+
+def check_interrupts() -> None:
+    """
+    Raise a KeyboardInterrupt that was dropped.
+
+    Python prints and forgets an exception that leaves a callback of its own, such as those that
+    run while modules are imported.
+    """
+    if _requests:
+        raise KeyboardInterrupt
+
+
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    _requests.append(number)
+    raise KeyboardInterrupt
