@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 import time
@@ -135,7 +135,7 @@ def _perform(
             child.check()
 
     with closing(DemoClient(chain.base_link, chain.tip_link, check)) as client:
-        _wait_until_ready(client, children)
+        _wait_until_ready(client, check, children[0])
         announce(viewer, options.viewer)
         demo = Demo(chain, client, check, yields=not options.once)
         recorder = Recorder(client, lambda: demo.target) if options.record else None
@@ -161,19 +161,19 @@ def _perform(
                 return 0 if answered and reached == len(stops) else 1
 
 
-def _wait_until_ready(client: DemoClient, children: list[ChildProcess]) -> None:
+def _wait_until_ready(
+    client: DemoClient, check: Callable[[], None], ik_node: ChildProcess
+) -> None:
     say('Starting  the IK node and the simulated arm, each in its own process')
     start = time.monotonic()
     hinted = False
     while not client.is_ready():
-        check_interrupts()
-        for child in children:
-            child.check()
+        check()
         waited = time.monotonic() - start
         if waited > _START_PATIENCE:
             raise NotReadyError(
                 f'the programs are not ready after {waited:.0f} s; output of the IK node:\n'
-                f'{children[0].output}'
+                f'{ik_node.output}'
             )
         if waited > _LONG and not hinted:
             hinted = True

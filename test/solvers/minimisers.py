@@ -84,3 +84,16 @@ def first_below(trace, share):
     squares = trace.position_error**2 + trace.orientation_error**2
     below = np.flatnonzero(squares <= share * squares[0])
     return int(below[0]) if len(below) else math.inf
+
+
+def assert_gain_is_a_share(solver):
+    """A gain scales the first step: it is the share of the length that is tried first."""
+    chain = arm_of('panda')
+    q = chain.mid_range()
+    target = chain.forward(q + 0.1)
+    steps = {}
+    for gain in (1.0, 0.25, 1e-9):
+        options = options_with(step_gain=gain, record_trace=True, max_iterations=1, max_searches=1)
+        steps[gain] = iks.solve_ik(chain, target, q, solver, options).trace.step[1]
+    np.testing.assert_allclose(steps[0.25], 0.25 * steps[1.0], rtol=1e-12)
+    np.testing.assert_allclose(steps[1e-9], 1e-9 * steps[1.0], rtol=1e-4)

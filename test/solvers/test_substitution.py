@@ -54,12 +54,18 @@ def test_no_variable_leads_out_of_the_limits(interval, y):
     assert lower <= _transformed(lower, upper, y) <= upper
 
 
+def part_of(interval):
+    """The ends of an interval, with finite ones in the place of those that are not."""
+    lower, upper = interval
+    low = lower if math.isfinite(lower) else min(upper, 0.0) - 10.0
+    return low, upper if math.isfinite(upper) else max(low, 0.0) + 10.0
+
+
 @SEEDED
 @given(intervals, st.floats(0.0, 1.0))
 def test_inverse(interval, share):
     lower, upper = interval
-    low = lower if math.isfinite(lower) else min(upper, 0.0) - 10.0
-    high = upper if math.isfinite(upper) else max(low, 0.0) + 10.0
+    low, high = part_of(interval)
     value = min(max(low + share * (high - low), lower), upper)
     y = _untransformed(lower, upper, value)
     assert math.isfinite(y)
@@ -73,8 +79,7 @@ def test_inverse(interval, share):
 @given(intervals, st.floats(0.02, 0.98))
 def test_slope_is_that_of_the_transformation(interval, share):
     lower, upper = interval
-    low = lower if math.isfinite(lower) else min(upper, 0.0) - 10.0
-    high = upper if math.isfinite(upper) else max(low, 0.0) + 10.0
+    low, high = part_of(interval)
     value = low + share * (high - low)
     y = _untransformed(lower, upper, value)
     difference = _transformed(lower, upper, y + 1e-5) - _transformed(lower, upper, y - 1e-5)
