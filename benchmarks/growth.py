@@ -24,41 +24,46 @@ def main() -> None:
     parser.add_argument('--seed', type=int, default=1, help='of the random problems')
     args = parser.parse_args()
     use_one_core()
-    rows = []
-    for n in JOINTS:
-        progress(f'growth: {n} joints')
-        rows += measure(n, args.count, args.repeats, args.seed)
+    rows = measure(args.count, args.repeats, args.seed)
     save('growth', rows, count=args.count, repeats=args.repeats, seed=args.seed)
     plot()
 
 
-def measure(n: int, count: int, repeats: int, seed: int) -> list[dict[str, object]]:
-    """Rows of the table for chains of n joints: all methods in turn, the median of the repeats."""
-    chain = snake(n)
-    postures = np.random.default_rng(seed).uniform(chain.lower, chain.upper, (count, n))
-    targets = [chain.forward(q) for q in postures]
-    solvers = [iks.Solver(chain, name) for name in iks.solver_names()]
-    per_iteration = {solver.name: [] for solver in solvers}
-    solved = dict.fromkeys(per_iteration, 0)
-    for solver in solvers:
+def measure(count: int, repeats: int, seed: int) -> list[dict[str, object]]:
+    """Rows of the table: all methods on all chains in turn, the median of the repeats."""
+    targets = {n: problems(n, count, seed) for n in JOINTS}
+    solvers = {
+        (n, name): iks.Solver(snake(n), name) for n in JOINTS for name in iks.solver_names()
+    }
+    progress('growth: compiling')
+    for solver in solvers.values():
         solver.warm_up()
-    for _ in range(repeats):
-        for solver in solvers:
-            results = [solver.solve(T) for T in targets]
+    times = {key: [] for key in solvers}
+    solved = {}
+    for repeat in range(repeats):
+        progress(f'growth: {repeat + 1} of {repeats}')
+        for key, solver in solvers.items():
+            results = [solver.solve(T) for T in targets[key[0]]]
             seconds = sum(result.solve_time for result in results)
-            iterations = sum(result.iterations for result in results)
-            per_iteration[solver.name].append(1e9 * seconds / iterations)
-            solved[solver.name] = sum(result.success for result in results)
+            times[key].append(1e9 * seconds / sum(result.iterations for result in results))
+            solved[key] = sum(result.success for result in results)
     return [
         {
             'solver': name,
             'joints': n,
-            'ns_per_iteration': float(np.median(times)),
-            'ns_per_iteration_and_joint': float(np.median(times)) / n,
-            'success_percent': 100.0 * solved[name] / count,
+            'ns_per_iteration': float(np.median(times[n, name])),
+            'ns_per_iteration_and_joint': float(np.median(times[n, name])) / n,
+            'success_percent': 100.0 * solved[n, name] / count,
         }
-        for name, times in per_iteration.items()
+        for n, name in solvers
     ]
+
+
+def problems(n: int, count: int, seed: int) -> list[np.ndarray]:
+    """Targets that a chain of n joints reaches."""
+    chain = snake(n)
+    postures = np.random.default_rng(seed).uniform(chain.lower, chain.upper, (count, n))
+    return [chain.forward(q) for q in postures]
 
 
 def plot() -> None:

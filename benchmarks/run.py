@@ -32,7 +32,7 @@ FULL = {
     'solvers': '--count 10000',
     'nearest': '--count 1000',
     'giving_up': '--count 500',
-    'growth': '--count 200',
+    'growth': '--count 100 --repeats 9',
 }
 
 

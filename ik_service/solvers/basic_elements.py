@@ -46,6 +46,7 @@ class Elements(NamedTuple):
     angular: float
     turns: np.ndarray
     displacements: np.ndarray
+    first: np.ndarray
 
 
 @inner_kernel
@@ -116,18 +117,19 @@ def _in_frame(x, y, z, state, axis, out):
 
 
 @inner_kernel
-def add_elements(chain, elements, work, matrix, right):
+def element_products(chain, elements, work, diagonal, beside, right):
     """
-    Add the elements to normal equations of the variables.
+    Write BᵀB and Bᵀd of the rows B of all elements, without their weight, by joints.
 
     :param elements: :class:`Elements`.
     :param work: at the posture ``q``; ``matrix`` and ``probe`` are overwritten.
-    :param matrix: (n, n) in and out; columns of variables that are held are left alone.
-    :param right: (n,) in and out.
+    :param diagonal: (m,) out; 0 for joints that are held.
+    :param beside: (m,) out: of a joint and the next one; the last is 0.
+    :param right: (m,) out.
     """
     first, second, rest = work.matrix[0], work.matrix[1], work.matrix[2]
-    square = elements.weight * elements.weight
     start_frame(chain, work.probe)
+    diagonal[0] = right[0] = 0.0
     for k in range(work.axes.shape[0] - 1):
         element(chain, elements, work.axes, work.frame, k, work.probe, first, second)
         a, b = chain.variables[k], chain.variables[k + 1]
@@ -135,15 +137,16 @@ def add_elements(chain, elements, work, matrix, right):
         for j in range(6):
             rest[j] = elements.displacements[k, j] - first[j] * back_a - second[j] * back_b
         scale_a, scale_b = _free_scale(work, a), _free_scale(work, b)
+        diagonal[k + 1] = right[k + 1] = beside[k] = 0.0
         for j in range(6):
             p, r = scale_a * first[j], scale_b * second[j]
-            matrix[a, a] += square * p * p
-            matrix[a, b] += square * p * r
-            matrix[b, a] += square * p * r
-            matrix[b, b] += square * r * r
-            right[a] += square * p * rest[j]
-            right[b] += square * r * rest[j]
+            diagonal[k] += p * p
+            beside[k] += p * r
+            diagonal[k + 1] += r * r
+            right[k] += p * rest[j]
+            right[k + 1] += r * rest[j]
         next_frame(chain, work.q, work.axes, k, work.probe)
+    beside[work.axes.shape[0] - 1] = 0.0
 
 
 @inner_kernel

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ik_service.kinematics.compile import copy_vector, inner_kernel
+from ik_service.kinematics.compile import copy_vector, fill_vector, inner_kernel
 from ik_service.solvers import limits
 from ik_service.solvers.line_search import (
     best_length,
@@ -91,13 +91,20 @@ def _is_identity(inverse, n):
 @inner_kernel
 def _descent_direction(inverse, gradient, direction):
     """Write −H g to ``direction``, 0 where the gradient is held back; returns its slope."""
-    n = gradient.shape[0]
-    for i in range(n):
-        direction[i] = 0.0
-        if gradient[i] != 0.0:
-            for k in range(n):
-                direction[i] -= inverse[i, k] * gradient[k]
+    _multiply(inverse, gradient, direction)
+    for i in range(gradient.shape[0]):
+        direction[i] = -direction[i] if gradient[i] != 0.0 else 0.0
     return dot(direction, gradient)
+
+
+@inner_kernel
+def _multiply(inverse, vector, product):
+    """Write H v to ``product``, by the columns of H, which are its rows: it is symmetric."""
+    fill_vector(product, 0.0)
+    for i in range(vector.shape[0]):
+        share = vector[i]
+        for k in range(vector.shape[0]):
+            product[k] += share * inverse[i, k]
 
 
 @inner_kernel
@@ -120,15 +127,13 @@ def _learn(inverse, gradient, before, step, change):
         for i in range(n):
             inverse[i, i] = curvature / changed
     # H ← (I − ρ s yᵀ) H (I − ρ y sᵀ) + ρ s sᵀ, with H y in place of the gradient before
+    _multiply(inverse, change, before)
+    factor = 1.0 + dot(change, before) / curvature
     for i in range(n):
-        before[i] = 0.0
+        along = (factor * step[i] - before[i]) / curvature
+        back = step[i] / curvature
         for k in range(n):
-            before[i] += inverse[i, k] * change[k]
-    factor = (1.0 + dot(change, before) / curvature) / curvature
-    for i in range(n):
-        for k in range(n):
-            inverse[i, k] += factor * step[i] * step[k]
-            inverse[i, k] -= (before[i] * step[k] + step[i] * before[k]) / curvature
+            inverse[i, k] += along * step[k] - back * before[k]
     return True
 
 
@@ -142,5 +147,5 @@ METHOD = Method(
     patience=10,
     progress=0.1,
     keeps_limits=True,
-    memory=lambda n: n + VECTORS,
+    memory=lambda chain: chain.n + VECTORS,
 )

@@ -221,6 +221,6 @@ METHOD = Method(
     patience=25,
     progress=0.1,
     keeps_limits=True,
-    memory=lambda n: MEMORY_ROWS,
+    memory=lambda chain: MEMORY_ROWS,
     refuses={('joint_limits', 'transform'): _ONE_BY_ONE, ('joint_limits', 'penalty'): _ONE_BY_ONE},
 )

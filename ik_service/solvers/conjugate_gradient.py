@@ -71,5 +71,5 @@ METHOD = Method(
     patience=25,
     progress=0.1,
     keeps_limits=True,
-    memory=lambda n: MEMORY_ROWS,
+    memory=lambda chain: MEMORY_ROWS,
 )

@@ -52,7 +52,14 @@ def choose_elements(chain: KinematicChain, options: IkOptions) -> Elements:
         0.0 if planar else 1.0,
         np.column_stack([np.cos(angles), np.sin(angles)]),
         displacements,
+        first_of_each(chain),
     )
+
+
+def first_of_each(chain: KinematicChain) -> np.ndarray:
+    """(m,) index of the first joint that is moved by the variable of each joint."""
+    variables = chain.arrays.variables
+    return np.argmax(variables[None, :] == variables[:, None], axis=1)
 
 
 def is_planar(chain: KinematicChain) -> bool:

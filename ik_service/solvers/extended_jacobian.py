@@ -2,9 +2,9 @@
 The extended Jacobian: rows are added until the matrix determines every joint.
 
 - ``basic_elements``: rows of every two consecutive joints, see
-  :mod:`ik_service.solvers.basic_elements`; ordinary least squares by normal equations and LU
-  decomposition (Šoch and Lórencz, equations 9 and 10). With rows of the whole pose the matrix has
-  full rank at every posture.
+  :mod:`ik_service.solvers.basic_elements`; ordinary least squares (Šoch and Lórencz, equations 9
+  and 10), see :mod:`ik_service.solvers.element_system`. With rows of the whole pose the matrix
+  has full rank at every posture.
 - ``null_space_gradient``: rows that keep the slope of an objective along the self-motions as it
   is, ∂(ηᵢ · ∇g) / ∂q, with ηᵢ a basis of the null space (J. Baillieul, "Kinematic programming
   alternatives for redundant manipulators", ICRA 1985; equation 6 of Šoch and Lórencz). The matrix
@@ -14,16 +14,15 @@ The extended Jacobian: rows are added until the matrix determines every joint.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from ik_service.exceptions import OptionError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.compile import inner_kernel
-from ik_service.solvers.basic_elements import add_elements, Elements
+from ik_service.solvers.basic_elements import Elements
 from ik_service.solvers.element_choice import choose_elements
+from ik_service.solvers.element_system import memory_needed, solve_elements
 from ik_service.solvers.linear import solve_by_lu
 from ik_service.solvers.method import given, Method
 from ik_service.solvers.null_space_gradient import fill_square_system, memory_rows
@@ -62,35 +61,14 @@ class ExtendedJacobian(NamedTuple):
 @step_of(ExtendedJacobian)
 def extended_jacobian_step(method, chain, settings, work):
     """Write the step of the extended system to ``work.step``."""
-    n = work.q.shape[0]
-    matrix = work.memory[0:n]
     if method.extension == BASIC_ELEMENTS:
-        _fill_normal_equations(method.elements, chain, work, matrix)
+        regular = solve_elements(method.elements, chain, work)
     else:
+        matrix = work.memory[0 : work.q.shape[0]]
         fill_square_system(method, chain, settings, work, matrix)
-    regular = solve_by_lu(matrix, work.step)
-    for i in range(n):
+        regular = solve_by_lu(matrix, work.step)
+    for i in range(work.q.shape[0]):
         work.step[i] = method.gain * work.step[i] if regular else 0.0
-
-
-@inner_kernel
-def _fill_normal_equations(elements, chain, work, matrix):
-    """Write AᵀA to ``matrix`` and Aᵀb to ``work.step``."""
-    n = work.q.shape[0]
-    for i in range(n):
-        held = not math.isnan(work.held[i])
-        work.step[i] = 0.0
-        for j in range(6):
-            work.step[i] += work.rows[i, j] * work.error[j]
-        for k in range(n):
-            product = 0.0
-            for j in range(6):
-                product += work.rows[i, j] * work.rows[k, j]
-            matrix[i, k] = 1.0 if held and i == k else product
-    add_elements(chain, elements, work, matrix, work.step)
-    for i in range(n):
-        if matrix[i, i] == 0.0:  # a variable that moves nothing stays
-            matrix[i, i] = 1.0
 
 
 _OF_ELEMENTS = frozenset({'element_weight', 'element_displacements', 'characteristic_length'})
@@ -131,6 +109,11 @@ def _refuse_level_objective(chain: KinematicChain, objective: Objective) -> None
         )
 
 
+def _memory_rows(chain: KinematicChain) -> int:
+    numbers = memory_needed(chain.n, len(chain.arrays.variables))
+    return max(memory_rows(chain.n), -(-numbers // chain.n))
+
+
 def _remark(chain: KinematicChain, options: IkOptions) -> str:
     if options.extension != EXTENSIONS[NULL_SPACE_GRADIENT]:
         return ''
@@ -149,7 +132,7 @@ METHOD = Method(
     max_searches=50,
     patience=25,
     progress=0.05,
-    memory=memory_rows,
+    memory=_memory_rows,
     secondary=lambda options: bool(options.null_space_gain),
     remark=_remark,
 )

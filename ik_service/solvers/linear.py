@@ -26,8 +26,9 @@ def solve_by_lu(A, b):
             for k in range(n):
                 A[column, k], A[pivot, k] = A[pivot, k], A[column, k]
             b[column], b[pivot] = b[pivot], b[column]
+        inverse = 1.0 / A[column, column]
         for i in range(column + 1, n):
-            factor = A[i, column] / A[column, column]
+            factor = A[i, column] * inverse
             b[i] -= factor * b[column]
             for k in range(column, n):
                 A[i, k] -= factor * A[column, k]

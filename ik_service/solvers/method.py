@@ -28,7 +28,7 @@ class Method:
         Levenberg–Marquardt, counts as this method's own; otherwise it is only made for the
         closest pose.
     :ivar keeps_limits: whether its steps keep bounds, and add penalties, by themselves.
-    :ivar memory: rows of n numbers that it keeps from step to step, for n variables.
+    :ivar memory: rows of n numbers that it keeps from step to step, for a chain.
     :ivar refuses: values of options that are not meaningful for it, and why.
     :ivar secondary: whether it goes on at the target, with these options.
     :ivar remark: what is to be said of its use for a chain with these options; often nothing.
@@ -44,7 +44,7 @@ class Method:
     progress: float
     descends: bool = False
     keeps_limits: bool = False
-    memory: Callable[[int], int] = lambda n: 0
+    memory: Callable[[KinematicChain], int] = lambda chain: 0
     refuses: Mapping[tuple[str, str], str] = field(default_factory=dict)
     secondary: Callable[[IkOptions], bool] = lambda options: False
     remark: Callable[[KinematicChain, IkOptions], str] = lambda chain, options: ''

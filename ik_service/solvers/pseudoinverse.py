@@ -90,6 +90,6 @@ METHOD = Method(
     max_searches=100,
     patience=10,
     progress=0.1,
-    memory=lambda n: SELF_MOTION_ROWS,
+    memory=lambda chain: SELF_MOTION_ROWS,
     secondary=lambda options: options.objective is not None,
 )

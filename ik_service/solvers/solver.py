@@ -173,7 +173,7 @@ class Solver:
         :param guessed: whether the seeds are learned guesses.
         """
         options, chosen = self.options, self._chosen
-        problem = allocate(self.chain, chosen.memory(self.chain.n))
+        problem = allocate(self.chain, chosen.memory(self.chain))
         _, settings, _ = views(problem)
         settings.tolerances[:] = options.position_tolerance, options.orientation_tolerance
         settings.weights[:] = np.sqrt(options.task_weights)

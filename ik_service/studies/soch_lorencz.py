@@ -24,7 +24,7 @@ from ik_service.studies.ellipse import (
     waypoints,
     WEIGHTS,
 )
-from ik_service.studies.single_precision import distances
+from ik_service.studies.normal_equations import distances
 from ik_service.studies.tables import write_csv
 
 if TYPE_CHECKING:
@@ -54,7 +54,11 @@ def run(arguments: Namespace) -> list[Path]:
     folder: Path = arguments.output
     runs = [follow(INVERSION), *(follow(EXTENDED, weight) for weight in WEIGHTS)]
     sweep = [follow(EXTENDED, weight) for weight in _MORE_WEIGHTS]
-    single = [distances(weight, FIRST, np.float32) for weight in _MORE_WEIGHTS]
+    first = {
+        'band': [item.distance[:FIRST] for item in sweep],
+        'double': [distances(weight, FIRST, np.float64) for weight in _MORE_WEIGHTS],
+        'single': [distances(weight, FIRST, np.float32) for weight in _MORE_WEIGHTS],
+    }
     for item in runs:
         print(f'  {_sentence(item)}')
     collinear = collinear_postures()
@@ -62,7 +66,7 @@ def run(arguments: Namespace) -> list[Path]:
     print(
         f'  smallest singular value of the matrix at straight and folded poses: {least:.3g} points'
     )
-    _draw(folder / 'soch-lorencz.png', runs, sweep, single)
+    _draw(folder / 'soch-lorencz.png', runs, sweep, first)
     _draw_poses(folder / 'soch-lorencz-poses.png', *runs[:2])
     return [
         folder / 'soch-lorencz.png',
@@ -72,7 +76,7 @@ def run(arguments: Namespace) -> list[Path]:
         write_csv(
             folder / 'soch_lorencz_collinear.csv', ('folds', 'smallest_singular_value'), collinear
         ),
-        _write_recovery(folder / 'soch_lorencz_recovery.csv', sweep, single),
+        _write_recovery(folder / 'soch_lorencz_recovery.csv', first),
     ]
 
 
@@ -137,18 +141,19 @@ def _write_summary(path: Path, runs: list[Run]) -> Path:
     return write_csv(path, columns, rows)
 
 
-def _write_recovery(path: Path, sweep: list[Run], single: list[np.ndarray]) -> Path:
+def _write_recovery(path: Path, first: dict[str, list[np.ndarray]]) -> Path:
     """Write down to which weight the arm leaves the singular start, and how far it strays."""
-    double = [item.distance[:FIRST] for item in sweep]
     rows = [
         (precision, weight, values.max(), bool(values.max() < _RECOVERED))
-        for precision, several in (('double', double), ('single', single))
+        for precision, several in first.items()
         for weight, values in zip(_MORE_WEIGHTS, several, strict=True)
     ]
     return write_csv(path, ('precision', 'element_weight', 'first_distance', 'recovers'), rows)
 
 
-def _draw(path: Path, runs: list[Run], sweep: list[Run], single: list[np.ndarray]) -> None:
+def _draw(
+    path: Path, runs: list[Run], sweep: list[Run], first: dict[str, list[np.ndarray]]
+) -> None:
     number = 1 + np.arange(STEPS)
     with figures.sheet(path, 13, 8.6) as figure:
         parts = figure.subplot_mosaic(
@@ -173,24 +178,27 @@ def _draw(path: Path, runs: list[Run], sweep: list[Run], single: list[np.ndarray
         condition.tick_params(labelbottom=False)
         rank.set_title('Its rank')
         rank.set(ylim=(0, 7), yticks=(1, 2, 6), xlabel='step')
-        _draw_weights(weights, sweep, single, runs[0])
+        _draw_weights(weights, sweep, first, runs[0])
         figure.legend(*distance.get_legend_handles_labels(), loc='outside lower center', ncols=5)
 
 
-def _draw_weights(axes: Axes, sweep: list[Run], single: list[np.ndarray], inversion: Run) -> None:
+def _draw_weights(
+    axes: Axes, sweep: list[Run], first: dict[str, list[np.ndarray]], inversion: Run
+) -> None:
     w = [item.weight for item in sweep]
     blue, green, red = (figures.PALETTE[number] for number in (0, 2, 3))
-    first = f'largest, first {FIRST} steps'
+    start = f'largest, first {FIRST} steps'
     for quantity, color, text in (
         (lambda item: item.distance.max(), blue, 'largest'),
         (lambda item: item.distance.mean(), red, 'mean'),
-        (lambda item: item.distance[:FIRST].max(), green, first),
+        (lambda item: item.distance[:FIRST].max(), green, start),
     ):
         axes.plot(w, [quantity(item) for item in sweep], 'o-', color=color, label=text)
         axes.axhline(quantity(inversion), color=color, linestyle=':', linewidth=1.2)
-    worst = [values.max() for values in single]
     style = {'color': green, 'markerfacecolor': 'white', 'linewidth': 1.2}
-    axes.plot(w, worst, 's--', label='the same, single precision', **style)
+    for precision, line in (('double', 'D-.'), ('single', 's--')):
+        worst = [values.max() for values in first[precision]]
+        axes.plot(w, worst, line, label=f'by normal equations, {precision}', **style)
     axes.set(xscale='log', yscale='log', xlabel='w')
     axes.invert_xaxis()
     axes.set_title('w → 0: distance [points]; dotted: inversion')

@@ -7,7 +7,7 @@ import paper_arm
 import pytest
 
 from ik_service.studies import ellipse
-from ik_service.studies.single_precision import distances
+from ik_service.studies.normal_equations import distances
 
 
 @pytest.fixture(scope='module')
@@ -69,17 +69,19 @@ def test_inversion_makes_a_big_jump_and_the_extended_jacobian_does_not(inversion
     assert extended.joint_step[:8].max() < 0.7
 
 
-@pytest.mark.parametrize('w', [1.0, 0.1, 1e-3, 1e-5])
+@pytest.mark.parametrize('w', [1.0, 0.1, 1e-3, 1e-5, 1e-6])
 def test_the_extended_jacobian_leaves_the_singular_start(w):
     run = ellipse.follow(ellipse.EXTENDED, w)
     assert run.distance[:8].max() < 12.0
 
 
-def test_what_goes_away_with_w_is_what_the_normal_equations_can_hold():
-    # The matrix keeps its rank, its normal equations are singular to working precision.
+def test_what_goes_away_with_w_is_what_numbers_can_hold():
+    # The matrix keeps its rank; its normal equations are singular to working precision first.
     run = ellipse.follow(ellipse.EXTENDED, 1e-10)
     assert run.rank.min() == 6
     assert run.distance[:8].max() > 40.0
+    assert not distances(1e-8, 8, np.float64).max() < 40.0  # far away, or NaN
+    assert ellipse.follow(ellipse.EXTENDED, 1e-8).distance[:8].max() < 40.0
 
 
 def test_the_extended_matrix_has_full_rank_all_the_way(extended):

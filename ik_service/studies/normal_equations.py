@@ -1,9 +1,10 @@
 """
-What the paper's normal equations come to in single precision.
+What the paper's normal equations come to in double and in single precision.
 
 AᵀA has the square of A's condition number: with small weights w of the rows that extend the
 Jacobian it is singular to working precision long before A is. In double precision that happens
-where w² is about 1e-16, in single precision where it is about 1e-7.
+where w² is about 1e-16, in single precision where it is about 1e-7. The solver has the same least
+squares another way, see :mod:`ik_service.solvers.element_system`.
 """
 
 from __future__ import annotations
