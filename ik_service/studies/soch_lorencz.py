@@ -199,10 +199,10 @@ def _draw_weights(
     for precision, line in (('double', 'D-.'), ('single', 's--')):
         worst = [values.max() for values in first[precision]]
         axes.plot(w, worst, line, label=f'by normal equations, {precision}', **style)
-    axes.set(xscale='log', yscale='log', xlabel='w')
+    axes.set(xscale='log', yscale='log', xlabel='w', ylim=(0.5, 2e3))
     axes.invert_xaxis()
     axes.set_title('w → 0: distance [points]; dotted: inversion')
-    axes.legend(loc='lower right')
+    axes.legend(loc='lower center', ncols=2)
 
 
 def _draw_poses(path: Path, inversion: Run, extended: Run) -> None:
