@@ -166,7 +166,8 @@ class Environment:
             self._run(machine.base_python(), '-m', 'venv', *system, self.venv)
         for path in self.basis.requirements:
             with self.log.step(f'installing {_count_requirements(path)} packages ({path.name})'):
-                self._pip('install', '-r', path, *self._keep_numpy())
+                # Most modules are never imported: those that are get their bytecode then.
+                self._pip('install', '--no-compile', '-r', path, *self._keep_numpy())
         self._list_as_prefix()
 
     def _keep_numpy(self) -> list[str]:
