@@ -22,7 +22,7 @@ import numpy as np
 from records import progress, save
 
 import ik_service as iks
-from ik_service.cli.child_process import ChildProcess
+from ik_service.child_process import ChildProcess
 from ik_service.resources import urdf_path
 
 TIP = 'panda_link8'

@@ -9,7 +9,7 @@ from pathlib import Path
 import time
 from typing import TYPE_CHECKING
 
-from ik_service.cli.child_process import ChildProcess
+from ik_service.child_process import ChildProcess
 from ik_service.cli.demo_poses import out_of_reach, postures, square, start_posture
 from ik_service.cli.demo_programs import programs, ros_domain
 from ik_service.cli.demo_record import check_record, Recorder, write_record

@@ -8,7 +8,7 @@ import json
 import os
 from pathlib import Path
 
-from ik_service.cli.child_process import ChildProcess
+from ik_service.child_process import ChildProcess
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from ik_service.cli.child_process import ChildFailedError, ChildProcess
+from ik_service.child_process import ChildFailedError, ChildProcess
 from ik_service.cli.demo_text import say
 from ik_service.exceptions import MissingExtraError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from types import FrameType
 
 _requests: list[int] = []
@@ -13,6 +14,7 @@ def catch_interrupts() -> None:
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
+    sys.unraisablehook = _report_dropped
 
 
 def check_interrupts() -> None:
@@ -24,6 +26,12 @@ def check_interrupts() -> None:
     """
     if _requests:
         raise KeyboardInterrupt
+
+
+def _report_dropped(dropped: sys.UnraisableHookArgs) -> None:
+    """Report what Python drops, but for interrupts: :func:`check_interrupts` raises those."""
+    if not isinstance(dropped.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(dropped)
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:

@@ -82,6 +82,16 @@ def entry_point(compiled: Callable, *arguments: object) -> Callable:
     return compiled.overloads[signature].entry_point
 
 
+def is_compiled(compiled: Callable, *arguments: object) -> bool:
+    """
+    Whether this process has the machine code of a kernel for arguments of these types.
+
+    :param compiled: a :func:`kernel`.
+    :param arguments: examples of the arguments.
+    """
+    return tuple(numba.typeof(argument) for argument in arguments) in compiled.overloads
+
+
 def inner_kernel(function: Callable) -> Callable:
     """
     Compile a function that only kernels call.

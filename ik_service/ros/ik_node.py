@@ -21,6 +21,7 @@ from ik_service.exceptions import IkServiceError
 from ik_service.ros.answers import answer_insistently
 from ik_service.ros.arm import Arm, SolverSettings
 from ik_service.ros.commands import CommandPublisher
+from ik_service.ros.compiling import Compiler
 from ik_service.ros.description import build_arm
 from ik_service.ros.diagnostics import diagnostic_array
 from ik_service.ros.executors import PartialExecutor
@@ -68,6 +69,7 @@ class IkNode(Node):
         self._ik = IkHandler(lambda: self.parameters.solver, *answering)
         self._fk = FkHandler(*answering)
         self._ticker = Ticker(self._tick, self.parameters.follower.rate, self._on_error)
+        self._compiler = Compiler(self.get_logger().warning)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
         self._executors = (
             PartialExecutor(self, lambda group: group is self._service_group),
@@ -108,6 +110,7 @@ class IkNode(Node):
                 yield
             finally:
                 self._loader.end()
+                self._compiler.end()
                 self._markers.switch(False)
 
     def _subscribe(self) -> None:
@@ -235,7 +238,7 @@ class IkNode(Node):
         if following is not None:
             limb = following.measured.arm.limb('', solver)
             if solver != self.parameters.solver:
-                limb.solver.warm_up()
+                self._compiler.prepare(limb.solver)
             following.follower.configure(solver=limb.solver, **vars(follower))
         self._ticker.rate = follower.rate
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.compile import entry_point
+from ik_service.kinematics.compile import entry_point, is_compiled
 from ik_service.kinematics.pose import check_transform
 from ik_service.solvers import search
 from ik_service.solvers.approach import APPROACH_STEPS
@@ -166,6 +166,11 @@ class Solver:
         self.solve(self.chain.forward(q), q)
         self.chain.jacobian(q)
 
+    @property
+    def compiled(self) -> bool:
+        """Whether this process has the kernels of this method, so that it can solve at once."""
+        return is_compiled(search.solve, *self._arguments())
+
     def problem(self, guessed: bool = False) -> Problem:
         """
         The problem with this solver's settings; each thread needs one of its own.
@@ -204,11 +209,14 @@ class Solver:
 
     def _prepare(self) -> tuple[Callable, Problem, Settings, Workspace]:
         """The compiled solver, and a thread's problem with what a call sets in it."""
-        problem = self.problem()
-        _, settings, work = views(problem)
+        arguments = self._arguments()
+        _, settings, work = views(arguments[0])
+        return entry_point(search.solve, *arguments), arguments[0], settings, work
+
+    def _arguments(self) -> tuple:
+        """What the compiled solver takes; the problem comes first."""
         T, q = np.empty((4, 4)), np.empty(self.chain.n)
-        kernel = entry_point(search.solve, problem, self.parameters, T, q, q, self._no_trace)
-        return kernel, problem, settings, work
+        return self.problem(), self.parameters, T, q, q, self._no_trace
 
     def _refuse(self, target: ArrayLike, seed: ArrayLike) -> NoReturn:
         """Raise the error that says what is wrong with the arguments of a call."""

@@ -11,8 +11,8 @@ from urllib.request import urlopen
 import pytest
 
 import ik_service
+from ik_service.child_process import ChildProcess
 from ik_service.cli import demo
-from ik_service.cli.child_process import ChildProcess
 
 REPOSITORY = Path(ik_service.__file__).parents[1]
 START_TIMEOUT = 240.0  # kernels may have to be compiled

@@ -1,7 +1,7 @@
 import importlib.util
 
+from ik_service.child_process import ChildFailedError
 from ik_service.cli import demo_viewer
-from ik_service.cli.child_process import ChildFailedError
 
 
 class Child:

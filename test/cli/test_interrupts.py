@@ -32,6 +32,14 @@ except KeyboardInterrupt:
 def test_an_interrupt_that_python_drops_is_raised_again():
     done = subprocess.run([sys.executable, '-c', PROGRAM], capture_output=True, text=True)
     assert done.stdout.split() == ['dropped', 'caught'], done.stderr
+    assert done.stderr == ''
+
+
+def test_other_errors_that_python_drops_are_still_reported():
+    program = PROGRAM.replace('os.kill(os.getpid(), signal.SIGINT)', "raise ValueError('other')")
+    done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True)
+    assert done.stdout.split() == ['dropped']
+    assert 'ValueError: other' in done.stderr
 
 
 def test_an_ignored_interrupt_stays_ignored():

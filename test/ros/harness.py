@@ -26,7 +26,7 @@ import threading
 import time
 
 import ik_service
-from ik_service.cli.child_process import ChildProcess
+from ik_service.child_process import ChildProcess
 
 START_TIMEOUT = 120.0
 """How long a program may take until it is ready [s]: kernels may have to be compiled first."""

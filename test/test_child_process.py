@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from ik_service.cli.child_process import ChildFailedError, ChildProcess
+from ik_service.child_process import ChildFailedError, ChildProcess
 
 # Modules of their own, written into a folder that the child finds them in.
 POLITE = """
