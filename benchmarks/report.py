@@ -219,7 +219,12 @@ def _circumstances() -> Iterator[str]:
     for versions in dict.fromkeys((run['python'], run['versions']) for run in runs):
         yield f'Python {versions[0]}; {versions[1]}.\n'
     columns = [(name, _text(name)) for name in ('part', 'date', 'load', 'settings')]
-    yield 'The load is that of the machine in the minute before the results were written.\n'
+    yield (
+        'The load is that of the machine in the minute before the results were written. It is a\n'
+        'shared machine: in its slow hours times are up to half as long again, and two threads\n'
+        'gain less, so that a goal in seconds can be missed; ratios hardly change. “Python\n'
+        'alone” among the times of fresh processes tells how fast it was.\n'
+    )
     yield _table(runs, columns)
 
 

@@ -33,6 +33,7 @@ FULL = {
     'nearest': '--count 1000',
     'giving_up': '--count 500',
     'growth': '--count 100 --repeats 9',
+    'batch': '--repeats 25',
 }
 
 
