@@ -31,9 +31,12 @@ def main() -> None:
 
 def measure(count: int, repeats: int, seed: int) -> list[dict[str, object]]:
     """Rows of the table: all methods on all chains in turn, the median of the repeats."""
-    targets = {n: problems(n, count, seed) for n in JOINTS}
+    chains = {n: snake(n) for n in JOINTS}
+    targets = {n: reachable(chain, count, seed) for n, chain in chains.items()}
     solvers = {
-        (n, name): iks.Solver(snake(n), name) for n in JOINTS for name in iks.solver_names()
+        (n, name): iks.Solver(chain, name)
+        for n, chain in chains.items()
+        for name in iks.solver_names()
     }
     progress('growth: compiling')
     for solver in solvers.values():
@@ -42,11 +45,12 @@ def measure(count: int, repeats: int, seed: int) -> list[dict[str, object]]:
     solved = {}
     for repeat in range(repeats):
         progress(f'growth: {repeat + 1} of {repeats}')
-        for key, solver in solvers.items():
-            results = [solver.solve(T) for T in targets[key[0]]]
+        for (n, name), solver in solvers.items():
+            results = [solver.solve(T) for T in targets[n]]
             seconds = sum(result.solve_time for result in results)
-            times[key].append(1e9 * seconds / sum(result.iterations for result in results))
-            solved[key] = sum(result.success for result in results)
+            iterations = sum(result.iterations for result in results)
+            times[n, name].append(1e9 * seconds / iterations)
+            solved[n, name] = sum(result.success for result in results)
     return [
         {
             'solver': name,
@@ -59,10 +63,9 @@ def measure(count: int, repeats: int, seed: int) -> list[dict[str, object]]:
     ]
 
 
-def problems(n: int, count: int, seed: int) -> list[np.ndarray]:
-    """Targets that a chain of n joints reaches."""
-    chain = snake(n)
-    postures = np.random.default_rng(seed).uniform(chain.lower, chain.upper, (count, n))
+def reachable(chain: iks.KinematicChain, count: int, seed: int) -> list[np.ndarray]:
+    """Targets that a chain reaches."""
+    postures = np.random.default_rng(seed).uniform(chain.lower, chain.upper, (count, chain.n))
     return [chain.forward(q) for q in postures]
 
 

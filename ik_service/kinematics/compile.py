@@ -77,7 +77,7 @@ def entry_point(compiled: Callable, *arguments: object) -> Callable:
     :param compiled: a :func:`kernel`.
     :param arguments: examples of the arguments.
     """
-    signature = tuple(numba.typeof(argument) for argument in arguments)
+    signature = _signature(arguments)
     compiled.compile(signature)
     return compiled.overloads[signature].entry_point
 
@@ -89,7 +89,11 @@ def is_compiled(compiled: Callable, *arguments: object) -> bool:
     :param compiled: a :func:`kernel`.
     :param arguments: examples of the arguments.
     """
-    return tuple(numba.typeof(argument) for argument in arguments) in compiled.overloads
+    return _signature(arguments) in compiled.overloads
+
+
+def _signature(arguments: tuple) -> tuple:
+    return tuple(numba.typeof(argument) for argument in arguments)
 
 
 def inner_kernel(function: Callable) -> Callable:

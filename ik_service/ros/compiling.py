@@ -56,7 +56,9 @@ class Compiler:
     def _compile(self, name: str) -> None:
         with ChildProcess('the compiler', 'ik_service.solvers.compile_method', [name]) as child:
             self._child = child
-            if self._ended:  # before there was something to end
-                child.kill()
-            child.wait_for(f'^{DONE}$', _PATIENCE)
-        self._child = None
+            try:
+                if self._ended:  # before there was something to end
+                    child.kill()
+                child.wait_for(f'^{DONE}$', _PATIENCE)
+            finally:
+                self._child = None

@@ -39,6 +39,7 @@ class Elements(NamedTuple):
         joint moves, as the kernels see it, and that which the robot's description gives it.
     :ivar displacements: (m, 6) what each element shall do, in its frame; position in units of the
         characteristic length, then rotation [rad]. The last row is not used.
+    :ivar first: (m,) the first joint that is moved by the variable of each.
     """
 
     weight: float

@@ -86,9 +86,10 @@ def test_a_node_that_ends_takes_the_compiler_with_it(monkeypatch, tmp_path):
 
     thread = threading.Thread(target=prepare)
     thread.start()
-    while compiler._child is None:
+    while (child := compiler._child) is None:
+        assert thread.is_alive()
         time.sleep(0.01)
-    pid = compiler._child.pid
+    pid = child.pid
     compiler.end()
     thread.join(10.0)
     assert errors == ['the node is ending']
