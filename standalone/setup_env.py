@@ -166,8 +166,7 @@ class Environment:
             self._run(machine.base_python(), '-m', 'venv', *system, self.venv)
         for path in self.basis.requirements:
             with self.log.step(f'installing {_count_requirements(path)} packages ({path.name})'):
-                # Most modules are never imported: those that are get their bytecode then.
-                self._pip('install', '--no-compile', '-r', path, *self._keep_numpy())
+                self._pip('install', *_bytecode(), '-r', path, *self._keep_numpy())
         self._list_as_prefix()
 
     def _keep_numpy(self) -> list[str]:
@@ -214,6 +213,8 @@ class Environment:
     def _install_package(self) -> None:
         with self.log.step('installing ik_service (editable)'):
             self._pip('install', '--no-deps', '--no-build-isolation', '-e', ROOT)
+            if sys.dont_write_bytecode:
+                self._run(self.python, '-m', 'compileall', '-q', ROOT / 'ik_service')
             self._link_share()
 
     def _link_share(self) -> None:
@@ -233,6 +234,16 @@ class Environment:
 
     def _run(self, *command: object) -> None:
         self.log.run([str(word) for word in command], self._env)
+
+
+def _bytecode() -> list[str]:
+    """
+    Arguments that leave it to Python to compile what is imported, where it keeps what it compiles.
+
+    Most modules never are. Where PYTHONDONTWRITEBYTECODE is set, as in many containers, each start
+    of a program would compile all of them anew.
+    """
+    return [] if sys.dont_write_bytecode else ['--no-compile']
 
 
 def _count_requirements(path: Path) -> int:
