@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numba
 from numba.core import types
+from numba.core.caching import FunctionCache
 from numba.extending import overload
 
 # Fused multiply-add is the one liberty taken with IEEE arithmetic: it only ever rounds less.
@@ -46,6 +47,25 @@ def cache_folder() -> Path | None:
     return folder if os.access(folder, os.W_OK | os.X_OK) else None
 
 
+class _Cache(FunctionCache):
+    """
+    Numba's disk cache of a function, for kernels that are loaded without Numba's compiler.
+
+    Numba prepares its compiler before it looks into a cache: all that it knows of NumPy is
+    imported, and SciPy's linear algebra with it, which takes as long as everything else until the
+    first answer. What is cached does not need that; for what is not, Numba prepares itself again.
+    """
+
+    def load_overload(self, sig: tuple, target_context: object) -> object:
+        """
+        Load what was compiled for these types of arguments.
+
+        :returns: Numba's compile result; None when there is none.
+        """
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
 def kernel(function: Callable) -> Callable:
     """
     Compile a function that Python calls: the GIL is released, the code is cached on disk.
@@ -57,13 +77,16 @@ def kernel(function: Callable) -> Callable:
     :param function: the function.
     :returns: the compiled function, specialised on its first call.
     """
+    compiled = numba.njit(function, nogil=True, **_OPTIONS)
     folder = cache_folder()
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder or before)
-    try:
-        return numba.njit(function, cache=folder is not None, nogil=True, **_OPTIONS)
-    finally:
-        numba.config.CACHE_DIR = before
+    if folder is not None:
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(folder)
+        try:
+            compiled._cache = _Cache(function)
+        finally:
+            numba.config.CACHE_DIR = before
+    return compiled
 
 
 def entry_point(compiled: Callable, *arguments: object) -> Callable:
@@ -138,11 +161,14 @@ def merged_kernel(function: Callable) -> Callable:
     Numba optimises a compiled function together with all that it calls, so on a deep path of calls
     what lies at the bottom is optimised once for every level above it. For the long functions near
     the top this takes their level out; for short ones :func:`inlined_kernel` makes faster code.
-    What it calls is compiled once for all kernels that it is part of.
+    What it calls is compiled once for all kernels that it is part of. Numba 0.58 would take longer
+    to merge the functions than to do everything else, so there they stay apart.
 
     :param function: the function.
     :returns: the function, for kernels.
     """
+    if numba.version_info.short < (0, 59):
+        return inner_kernel(function)
     return numba.njit(function, inline='always', **_OPTIONS)
 
 

@@ -25,6 +25,7 @@ stats = search.solve.stats
 print(ik_service.__file__)
 print(cache_folder())
 print(result.success, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+print('compiler' if 'numba.np.arraymath' in sys.modules else 'no compiler')
 """
 
 
@@ -122,13 +123,14 @@ def test_read_only_installation_is_compiled_once(tmp_path):
     finally:
         set_writable(root, True)
     assert first.returncode == 0, first.stderr
-    file, folder, outcome = first.stdout.splitlines()
+    file, folder, outcome, compiler = first.stdout.splitlines()
     assert Path(file).is_relative_to(root)
-    assert outcome == 'True 0 1'
+    assert (outcome, compiler) == ('True 0 1', 'compiler')
     assert Path(folder).is_relative_to(home / '.cache' / 'ik_service')
     assert list(Path(folder).rglob('*.nbc'))
     assert second.returncode == 0, second.stderr
-    assert second.stdout.splitlines()[1:] == [folder, 'True 1 0']
+    # What is cached does not wait for Numba to prepare its compiler.
+    assert second.stdout.splitlines()[1:] == [folder, 'True 1 0', 'no compiler']
 
 
 def test_numba_cache_dir_moves_the_folder(tmp_path):
