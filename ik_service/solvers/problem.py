@@ -125,25 +125,19 @@ class Problem(NamedTuple):
     """
     A problem as Python hands it over.
 
-    :ivar fixed: (122,) everything of a size that does not depend on the chain.
-    :ivar vectors: (10, n) everything with a number for each variable.
-    :ivar rows: (n, 6), see :class:`Workspace`.
-    :ivar columns: (6, n), see :class:`Workspace`.
+    :ivar fixed: (86,) everything of a size that does not depend on the chain.
+    :ivar vectors: (16 + k, n) everything with a number for each variable.
+    :ivar sixes: (6 + n + m, 6) everything with six numbers in a row.
     :ivar joints: (m, 8), see :class:`~ik_service.kinematics.kernels.ChainArrays`.
-    :ivar axes: (m, 6), see :class:`Workspace`.
     :ivar variables: (m,) int64, see :class:`~ik_service.kinematics.kernels.ChainArrays`.
-    :ivar memory: (k, n), see :class:`Workspace`.
     :ivar integers: (17,) int64.
     """
 
     fixed: np.ndarray
     vectors: np.ndarray
-    rows: np.ndarray
-    columns: np.ndarray
+    sixes: np.ndarray
     joints: np.ndarray
-    axes: np.ndarray
     variables: np.ndarray
-    memory: np.ndarray
     integers: np.ndarray
 
 
@@ -156,6 +150,8 @@ def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
     """
     fixed = problem.fixed
     vectors = problem.vectors
+    sixes = problem.sixes
+    first_axis = 6 + vectors.shape[1]
     integers = problem.integers
     chain = ChainArrays(
         base=fixed[0:12],
@@ -181,9 +177,9 @@ def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
         descends=integers[11:12],
         fixed_gain=integers[12:13],
         secondary=integers[13:14],
-        perturbation=fixed[107:108],
-        penalty=fixed[108:109],
-        largest_cost=fixed[121:122],
+        perturbation=fixed[71:72],
+        penalty=fixed[72:73],
+        largest_cost=fixed[85:86],
     )
     work = Workspace(
         start=vectors[3],
@@ -193,19 +189,19 @@ def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
         held=vectors[7],
         scale=vectors[8],
         shift=vectors[9],
-        rows=problem.rows,
+        rows=sixes[6:first_axis],
         error=fixed[27:33],
         cost=fixed[33:34],
-        initial=fixed[106:107],
+        initial=fixed[70:71],
         twist=fixed[34:40],
-        axes=problem.axes,
+        axes=sixes[first_axis:],
         frame=fixed[40:52],
         goal=fixed[52:64],
-        matrix=fixed[64:100].reshape((6, 6)),
-        vector=fixed[100:106],
-        columns=problem.columns,
-        probe=fixed[109:121],
-        memory=problem.memory,
+        matrix=sixes[0:6],
+        vector=fixed[64:70],
+        columns=vectors[10:16],
+        probe=fixed[73:85],
+        memory=vectors[16:],
         returning=integers[16:17],
         iteration=integers[14:15],
         pending=integers[15:16],
@@ -255,14 +251,11 @@ def allocate(chain: KinematicChain, memory: int = 0) -> Problem:
     n = chain.n
     m = len(chain.arrays.variables)
     problem = Problem(
-        fixed=np.zeros(122),
-        vectors=np.zeros((10, n)),
-        rows=np.zeros((n, 6)),
-        columns=np.zeros((6, n)),
+        fixed=np.zeros(86),
+        vectors=np.zeros((16 + memory, n)),
+        sixes=np.zeros((6 + n + m, 6)),
         joints=np.zeros((m, 8)),
-        axes=np.zeros((m, 6)),
         variables=np.zeros(m, np.int64),
-        memory=np.zeros((memory, n)),
         integers=np.zeros(17, np.int64),
     )
     views(problem)[2].scale[:] = 1.0

@@ -31,7 +31,7 @@ from ik_service.solvers.task import beyond_reach, errors_at, set_goal, within_to
 
 # How a solve ends; the order of IkStatus.
 SUCCESS, NO_SOLUTION, TIMED_OUT, UNREACHABLE, DIVERGED = range(5)
-# The target is no rigid transform or the seed is not finite; nothing was solved.
+# The target is no rigid transform, or the seed no posture of the chain; nothing was solved.
 FAULTY = -1
 # How a search ends.
 _CONVERGED, _STALLED, _OUT_OF_TIME, _DIVERGED = range(4)
@@ -71,7 +71,8 @@ def solve(problem, method, target, seed, best, trace):
     :returns: status, position error [m], orientation error [rad], iterations, searches, time [ns].
     """
     chain, settings, work = open_problem(problem)
-    if transform_fault(target) or not all_finite(seed):
+    fits = target.shape == (4, 4) and seed.shape == best.shape
+    if not fits or transform_fault(target) or not all_finite(seed):
         return FAULTY, 0.0, 0.0, 0, 0, 0
     return _solve(chain, method, settings, work, target, seed, best, trace)
 

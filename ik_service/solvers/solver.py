@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _STATUS = tuple(IkStatus)
 _DEFAULTS = IkOptions()
+_FLOAT = np.dtype(np.float64)
 # Rows of a trace, at most; a solve that takes more steps goes on unrecorded.
 _TRACE_ROWS = 100_000
 # What the options leave open for every method.
@@ -108,11 +109,11 @@ class Solver:
         if seed is None:
             seed = self._middle if self._guess is None else self.start_for(target)
         try:
-            T = np.ascontiguousarray(target, dtype=np.float64)
-            start = np.ascontiguousarray(seed, dtype=np.float64)
+            T = np.ascontiguousarray(target, _FLOAT)
+            start = np.ascontiguousarray(seed, _FLOAT)
         except (TypeError, ValueError):  # no numbers, or ragged
             self._refuse(target, seed)
-        if T.shape != (4, 4) or start.shape != self._middle.shape:
+        if T.ndim != 2 or start.ndim != 1:  # the kernel looks at their sizes
             self._refuse(target, seed)
         if timeout is not None:
             settings.timeout[0] = _nanoseconds(timeout)
@@ -125,17 +126,17 @@ class Solver:
             settings.timeout[0] = self._timeout
         if status == FAULTY:
             self._refuse(target, seed)
-        q.setflags(write=False)
+        q.setflags(False)  # read-only; naming the argument would double the time
         return new_result(
-            status=_STATUS[status],
-            q=q,
-            position_error=position_error,
-            orientation_error=orientation_error,
-            iterations=iterations,
-            searches=searches,
-            solve_time=elapsed * 1e-9,
-            trace=self._trace(trace, work) if self._records else None,
-            remark=self.remark,
+            _STATUS[status],
+            q,
+            position_error,
+            orientation_error,
+            iterations,
+            searches,
+            elapsed * 1e-9,
+            self._trace(trace, work) if self._records else None,
+            self.remark,
         )
 
     def start_for(self, target: ArrayLike) -> np.ndarray:
@@ -157,7 +158,7 @@ class Solver:
         :returns: (N, n) as by :meth:`start_for`.
         """
         if self._guess is None:
-            return np.tile(self._middle, (len(targets), 1))
+            return np.broadcast_to(self._middle, (len(targets), self.chain.n))
         return self._guess.guess_many(targets)
 
     def warm_up(self) -> None:
@@ -266,11 +267,12 @@ def solve_ik(
     :raises UnknownSolverError: listing the valid names.
     :raises OptionError: when the method does not use an option that is given.
     """
-    return _prepared(chain, solver, options or _DEFAULTS).solve(target, seed)
+    return prepared(chain, solver, options or _DEFAULTS).solve(target, seed)
 
 
 @lru_cache(maxsize=64)
-def _prepared(chain: KinematicChain, solver: str, options: IkOptions) -> Solver:
+def prepared(chain: KinematicChain, solver: str, options: IkOptions) -> Solver:
+    """The solver of a function that is given no :class:`Solver`; as :class:`Solver` otherwise."""
     return Solver(chain, solver, options)
 
 

@@ -23,7 +23,7 @@ def with_element(value):
     [
         np.zeros((4, 4)), np.eye(3), np.eye(4)[:3], with_element(math.nan), with_element(math.inf),
         np.diag([1.0, 1.0, -1.0, 1.0]), 2 * np.eye(4), 'pose', None, [[1, 2], [3]],
-        np.full((4, 4), None),
+        np.full((4, 4), None), np.eye(5), np.eye(4)[None], np.zeros((0, 4)), np.eye(4)[0],
     ],
 )  # fmt: skip
 def test_targets_that_are_no_poses_are_refused(target):
@@ -36,7 +36,7 @@ def test_targets_that_are_no_poses_are_refused(target):
     'seed',
     [
         np.zeros(6), np.zeros((7, 1)), 0.0, [0, 0, 0, math.nan, 0, 0, 0], [math.inf] * 7,
-        'home', ['a'] * 7, [[0.0], [0.0, 1.0]], [None] * 7,
+        'home', ['a'] * 7, [[0.0], [0.0, 1.0]], [None] * 7, np.zeros(8), np.zeros(0),
     ],
 )  # fmt: skip
 def test_seeds_that_are_no_joint_vectors_are_refused(seed):
