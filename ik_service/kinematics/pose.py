@@ -20,6 +20,8 @@ from ik_service.kinematics.compile import inner_kernel, kernel
 _NEAR_PI = -0.99
 # How far from a rotation the upper left block of a transform may be.
 _ROTATION_TOLERANCE = 1e-6
+# Contiguous, aligned, writable, no subclass: a kernel is compiled anew for arrays of another kind.
+_AS_KERNELS_TAKE_THEM = ('C', 'A', 'W', 'E')
 
 
 def pose_error(T_base_tip: ArrayLike, T_base_target: ArrayLike) -> np.ndarray:
@@ -59,12 +61,12 @@ def check_transform(T: ArrayLike, argument: str) -> np.ndarray:
 
 def check_transforms(T: ArrayLike, argument: str) -> np.ndarray:
     """
-    Transforms as an array of floats.
+    Transforms as an array of floats, the given one if it will do.
 
     :raises ArgumentError: when it is not (N, 4, 4), or a row is not finite and rigid.
     """
     try:
-        matrices = np.array(T, dtype=np.float64, order='C')
+        matrices = np.require(T, np.float64, _AS_KERNELS_TAKE_THEM)
     except (TypeError, ValueError) as error:
         raise ArgumentError(argument, f'have to be numbers: {error}') from error
     if matrices.ndim != 3 or matrices.shape[1:] != (4, 4):

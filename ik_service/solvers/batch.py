@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import as_completed, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 import os
 import time
 
@@ -15,14 +16,19 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose import check_transforms
 from ik_service.solvers import search
 from ik_service.solvers.options import IkOptions
+from ik_service.solvers.problem import Problem
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.result import IkBatchResult, IkStatus
-from ik_service.solvers.solver import Solver
+from ik_service.solvers.solver import prepared, Solver
 
 _STATUS = tuple(IkStatus)
 # Targets that a thread solves between two calls of the progress callback.
 _LARGEST_CHUNK = 2048
 _SMALLEST_CHUNK = 16
+# A thread takes at most one part in so many of all targets, and one in so many of those left, so
+# that at the end no thread waits long for another.
+_PARTS = 8
+_PARTS_LEFT = 3
 
 
 def solve_ik_batch(
@@ -58,17 +64,17 @@ def solve_ik_batch(
     :raises BatchInterruptedError: on Ctrl-C; also a KeyboardInterrupt. Its ``partial`` holds the
         answers so far.
     """
-    prepared = Solver(chain, solver, options)
-    if prepared.options.record_trace:
+    chosen = prepared(chain, solver, options or IkOptions())
+    if chosen.options.record_trace:
         raise OptionError('record_trace', 'is for single solves; a batch keeps no traces')
     if threads is not None and threads < 1:
         raise ArgumentError('threads', f'has to be at least 1, not {threads!r}')
     targets = check_transforms(targets, 'targets')
     guessed = seeds is None and options is not None and options.seed_source != 'given'
-    seeds = prepared.starts_for(targets) if seeds is None else seeds
+    seeds = chosen.starts_for(targets) if seeds is None else seeds
     seeds = _check_seeds(chain, seeds, len(targets))
     # Along a path each answer has to be near the one before it, whatever the first one's seed was.
-    job = _Job(prepared, targets, seeds, chained, guessed and not chained)
+    job = _Job(chosen, targets, seeds, chained, guessed and not chained)
     try:
         job.run(progress, 1 if chained else threads or len(os.sched_getaffinity(0)))
     except KeyboardInterrupt as error:
@@ -93,9 +99,9 @@ class _Job:
         self._seeds = seeds
         self._chained = chained
         self._guessed = guessed
-        self._q = seeds.copy()
+        self._q = np.empty_like(seeds)
         self._status = np.full(count, _STATUS.index(IkStatus.INTERRUPTED))
-        self._errors = np.full((count, 2), np.inf)
+        self._errors = np.empty((count, 2))
         self._counts = np.zeros((count, 2), np.int64)
         self._no_trace = np.empty((0, 2 * n + 3))
         self._began = time.perf_counter()
@@ -103,31 +109,48 @@ class _Job:
     def run(self, progress: Callable[[int, int], object] | None, threads: int) -> None:
         """Solve all chunks, until the callback wants no more."""
         total = len(self._targets)
-        size = max(_SMALLEST_CHUNK, min(_LARGEST_CHUNK, -(-total // (8 * threads))))
-        chunks = [(first, min(first + size, total)) for first in range(0, total, size)]
+        chunks = deque(_chunks(total, threads))
         done = 0
-        for solved in self._in_turn(chunks) if threads == 1 else self._at_once(chunks, threads):
+        for solved in self._take(chunks) if threads == 1 else self._share(chunks, threads - 1):
             done += solved
             if progress is not None and progress(done, total) is False:
                 break
 
-    def _in_turn(self, chunks: list[tuple[int, int]]) -> Iterator[int]:
-        for chunk in chunks:
-            yield self._solve(*chunk)
-
-    def _at_once(self, chunks: list[tuple[int, int]], threads: int) -> Iterator[int]:
-        with ThreadPoolExecutor(threads) as pool:
+    def _take(self, chunks: deque[tuple[int, int]]) -> Iterator[int]:
+        """Solve chunk after chunk while there are any; yields how many targets each had."""
+        problem = self._solver.problem(self._guessed)
+        while True:
             try:
-                for future in as_completed([pool.submit(self._solve, *chunk) for chunk in chunks]):
-                    yield future.result()
-            finally:
-                pool.shutdown(cancel_futures=True)
+                first, last = chunks.popleft()
+            except IndexError:
+                return
+            self._solve(problem, first, last)
+            yield last - first
 
-    def _solve(self, first: int, last: int) -> int:
+    def _share(self, chunks: deque[tuple[int, int]], helpers: int) -> Iterator[int]:
+        """Take chunks together with other threads; yields how many targets were solved since."""
+        solved = deque()
+
+        def help_out() -> None:
+            for count in self._take(chunks):
+                solved.append(count)
+
+        with ThreadPoolExecutor(helpers) as pool:
+            try:
+                helping = [pool.submit(help_out) for _ in range(helpers)]
+                for count in self._take(chunks):
+                    yield count + sum(solved.popleft() for _ in range(len(solved)))
+            finally:
+                chunks.clear()
+        yield sum(solved)
+        for helper in helping:
+            helper.result()
+
+    def _solve(self, problem: Problem, first: int, last: int) -> None:
         if self._chained and first > 0:
             self._seeds[first] = self._q[first - 1]
         search.solve_many(
-            self._solver.problem(self._guessed),
+            problem,
             self._solver.parameters,
             self._targets[first:last],
             self._seeds[first:last],
@@ -138,10 +161,12 @@ class _Job:
             self._counts[first:last],
             self._no_trace,
         )
-        return last - first
 
     def result(self) -> IkBatchResult:
-        """The answers there are."""
+        """The answers there are; where there is none, the seed."""
+        unsolved = self._status == _STATUS.index(IkStatus.INTERRUPTED)
+        self._q[unsolved] = self._seeds[unsolved]
+        self._errors[unsolved] = np.inf
         status = np.array(_STATUS, dtype=object)[self._status]
         return IkBatchResult(
             q=self._q,
@@ -155,10 +180,21 @@ class _Job:
         )
 
 
+def _chunks(total: int, threads: int) -> Iterator[tuple[int, int]]:
+    """First row of each chunk and the one after its last."""
+    largest = min(_LARGEST_CHUNK, -(-total // (_PARTS * threads)))
+    first = 0
+    while first < total:
+        left = total - first
+        size = min(left, max(_SMALLEST_CHUNK, min(largest, left // (_PARTS_LEFT * threads))))
+        yield first, first + size
+        first += size
+
+
 def _check_seeds(chain: KinematicChain, seeds: ArrayLike, count: int) -> np.ndarray:
     """Seeds as a (N, n) array of their own."""
     try:
-        seeds = np.array(seeds, dtype=np.float64)
+        seeds = np.asarray(seeds, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ArgumentError('seeds', f'have to be numbers: {error}') from error
     if seeds.shape not in ((chain.n,), (count, chain.n)):
