@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from concurrent.futures import ThreadPoolExecutor
 import os
+from time import perf_counter
 
 from measure import quartiles
 import numpy as np
@@ -34,24 +36,36 @@ def measure(robot: BenchRobot, count: int, repeats: int, seed: int) -> list[dict
     rng = np.random.default_rng(seed)
     postures = rng.uniform(chain.lower, chain.upper, (count, chain.n))
     targets = np.array([chain.forward(q) for q in postures])
-    rates = {1: [], len(os.sched_getaffinity(0)): []}
-    iks.solve_ik_batch(chain, targets[:100])
-    failures = 0
+    cores = len(os.sched_getaffinity(0))
+    calls = {
+        '1': lambda: iks.solve_ik_batch(chain, targets, threads=1),
+        f'{cores}': lambda: iks.solve_ik_batch(chain, targets, threads=cores),
+        f'{cores}, each a batch of its own': lambda: _side_by_side(chain, targets, cores),
+    }
+    seconds = {name: [] for name in calls}
+    failures = int((~iks.solve_ik_batch(chain, targets).success).sum())
     for _ in range(repeats):
-        for threads, found in rates.items():
-            result = iks.solve_ik_batch(chain, targets, threads=threads)
-            found.append(count / result.solve_time)
-            failures = int((~result.success).sum())
+        for name, call in calls.items():
+            began = perf_counter()
+            call()
+            seconds[name].append(perf_counter() - began)
     return [
         {
             'chain': robot.name,
-            'threads': threads,
-            'poses_per_second': float(np.median(found)),
-            **quartiles('times_one_thread', np.divide(found, rates[1])),
+            'threads': name,
+            'poses_per_second': count / float(np.median(times)),
+            **quartiles('times_one_thread', np.divide(seconds['1'], times)),
             'failures': failures,
         }
-        for threads, found in rates.items()
+        for name, times in seconds.items()
     ]
+
+
+def _side_by_side(chain: iks.KinematicChain, targets: np.ndarray, threads: int) -> None:
+    """Batches on one thread each, at the same time: what the machine gives to so many threads."""
+    with ThreadPoolExecutor(threads) as pool:
+        for share in np.array_split(targets, threads):
+            pool.submit(iks.solve_ik_batch, chain, share, threads=1)
 
 
 if __name__ == '__main__':
