@@ -135,7 +135,7 @@ def _process(program: str, cache: str) -> float:
     with subprocess.Popen(
         [_interpreter(), str(file)],
         stdout=subprocess.PIPE,
-        env={**os.environ, 'NUMBA_CACHE_DIR': cache},
+        env={**os.environ, 'NUMBA_CACHE_DIR': cache, 'PYTHONDONTWRITEBYTECODE': ''},
     ) as process:
         line = process.stdout.readline()
         seconds = perf_counter() - began

@@ -10,8 +10,10 @@ The folder lies in the user's cache, so a read-only installation is cached as we
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 import functools
+import gc
 import hashlib
 import os
 from pathlib import Path
@@ -101,8 +103,26 @@ def entry_point(compiled: Callable, *arguments: object) -> Callable:
     :param arguments: examples of the arguments.
     """
     signature = _signature(arguments)
-    compiled.compile(signature)
+    with _collector_paused():
+        compiled.compile(signature)
     return compiled.overloads[signature].entry_point
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """
+    Let the compiler work without Python's collector of cyclic garbage.
+
+    The collector would look through the compiler's objects again and again, an eighth of the time,
+    to free a quarter of the memory.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def is_compiled(compiled: Callable, *arguments: object) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 import os
 import time
 
@@ -111,10 +112,13 @@ class _Job:
         total = len(self._targets)
         chunks = deque(_chunks(total, threads))
         done = 0
-        for solved in self._take(chunks) if threads == 1 else self._share(chunks, threads - 1):
-            done += solved
-            if progress is not None and progress(done, total) is False:
-                break
+        with closing(
+            self._take(chunks) if threads == 1 else self._share(chunks, threads - 1)
+        ) as counts:
+            for solved in counts:
+                done += solved
+                if progress is not None and progress(done, total) is False:
+                    break
 
     def _take(self, chunks: deque[tuple[int, int]]) -> Iterator[int]:
         """Solve chunk after chunk while there are any; yields how many targets each had."""
