@@ -72,7 +72,12 @@ median distance of the pose that our answer gives.
 ![time of an iteration against the number of joints](figures/growth.png)
 """,
     'overhead': '## Around the solver\n',
-    'batch': '## Batches\n',
+    'batch': """\
+## Batches
+
+The whole call. “Each a batch of its own” solves half of the targets in each of two threads, with a
+batch call on one thread each: what two threads gain on this machine without working together.
+""",
     'service': """\
 ## The service
 
@@ -221,9 +226,9 @@ def _circumstances() -> Iterator[str]:
     columns = [(name, _text(name)) for name in ('part', 'date', 'load', 'settings')]
     yield (
         'The load is that of the machine in the minute before the results were written. It is a\n'
-        'shared machine: in its slow hours times are up to half as long again, and two threads\n'
-        'gain less, so that a goal in seconds can be missed; ratios hardly change. “Python\n'
-        'alone” among the times of fresh processes tells how fast it was.\n'
+        'shared machine: in its slow hours everything takes up to 1.7 times as long, so that a\n'
+        'goal in seconds can be missed; ratios hardly change. “Python alone” among the times of\n'
+        'fresh processes tells how fast it was: 0.044 s in its usual hours.\n'
     )
     yield _table(runs, columns)
 
