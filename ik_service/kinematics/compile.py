@@ -22,6 +22,7 @@ import numba
 from numba.core import types
 from numba.core.caching import FunctionCache
 from numba.extending import overload
+import numpy as np
 
 # Fused multiply-add is the one liberty taken with IEEE arithmetic: it only ever rounds less.
 _OPTIONS = {'error_model': 'numpy', 'fastmath': {'contract'}, '_nrt': False}
@@ -136,7 +137,17 @@ def is_compiled(compiled: Callable, *arguments: object) -> bool:
 
 
 def _signature(arguments: tuple) -> tuple:
-    return tuple(numba.typeof(argument) for argument in arguments)
+    return tuple(_type_of(argument) for argument in arguments)
+
+
+def _type_of(argument: object) -> types.Type:
+    """What ``numba.typeof`` says, which would import NumPy's masked arrays to look for one."""
+    if isinstance(argument, np.ndarray):
+        dtype = numba.from_dtype(argument.dtype)
+        return types.Array(dtype, argument.ndim, 'C', readonly=not argument.flags.writeable)
+    if isinstance(argument, tuple):
+        return types.BaseTuple.from_types(_signature(argument), type(argument))
+    return numba.typeof(argument)
 
 
 def inner_kernel(function: Callable) -> Callable:

@@ -7,8 +7,13 @@ import shutil
 import subprocess
 import sys
 
-from chains import ROOT
+from chains import ROOT, snake
+import numba
+import numpy as np
 import pytest
+
+from ik_service.kinematics import compile as compiled
+from ik_service.solvers.problem import allocate
 
 PACKAGE = ROOT / 'ik_service'
 
@@ -101,6 +106,24 @@ def run(code, root, arguments=(), **environment):
         timeout=300,
         check=False,
     )
+
+
+@pytest.mark.parametrize(
+    'argument',
+    [
+        np.zeros((2, 3)),
+        np.zeros((0, 5)),
+        np.zeros(4, np.int64),
+        np.broadcast_to(np.zeros(3), (3,)),
+        (np.zeros(2), 1, 2.0),
+        allocate(snake(3)),
+        snake(3).arrays,
+        True,
+        7,
+    ],
+)
+def test_types_of_arguments_are_what_numba_says(argument):
+    assert compiled._signature((argument,)) == (numba.typeof(argument),)
 
 
 def set_writable(folder, writable):
