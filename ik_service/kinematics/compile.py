@@ -10,8 +10,7 @@ The folder lies in the user's cache, so a read-only installation is cached as we
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 import functools
 import gc
 import hashlib
@@ -21,6 +20,7 @@ from pathlib import Path
 import numba
 from numba.core import types
 from numba.core.caching import FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import overload
 import numpy as np
 
@@ -89,7 +89,35 @@ def kernel(function: Callable) -> Callable:
             compiled._cache = _Cache(function)
         finally:
             numba.config.CACHE_DIR = before
+    compiled.compile = _sooner(compiled.compile)
     return compiled
+
+
+def _sooner(compile_for: Callable) -> Callable:
+    """
+    Make a compiler of kernels take three quarters of its time.
+
+    Python's collector would look through the compiler's objects again and again, to free a quarter
+    of the memory. Vector code for loops over a handful of joints and the last level of
+    optimisation gain nothing. Numba's lock keeps all of this from whatever else is compiled.
+
+    :param compile_for: takes the types of the arguments.
+    """
+
+    def compile_kernel(signature: tuple) -> Callable:
+        config = numba.config
+        with global_compiler_lock:
+            before = config.OPT, config.LOOP_VECTORIZE, gc.isenabled()
+            config.OPT, config.LOOP_VECTORIZE = type(config.OPT)(min(config.OPT, 2)), 0
+            gc.disable()
+            try:
+                return compile_for(signature)
+            finally:
+                config.OPT, config.LOOP_VECTORIZE, collecting = before
+                if collecting:
+                    gc.enable()
+
+    return compile_kernel
 
 
 def entry_point(compiled: Callable, *arguments: object) -> Callable:
@@ -104,26 +132,8 @@ def entry_point(compiled: Callable, *arguments: object) -> Callable:
     :param arguments: examples of the arguments.
     """
     signature = _signature(arguments)
-    with _collector_paused():
-        compiled.compile(signature)
+    compiled.compile(signature)
     return compiled.overloads[signature].entry_point
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """
-    Let the compiler work without Python's collector of cyclic garbage.
-
-    The collector would look through the compiler's objects again and again, an eighth of the time,
-    to free a quarter of the memory.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def is_compiled(compiled: Callable, *arguments: object) -> bool:
