@@ -56,9 +56,10 @@ def test_the_measured_pose_through_compute_fk_is_the_target(cell):
 
     target = cell.pose_beside_ready(-0.05, -0.2, 0.15)
     cell.send(target)
+    cell.states.wait(cell.is_at(target))
     request = GetPositionFK.Request(fk_link_names=['panda_hand_tcp'])
     request.header.frame_id = 'panda_link0'
-    request.robot_state.joint_state = cell.states.wait(cell.is_at(target))
+    request.robot_state.joint_state = cell.states.next()
     answer = cell.bench.call(GetPositionFK, 'compute_fk', request)
     assert answer.error_code.val == 1
     assert np.abs(matrix_from_pose(answer.pose_stamped[0].pose) - target).max() < 1e-4
