@@ -64,8 +64,8 @@ def measure(robot: BenchRobot, count: int, repeats: int, seed: int) -> list[dict
 def _side_by_side(chain: iks.KinematicChain, targets: np.ndarray, threads: int) -> None:
     """Batches on one thread each, at the same time: what the machine gives to so many threads."""
     with ThreadPoolExecutor(threads) as pool:
-        for share in np.array_split(targets, threads):
-            pool.submit(iks.solve_ik_batch, chain, share, threads=1)
+        shares = np.array_split(targets, threads)
+        list(pool.map(lambda share: iks.solve_ik_batch(chain, share, threads=1), shares))
 
 
 if __name__ == '__main__':
