@@ -11,10 +11,10 @@ import numpy as np
 import ik_service as iks
 from ik_service.cli.demo_poses import square, start_posture, Stop
 from ik_service.exceptions import IkServiceError, MissingExtraError
+from ik_service.following.settings import FollowerState
+from ik_service.following.target_follower import TargetFollower
 from ik_service.resources import urdf_path
-from ik_service.ros.follower_settings import FollowerState
 from ik_service.ros.simulated_arm import SimulatedArm
-from ik_service.ros.target_follower import TargetFollower
 from ik_service.studies.figures import apart
 from ik_service.viewer.parts import primitive_parts
 from ik_service.viewer.raycast import Camera, Picture, take_picture

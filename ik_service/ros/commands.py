@@ -11,7 +11,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ik_service.ros.follower_settings import FollowerCommand
+from ik_service.following.settings import FollowerCommand
 from ik_service.ros.qos import COMMAND_QOS
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from ik_service.ros.follower_settings import FollowerState
+from ik_service.following.settings import FollowerState
 from ik_service.ros.following import Following
 from ik_service.ros.statistics import SolveStatistics
 

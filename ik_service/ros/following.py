@@ -9,12 +9,12 @@ from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
 
 from ik_service.exceptions import IkServiceError
+from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
+from ik_service.following.target_follower import TargetFollower
 from ik_service.ros.complaint import Complaint
 from ik_service.ros.conversions import matrix_from_pose
-from ik_service.ros.follower_settings import FollowerCommand, FollowerSettings, FollowerState
 from ik_service.ros.frames import in_base, TfLookup
 from ik_service.ros.measured import MeasuredState
-from ik_service.ros.target_follower import TargetFollower
 from ik_service.solvers.solver import Solver
 
 Publish = Callable[[tuple[str, ...], FollowerCommand, float], None]

@@ -18,6 +18,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from ik_service.exceptions import IkServiceError
+from ik_service.following.settings import FollowerSettings
 from ik_service.ros.answers import answer_insistently
 from ik_service.ros.arm import Arm, SolverSettings
 from ik_service.ros.commands import CommandPublisher
@@ -26,7 +27,6 @@ from ik_service.ros.description import build_arm
 from ik_service.ros.diagnostics import diagnostic_array
 from ik_service.ros.executors import PartialExecutor
 from ik_service.ros.fk_handler import FkHandler
-from ik_service.ros.follower_settings import FollowerSettings
 from ik_service.ros.following import Following
 from ik_service.ros.frames import tf_of
 from ik_service.ros.ik_handler import IkHandler

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 
-from ik_service.ros.follower_settings import FollowerSettings
+from ik_service.following.settings import FollowerSettings
 from ik_service.solvers.options import (
     EXTENSIONS,
     IkOptions,

@@ -2,7 +2,7 @@
 The node's parameters: declared with description, unit and range; changed while the node runs.
 
 A parameter of the solver or of the follower is a field of :class:`~ik_service.IkOptions` or
-:class:`~ik_service.ros.follower_settings.FollowerSettings`, which check it; the tables in
+:class:`~ik_service.following.settings.FollowerSettings`, which check it; the tables in
 :mod:`ik_service.ros.parameter_table` only describe it.
 """
 
@@ -17,8 +17,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ik_service.exceptions import IkServiceError, OptionError
+from ik_service.following.settings import FollowerSettings
 from ik_service.ros.arm import ArmSettings, SolverSettings
-from ik_service.ros.follower_settings import FollowerSettings
 from ik_service.ros.parameter_table import (
     ARM_ROWS,
     FOLLOWER_ROWS,

@@ -8,11 +8,11 @@ import math
 import numpy as np
 
 from ik_service.exceptions import ArgumentError
+from ik_service.following.settings import FollowerState
+from ik_service.following.target_follower import TargetFollower
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose import pose_error
-from ik_service.ros.follower_settings import FollowerState
 from ik_service.ros.simulated_arm import SimulatedArm
-from ik_service.ros.target_follower import TargetFollower
 from ik_service.solvers.solver import Solver
 
 _PATIENCE = 20.0  # to arrive [s]

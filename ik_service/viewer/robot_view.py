@@ -10,9 +10,9 @@ import threading
 
 import numpy as np
 
+from ik_service.following.settings import joint_speeds
 from ik_service.ros.arm import Arm
 from ik_service.ros.description import build_arm
-from ik_service.ros.follower_settings import joint_speeds
 from ik_service.viewer.meshes import MeshLibrary
 from ik_service.viewer.parts import Part, robot_parts
 from ik_service.viewer.robot_clues import RobotChoice

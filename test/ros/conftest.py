@@ -68,19 +68,3 @@ def server(panda_model):
     from arm_helpers import Server
 
     return Server(panda_model)
-
-
-@pytest.fixture(scope='session')
-def solver():
-    """The default solver of our Panda."""
-    from follower_helpers import panda_solver
-
-    return panda_solver()
-
-
-@pytest.fixture
-def rig(solver):
-    """A follower and a perfect arm, ready."""
-    from follower_helpers import READY, Rig
-
-    return Rig(solver, READY)

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from ik_service.following.settings import FollowerCommand
 from ik_service.ros.commands import joint_command, joint_trajectory
-from ik_service.ros.follower_settings import FollowerCommand
 
 COMMAND = FollowerCommand(np.array([0.5, -1.0]), np.array([0.1, 0.0]))
 

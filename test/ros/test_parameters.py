@@ -13,7 +13,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ik_service.exceptions import IkServiceError, OptionError
-from ik_service.ros.follower_settings import FollowerSettings
+from ik_service.following.settings import FollowerSettings
 from ik_service.ros.parameter_table import FOLLOWER_ROWS, SOLVER_ROWS, UNDECLARED
 from ik_service.ros.parameters import NodeParameters, ROWS
 from ik_service.solvers.options import IkOptions

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import ik_service as iks
-from ik_service.ros.follower_settings import FALLBACK_LINEAR_SPEED, FALLBACK_SPEED, FollowerState
+from ik_service.following.settings import FALLBACK_LINEAR_SPEED, FALLBACK_SPEED, FollowerState
 
 
 def test_a_state_outside_the_limits_is_where_commands_start(solver, rig):

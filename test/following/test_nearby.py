@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import ik_service as iks
-from ik_service.ros.nearby import NearbySolver
+from ik_service.following.nearby import NearbySolver
 
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 

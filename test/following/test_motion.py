@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from ik_service.ros.motion import JointMotion, MotionLimits
+from ik_service.following.motion import JointMotion, MotionLimits
 
 LOWER = np.array([-1.0, -2.0, -np.inf, 0.0])
 UPPER = np.array([1.0, 2.0, np.inf, 0.3])

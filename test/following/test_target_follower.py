@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from ik_service.exceptions import ArgumentError
-from ik_service.ros.follower_settings import FollowerState
+from ik_service.following.settings import FollowerState
+from ik_service.following.target_follower import TargetFollower
 from ik_service.ros.simulated_arm import SimulatedArm
-from ik_service.ros.target_follower import TargetFollower
 
 
 def test_a_thousand_random_targets_at_50_hz(solver):

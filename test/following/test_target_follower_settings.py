@@ -6,8 +6,8 @@ import pytest
 
 import ik_service as iks
 from ik_service.exceptions import OptionError
-from ik_service.ros.follower_settings import FollowerState
-from ik_service.ros.target_follower import TargetFollower
+from ik_service.following.settings import FollowerState
+from ik_service.following.target_follower import TargetFollower
 
 
 def test_a_change_of_the_speed_holds_at_once_and_makes_no_jump(solver, rig):

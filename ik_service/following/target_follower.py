@@ -17,16 +17,16 @@ import threading
 
 import numpy as np
 
-from ik_service.kinematics.pose import check_transform
-from ik_service.ros.follower_settings import (
+from ik_service.following.motion import JointMotion
+from ik_service.following.nearby import NearbySolver
+from ik_service.following.settings import (
     FollowedTarget,
     FollowerCommand,
     FollowerSettings,
     FollowerState,
     joint_speeds,
 )
-from ik_service.ros.motion import JointMotion
-from ik_service.ros.nearby import NearbySolver
+from ik_service.kinematics.pose import check_transform
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
 

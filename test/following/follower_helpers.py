@@ -4,7 +4,7 @@ from chains import arm_path
 import numpy as np
 
 import ik_service as iks
-from ik_service.ros.target_follower import TargetFollower
+from ik_service.following.target_follower import TargetFollower
 
 RATE = 100.0
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])

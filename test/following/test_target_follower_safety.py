@@ -3,7 +3,7 @@
 from follower_helpers import pose_beside, RATE, READY, Rig
 import numpy as np
 
-from ik_service.ros.follower_settings import FollowerState
+from ik_service.following.settings import FollowerState
 
 
 def test_comes_to_rest_when_joint_states_stop_and_starts_anew_where_the_arm_is(solver, rig):

@@ -5,8 +5,8 @@ import threading
 from follower_helpers import pose_beside, READY
 import numpy as np
 
-from ik_service.ros import target_follower
-from ik_service.ros.follower_settings import FollowerState
+from ik_service.following import target_follower
+from ik_service.following.settings import FollowerState
 
 
 class SlowSolver:

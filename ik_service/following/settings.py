@@ -9,9 +9,9 @@ import math
 import numpy as np
 
 from ik_service.exceptions import OptionError
+from ik_service.following.motion import MotionLimits
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
-from ik_service.ros.motion import MotionLimits
 from ik_service.solvers.result import IkResult
 
 FALLBACK_SPEED = 1.0

@@ -1,0 +1,1 @@
+"""Following a target pose with joint commands; knows no ROS."""
