@@ -165,3 +165,7 @@ class MissingRosPackageError(IkServiceError, ImportError):
             f'sudo apt install {debian}'
         )
         self.package = package
+
+
+class TargetRefusedError(IkServiceError):
+    """A target that the arm may not follow now, such as one without current joint states."""

@@ -21,13 +21,14 @@ from ik_service.exceptions import IkServiceError
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.answers import answer_insistently
 from ik_service.ros.arm import Arm, SolverSettings
+from ik_service.ros.commanders import full_names
 from ik_service.ros.commands import CommandPublisher
 from ik_service.ros.compiling import Compiler
 from ik_service.ros.description import build_arm
 from ik_service.ros.diagnostics import diagnostic_array
 from ik_service.ros.executors import PartialExecutor
 from ik_service.ros.fk_handler import FkHandler
-from ik_service.ros.following import Following
+from ik_service.ros.following import Following, Surroundings
 from ik_service.ros.frames import tf_of
 from ik_service.ros.ik_handler import IkHandler
 from ik_service.ros.loader import ArmLoader
@@ -36,6 +37,7 @@ from ik_service.ros.measured import MeasuredState
 from ik_service.ros.parameters import NodeParameters
 from ik_service.ros.qos import DESCRIPTION_QOS
 from ik_service.ros.runtime import spinning
+from ik_service.ros.stop_services import StopServices
 from ik_service.ros.ticker import Ticker
 
 _SERVICE_THREADS = 3
@@ -64,16 +66,25 @@ class IkNode(Node):
         self._diagnostics = self.create_publisher(DiagnosticArray, 'diagnostics', 10)
         self._markers = MarkerPublisher(self, lambda: self._following, self._on_error)
         self._service_group = ReentrantCallbackGroup()
+        self._stop = StopServices(self, lambda: self._following)
         self._tf = tf_of(self)
+        self._around = Surroundings(
+            lambda: self.get_clock().now().nanoseconds,
+            self._state_publishers,
+            self._commands.watch.others,
+            self._tf,
+        )
         answering = (self._measured, self._now, self._tf, self._on_error)
         self._ik = IkHandler(lambda: self.parameters.solver, *answering)
         self._fk = FkHandler(*answering)
         self._ticker = Ticker(self._tick, self.parameters.follower.rate, self._on_error)
         self._compiler = Compiler(self.get_logger().warning)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
+        apart = (self._service_group, self._stop.group)
         self._executors = (
             PartialExecutor(self, lambda group: group is self._service_group),
-            PartialExecutor(self, lambda group: group is not self._service_group),
+            PartialExecutor(self, lambda group: group is self._stop.group),
+            PartialExecutor(self, lambda group: group not in apart),
         )
         self.parameters.when_changed(self._apply)
         answer_insistently(self)
@@ -103,13 +114,14 @@ class IkNode(Node):
     @contextmanager
     def running(self) -> Iterator[None]:
         """Serve, for the time of a ``with`` block."""
-        services, others = self._executors
-        threads = [services] * _SERVICE_THREADS + [others] * _OTHER_THREADS
+        services, stop, others = self._executors
+        threads = [services] * _SERVICE_THREADS + [stop] + [others] * _OTHER_THREADS
         with spinning(*threads), self._ticker:
             try:
                 yield
             finally:
                 self._loader.end()
+                self._end_motion()
                 self._compiler.end()
                 self._markers.switch(False)
 
@@ -180,15 +192,18 @@ class IkNode(Node):
     def _on_loaded(self, arm: Arm) -> None:
         old = self._following
         if old is not None:
-            old.stop()
+            old.end()
         with self.parameters.lock:
             measured = MeasuredState(arm, old.measured if old else None)
             following = self._make_following(measured)
             following.pass_on_state()
-            self._following, self._refused = following, ''
+            self._stop.hand_over(following, self._use)
         if old is None:
             self._advertise()
         self._announce(arm, first=old is None)
+
+    def _use(self, following: Following) -> None:
+        self._following, self._refused = following, ''
 
     def _make_following(self, measured: MeasuredState) -> Following:
         return Following(
@@ -197,8 +212,18 @@ class IkNode(Node):
             self.parameters.follower,
             self._commands.publish,
             self.get_logger().warning,
-            self._tf,
+            self._around,
         )
+
+    def _end_motion(self) -> None:
+        """Let the commands come to rest, while the ticker still ticks."""
+        following = self._following
+        if following is not None:
+            following.end()
+
+    def _state_publishers(self) -> list[str]:
+        topic = self.resolve_topic_name('joint_states')
+        return full_names(self.get_publishers_info_by_topic(topic))
 
     def _announce(self, arm: Arm, first: bool) -> None:
         chain = arm.chain

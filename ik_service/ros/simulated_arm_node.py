@@ -38,7 +38,8 @@ class SimulatedArmNode(Node):
     the topic brings another one, joints of the same names stay where they are. A command that
     cannot be understood is ignored as a whole, and that is said once.
 
-    ``~/reset`` puts the arm where it started, ``~/pause`` lets its time stand still. The
+    ``~/reset`` puts the arm where it started, and lets the IK node drop its target; ``~/pause``
+    lets its time stand still. The
     parameters ``faults.*`` let things go wrong, see
     :class:`~ik_service.sim.faults.FaultSettings`.
 
@@ -65,6 +66,7 @@ class SimulatedArmNode(Node):
         self.create_subscription(
             JointTrajectory, 'joint_trajectory', self._on_trajectory, COMMAND_QOS
         )
+        self._stop = self.create_client(Trigger, f'{self._settings["ik_node"]}/stop')
         self.create_service(Trigger, '~/reset', self._on_reset)
         self.create_service(SetBool, '~/pause', self._on_pause)
         self.create_timer(_REPORT_PERIOD, lambda: self._report.publish(self._break_downs.last))
@@ -132,7 +134,9 @@ class SimulatedArmNode(Node):
             self._simulation.command(command, time.monotonic())
 
     def _on_reset(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
-        answer.success = self._simulation.reset()
+        if self._stop.service_is_ready():  # or the node would fetch the arm back
+            self._stop.call_async(Trigger.Request())
+        answer.success = self._simulation.reset(time.monotonic())
         answer.message = (
             'the arm is where it started' if answer.success else 'there is no robot yet'
         )

@@ -66,7 +66,7 @@ def test_nothing_happens_without_an_arm():
     rig = Rig(arm=False)
     rig.send(1.0, 1.0)
     assert rig.tick(3) == []
-    assert rig.simulation.reset() is False
+    assert rig.simulation.reset(rig.now) is False
 
 
 def test_a_bad_command_is_told_once():
@@ -113,7 +113,7 @@ def test_reset_brings_the_arm_back_and_drops_what_was_on_its_way():
     rig.send(1.0, 1.0)
     rig.tick(20)
     rig.send(-1.0, -1.0)
-    assert rig.simulation.reset()
+    assert rig.simulation.reset(rig.now)
     states = rig.tick(20)
     assert states[0].stamp == 21
     assert {tuple(state.positions) for state in states} == {(0.0, 0.0)}
@@ -158,7 +158,7 @@ def test_noise_is_on_the_measured_positions_only():
 def test_the_same_seed_gives_the_same_noise_again():
     rig = Rig(noise=0.01, seed=3)
     first = rig.tick()[0].positions
-    rig.simulation.reset()
+    rig.simulation.reset(rig.now)
     assert rig.tick()[0].positions.tolist() == first.tolist()
     rig.simulation.set_faults(FaultSettings(noise=0.01, seed=4))
     assert rig.tick()[0].positions.tolist() != first.tolist()
