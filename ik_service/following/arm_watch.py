@@ -8,6 +8,9 @@ from ik_service.following.settings import FollowerState
 from ik_service.following.state_monitor import StateMonitor
 from ik_service.kinematics.chain import KinematicChain
 
+_NEW, _INTERVALS = 0.1, 2.5
+"""Age up to which a state is where the arm is: in [s], and in intervals between two states."""
+
 _ASLEEP = 0.1
 """Time without a tick after which the process itself was away, and not the joint states [s]."""
 
@@ -28,6 +31,7 @@ class ArmWatch:
         self._monitor = StateMonitor(chain.joint_names, speeds)
         self._seen: np.ndarray | None = None
         self._measured_at = 0.0
+        self._interval = 0.0
         self._ticked_at: float | None = None
         self._woken_at = -np.inf
         self.measured: np.ndarray | None = None
@@ -59,7 +63,7 @@ class ArmWatch:
             self.reason = self._monitor.doubt
             return False
         self.measured = q if commanded is None else self.turned(q, commanded)
-        self._measured_at = now
+        self._interval, self._measured_at = now - self._measured_at, now
         return True
 
     def tick(self, now: float) -> None:
@@ -83,6 +87,10 @@ class ArmWatch:
             return None
         self.reason = f'the last joint state is {now - self._measured_at:.2f} s old'
         return FollowerState.STATE_STALE
+
+    def is_new(self, now: float) -> bool:
+        """Return whether the last state is new enough to start a motion from."""
+        return now - self._measured_at <= max(_NEW, _INTERVALS * self._interval)
 
     def position(self) -> np.ndarray:
         """Return where the arm is (n,) [rad] or [m]; see :meth:`StateMonitor.position`."""

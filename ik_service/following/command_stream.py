@@ -39,16 +39,16 @@ class CommandStream:
         motion = self._motion
         return None if motion is None else motion.q
 
-    def begin(self, q: np.ndarray, now: float, period: float) -> None:
+    def begin(self, q: np.ndarray, now: float) -> FollowerCommand:
         """
-        Begin at rest, where the arm is.
+        Return the first command: to be at rest where the arm is.
 
         :param q: (n,) measured positions [rad] or [m].
         :param now: on a monotonic clock [s].
-        :param period: time between two commands [s].
         """
-        self.gate.begin(q, now, period)
+        self.gate.begin(q, now)
         self._motion = JointMotion(self.gate.last[0])
+        return FollowerCommand(self._motion.q.copy(), np.zeros_like(self._motion.q))
 
     def end(self) -> None:
         """Command nothing more; the commands have to be at rest."""

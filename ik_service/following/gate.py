@@ -59,7 +59,7 @@ class CommandGate:
         """The last command: (n,) positions [rad] or [m], and (n,) shares of the velocity."""
         return None if self._q is None else (self._q, self._speed)
 
-    def begin(self, q: np.ndarray, now: float, period: float) -> None:
+    def begin(self, q: np.ndarray, now: float) -> None:
         """
         Begin a stream of commands where the arm is measured to be.
 
@@ -67,14 +67,13 @@ class CommandGate:
 
         :param q: (n,) the measured positions [rad] or [m].
         :param now: on a monotonic clock [s].
-        :param period: time between two commands [s]; one counts as having passed.
         """
         if self._speed.any() and self._q is not None:
             self.counts.starts += 1
             return
         self._q = np.array(q, dtype=np.float64)
         self._speed = np.zeros_like(self._q)
-        self._passed_at = now - period
+        self._passed_at = now
 
     def elapsed(self, now: float) -> float:
         """Return the time since the last command [s]."""

@@ -328,8 +328,8 @@ class TargetFollower:
 
     def _follow(self, target: FollowedTarget, now: float) -> FollowerCommand | None:
         stream, period = self._stream, 1.0 / self._settings.rate
-        if not stream.active and not self._begin(target, now, period):
-            return None
+        if not stream.active:
+            return self._begin(target, now)
         limit = self._settings.lag_limit
         self._lag.look(stream.q, self._arm.measured, stream.at_rest, limit, now)
         if self._lag.elsewhere:
@@ -342,17 +342,19 @@ class TargetFollower:
         self._state = self._state_on_the_way()
         return command
 
-    def _begin(self, target: FollowedTarget, now: float, period: float) -> bool:
-        """Start a motion where the arm is; return whether that is allowed."""
+    def _begin(self, target: FollowedTarget, now: float) -> FollowerCommand | None:
+        """Start a motion where the arm is, if that is allowed and known."""
         occupied = self._occupied()
         if occupied:
             self._lose_target(FollowerState.OTHER_COMMANDER, occupied)
-            return False
+            return None
+        if not self._arm.is_new(now):
+            return None
         start = self._arm.position()
-        self._stream.begin(start, now, period)
         self._lag.begin()
         target.goal = self._arm.turned(target.goal, start)
-        return True
+        self._state = self._state_on_the_way()
+        return self._stream.begin(start, now)
 
     def _state_on_the_way(self) -> FollowerState:
         target = self._target

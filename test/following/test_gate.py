@@ -24,7 +24,7 @@ def limits_of(scaling=1.0, acceleration_time=0.2):
 
 def begun(now=10.0):
     gate = CommandGate()
-    gate.begin(START, now, PERIOD)
+    gate.begin(START, now - PERIOD)
     return gate
 
 
@@ -59,7 +59,7 @@ def test_what_is_no_number_or_has_another_length_holds_the_arm():
 def test_a_stream_does_not_begin_elsewhere_while_it_moves():
     gate = begun()
     first, _ = gate.admit(START + STEP, limits_of(), 10.0, PERIOD)
-    gate.begin(START + 1.0, 10.01, PERIOD)
+    gate.begin(START + 1.0, 10.01)
     assert gate.counts.starts == 1
     assert gate.last[0].tolist() == first.tolist()
 
