@@ -20,6 +20,9 @@ LONGEST_RAMP = 2.0
 _FULL_SPEED = 1.0 - 1e-9
 """What is used of a bound; what is left of 1 is room for rounding."""
 
+_JITTER = 0.02
+"""By how much a tick may be shorter than the one before, as a share, while nothing is amiss."""
+
 _SHORTEST_TICK = 5e-4
 """Half a period of the fastest rate [s]: within it a command that has arrived can be at rest."""
 
@@ -142,7 +145,7 @@ class JointMotion:
         along = max(float(self.speed @ line) / float(line @ line), 0.0)
         cruise = max(pace * limits.scaling * _FULL_SPEED, along - most)
         faster = along + limits.acceleration * dt * _FULL_SPEED
-        stop = float(stopping_speed(np.array(distance), braking, dt))
+        stop = _arriving_speed(distance, braking, limits.scaling, dt)
         wanted = line * min(faster, cruise, max(stop, along - most))
         return self.speed + np.clip(wanted - self.speed, -most, most)
 
@@ -165,6 +168,22 @@ def _is_arrival(speed: np.ndarray, low: np.ndarray, high: np.ndarray, accelerati
     """Whether a tick of these speeds may end at the goal, and be the last one."""
     slow = np.abs(speed).max(initial=0.0) <= acceleration * _SHORTEST_TICK
     return bool(slow and (speed >= low).all() and (speed <= high).all())
+
+
+def _arriving_speed(distance: float, braking: float, scaling: float, dt: float) -> float:
+    """
+    Return the highest speed from which the command arrives at a goal, in ticks of about ``dt``.
+
+    Slowing down in equal ticks takes half a tick less than :func:`stopping_speed` allows for. How
+    much of that can be used without going too far depends on how many ticks the slow-down takes,
+    and on how much shorter than this one they may be.
+    """
+    ticks = scaling / (braking * dt) if 0.0 < braking < np.inf else 0.0
+    if ticks < 1.0:
+        return float(stopping_speed(np.array(distance), braking, dt))
+    sureness = (1.0 / _JITTER - 2.0) / ticks
+    share = (1.0 + 0.5 * sureness) / (1.0 + sureness)
+    return min(float(stopping_speed(np.array(distance), braking, share * dt)), distance / dt)
 
 
 def stopping_speed(distance: np.ndarray, braking: float, dt: float) -> np.ndarray:

@@ -2,7 +2,7 @@
 A follower in a storm: random joint states, ticks, parameters, targets and stops, in made-up time.
 
 What comes out of it is checked from outside, by an observer that knows the limits and the
-commands but nothing of the code: steps, speed steps, joint limits, timing, and where streams begin.
+commands but nothing of the code: steps, speed steps, joint limits, timing, starts and ends.
 
     python test/following/storm.py 1000000     # so many ticks, with the worst figures
 """
