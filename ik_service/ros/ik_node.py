@@ -34,7 +34,7 @@ from ik_service.ros.loader import ArmLoader
 from ik_service.ros.marker_publisher import MarkerPublisher
 from ik_service.ros.measured import MeasuredState
 from ik_service.ros.parameters import NodeParameters
-from ik_service.ros.qos import DESCRIPTION_QOS
+from ik_service.ros.qos import DESCRIPTION_QOS, SERVICE_QOS
 from ik_service.ros.runtime import spinning
 from ik_service.ros.ticker import Ticker
 
@@ -223,9 +223,9 @@ class IkNode(Node):
         self.get_logger().error(f'robot description refused: {error}')
 
     def _advertise(self) -> None:
-        group = self._service_group
-        self.create_service(GetPositionIK, 'compute_ik', self._ik.handle, callback_group=group)
-        self.create_service(GetPositionFK, 'compute_fk', self._fk.handle, callback_group=group)
+        served = {'callback_group': self._service_group, 'qos_profile': SERVICE_QOS}
+        self.create_service(GetPositionIK, 'compute_ik', self._ik.handle, **served)
+        self.create_service(GetPositionFK, 'compute_fk', self._fk.handle, **served)
         answer_insistently(self)
         for executor in self._executors:
             executor.wake()

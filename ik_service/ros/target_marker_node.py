@@ -18,6 +18,7 @@ from visualization_msgs.msg import InteractiveMarkerFeedback, MenuEntry
 from ik_service.exceptions import MissingRosPackageError
 from ik_service.ros.declare import declare
 from ik_service.ros.errors import ErrorCode
+from ik_service.ros.qos import SERVICE_QOS
 from ik_service.ros.remote_solver import RemoteSolver
 from ik_service.ros.target_marker_menu import (
     command_of,
@@ -54,7 +55,7 @@ class TargetMarkerNode(Node):
         )
         self._server = make_server(self, _NAMESPACE)
         self._target = self.create_publisher(PoseStamped, 'target_pose', 1)
-        self._fk = self.create_client(GetPositionFK, 'compute_fk')
+        self._fk = self.create_client(GetPositionFK, 'compute_fk', qos_profile=SERVICE_QOS)
         self._solver = RemoteSolver(self, self._ik_node, self._draw, self._on_refused)
         self._links = ('', '')
         self._pose: Pose | None = None
