@@ -16,6 +16,7 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from ik_service.echo import echo
 from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.arm import ArmSettings, SolverSettings
@@ -108,7 +109,7 @@ def _check(row: Row, value: Value) -> None:
     """Refuse text that is no choice; ROS knows ranges of numbers only."""
     if row.choices and value not in row.choices:
         choices = ', '.join(choice or "''" for choice in row.choices)
-        raise OptionError(row.name, f'has to be one of {choices}, not {value!r}')
+        raise OptionError(row.name, f'has to be one of {choices}, not {echo(str(value))}')
 
 
 def _solver_settings(values: Mapping[str, Value]) -> SolverSettings:
