@@ -33,6 +33,7 @@ from ik_service.ros.ik_handler import IkHandler
 from ik_service.ros.loader import ArmLoader
 from ik_service.ros.marker_publisher import MarkerPublisher
 from ik_service.ros.measured import MeasuredState
+from ik_service.ros.parameter_services import ParameterServices
 from ik_service.ros.parameters import NodeParameters
 from ik_service.ros.qos import DESCRIPTION_QOS, SERVICE_QOS
 from ik_service.ros.runtime import spinning
@@ -40,6 +41,7 @@ from ik_service.ros.ticker import Ticker
 
 _SERVICE_THREADS = 3
 _OTHER_THREADS = 3  # joint states, targets, and the rest
+_CHANGE_THREADS = 4  # a changed solver may keep all but one of them waiting for the compiler
 
 
 class IkNode(Node):
@@ -54,8 +56,10 @@ class IkNode(Node):
     """
 
     def __init__(self, **node_options: object) -> None:
-        super().__init__('ik_service', **node_options)
+        super().__init__('ik_service', start_parameter_services=False, **node_options)
         self.parameters = NodeParameters(self)
+        self._change_group = ReentrantCallbackGroup()
+        ParameterServices(self, ReentrantCallbackGroup(), self._change_group)
         self._following: Following | None = None
         self._received = ''
         self._refused = ''
@@ -73,9 +77,12 @@ class IkNode(Node):
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
         self._executors = (
             PartialExecutor(self, lambda group: group is self._service_group),
-            PartialExecutor(self, lambda group: group is not self._service_group),
+            PartialExecutor(self, lambda group: group is self._change_group),
+            PartialExecutor(
+                self, lambda group: group not in (self._service_group, self._change_group)
+            ),
         )
-        self.parameters.when_changed(self._apply)
+        self.parameters.when_changed(self._apply, self._prepare)
         answer_insistently(self)
 
     def start(self) -> None:
@@ -103,8 +110,12 @@ class IkNode(Node):
     @contextmanager
     def running(self) -> Iterator[None]:
         """Serve, for the time of a ``with`` block."""
-        services, others = self._executors
-        threads = [services] * _SERVICE_THREADS + [others] * _OTHER_THREADS
+        counts = (_SERVICE_THREADS, _CHANGE_THREADS, _OTHER_THREADS)
+        threads = [
+            executor
+            for executor, count in zip(self._executors, counts, strict=True)
+            for _ in range(count)
+        ]
         with spinning(*threads), self._ticker:
             try:
                 yield
@@ -231,6 +242,12 @@ class IkNode(Node):
             executor.wake()
 
     # What the parts ask of the node
+
+    def _prepare(self, solver: SolverSettings) -> None:
+        """Compile what a changed solver needs, which may take half a minute."""
+        following = self._following
+        if following is not None and solver != self.parameters.solver:
+            self._compiler.prepare(following.measured.arm.limb('', solver).solver)
 
     def _apply(self, solver: SolverSettings, follower: FollowerSettings) -> None:
         """Put changed parameters into force; raises what makes them impossible."""
