@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 import os
 
+from ik_service.echo import cut, echo
+
 
 class IkServiceError(Exception):
     """Base class of all errors raised by ik_service."""
@@ -40,8 +42,8 @@ class _UnknownNameError(IkServiceError):
     def __init__(self, name: str, valid: Iterable[str]) -> None:
         self.name = name
         self.valid = tuple(valid)
-        shown = ', '.join(self.valid[:40]) + (', …' if len(self.valid) > 40 else '')
-        super().__init__(f'unknown {self.kind} {name!r}; valid: {shown or "none"}')
+        shown = ', '.join(map(cut, self.valid[:40])) + (', …' if len(self.valid) > 40 else '')
+        super().__init__(f'unknown {self.kind} {echo(name)}; valid: {shown or "none"}')
 
 
 class UnknownLinkError(_UnknownNameError):

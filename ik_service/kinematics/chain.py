@@ -97,7 +97,7 @@ class KinematicChain:
         q = self._vector(q)
         pose = np.empty((4, 4))
         if not self._forward(self.arrays, q, *self._scratch(), pose):
-            self.check_q(q)
+            self._forward(self.arrays, self._turned_back(q), *self._scratch(), pose)
         return pose
 
     def jacobian(self, q: ArrayLike) -> np.ndarray:
@@ -112,7 +112,7 @@ class KinematicChain:
         matrix = np.empty((6, self.n))
         rows = np.empty((self.n, 6))
         if not self._jacobian(self.arrays, q, *self._scratch(), rows, matrix):
-            self.check_q(q)
+            self._jacobian(self.arrays, self._turned_back(q), *self._scratch(), rows, matrix)
         return matrix
 
     def mid_range(self) -> np.ndarray:
@@ -162,6 +162,14 @@ class KinematicChain:
             worst = int(np.argmin(np.isfinite(values)))
             raise ArgumentError(argument, f'{self.joint_names[worst]} is {values[worst]}')
         return values
+
+    def _turned_back(self, q: np.ndarray) -> np.ndarray:
+        """Joint vector without the full turns that would cost the pose its precision."""
+        q = self.check_q(q)
+        for i in np.flatnonzero((np.abs(q) > kernels.FAR) & (self.arrays.turn > 0.0)):
+            # Sine and cosine of one angle are exact however large it is; sums with it are not.
+            q[i] = math.atan2(math.sin(q[i]), math.cos(q[i]))
+        return q
 
     def _bounds(self, bounds: ArrayLike, argument: str) -> np.ndarray:
         """Limits as an array; infinity stands for none."""

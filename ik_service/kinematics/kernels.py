@@ -17,6 +17,9 @@ import numpy as np
 
 from ik_service.kinematics.compile import fill_vector, inner_kernel, kernel
 
+FAR = 1e6
+"""Farther out [rad], an angle that is added to another loses more than 1e-10 rad by rounding."""
+
 
 class ChainArrays(NamedTuple):
     """
@@ -128,7 +131,7 @@ def forward(chain, q, axes, frame, pose):
     :param axes: (m, 6) scratch.
     :param frame: (12,) scratch.
     :param pose: (4, 4) out: T_base_tip.
-    :returns: whether all of q is finite.
+    :returns: whether all of q is finite and near enough for full precision.
     """
     last_frame(chain, q, axes, frame)
     c = chain.tip[0]
@@ -142,7 +145,7 @@ def forward(chain, q, axes, frame, pose):
         pose[i, 3] = frame[9 + i]
         pose[3, i] = 0.0
     pose[3, 3] = 1.0
-    return all_finite(q)
+    return all_near(q)
 
 
 @kernel
@@ -152,14 +155,23 @@ def jacobian(chain, q, axes, frame, rows, matrix):
 
     :param rows: (n, 6) scratch.
     :param matrix: (6, n) out.
-    :returns: whether all of q is finite.
+    :returns: whether all of q is finite and near enough for full precision.
     """
     last_frame(chain, q, axes, frame)
     jacobian_rows(chain, axes, frame, rows)
     for i in range(rows.shape[0]):
         for j in range(6):
             matrix[j, i] = rows[i, j]
-    return all_finite(q)
+    return all_near(q)
+
+
+@inner_kernel
+def all_near(vector):
+    """Whether every element is a number that adding an angle to does not round."""
+    for i in range(vector.shape[0]):
+        if not abs(vector[i]) <= FAR:
+            return False
+    return True
 
 
 @inner_kernel

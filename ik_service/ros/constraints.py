@@ -12,12 +12,14 @@ import math
 
 from moveit_msgs.msg import Constraints, JointConstraint
 
+from ik_service.echo import echo
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
 from ik_service.model.robot import Robot
 from ik_service.ros.errors import ErrorCode, RequestError
 
+_MOST = 1000  # joint constraints in a request
 _UNSUPPORTED = ('position_constraints', 'orientation_constraints', 'visibility_constraints')
 
 
@@ -48,6 +50,11 @@ def constrained_chain(
     for kind in _UNSUPPORTED:
         if getattr(constraints, kind):
             raise _refused(f'{kind} are not supported; joint_constraints are')
+    if len(constraints.joint_constraints) > _MOST:
+        raise _refused(
+            f'joint_constraints has {len(constraints.joint_constraints)} elements, more than '
+            f'the {_MOST} that are looked at'
+        )
     if joint_limits == 'ignore':
         raise _refused("joint_constraints need joint limits, but solver.joint_limits is 'ignore'")
     lower, upper = chain.lower.copy(), chain.upper.copy()
@@ -72,7 +79,7 @@ def _interval(constraint: JointConstraint, robot: Robot, field: str) -> tuple[fl
     name = constraint.joint_name
     joint = robot.joints.get(name)
     if joint is None or not joint.movable:
-        raise _refused(f'{field}.joint_name: the robot has no movable joint {name!r}')
+        raise _refused(f'{field}.joint_name: the robot has no movable joint {echo(name)}')
     if joint.mimic is not None:
         source = robot.resolve_mimic(name)[0]
         raise _refused(f'{field}: joint {name!r} follows {source!r}; constrain {source!r} instead')

@@ -5,8 +5,11 @@ from __future__ import annotations
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 from ik_service.exceptions import OptionError
+from ik_service.ros.parameter_names import given
+from ik_service.ros.parameter_values import wrong_type
 
 Value = bool | str | float | int
 Bounds = tuple[float, float] | tuple[int, int]
@@ -52,6 +55,7 @@ def declare(
     try:
         return node.declare_parameter(name, default, descriptor).value
     except InvalidParameterTypeException as error:
-        raise OptionError(name, f'has to be {kind}; {error}') from error
+        wanted = Parameter.Type.from_parameter_value(default)
+        raise OptionError(name, wrong_type(wanted, given(node)[name].value)) from error
     except InvalidParameterValueException as error:
         raise OptionError(name, str(error)) from error

@@ -21,6 +21,7 @@ from sensor_msgs.msg import JointState
 
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.conversions import matrix_from_pose, pose_from_matrix
+from ik_service.ros.qos import SERVICE_QOS
 
 _SUCCESS = 1
 _PATIENCE = 10.0  # with a service that does not answer, and a topic that is silent [s]
@@ -82,8 +83,8 @@ class DemoClient:
         self._context = rclpy.context.Context()
         rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node('ik_demo', context=self._context)
-        self._ik = self._node.create_client(GetPositionIK, 'compute_ik')
-        self._fk = self._node.create_client(GetPositionFK, 'compute_fk')
+        self._ik = self._node.create_client(GetPositionIK, 'compute_ik', qos_profile=SERVICE_QOS)
+        self._fk = self._node.create_client(GetPositionFK, 'compute_fk', qos_profile=SERVICE_QOS)
         self._target = self._node.create_publisher(PoseStamped, 'target_pose', 10)
         self._own_stamps: deque[tuple[int, int]] = deque(maxlen=64)
         self.foreign_target_at = -math.inf

@@ -5,11 +5,15 @@ from __future__ import annotations
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionFK
 
+from ik_service.echo import echo
 from ik_service.ros.conversions import pose_from_matrix
 from ik_service.ros.errors import ErrorCode, RequestError, write_code
 from ik_service.ros.frames import frame_from_root
 from ik_service.ros.handler import Handler
 from ik_service.ros.seed import assumed_joints, seed_posture
+
+_MOST_LINKS = 1000  # that a request may name
+_SHOWN = 10  # unknown links that are named in the message
 
 
 class FkHandler(Handler):
@@ -42,6 +46,12 @@ class FkHandler(Handler):
             raise RequestError(
                 ErrorCode.INVALID_LINK_NAME, 'fk_link_names is empty; name at least one link'
             )
+        if len(request.fk_link_names) > _MOST_LINKS:
+            raise RequestError(
+                ErrorCode.INVALID_LINK_NAME,
+                f'fk_link_names has {len(request.fk_link_names)} links; ask for at most '
+                f'{_MOST_LINKS} at once',
+            )
         posture, given = seed_posture(measured, request.robot_state)
         frame = request.header.frame_id.lstrip('/') or arm.robot.root_link
         T_frame_root = frame_from_root(arm, frame, posture, self._tf)
@@ -56,8 +66,10 @@ class FkHandler(Handler):
         response.fk_link_names = known
         unknown = [link for link in request.fk_link_names if link not in poses]
         if unknown:
+            more = f' and {len(unknown) - _SHOWN} more' if len(unknown) > _SHOWN else ''
             raise RequestError(
-                ErrorCode.INVALID_LINK_NAME, f'the robot has no link: {", ".join(unknown)}'
+                ErrorCode.INVALID_LINK_NAME,
+                f'the robot has no link: {", ".join(map(echo, unknown[:_SHOWN]))}{more}',
             )
         assumed = assumed_joints(measured, arm.moves(known), given)
         if not assumed:

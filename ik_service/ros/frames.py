@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.echo import cut, echo
 from ik_service.ros.arm import Arm
 from ik_service.ros.conversions import inverse, matrix_from_transform
 from ik_service.ros.errors import ErrorCode, RequestError
 
 if TYPE_CHECKING:
     from rclpy.node import Node
+
+_LONGEST_FRAME = 1000  # characters that tf is asked for
 
 TfLookup = Callable[[str, str], np.ndarray]
 """Of a target and a source frame: (4, 4) T_target_source, as tf knows it now."""
@@ -40,7 +43,11 @@ def base_from_frame(
     if tf is None:
         raise RequestError(
             ErrorCode.FRAME_TRANSFORM_FAILURE,
-            f'frame {frame_id!r} is no link of {arm.robot.name!r}, and tf is not in use',
+            f'frame {echo(frame_id)} is no link of {arm.robot.name!r}, and tf is not in use',
+        )
+    if len(frame) > _LONGEST_FRAME:
+        raise RequestError(
+            ErrorCode.FRAME_TRANSFORM_FAILURE, f'frame {echo(frame_id)} is no name of a frame'
         )
     root = arm.robot.root_link
     return arm.base_from_link(root, posture) @ tf(root, frame)
@@ -83,8 +90,8 @@ def tf_of(node: Node) -> TfLookup | None:
         except (tf2_ros.TransformException, ValueError) as error:
             raise RequestError(
                 ErrorCode.FRAME_TRANSFORM_FAILURE,
-                f'frame {source!r} is no link of the robot, and tf knows no way from '
-                f'{target!r}: {error}',
+                f'frame {echo(source)} is no link of the robot, and tf knows no way from '
+                f'{target!r}: {cut(str(error))}',
             ) from error
         return matrix_from_transform(found.transform, f'tf {target} <- {source}')
 

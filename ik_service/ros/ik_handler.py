@@ -11,6 +11,7 @@ from moveit_msgs.msg import PositionIKRequest, RobotState
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
 
+from ik_service.echo import echo
 from ik_service.exceptions import ChainError
 from ik_service.ros.arm import Arm, Limb, SolverSettings
 from ik_service.ros.constraints import constrained_chain, has_constraints
@@ -28,6 +29,9 @@ _CODES = {
     IkStatus.SUCCESS: ErrorCode.SUCCESS,
     IkStatus.TIMED_OUT: ErrorCode.TIMED_OUT,
 }
+
+LONGEST_TIMEOUT = 60.0
+"""Of a solve [s], that of the parameter solver.timeout: no request keeps a thread for longer."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class IkHandler(Handler):
         if request.group_name and request.group_name not in arm.group_names:
             raise RequestError(
                 ErrorCode.INVALID_GROUP_NAME,
-                f'there is no group {request.group_name!r}; groups, which all mean the same '
+                f'there is no group {echo(request.group_name)}; groups, which all mean the same '
                 f'chain: {", ".join(arm.group_names)}',
             )
         link, target, field = _target_of(request)
@@ -109,7 +113,12 @@ class IkHandler(Handler):
         if not result.success:
             return Outcome(code, result.reason + notes, None, result)
         posture[limb.indices] = result.q
-        return Outcome(code, result.reason + notes, arm.postures.complete(posture), result)
+        arm.postures.complete(posture)
+        if limb.solver.options.joint_limits != 'ignore':
+            outside = arm.postures.bring_inside(posture, limb.indices)
+            if outside:
+                notes += f'; brought inside their limits: {", ".join(outside)}'
+        return Outcome(code, result.reason + notes, posture, result)
 
     def _write_solution(self, solution: RobotState, arm: Arm, posture: np.ndarray) -> None:
         joints = solution.joint_state
@@ -145,15 +154,19 @@ def _limb(arm: Arm, link: str, settings: SolverSettings) -> Limb:
         raise RequestError(ErrorCode.INVALID_LINK_NAME, f'ik_link_name: {error}') from error
 
 
+def _seconds(request: PositionIKRequest) -> float:
+    return request.timeout.sec + 1e-9 * request.timeout.nanosec
+
+
 def _timeout(request: PositionIKRequest) -> float | None:
-    """Return the time for the solve [s]; None is the default."""
-    seconds = request.timeout.sec + 1e-9 * request.timeout.nanosec
+    """Return the time for the solve [s], bounded; None is the default."""
+    seconds = _seconds(request)
     if seconds < 0.0:
         raise RequestError(
             ErrorCode.INVALID_GOAL_CONSTRAINTS,
             f'timeout is {seconds:g} s; it has to be positive, or 0 for the default',
         )
-    return seconds or None
+    return min(seconds, LONGEST_TIMEOUT) or None
 
 
 def _constrained(
@@ -176,6 +189,9 @@ def _constrained(
 def _notes(request: PositionIKRequest, assumed: list[str]) -> str:
     """Return what the client should know besides the outcome."""
     notes = ''
+    seconds = _seconds(request)
+    if seconds > LONGEST_TIMEOUT:
+        notes += f'; the timeout of {seconds:g} s is cut to {LONGEST_TIMEOUT:g} s'
     if assumed:
         notes += (
             f'; neither measured nor in the seed, so started in the middle of the range: '

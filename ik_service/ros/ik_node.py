@@ -34,14 +34,17 @@ from ik_service.ros.ik_handler import IkHandler
 from ik_service.ros.loader import ArmLoader
 from ik_service.ros.marker_publisher import MarkerPublisher
 from ik_service.ros.measured import MeasuredState
+from ik_service.ros.parameter_services import ParameterServices
 from ik_service.ros.parameters import NodeParameters
-from ik_service.ros.qos import DESCRIPTION_QOS
+from ik_service.ros.qos import DESCRIPTION_QOS, SERVICE_QOS
 from ik_service.ros.runtime import spinning
 from ik_service.ros.stop_services import StopServices
 from ik_service.ros.ticker import Ticker
 
 _SERVICE_THREADS = 3
 _OTHER_THREADS = 3  # joint states, targets, and the rest
+_STOP_THREADS = 1
+_CHANGE_THREADS = 4  # a changed solver may keep all but one of them waiting for the compiler
 
 
 class IkNode(Node):
@@ -56,8 +59,10 @@ class IkNode(Node):
     """
 
     def __init__(self, **node_options: object) -> None:
-        super().__init__('ik_service', **node_options)
+        super().__init__('ik_service', start_parameter_services=False, **node_options)
         self.parameters = NodeParameters(self)
+        self._change_group = ReentrantCallbackGroup()
+        ParameterServices(self, ReentrantCallbackGroup(), self._change_group)
         self._following: Following | None = None
         self._received = ''
         self._refused = ''
@@ -80,13 +85,13 @@ class IkNode(Node):
         self._ticker = Ticker(self._tick, self.parameters.follower.rate, self._on_error)
         self._compiler = Compiler(self.get_logger().warning)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
-        apart = (self._service_group, self._stop.group)
+        # Each with threads of its own: a stop, for example, waits for no solve.
+        apart = (self._service_group, self._change_group, self._stop.group)
         self._executors = (
-            PartialExecutor(self, lambda group: group is self._service_group),
-            PartialExecutor(self, lambda group: group is self._stop.group),
+            *(PartialExecutor(self, lambda group, own=own: group is own) for own in apart),
             PartialExecutor(self, lambda group: group not in apart),
         )
-        self.parameters.when_changed(self._apply)
+        self.parameters.when_changed(self._apply, self._prepare)
         answer_insistently(self)
 
     def start(self) -> None:
@@ -114,8 +119,12 @@ class IkNode(Node):
     @contextmanager
     def running(self) -> Iterator[None]:
         """Serve, for the time of a ``with`` block."""
-        services, stop, others = self._executors
-        threads = [services] * _SERVICE_THREADS + [stop] + [others] * _OTHER_THREADS
+        counts = (_SERVICE_THREADS, _CHANGE_THREADS, _STOP_THREADS, _OTHER_THREADS)
+        threads = [
+            executor
+            for executor, count in zip(self._executors, counts, strict=True)
+            for _ in range(count)
+        ]
         with spinning(*threads), self._ticker:
             try:
                 yield
@@ -248,14 +257,20 @@ class IkNode(Node):
         self.get_logger().error(f'robot description refused: {error}')
 
     def _advertise(self) -> None:
-        group = self._service_group
-        self.create_service(GetPositionIK, 'compute_ik', self._ik.handle, callback_group=group)
-        self.create_service(GetPositionFK, 'compute_fk', self._fk.handle, callback_group=group)
+        served = {'callback_group': self._service_group, 'qos_profile': SERVICE_QOS}
+        self.create_service(GetPositionIK, 'compute_ik', self._ik.handle, **served)
+        self.create_service(GetPositionFK, 'compute_fk', self._fk.handle, **served)
         answer_insistently(self)
         for executor in self._executors:
             executor.wake()
 
     # What the parts ask of the node
+
+    def _prepare(self, solver: SolverSettings) -> None:
+        """Compile what a changed solver needs, which may take half a minute."""
+        following = self._following
+        if following is not None and solver != self.parameters.solver:
+            self._compiler.prepare(following.measured.arm.limb('', solver).solver)
 
     def _apply(self, solver: SolverSettings, follower: FollowerSettings) -> None:
         """Put changed parameters into force; raises what makes them impossible."""

@@ -8,8 +8,10 @@ import threading
 
 import numpy as np
 
-from ik_service.exceptions import ArgumentError
 from ik_service.ros.arm import Arm
+from ik_service.ros.posture import check_lengths, check_near, FARTHEST
+
+_REMEMBERED_LENGTH = 1000  # lists of names that are longer are looked up anew
 
 
 class MeasuredState:
@@ -39,22 +41,39 @@ class MeasuredState:
         :param names: the joints.
         :param values: their positions [rad] or [m]; none is fine: other quantities are not used.
         :param now: arrival of the message on the monotonic clock [s].
-        :raises ArgumentError: the lengths differ, a joint stands twice or a value is not finite;
-            nothing of the message is taken then.
+        :raises ArgumentError: the lengths differ or a joint stands twice, and nothing of the
+            message is taken; or joints of the chain are not finite or beyond all reason, and the
+            others are taken. Such a position of a joint outside the chain is left out, as drivers
+            send NaN for what they do not measure.
         """
         if not len(values):
             return
-        if len(names) != len(values):
-            raise ArgumentError(
-                'joint_states', f'has {len(names)} names, but {len(values)} positions'
-            )
+        check_lengths(names, values, 'joint_states')
         chosen = self._chosen(tuple(names))
         if len(chosen) != len(names):
             names = [names[i] for i in chosen]
             values = [values[i] for i in chosen]
+        near = np.abs(np.array(values, dtype=np.float64)) <= FARTHEST
+        whole = bool(near.all())
         with self._lock:
-            indices = self.arm.postures.overlay(self._positions, names, values)
-            self._arrivals[indices] = now
+            if whole:
+                indices = self.arm.postures.overlay(self._positions, names, values)
+                self._arrivals[indices] = now
+                return
+            far = self._take_usable(names, values, near, now)
+        check_near([name for name, _ in far], np.array([value for _, value in far]))
+
+    def _take_usable(
+        self, names: Sequence[str], values: Sequence[float], near: np.ndarray, now: float
+    ) -> list[tuple[str, float]]:
+        """Take the positions that can be used; return those of the chain that cannot."""
+        self.arm.postures.indices(names)  # refuses a joint that stands twice
+        chain = self.arm.chain.joint_names
+        usable = np.flatnonzero(near).tolist()
+        taken, positions = [names[i] for i in usable], [values[i] for i in usable]
+        indices = self.arm.postures.overlay(self._positions, taken, positions)
+        self._arrivals[indices] = now
+        return [(names[i], values[i]) for i in np.flatnonzero(~near).tolist() if names[i] in chain]
 
     def posture(self) -> np.ndarray:
         """
@@ -89,7 +108,8 @@ class MeasuredState:
             chosen = [i for i, name in enumerate(names) if name in own]
             if len(self._known) >= 64:
                 self._known.clear()
-            self._known[names] = chosen
+            if len(names) <= _REMEMBERED_LENGTH:
+                self._known[names] = chosen
         return chosen
 
     def _keep(self, previous: MeasuredState) -> None:

@@ -16,9 +16,11 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from ik_service.echo import echo
 from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.arm import ArmSettings, SolverSettings
+from ik_service.ros.parameter_names import given, refuse_unknown
 from ik_service.ros.parameter_table import (
     ARM_ROWS,
     FOLLOWER_ROWS,
@@ -27,12 +29,14 @@ from ik_service.ros.parameter_table import (
     SOLVER_PREFIX,
     SOLVER_ROWS,
 )
+from ik_service.ros.parameter_values import wrong_type
 from ik_service.ros.position_list import parse_numbers, parse_positions
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import check_options, method
 
 Value = object
 Apply = Callable[[SolverSettings, FollowerSettings], None]
+Prepare = Callable[[SolverSettings], None]
 
 ROWS: dict[str, Row] = {
     row.name: row for row in (*ARM_ROWS, *NODE_ROWS, *FOLLOWER_ROWS, *SOLVER_ROWS)
@@ -53,44 +57,58 @@ class NodeParameters:
 
     def __init__(self, node: Node) -> None:
         self._values = {name: _declare(node, row) for name, row in ROWS.items()}
+        refuse_unknown(node)
         self.solver = _solver_settings(self._values)
         self.follower = _follower_settings(self._values)
         self.arm = _arm_settings(self._values)
         self.lock = threading.Lock()
         self._apply: Apply = lambda solver, follower: None
+        self._prepare: Prepare = lambda solver: None
         node.add_on_set_parameters_callback(self._on_set)
 
     def __getitem__(self, name: str) -> Value:
         return self._values[name]
 
-    def when_changed(self, apply: Apply) -> None:
+    def when_changed(self, apply: Apply, prepare: Prepare = lambda solver: None) -> None:
         """
         Say what puts changed settings into force.
 
-        :param apply: called with both settings before the change is accepted; what it raises as
-            :class:`~ik_service.exceptions.IkServiceError` refuses the change, with the reason.
+        What either raises as :class:`~ik_service.exceptions.IkServiceError` refuses the change,
+        with the reason.
+
+        :param apply: called with both settings before the change is accepted.
+        :param prepare: called before that with the solver's, and may take its time: other
+            parameters can be changed meanwhile.
         """
         self._apply = apply
+        self._prepare = prepare
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
-        with self.lock:
-            return self._change(parameters)
-
-    def _change(self, parameters: list[Parameter]) -> SetParametersResult:
         changed = {p.name: p.value for p in parameters if p.name in ROWS}
-        values = {**self._values, **changed}
         try:
-            for name, value in changed.items():
-                _check(ROWS[name], value)
-            solver, follower = _solver_settings(values), _follower_settings(values)
-            self._apply(solver, follower)
+            self._prepare(self._changed(changed)[1])
+            with self.lock:
+                self._change(changed)
         except IkServiceError as error:
             return SetParametersResult(successful=False, reason=str(error))
         except Exception as error:  # whatever it is, the client gets an answer
             reason = f'error in the node: {type(error).__name__}: {error}'
             return SetParametersResult(successful=False, reason=reason)
-        self._values, self.solver, self.follower = values, solver, follower
         return SetParametersResult(successful=True)
+
+    def _change(self, changed: dict[str, Value]) -> None:
+        values, solver, follower = self._changed(changed)
+        self._apply(solver, follower)
+        self._values, self.solver, self.follower = values, solver, follower
+
+    def _changed(
+        self, changed: dict[str, Value]
+    ) -> tuple[dict[str, Value], SolverSettings, FollowerSettings]:
+        """Return all values and settings as they would be."""
+        values = {**self._values, **changed}
+        for name, value in changed.items():
+            _check(ROWS[name], value)
+        return values, _solver_settings(values), _follower_settings(values)
 
 
 def _declare(node: Node, row: Row) -> Value:
@@ -99,7 +117,8 @@ def _declare(node: Node, row: Row) -> Value:
         _check(row, value)
         return value
     except InvalidParameterTypeException as error:
-        raise OptionError(row.name, f'has to be {row.kind}; {error}') from error
+        wanted = Parameter.Type.from_parameter_value(row.default)
+        raise OptionError(row.name, wrong_type(wanted, given(node)[row.name].value)) from error
     except InvalidParameterValueException as error:
         raise OptionError(row.name, str(error)) from error
 
@@ -108,7 +127,7 @@ def _check(row: Row, value: Value) -> None:
     """Refuse text that is no choice; ROS knows ranges of numbers only."""
     if row.choices and value not in row.choices:
         choices = ', '.join(choice or "''" for choice in row.choices)
-        raise OptionError(row.name, f'has to be one of {choices}, not {value!r}')
+        raise OptionError(row.name, f'has to be one of {choices}, not {echo(str(value))}')
 
 
 def _solver_settings(values: Mapping[str, Value]) -> SolverSettings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ik_service.echo import echo
 from ik_service.exceptions import OptionError
 
 
@@ -25,9 +26,11 @@ def parse_positions(text: str, option: str) -> dict[str, float]:
         except ValueError:
             value = math.nan
         if not name or not math.isfinite(value):
-            raise OptionError(option, f"has to look like 'torso=0.1, head=0', but has {part!r}")
+            raise OptionError(
+                option, f"has to look like 'torso=0.1, head=0', but has {echo(part)}"
+            )
         if name in positions:
-            raise OptionError(option, f'names joint {name!r} twice')
+            raise OptionError(option, f'names joint {echo(name)} twice')
         positions[name] = value
     return positions
 
@@ -47,6 +50,6 @@ def parse_numbers(text: str, option: str) -> tuple[float, ...]:
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            raise OptionError(option, f"has to look like '0.1, -2', but has {part!r}")
+            raise OptionError(option, f"has to look like '0.1, -2', but has {echo(part)}")
         numbers.append(number)
     return tuple(numbers)

@@ -14,3 +14,12 @@ COMMAND_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 
 MARKERS_QOS = DESCRIPTION_QOS
 """Of markers: who subscribes later sees the last picture, and not only what changes after it."""
+
+SERVICE_QOS = QoSProfile(depth=2000, reliability=ReliabilityPolicy.RELIABLE)
+"""
+Of ``compute_ik`` and ``compute_fk``: requests that wait, and answers that were not taken yet.
+
+The default depth of 10 loses what comes beyond it, and says nothing. A client needs as much for
+itself: its own requests wait in such a queue, and into that of its answers come those of all
+other clients of the service too, which the middleware sorts out only when they are taken.
+"""

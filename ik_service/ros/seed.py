@@ -5,6 +5,7 @@ from __future__ import annotations
 from moveit_msgs.msg import RobotState
 import numpy as np
 
+from ik_service.echo import echo
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.ros.errors import ErrorCode, RequestError
 from ik_service.ros.measured import MeasuredState
@@ -23,7 +24,8 @@ def seed_posture(
     :param field: name of the message in the request, for the error.
     :returns: (m,) posture [rad] or [m], and the indices that the request gave.
     :raises RequestError: INVALID_ROBOT_STATE for an unknown joint, one named twice, lengths that
-        differ, NaN or infinity, or a joint with several degrees of freedom.
+        differ, a position that is NaN, infinite or beyond 1e6 rad or m, or a joint with several
+        degrees of freedom.
     """
     posture = measured.posture()
     postures = measured.arm.postures
@@ -60,7 +62,7 @@ def _refuse_multi_dof(state: RobotState, names: tuple[str, ...], field: str) -> 
         hint = f'give its degrees of freedom in joint_state: {", ".join(parts)}'
     else:
         hint = 'the robot has no such joint'
-    raise _refused(f'{field}.multi_dof_joint_state: joint {joint!r}: {hint}')
+    raise _refused(f'{field}.multi_dof_joint_state: joint {echo(joint)}: {hint}')
 
 
 def _refused(message: str) -> RequestError:

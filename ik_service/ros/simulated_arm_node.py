@@ -18,6 +18,8 @@ from trajectory_msgs.msg import JointTrajectory
 from ik_service.exceptions import IkServiceError
 from ik_service.model.robot import Robot
 from ik_service.ros.complaint import Complaint
+from ik_service.ros.parameter_names import refuse_unknown
+from ik_service.ros.parameter_services import ParameterServices
 from ik_service.ros.qos import COMMAND_QOS, DESCRIPTION_QOS
 from ik_service.ros.sim_parameters import SimParameters
 from ik_service.ros.sim_report import SimReport
@@ -47,8 +49,10 @@ class SimulatedArmNode(Node):
     """
 
     def __init__(self) -> None:
-        super().__init__('ik_sim')
+        super().__init__('ik_sim', start_parameter_services=False)
         self._settings = SimParameters(self)
+        refuse_unknown(self)
+        ParameterServices(self)
         self._urdf = ''
         log = self.get_logger()
         self._break_downs = Complaint(log.error)

@@ -18,6 +18,9 @@ from visualization_msgs.msg import InteractiveMarkerFeedback, MenuEntry
 from ik_service.exceptions import MissingRosPackageError
 from ik_service.ros.declare import declare
 from ik_service.ros.errors import ErrorCode
+from ik_service.ros.parameter_names import refuse_unknown
+from ik_service.ros.parameter_services import ParameterServices
+from ik_service.ros.qos import SERVICE_QOS
 from ik_service.ros.remote_solver import RemoteSolver
 from ik_service.ros.target_marker_menu import (
     command_of,
@@ -47,14 +50,16 @@ class TargetMarkerNode(Node):
 
     def __init__(self, **node_options: object) -> None:
         make_server = interactive_marker_server()
-        super().__init__('target_marker', **node_options)
+        super().__init__('target_marker', start_parameter_services=False, **node_options)
         self._ik_node = str(declare(self, 'ik_node', 'ik_service', 'Name of the IK node'))
         self._size = float(
             declare(self, 'size', 0.25, 'Size of the marker [m], 0.001 to 100', (1e-3, 100.0))
         )
+        refuse_unknown(self)
+        ParameterServices(self)
         self._server = make_server(self, _NAMESPACE)
         self._target = self.create_publisher(PoseStamped, 'target_pose', 1)
-        self._fk = self.create_client(GetPositionFK, 'compute_fk')
+        self._fk = self.create_client(GetPositionFK, 'compute_fk', qos_profile=SERVICE_QOS)
         self._solver = RemoteSolver(self, self._ik_node, self._draw, self._on_refused)
         self._links = ('', '')
         self._pose: Pose | None = None

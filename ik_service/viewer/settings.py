@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rclpy.node import Node
 
 from ik_service.ros.declare import declare
+from ik_service.ros.parameter_names import refuse_unknown
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def declare_settings(node: Node) -> Settings:
         'base_link': 'Link that targets are relative to; empty: that of the IK node',
         'tip_link': 'Link that follows the target; empty: that of the IK node',
     }
-    return Settings(
+    settings = Settings(
         host=declare(node, 'host', '127.0.0.1', 'Address of this machine to serve the page at'),
         port=declare(node, 'port', 8080, 'TCP port; 0 for any free one', (0, 65535)),
         port_search=declare(
@@ -54,3 +55,5 @@ def declare_settings(node: Node) -> Settings:
         ),
         robot={name: declare(node, name, '', text) for name, text in robot.items()},
     )
+    refuse_unknown(node)
+    return settings

@@ -87,6 +87,14 @@ def test_numbers_that_are_not_finite_name_the_joint(value):
         chain.check_q([0.0, value, 0.0], 'start')
 
 
+@pytest.mark.parametrize('far', [1e9, 1e12, -1e15, 1e300])
+def test_many_turns_do_not_blur_the_pose(far):
+    chain = snake(3)
+    near = [0.3, math.atan2(math.sin(far), math.cos(far)), -0.2]
+    for function in (chain.forward, chain.jacobian):
+        np.testing.assert_allclose(function([0.3, far, -0.2]), function(near), atol=1e-12)
+
+
 @pytest.mark.parametrize('q', ['home', ['a', 'b', 'c'], [[0.0], [0.0, 1.0]], [1j, 0, 0], [{}] * 3])
 def test_what_is_no_numbers_is_refused(q):
     with pytest.raises(ArgumentError, match=r'^q: '):

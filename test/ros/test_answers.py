@@ -39,7 +39,7 @@ class LateReader:
 class Log(list):
     """A logger that keeps what it is told."""
 
-    def warning(self, text):
+    def warning(self, text, throttle_duration_sec=0.0):
         self.append(text)
 
     def get_logger(self):
@@ -87,6 +87,22 @@ def test_asking_twice_does_not_repeat_twice():
     service.send_response('answer', 'header')
     until(lambda: node, what='the warning')
     assert service.drops == 10 - 4
+
+
+def test_many_deaf_clients_take_one_thread_and_bounded_room(monkeypatch):
+    monkeypatch.setattr(answers, '_WAITING', 100)
+    monkeypatch.setattr(answers, '_post', answers._Post())
+    service = LateReader(10**6)
+    node = LateNode(service)
+    answers.answer_insistently(node)
+    before = threading.active_count()
+    for _ in range(300):
+        service.send_response('answer', 'header')
+    assert threading.active_count() <= before + 1
+    lost = [text for text in node if '100 others already wait' in text]
+    assert len(lost) >= 100
+    service.drops = 0  # now they listen
+    until(lambda: len(service.sent) >= 100, what='the answers that were kept')
 
 
 def test_another_fault_is_not_hidden():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -100,3 +101,39 @@ def test_an_error_in_the_server_is_an_answer(server):
     answer = server.place(fk_request(['tool']))
     assert answer.error_code.val == ErrorCode.FAILURE
     assert isinstance(server.errors[0], ZeroDivisionError)
+
+
+def test_joints_beyond_all_reason_are_refused_by_name(server):
+    answer = server.place(fk_request(['tool'], '', ['turntable'], [1e15]))
+    assert answer.error_code.val == ErrorCode.INVALID_ROBOT_STATE
+    assert "'turntable' is at 1e+15, beyond ±1e+06" in answer.error_code.message
+
+
+def test_many_turns_do_not_blur_the_pose(server):
+    turns = 150_000  # 942,478 rad
+    near = server.place(fk_request(['tool'], '', ['turntable'], [0.3]))
+    far = server.place(fk_request(['tool'], '', ['turntable'], [0.3 + math.tau * turns]))
+    T = [matrix_from_pose(answer.pose_stamped[0].pose) for answer in (near, far)]
+    np.testing.assert_allclose(T[1], T[0], atol=1e-9)
+
+
+def test_ten_thousand_links_are_refused_at_once(server):
+    begin = time.thread_time()
+    answer = server.place(fk_request(['tool'] * 10_000))
+    assert time.thread_time() - begin < 0.005
+    assert answer.error_code.val == ErrorCode.INVALID_LINK_NAME
+    assert 'has 10000 links' in answer.error_code.message
+
+
+def test_unknown_links_are_not_all_repeated(server):
+    answer = server.place(fk_request([f'link_{number}' + 'x' * 1000 for number in range(1000)]))
+    assert answer.error_code.message.endswith('and 990 more')
+    assert len(answer.error_code.message) < 3000
+
+
+@pytest.mark.filterwarnings('error')
+def test_a_frame_name_of_ten_megabytes_is_cut(server):
+    answer = server.place(fk_request(['tool'], 'x' * 10_000_000))
+    assert answer.error_code.val == ErrorCode.FRAME_TRANSFORM_FAILURE
+    assert '10000000 characters' in answer.error_code.message
+    assert len(answer.error_code.message) < 400

@@ -102,6 +102,23 @@ def test_seconds_and_nanoseconds_are_both_honoured(panda_model, timeout, expecte
     assert expected <= took < expected + 0.8
 
 
+@pytest.mark.parametrize('seconds', [61, 10**9 + 1, 2**31 - 1])
+def test_a_huge_timeout_is_cut_and_that_is_said(server, seconds):
+    asked = []
+    limb = server.arm.limb('', server.settings)
+    solve = limb.solver.solve
+    limb.solver.solve = lambda T, seed, timeout: asked.append(timeout) or solve(T, seed, timeout)
+    try:
+        answer = server.solve(ik_request(reachable(server.arm), timeout=Duration(sec=seconds)))
+    finally:
+        del limb.solver.solve
+    solved(answer)
+    assert asked == [60.0]
+    assert 'is cut to 60 s' in answer.error_code.message
+    exact = server.solve(ik_request(reachable(server.arm), timeout=Duration(sec=60)))
+    assert 'cut' not in exact.error_code.message
+
+
 def test_negative_timeout(server):
     request = ik_request(reachable(server.arm), timeout=Duration(sec=-1))
     refused(server, server.solve(request), ErrorCode.INVALID_GOAL_CONSTRAINTS, 'timeout')
@@ -143,6 +160,9 @@ def test_whatever_is_asked_the_answer_is_honest(panda_model, data):
         )
         target = start[frame.strip('/') or 'panda_link0'] @ matrix_from_pose(pose)
         assert np.abs(pose_error(poses[link.strip('/') or TIP], target)).max() < 2e-5
+        for name, position in solved(answer).items():
+            limits = panda_model.robot.joints[name].limits
+            assert limits.lower <= position <= limits.upper
 
 
 def test_an_error_in_the_server_is_an_answer(server):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -11,10 +12,13 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from arm_helpers import (
     ik_request,
+    IN_PLANE,
     posture_of,
     reachable,
     refused,
+    Server,
     solved,
+    tree_arm,
     with_seed,
 )
 
@@ -93,3 +97,66 @@ def test_joints_with_several_degrees_of_freedom(server):
     request = ik_request(reachable(server.arm))
     request.ik_request.robot_state.multi_dof_joint_state.joint_names = ['virtual_joint']
     refused(server, server.solve(request), ErrorCode.INVALID_ROBOT_STATE, "'virtual_joint'")
+
+
+def test_joints_beside_the_chain_are_brought_inside_their_limits_too():
+    server = Server(tree_arm(), task_weights=IN_PLANE)
+    names, arm = server.arm.chain.joint_names, server.arm
+    posture = posture_of(arm, 3)
+    target = arm.link_poses(posture)['tool']
+    start = dict(zip(names, posture[arm.indices], strict=True)) | {
+        'turntable': posture[arm.postures.indices(['turntable'])[0]],
+        'pan': 2.0,
+        'grip': 0.05,
+    }
+    answer = server.solve(with_seed(ik_request(target), start, start.values()))
+    joints = solved(answer)
+    assert (joints['pan'], joints['grip'], joints['grip_too']) == (1.0, 0.04, 0.04)
+    assert 'brought inside their limits: grip at 0.05, pan at 2' in answer.error_code.message
+
+
+def test_joints_measured_outside_their_limits_are_brought_inside_too():
+    server = Server(tree_arm(), task_weights=IN_PLANE)
+    names = server.arm.postures.names
+    posture = posture_of(server.arm, 3)
+    posture[list(names).index('pan')] = 1.0 + 1e-6
+    server.measured.update(names, posture, 0.0)
+    target = server.arm.link_poses(posture)['tool']
+    assert solved(server.solve(ik_request(target)))['pan'] == 1.0
+
+
+def test_limits_that_are_ignored_are_ignored_for_all_joints():
+    server = Server(tree_arm(), task_weights=IN_PLANE, joint_limits='ignore')
+    posture = posture_of(server.arm, 3)
+    names = server.arm.postures.names
+    posture[list(names).index('pan')] = 2.0
+    target = server.arm.link_poses(posture)['tool']
+    assert solved(server.solve(with_seed(ik_request(target), names, posture)))['pan'] == 2.0
+
+
+@pytest.mark.filterwarnings('error')
+@pytest.mark.parametrize('value', [1e100, -1e300, 1.0000001e6, 1e15])
+@pytest.mark.parametrize('joint', ['panda_joint1', 'panda_finger_joint1'])
+def test_seed_beyond_all_reason_is_refused_by_name(server, joint, value):
+    request = with_seed(ik_request(reachable(server.arm)), [joint], [value])
+    code = ErrorCode.INVALID_ROBOT_STATE
+    refused(server, server.solve(request), code, f"'{joint}' is at {value:g}", '1e+06')
+
+
+def test_continuous_joint_of_many_turns_is_solved_near_the_seed():
+    server = Server(tree_arm(), task_weights=IN_PLANE)
+    q = server.arm.chain.mid_range() + np.array([0.3, 0.3, 9.9e5])
+    names = server.arm.chain.joint_names
+    target = server.arm.base_from_link('world', server.arm.rest)
+    T = np.linalg.inv(target) @ server.arm.chain.forward(q)
+    joints = solved(server.solve(with_seed(ik_request(T), names, q)))
+    assert joints['wrist'] == pytest.approx(9.9e5, abs=0.1)
+
+
+def test_a_million_names_are_counted_and_not_looked_at(server):
+    request = ik_request(reachable(server.arm))
+    request.ik_request.robot_state.joint_state.name = ['panda_joint1'] * 1_000_000
+    begin = time.thread_time()
+    answer = server.solve(request)
+    assert time.thread_time() - begin < 0.005
+    refused(server, answer, ErrorCode.INVALID_ROBOT_STATE, 'names 1000000 joints')

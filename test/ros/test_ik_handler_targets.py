@@ -166,3 +166,30 @@ def test_frames_of_tf(panda_model):
     np.testing.assert_allclose(panda_model.chain.forward(q), T, atol=1e-4)
     answer = server.solve(ik_request(np.eye(4), 'nowhere'))
     refused(server, answer, ErrorCode.FRAME_TRANSFORM_FAILURE, "'nowhere'")
+
+
+@pytest.mark.parametrize(
+    ('fields', 'code'),
+    [
+        ({'group_name': 'x' * 10_000_000}, ErrorCode.INVALID_GROUP_NAME),
+        ({'ik_link_name': 'x' * 10_000_000}, ErrorCode.INVALID_LINK_NAME),
+        ({'frame': 'x' * 10_000_000}, ErrorCode.FRAME_TRANSFORM_FAILURE),
+    ],
+)
+def test_huge_names_are_cut(server, fields, code):
+    answer = server.solve(ik_request(reachable(server.arm), **fields))
+    refused(server, answer, code, "'xxx", '10000000 characters')
+    assert len(answer.error_code.message) < 1000
+
+
+def test_huge_joint_names_are_cut(server):
+    request = with_seed(ik_request(reachable(server.arm)), ['x' * 10_000_000], [0.0])
+    answer = server.solve(request)
+    refused(server, answer, ErrorCode.INVALID_ROBOT_STATE, '10000000 characters')
+    assert len(answer.error_code.message) < 1000
+
+
+def test_tf_is_not_asked_for_huge_frames(tree):
+    server = Server(tree, tf=lambda target, source: pytest.fail('asked'))
+    answer = server.solve(ik_request(np.eye(4), 'x' * 10_000_000))
+    refused(server, answer, ErrorCode.FRAME_TRANSFORM_FAILURE, '10000000 characters')

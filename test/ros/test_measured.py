@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -53,12 +54,44 @@ def test_joints_of_other_robots_are_left_out(measured):
     assert measured.arm.postures.by_name(measured.posture())['elbow'] == 1.0
 
 
+@pytest.mark.parametrize('value', [math.nan, math.inf, -1e7])
+def test_joints_outside_the_chain_that_are_not_measured_do_not_matter(measured, value):
+    measured.update([*ARM, 'grip', 'pan'], [0.5, 1.0, 0.25, value, 0.3], now=1.0)
+    np.testing.assert_array_equal(measured.joints()[0], [0.5, 1.0, 0.25])
+    names = list(measured.arm.postures.names)
+    beside = np.array([names.index('grip'), names.index('pan')])
+    assert measured.unmeasured(beside).tolist() == [names.index('grip')]
+    assert measured.arm.postures.by_name(measured.posture())['pan'] == 0.3
+
+
+@pytest.mark.parametrize('value', [math.nan, math.inf, -1e7])
+def test_a_joint_of_the_chain_without_a_number_is_said_and_grows_old(measured, value):
+    measured.update(ARM, [0.5, 1.0, 0.25], now=1.0)
+    with pytest.raises(ArgumentError, match=re.escape(f"joint 'elbow' is at {value:g}")):
+        measured.update(ARM, [0.6, value, 0.35], now=2.0)
+    positions, oldest = measured.joints()
+    np.testing.assert_array_equal(positions, [0.6, 1.0, 0.35])
+    assert oldest == 1.0
+
+
+def test_far_too_many_names_are_counted_and_not_looked_at(measured):
+    with pytest.raises(ArgumentError, match='names 1000000 joints'):
+        measured.update(['elbow'] * 1_000_000, [0.0], now=1.0)
+
+
+def test_long_lists_of_other_joints_are_not_kept(measured):
+    for number in range(10):
+        names = [f'joint_{number}_{i}' for i in range(9_000)]
+        measured.update(names, [0.0] * 9_000, now=1.0)
+    assert sum(len(key) for key in measured._known) == 0
+
+
 @pytest.mark.parametrize(
     ('names', 'positions'),
     [
         (['elbow', 'wrist'], [1.0]),
-        (['elbow', 'wrist'], [1.0, math.nan]),
         (['elbow', 'elbow'], [1.0, 1.1]),
+        (['elbow', 'elbow'], [1.0, math.nan]),
     ],
 )
 def test_bad_messages_change_nothing(measured, names, positions):
