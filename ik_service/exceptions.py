@@ -8,12 +8,39 @@ is an :class:`~ik_service.IkResult` with a status.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 import os
+
+_LONGEST_SHOWN = 200  # characters of a value in a message
+
+
+def shown(value: object, text_of: Callable[[object], str] = repr) -> str:
+    """
+    Text of any value for a message, cut when it is long.
+
+    :param text_of: what makes the text; may fail, as Python does for a number of 5,000 digits.
+    """
+    try:
+        text = text_of(value)
+    except Exception:
+        return f'a {type(value).__name__} that cannot be shown'
+    return text if len(text) <= _LONGEST_SHOWN else f'{text[: _LONGEST_SHOWN - 1]}…'
 
 
 class IkServiceError(Exception):
-    """Base class of all errors raised by ik_service."""
+    """Base class of all errors raised by ik_service; they can be pickled."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Python would call the class with the message alone.
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[IkServiceError], args: tuple, state: dict[str, object]) -> IkServiceError:
+    """Return an error as it was pickled."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class UrdfError(IkServiceError):
@@ -38,10 +65,10 @@ class _UnknownNameError(IkServiceError):
     kind = 'name'
 
     def __init__(self, name: str, valid: Iterable[str]) -> None:
-        self.name = name
+        self.name = name if isinstance(name, str) else shown(name)
         self.valid = tuple(valid)
-        shown = ', '.join(self.valid[:40]) + (', …' if len(self.valid) > 40 else '')
-        super().__init__(f'unknown {self.kind} {name!r}; valid: {shown or "none"}')
+        choices = ', '.join(self.valid[:40]) + (', …' if len(self.valid) > 40 else '')
+        super().__init__(f'unknown {self.kind} {shown(name)}; valid: {choices or "none"}')
 
 
 class UnknownLinkError(_UnknownNameError):
@@ -100,7 +127,7 @@ class OptionError(IkServiceError, ValueError):
 
 class ArgumentError(IkServiceError, ValueError):
     """
-    An argument has the wrong shape, or holds NaN or infinity.
+    An argument is of the wrong kind, has the wrong shape, or holds NaN or infinity.
 
     :ivar argument: the argument's name.
     """

@@ -12,10 +12,11 @@ import time
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.exceptions import ArgumentError, BatchInterruptedError, OptionError
+from ik_service.exceptions import BatchInterruptedError, OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose import check_transforms
 from ik_service.solvers import search
+from ik_service.solvers.argument_checks import check_course, check_seeds
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.problem import Problem
 from ik_service.solvers.registry import DEFAULT_SOLVER
@@ -68,15 +69,14 @@ def solve_ik_batch(
     :raises BatchInterruptedError: on Ctrl-C, once each thread has solved the target that it is at;
         also a KeyboardInterrupt. Its ``partial`` holds the answers so far.
     """
-    chosen = prepared(chain, solver, options or IkOptions())
+    chosen = prepared(chain, solver, options)
     if chosen.options.record_trace:
         raise OptionError('record_trace', 'is for single solves; a batch keeps no traces')
-    if threads is not None and threads < 1:
-        raise ArgumentError('threads', f'has to be at least 1, not {threads!r}')
+    check_course(progress, threads, chained)
     targets = check_transforms(targets, 'targets')
     guessed = seeds is None and options is not None and options.seed_source != 'given'
     seeds = chosen.starts_for(targets) if seeds is None else seeds
-    seeds = _check_seeds(chain, seeds, len(targets))
+    seeds = check_seeds(chain, seeds, len(targets))
     # Along a path each answer has to be near the one before it, whatever the first one's seed was.
     job = _Job(chosen, targets, seeds, chained, guessed and not chained)
     try:
@@ -205,19 +205,3 @@ def _chunks(total: int, threads: int) -> Iterator[tuple[int, int]]:
         size = min(left, max(_SMALLEST_CHUNK, min(largest, left // (_PARTS_LEFT * threads))))
         yield first, first + size
         first += size
-
-
-def _check_seeds(chain: KinematicChain, seeds: ArrayLike, count: int) -> np.ndarray:
-    """Seeds as a (N, n) array of their own."""
-    try:
-        seeds = np.asarray(seeds, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError('seeds', f'have to be numbers: {error}') from error
-    if seeds.shape not in ((chain.n,), (count, chain.n)):
-        raise ArgumentError(
-            'seeds', f'have shape {seeds.shape}, have to be ({count}, {chain.n}) or ({chain.n},)'
-        )
-    if not np.isfinite(seeds).all():
-        row = int(np.argwhere(~np.isfinite(seeds))[0][0])
-        raise ArgumentError('seeds', f'hold NaN or infinity in row {row}')
-    return np.array(np.broadcast_to(seeds, (count, chain.n)), order='C')
