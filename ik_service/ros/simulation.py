@@ -61,6 +61,7 @@ class Simulation:
     :param bad_commands: told of commands that cannot be understood.
     :param break_downs: told when the simulation of the arm has broken down.
     :param period: time between two calls of :meth:`advance`, as it is planned [s].
+    :param now: when it begins, on the monotonic clock [s]; the present when left out.
     :ivar paused: whether the time stands still; states are measured all the same.
     :ivar clock: how fast it runs.
     """
@@ -71,6 +72,7 @@ class Simulation:
         bad_commands: Complaint,
         break_downs: Complaint,
         period: float = 0.01,
+        now: float | None = None,
     ) -> None:
         self.paused = False
         self._longest_step = max(_LONGEST_STEP, 2.0 * period)
@@ -79,7 +81,7 @@ class Simulation:
         self._break_downs = break_downs
         self._faults = faults
         self._arm: SimulatedArm | None = None
-        self._now = time.monotonic()
+        self._now = time.monotonic() if now is None else now
         self.clock = RealTime(self._now)
         self._commanded_at = self._deaf_until = -math.inf
         self._begin_anew()
