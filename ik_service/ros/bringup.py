@@ -12,10 +12,14 @@ import subprocess
 import yaml
 
 from ik_service.exceptions import ArgumentError, UrdfError
+from ik_service.model.guard import MAX_BYTES
+from ik_service.regular_file import read_regular
 
 NODE_NAME = 'ik_service'
 BUNDLED_URDF = Path('urdf') / 'panda.urdf'
 BUNDLED_CHAIN = {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
+
+_LONGEST_PARAMETERS = 64 * 2**20  # [byte]
 
 
 @dataclass(frozen=True)
@@ -76,14 +80,14 @@ def read_description(file: Path) -> str:
 
     :raises UrdfError: the file is missing or cannot be read, or xacro is missing or fails.
     """
-    if not file.is_file():
-        raise UrdfError(f'there is no such file: {file}', 'urdf')
-    if _is_xacro(file):
-        return _expand_xacro(file)
     try:
-        return file.read_text(encoding='utf-8')
+        text = read_regular(file, MAX_BYTES).decode('utf-8')
+    except FileNotFoundError as error:
+        raise UrdfError(f'there is no such file: {file}', 'urdf') from error
     except (OSError, UnicodeDecodeError) as error:
-        raise UrdfError(f'{file} cannot be read: {error}', 'urdf') from error
+        reason = getattr(error, 'strerror', None) or error
+        raise UrdfError(f'{file} cannot be read: {reason}', 'urdf') from error
+    return _expand_xacro(file) if _is_xacro(file) else text
 
 
 def node_parameters(file: Path, node: str) -> dict[str, object]:
@@ -94,9 +98,10 @@ def node_parameters(file: Path, node: str) -> dict[str, object]:
     :raises ArgumentError: the file is missing or is not YAML.
     """
     try:
-        tree = yaml.safe_load(file.read_text(encoding='utf-8'))
+        tree = yaml.safe_load(read_regular(file, _LONGEST_PARAMETERS).decode('utf-8'))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ArgumentError('params_file', f'{file} cannot be read: {error}') from error
+        reason = getattr(error, 'strerror', None) or error
+        raise ArgumentError('params_file', f'{file} cannot be read: {reason}') from error
     found: dict[str, object] = {}
     for rule, parameters in _rules(tree, ''):
         if re.fullmatch(_node_pattern(rule), node):

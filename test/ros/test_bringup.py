@@ -1,5 +1,6 @@
 """Which robot the launch files bring up; needs no ROS."""
 
+import os
 from pathlib import Path
 import stat
 
@@ -125,6 +126,11 @@ class TestParameterFile:
         found = node_parameters(file, '/cell_1/ik_service')
         assert found == ({'publish_rate': 50.0} if applies else {})
 
+    def test_a_pipe_is_not_waited_for(self, share, tmp_path):
+        os.mkfifo(tmp_path / 'params.yaml')
+        with pytest.raises(ArgumentError, match=r'params\.yaml cannot be read: it is a pipe'):
+            settle({'params_file': str(tmp_path / 'params.yaml')}, share)
+
     def test_a_later_rule_wins(self, params_file):
         text = rule('/**', a=1, b=1) + rule('/ik_service', b=2)
         assert node_parameters(params_file(text), '/ik_service') == {'a': 1, 'b': 2}
@@ -174,8 +180,14 @@ class TestDescription:
             settle({'urdf': '/nowhere/arm.urdf'}, share)
 
     def test_a_folder_is_no_file(self, tmp_path):
-        with pytest.raises(UrdfError, match='no such file'):
+        with pytest.raises(UrdfError, match='cannot be read: it is a folder, and a regular file'):
             read_description(tmp_path)
+
+    @pytest.mark.parametrize('name', ['arm.urdf', 'arm.urdf.xacro'])
+    def test_a_pipe_is_not_waited_for(self, tmp_path, name):
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(UrdfError, match=f'{name} cannot be read: it is a pipe'):
+            read_description(tmp_path / name)
 
     def test_a_file_that_is_not_text_is_refused(self, tmp_path):
         file = tmp_path / 'arm.urdf'
