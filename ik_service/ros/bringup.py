@@ -29,9 +29,10 @@ class Bringup:
 
     :ivar namespace: absolute namespace of the nodes, such as ``/`` or ``/cell_1``.
     :ivar params_file: absolute path of the user's parameter file; empty where there is none.
-    :ivar description: the URDF, as text.
+    :ivar description: the URDF, as text; empty where it comes from the topic.
     :ivar source: the parameter that hands the robot to a node: ``urdf`` with the path of its
-        file, or ``robot_description`` with the text where no file holds it (an expanded xacro).
+        file, or ``robot_description`` with the text where no file holds it (an expanded xacro);
+        empty where nodes wait for the topic ``robot_description``.
     :ivar chain: ``base_link`` and ``tip_link`` as far as they are settled; the node finds the
         others by itself.
     """
@@ -47,9 +48,13 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
     """
     Settle the robot: an argument wins over the parameter file, and that over the bundled arm.
 
+    Without ``robot_state_publisher`` there is no bundled arm: somebody else has a robot, and
+    publishes its description.
+
     :param arguments: the launch arguments ``urdf``, ``base_link``, ``tip_link``,
-        ``params_file``, ``namespace``; empty or absent where the user gave none. A namespace
-        that an including launch file has pushed is found under ``ros_namespace``.
+        ``params_file``, ``namespace``, ``robot_state_publisher``; empty or absent where the user
+        gave none. A namespace that an including launch file has pushed is found under
+        ``ros_namespace``.
     :param share: the share folder of this package, which holds the bundled arm.
     :raises ArgumentError: the parameter file is missing or is not YAML.
     :raises UrdfError: the URDF is missing or cannot be read, or xacro is missing or fails.
@@ -64,6 +69,8 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
     text = '' if arguments.get('urdf') else str(params.get('robot_description') or '')
     if text:
         source = {'robot_description': text}
+    elif not given.get('urdf') and arguments.get('robot_state_publisher') == 'false':
+        source = {}
     else:
         file = Path(_path(str(given.get('urdf', share / BUNDLED_URDF))))
         if file.resolve() == (share / BUNDLED_URDF).resolve():

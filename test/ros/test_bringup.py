@@ -76,6 +76,38 @@ class TestRobot:
             assert settle({'urdf': path}, share).source == {'urdf': str(arm)}
 
 
+class TestAnotherOnesStatePublisher:
+    """With ``robot_state_publisher:=false``: the robot is the one on the topic."""
+
+    def test_the_panda_is_not_taken_by_itself(self, share):
+        robot = settle({'robot_state_publisher': 'false'}, share)
+        assert (robot.source, robot.chain, robot.description) == ({}, {}, '')
+        with_it = settle({'robot_state_publisher': 'true'}, share)
+        assert with_it == settle({}, share) != robot
+
+    def test_links_are_kept(self, share):
+        given = {'base_link': 'a', 'tip_link': 'b'}
+        assert settle({'robot_state_publisher': 'false', **given}, share).chain == given
+
+    def test_a_robot_that_is_named_is_taken(self, share, arm, params_file):
+        arguments = {'robot_state_publisher': 'false'}
+        assert settle({**arguments, 'urdf': str(arm)}, share).source == {'urdf': str(arm)}
+        panda = str(share / 'urdf' / 'panda.urdf')
+        robot = settle({**arguments, 'urdf': panda}, share)
+        assert robot.chain['tip_link'] == 'panda_hand_tcp'
+        file = params_file(rule('/**', urdf=arm))
+        robot = settle({**arguments, 'params_file': str(file)}, share)
+        assert robot.source == {'urdf': str(arm)}
+        file = params_file(rule('/**', robot_description=f"'{ROBOT}'"))
+        robot = settle({**arguments, 'params_file': str(file)}, share)
+        assert robot.source == {'robot_description': ROBOT}
+
+    def test_empty_values_in_the_parameter_file_name_no_robot(self, share, params_file):
+        file = params_file(rule('/**', urdf="''", robot_description="''"))
+        arguments = {'robot_state_publisher': 'false', 'params_file': str(file)}
+        assert settle(arguments, share).source == {}
+
+
 class TestParameterFile:
     def test_its_robot_wins_over_the_panda(self, share, arm, params_file):
         file = params_file(rule('/**/ik_service', urdf=arm, tip_link='a'))
