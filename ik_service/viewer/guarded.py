@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 import functools
 import http
+import logging
 import threading
 
 from websockets.asyncio import server as websockets_server
@@ -20,6 +21,9 @@ from ik_service.viewer.door import Door, Request
 _Serve = Callable[[ServerConnection, HttpRequest], Response | None]
 
 _one_at_a_time = threading.Lock()
+_log = logging.getLogger('ik_service.page')
+# What is no request at all, such as a port scan, leaves a page of traceback each time.
+_log.addFilter(lambda record: record.getMessage() != 'opening handshake failed')
 
 
 class UnguardedError(IkServiceError):
@@ -43,6 +47,7 @@ def guarded(door: Door, report: Callable[[str], object]) -> Iterator[None]:
 
     def serve_guarded(*arguments: object, **options: object) -> object:
         doors.append(door)
+        options.setdefault('logger', _log)
         options['process_request'] = _ask_first(door, report, options.get('process_request'))
         return serve(*arguments, **options)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from contextlib import contextmanager
+import logging
 import os
 import socket
 from urllib.parse import urlsplit
@@ -51,6 +52,12 @@ class Client:
     def opens(self, upgrade='websocket', **headers):
         """Whether a websocket is opened."""
         return self.ask(upgrade=upgrade, **headers)[0] == 101
+
+
+def _ended(connection):
+    while connection.recv(65536):
+        pass
+    return True
 
 
 def _answer(connection, whole):
@@ -218,6 +225,19 @@ def test_a_request_that_says_nothing_of_its_host_gets_nothing(local):
     with socket.create_connection(('127.0.0.1', local.port), timeout=10.0) as connection:
         connection.sendall(b'GET / HTTP/1.1\r\n\r\n')
         assert _answer(connection, whole=True)[0] == 403
+
+
+def test_what_is_no_request_leaves_nothing_in_the_log(caplog, monkeypatch):
+    # viser leaves a filter here, but only once it was asked for a file.
+    monkeypatch.setattr(logging.getLogger('websockets.server'), 'filters', [])
+    with serving() as client:  # a new one: nobody has asked it for anything
+        for sent in (b'', b'\0' * 100, b'GET', b'GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n'):
+            with socket.create_connection(('127.0.0.1', client.port), timeout=10.0) as connection:
+                connection.sendall(sent)
+                connection.shutdown(socket.SHUT_WR)
+                assert _ended(connection)
+        assert client.ask()[0] == 200
+    assert [record.getMessage() for record in caplog.records if record.levelname != 'INFO'] == []
 
 
 def test_what_a_link_tells_the_page_is_left_out(local):
