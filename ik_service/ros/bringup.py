@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+import os
 from pathlib import Path
 import re
 import shutil
@@ -125,7 +126,7 @@ def _absolute_namespace(arguments: Mapping[str, str]) -> str:
 
 def _path(name: str) -> str:
     """Make a path absolute; a shell leaves the ~ of ``urdf:=~/arm.urdf`` to us."""
-    return str(Path(name).expanduser().absolute()) if name else ''
+    return str(Path(os.path.expanduser(name)).absolute()) if name else ''
 
 
 def _is_xacro(file: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ik_service.exceptions import UrdfError
@@ -20,7 +21,8 @@ def source_of(urdf: str, robot_description: str) -> Source:
     :param urdf: path of a file, where a leading ``~`` is the home folder; wins unless empty.
     :param robot_description: URDF text.
     """
-    return Path(urdf).expanduser() if urdf else robot_description
+    # Not Path.expanduser, which raises for a user that there is not.
+    return Path(os.path.expanduser(urdf)) if urdf else robot_description
 
 
 def read_robot(source: Source) -> Robot:

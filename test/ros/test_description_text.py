@@ -56,6 +56,9 @@ def test_a_string_is_text_and_a_path_is_a_path(tmp_path, monkeypatch):
     (tmp_path / 'arm.urdf').write_text(ARM)
     assert read_robot(source_of('~/arm.urdf', 'ignored')).source == tmp_path / 'arm.urdf'
     assert read_robot(source_of('', ARM)).source is None
+    for nowhere in ('~nobody-of-that-name/arm.urdf', 'a\0b'):
+        with pytest.raises(UrdfError, match='cannot be read'):
+            read_robot(source_of(nowhere, ARM))
     for text in (str(tmp_path / 'arm.urdf'), '~/arm.urdf', '/dev/zero'):
         with pytest.raises(UrdfError, match=r'no XML; .* its file in the parameter urdf$'):
             read_robot(source_of('', text))

@@ -1,6 +1,8 @@
+from contextlib import suppress
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ik_service.viewer.mesh_files import MeshError, MeshFiles
@@ -262,3 +264,28 @@ def test_a_package_keeps_its_name(world):
     with pytest.raises(MeshError, match=r'beside the URDF with a package\.xml'):
         from_file(world, f'package://meshes_only/{MESH}')
     assert isinstance(from_file(world, f'package://source/{MESH}'), Path)
+
+
+PIECES = (
+    *('package://', 'file://', 'file:', 'installed', 'linked', 'source', 'ws', 'prefix', 'share'),
+    *('..', '.', '/', '//', '%2e', '%2f', '%00', '%', '%25', '\\', '~', ':', '@', '?', '#', ' '),
+    *('secret.stl', 'plain', 'meshes', 'link 1.stl', 'urdf', 'up', 'é', '\udcff', '\0', '\n'),
+)
+
+
+def test_whatever_the_name_what_is_found_is_in_a_package(world):
+    share, ws = world / 'prefix' / 'share', world / 'ws'
+    (share / 'linked' / 'up').symlink_to(world)
+    homes = [share / 'installed', share / 'linked', ws / 'source', ws / 'linked']
+    finders = [MeshFiles(None), MeshFiles(ws / 'source' / 'urdf' / 'arm.urdf')]
+    rng = np.random.default_rng(3)
+    found_some = 0
+    for _ in range(4_000):
+        pieces = rng.choice([*PIECES, str(world), str(share)], rng.integers(1, 9))
+        name = rng.choice(['', 'package://', f'file://{share}/']) + '/'.join(pieces)
+        for finder in finders:
+            with suppress(MeshError):
+                place = finder.find(str(name))
+                assert any(home in place.parents for home in homes), name
+                found_some += 1
+    assert found_some > 5
