@@ -67,6 +67,16 @@ class Robot:
         source = None if text is urdf else Path(os.fsdecode(urdf)).absolute()
         return cls(*parse_urdf(text), urdf_text=text, source=source)
 
+    @classmethod
+    def from_urdf_text(cls, text: str) -> Robot:
+        """
+        Read a robot from URDF text, as it comes from others: no text is taken for a path.
+
+        :param text: URDF text; see :meth:`from_urdf`.
+        :raises UrdfError: the description is malformed or hostile; the error names the element.
+        """
+        return cls(*parse_urdf(text), urdf_text=text)
+
     @property
     def name(self) -> str:
         """The robot's name."""

@@ -24,7 +24,7 @@ from ik_service.ros.arm import Arm, SolverSettings
 from ik_service.ros.commanders import full_names
 from ik_service.ros.commands import CommandPublisher
 from ik_service.ros.compiling import Compiler
-from ik_service.ros.description import build_arm
+from ik_service.ros.description import build_arm, source_of
 from ik_service.ros.diagnostics import diagnostic_array
 from ik_service.ros.executors import PartialExecutor
 from ik_service.ros.fk_handler import FkHandler
@@ -101,12 +101,11 @@ class IkNode(Node):
         :raises IkServiceError: the description that the parameters give makes no arm.
         """
         self._subscribe()
-        urdf, text = self.parameters['urdf'], self.parameters['robot_description']
+        urdf, text = str(self.parameters['urdf']), str(self.parameters['robot_description'])
         if urdf and text:
             self.get_logger().warning('both urdf and robot_description are given; urdf is used')
-        source = urdf or text
-        if source:
-            arm = build_arm(str(source), self.parameters.arm)
+        if urdf or text:
+            arm = build_arm(source_of(urdf, text), self.parameters.arm)
             self._loader.submit(lambda: arm)
         else:
             self.create_subscription(

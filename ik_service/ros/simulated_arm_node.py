@@ -5,7 +5,6 @@ from __future__ import annotations
 import array
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-import os
 import time
 
 import numpy as np
@@ -16,8 +15,8 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.exceptions import IkServiceError
-from ik_service.model.robot import Robot
 from ik_service.ros.complaint import Complaint
+from ik_service.ros.description import read_robot, Source, source_of
 from ik_service.ros.parameter_names import refuse_unknown
 from ik_service.ros.parameter_services import ParameterServices
 from ik_service.ros.qos import COMMAND_QOS, DESCRIPTION_QOS
@@ -87,15 +86,15 @@ class SimulatedArmNode(Node):
     def _take_description(self) -> None:
         urdf, text = str(self._settings['urdf']), str(self._settings['robot_description'])
         if urdf or text:
-            self._start(os.path.expanduser(urdf) or text, self._settings.initial_positions)
+            self._start(source_of(urdf, text), self._settings.initial_positions)
             return
         self.create_subscription(
             String, 'robot_description', self._on_description, DESCRIPTION_QOS
         )
         self.get_logger().info('waiting for a robot on the topic robot_description')
 
-    def _start(self, urdf: str, positions: Mapping[str, float]) -> None:
-        robot, settings = Robot.from_urdf(urdf), self._settings
+    def _start(self, source: Source, positions: Mapping[str, float]) -> None:
+        robot, settings = read_robot(source), self._settings
         engine = str(settings['engine'])
         arm = SimulatedArm(
             robot,
@@ -117,7 +116,7 @@ class SimulatedArmNode(Node):
         positions, arm = dict(self._settings.initial_positions), self._simulation.arm
         try:
             if arm is not None:
-                names = Robot.from_urdf(message.data).movable_joint_names
+                names = read_robot(message.data).movable_joint_names
                 now = zip(arm.joint_names, arm.positions.tolist(), strict=True)
                 positions = {name: position for name, position in now if name in names}
             self._start(message.data, positions)
