@@ -1,0 +1,111 @@
+"""A fault is let happen, and judged."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+import time
+
+from faults import Fault, FAULTS
+from stage import Stage
+from stream import Figures, unasked
+
+COMMON = {'publish_rate': 100.0, 'velocity_scaling': 0.5, 'acceleration_time': 0.2}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """
+    What came of a fault.
+
+    :ivar figures: the stream.
+    :ivar moved: how far the commands moved after they had come to rest, unasked [rad]; None when
+        they never came to rest.
+    :ivar said: what the node printed meanwhile.
+    :ivar failed: what made the fault impossible, such as a service that does not exist.
+    :ivar alive: whether the node still ran, or had ended well where it was asked to.
+    """
+
+    name: str
+    figures: Figures
+    moved: float | None
+    said: tuple[str, ...]
+    failed: str
+    alive: bool
+
+    def as_dict(self):
+        return {**asdict(self), 'figures': self.figures.as_dict(), 'said': list(self.said)}
+
+
+class Stages:
+    """Nodes for faults: one that those share which leave it whole, others as needed."""
+
+    def __init__(self, bench):
+        self._bench = bench
+        self._shared = None
+
+    @contextmanager
+    def stage(self, fault: Fault):
+        if fault.alone:
+            with self._bench() as bench:
+                yield Stage(bench, fault.by_topic, **{**COMMON, **fault.parameters})
+            return
+        if self._shared is None:
+            self._entered = self._bench()
+            self._shared = Stage(self._entered.__enter__(), **COMMON)
+        stage = self._shared
+        stage.set(**{**COMMON, **fault.parameters})
+        yield stage
+        stage.set(**COMMON)
+
+    def close(self):
+        if self._shared is not None:
+            self._entered.__exit__(None, None, None)
+            self._shared = None
+
+
+def judge(stage: Stage, fault: Fault) -> Outcome:
+    """Let a fault happen in motion, and say what came of it."""
+    stage.begin()
+    stage.cruise()
+    since, failed = time.time(), ''
+    try:
+        fault.happen(stage)
+    except AssertionError as error:
+        failed = str(error)
+    time.sleep(fault.watch)
+    samples = stage.arm.recorded()
+    running = not fault.alone and bool(samples) and samples[-1].time > time.time() - 0.1
+    code = stage.node.exit_code
+    return Outcome(
+        fault.name,
+        stage.figures(running),
+        unasked(samples, since, stage.bounds),
+        tuple(stage.said()),
+        failed,
+        code in (None, 0) and 'Traceback' not in stage.node.output,
+    )
+
+
+def judge_all(names, bench, tell=print):
+    """Judge many faults; ``bench`` makes the benches, as a context manager."""
+    stages, outcomes = Stages(bench), []
+    try:
+        for name in names:
+            with stages.stage(FAULTS[name]) as stage:
+                outcome = judge(stage, FAULTS[name])
+            outcomes.append(outcome)
+            tell(line(outcome))
+    finally:
+        stages.close()
+    return outcomes
+
+
+def line(outcome: Outcome) -> str:
+    figures = outcome.figures
+    moved = 'never at rest' if outcome.moved is None else f'{outcome.moved:.3f} rad'
+    return (
+        f'{outcome.name:50} step {figures.position_step:.4f} rad ({figures.position_ratio:.2f}) '
+        f'speed step {figures.speed_step:.3f} rad/s ({figures.speed_ratio:.2f}) '
+        f'fastest {figures.speed:.1f} after rest {moved} {outcome.failed}'
+    )
