@@ -17,10 +17,9 @@ import time
 
 from geometry_msgs.msg import PoseStamped
 from harness import until
+from lying_arm import FOREIGN
 import numpy as np
 from sensor_msgs.msg import JointState
-
-from lying_arm import FOREIGN
 from stage import URDF
 
 _BACK = 5 * 10**9  # how far stamps are off [ns]
@@ -244,8 +243,8 @@ def described_anew(stage):
 @fault('SIGSTOP for 0.5 s, SIGCONT', says='', stops=False, watch=2.0)
 def frozen(stage):
     # Only the node: what it has published has arrived, and the arm stands.
-    stage.cuts.append(time.time() - 0.05)
     os.kill(stage.node.pid, signal.SIGSTOP)
+    stage.cuts.append(time.time())
     time.sleep(0.5)
     os.kill(stage.node.pid, signal.SIGCONT)
 
@@ -311,7 +310,7 @@ def _flood(stage, message, count, rate):
         time.sleep(max(0.0, began + number / rate - time.monotonic()))
 
 
-@fault('2,000 targets at 1 kHz', stops=False, watch=0.5)
+@fault('2,000 targets at 1 kHz', stops=False, watch=0.5, short=False)
 def many_targets(stage):
     from ik_service.ros.conversions import pose_from_matrix
 

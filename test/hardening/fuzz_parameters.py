@@ -29,6 +29,14 @@ _UNSET = ParameterType.PARAMETER_NOT_SET
 _KINDS = {float: 'double_value', int: 'integer_value', str: 'string_value', bool: 'bool_value'}
 _TYPES = {float: ParameterType.PARAMETER_DOUBLE, int: ParameterType.PARAMETER_INTEGER,
           str: ParameterType.PARAMETER_STRING, bool: ParameterType.PARAMETER_BOOL}  # fmt: skip
+_SERVICES = {
+    'set_parameters': SetParameters,
+    'set_parameters_atomically': SetParametersAtomically,
+    'get_parameters': GetParameters,
+    'describe_parameters': DescribeParameters,
+    'get_parameter_types': GetParameterTypes,
+    'list_parameters': ListParameters,
+}
 # Settings that need kernels which may not be compiled yet: minutes on a cold cache.
 _SLOW = ('solver.name', 'solver.jacobian', 'solver.joint_limits', 'solver.objective',
          'solver.extension')  # fmt: skip
@@ -60,7 +68,9 @@ class _Maker:
         return int(value) if isinstance(row.default, int) else float(value)
 
     def _bad(self):
-        value = ParameterValue(type=int(self._one_of((0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 200, 255))))
+        value = ParameterValue(
+            type=int(self._one_of((0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 200, 255)))
+        )
         value.double_value = float(self._one_of(NUMBERS))
         value.integer_value = int(self._one_of((-(2**63), -1, 0, 1, 2**63 - 1)))
         value.string_value = self._one_of(NAMES)
@@ -85,14 +95,11 @@ def fuzz_parameters(bench, count, seed=1, largest=200, compile_too=False) -> Row
     row, began = Row('hostile parameters', count), time.monotonic()
     stage = Stage(bench)
     maker = _Maker(seed, compile_too)
-    kinds = {'set_parameters': SetParameters, 'set_parameters_atomically': SetParametersAtomically,
-             'get_parameters': GetParameters, 'describe_parameters': DescribeParameters,
-             'get_parameter_types': GetParameterTypes, 'list_parameters': ListParameters}  # fmt: skip
-    clients = {name: Client(bench, kind, f'ik_service/{name}') for name, kind in kinds.items()}
+    clients = {name: Client(bench, kind, f'ik_service/{name}') for name, kind in _SERVICES.items()}
     jobs = []
     for number in range(count):
-        name = (*kinds, 'set_parameters')[number % 3 if number % 9 else number % 7]
-        jobs.append((clients[name], _request(kinds[name], maker, largest)))
+        name = (*_SERVICES, 'set_parameters')[number % 3 if number % 9 else number % 7]
+        jobs.append((clients[name], _request(_SERVICES[name], maker, largest)))
     # One at a time: whatever has no answer is then known.
     warm = ask_all(jobs[:20], 1)
     before = memory(stage.node.pid)

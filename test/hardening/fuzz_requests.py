@@ -1,4 +1,4 @@
-"""Hostile requests to compute_ik and compute_fk over real DDS, each of which has to be answered."""
+"""Hostile requests to compute_ik and compute_fk over real DDS: each has to be answered."""
 
 from __future__ import annotations
 

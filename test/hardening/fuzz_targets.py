@@ -29,7 +29,7 @@ def fuzz_targets(bench, count, seed=1) -> Row:
             stage.targets.publish(hostile.target())
         time.sleep(max(0.0, began + (number + 1) / _RATE - time.monotonic()))
     time.sleep(0.5)
-    row.stream = stage.figures(running=True)
+    row.stream = stage.figures()
     row.memory = memory(stage.node.pid) - before if count > 500 else None
     check_node(row, stage.node)
     row.seconds = time.monotonic() - began

@@ -17,9 +17,9 @@ import traceback
 import workplace  # isort: skip
 
 import numpy as np
+from rows import Row
 
 from ik_service.exceptions import IkServiceError
-from rows import Row
 
 _LONGEST = 400_000
 _STRANGE = (

@@ -75,11 +75,10 @@ def judge(stage: Stage, fault: Fault) -> Outcome:
         failed = str(error)
     time.sleep(fault.watch)
     samples = stage.arm.recorded()
-    running = not fault.alone and bool(samples) and samples[-1].time > time.time() - 0.1
     code = stage.node.exit_code
     return Outcome(
         fault.name,
-        stage.figures(running),
+        stage.figures(),
         unasked(samples, since, stage.bounds),
         tuple(stage.said()),
         failed,
@@ -107,5 +106,6 @@ def line(outcome: Outcome) -> str:
     return (
         f'{outcome.name:50} step {figures.position_step:.4f} rad ({figures.position_ratio:.2f}) '
         f'speed step {figures.speed_step:.3f} rad/s ({figures.speed_ratio:.2f}) '
-        f'fastest {figures.speed:.1f} after rest {moved} {outcome.failed}'
+        f'sustained {figures.sustained_speed:.2f} {figures.sustained_acceleration:.2f} '
+        f'after rest {moved} {outcome.failed}'
     )

@@ -17,6 +17,7 @@ TOLERANCE = 2e-5
 FAR = 1e6
 """Beyond it an angle says nothing any more: to be refused [rad]."""
 
+_FINGERS = {'panda_finger_joint1', 'panda_finger_joint2'}
 LONGEST = 4000
 """Characters that a message may have."""
 
@@ -26,9 +27,13 @@ class Reference:
     The robot, where its joints are measured to be, and judgements on answers.
 
     :param measured: positions by joint name [rad].
+    :param moving: whether the arm moves, so that the measured positions say nothing.
     """
 
-    def __init__(self, measured, robot='panda', base='panda_link0', tip='panda_hand_tcp'):
+    def __init__(
+        self, measured, moving=False, robot='panda', base='panda_link0', tip='panda_hand_tcp'
+    ):
+        self._moving = moving
         self.robot = Robot.from_urdf(arm_path(robot))
         self.base, self.tip = base, tip
         self.names = self.robot.movable_joint_names
@@ -71,6 +76,8 @@ class Reference:
         for name, value in given.items():
             if not abs(value) <= FAR and self.robot.joints[name].mimic is None:
                 return f'SUCCESS with {name} at {value}'
+        if self._moving and not self.measured.keys() - _FINGERS <= given.keys():
+            return None
         poses = self._poses({**self.measured, **given})
         T_root_frame = poses[self._frame(request.header.frame_id)]
         for link, stamped in zip(answer.fk_link_names, answer.pose_stamped, strict=True):
@@ -92,6 +99,8 @@ class Reference:
         for link, stamped in tasks:
             frame = self._frame(stamped.header.frame_id)
             T_root_link = at[link or self.tip]
+            if self._moving and frame != self.base:
+                continue
             # A frame that moves is where it is measured, or at the seed: either may be meant.
             errors = [
                 max(pose_difference(T_root_frame @ matrix(stamped.pose), T_root_link))

@@ -9,20 +9,20 @@ import time
 from cell import CHAIN, NAMES, NODE, panda_chain
 from geometry_msgs.msg import PoseStamped
 from harness import until
+from lying_arm import LyingArm
 import numpy as np
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
+from stream import Bounds, check, Settings
+from workplace import REPOSITORY
 
 from ik_service.following.nearby import NearbySolver
 from ik_service.following.settings import joint_speeds
 from ik_service.ros.conversions import pose_from_matrix
 from ik_service.ros.qos import DESCRIPTION_QOS
 from ik_service.solvers.solver import Solver
-from lying_arm import LyingArm
-from stream import Bounds, check, Settings
-from workplace import REPOSITORY
 
 URDF = REPOSITORY / 'urdf' / 'panda.urdf'
 HOME = np.array([-1.5, -0.6, 0.0, -2.2, 0.0, 1.6, 0.785])
@@ -160,7 +160,8 @@ class Stage:
         new = self.node.output[self.said_since :]
         return [re.sub(r'^\[\w+\] \[[\d.]+\] \[[^]]*\]: ', '', line) for line in new.splitlines()]
 
-    def figures(self, running=False):
-        return check(
-            self.arm.recorded(), self.bounds, self.arm.place, cut_at=self.cuts, running=running
-        )
+    def figures(self):
+        samples = self.arm.recorded()
+        fresh = bool(samples) and samples[-1].time > time.time() - 0.1
+        running = fresh and self.node.exit_code is None
+        return check(samples, self.bounds, self.arm.place, cut_at=self.cuts, running=running)

@@ -13,6 +13,7 @@ has to end at rest.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import asdict, dataclass, field, fields, replace
 import math
 
@@ -21,8 +22,16 @@ import numpy as np
 PAUSE = 0.15
 """Silence that ends a stretch, in seconds, or in periods where these are longer [s]."""
 
-JITTER = 2e-3
-"""How far the time of sending may be from the time that the node reckoned with [s]."""
+JITTER = 8e-3
+"""
+How far the time of sending may be from the time that the node reckoned with [s].
+
+So long another thread or another program may keep it from sending. What a single interval cannot
+show therefore, ten commands together do.
+"""
+
+WINDOW = 10
+_LONGEST_WINDOW = 0.25
 
 GRACE = 0.3
 """How long settings that were changed may still show, beside the acceleration time [s]."""
@@ -88,7 +97,8 @@ class Figures:
     :ivar position_ratio: steps, and distances of first commands from the arm, as shares.
     :ivar speed_step: the change of speed that is worst by its ratio [rad/s].
     :ivar speed_ratio: changes of speed as shares; the last one is that to rest.
-    :ivar speed: the largest real speed [rad/s], between commands at least a jitter apart.
+    :ivar sustained_speed: speed over ten commands, as a share of the largest.
+    :ivar sustained_acceleration: change of speed over ten commands, as a share.
     :ivar untrue_speed: published speed against that of the steps, as a share of the limit.
     :ivar outside: how far outside the joint limits [rad].
     :ivar shortest: shortest time between two commands [s].
@@ -101,7 +111,8 @@ class Figures:
     position_ratio: float = 0.0
     speed_step: float = 0.0
     speed_ratio: float = 0.0
-    speed: float = 0.0
+    sustained_speed: float = 0.0
+    sustained_acceleration: float = 0.0
     untrue_speed: float = 0.0
     outside: float = 0.0
     shortest: float = math.inf
@@ -134,14 +145,18 @@ def check(samples, bounds, place=None, *, cut_at=(), running=False, jitter=JITTE
     :param jitter: see :data:`JITTER`.
     """
     figures = Figures()
-    before = None
+    before, stretch = None, deque(maxlen=WINDOW)
     for sample in samples:
         if before is None or is_pause(before, sample, bounds):
             if before is not None and not any(0 <= cut - before.time < 0.3 for cut in cut_at):
                 figures |= _end(before, bounds, jitter)
             figures |= _begin(sample, bounds, place, jitter)
+            stretch.clear()
         else:
             figures |= _step(before, sample, bounds, jitter)
+            if len(stretch) == WINDOW:
+                figures |= _sustained(stretch[0], sample, bounds, jitter)
+        stretch.append(sample)
         figures |= Figures(commands=1, outside=_outside(sample, bounds))
         before = sample
     if before is not None and not running:
@@ -165,7 +180,7 @@ def _step(before, sample, bounds, jitter):
     change = np.abs(sample.v - before.v)
     position = _worst(step, speed * min(passed + jitter, sent * period))
     velocity = _worst(change, acceleration * (passed + jitter))
-    regular = sent == 1 and abs(passed - period) < jitter
+    regular = sent == 1 and abs(passed - period) < 0.2 * period
     untrue = np.abs(sample.v - (sample.q - before.q) / period) / np.maximum(speed, 1e-9)
     return Figures(
         missed=sent - 1,
@@ -173,9 +188,23 @@ def _step(before, sample, bounds, jitter):
         position_ratio=position[1],
         speed_step=velocity[0],
         speed_ratio=velocity[1],
-        speed=float((step / max(passed, jitter)).max()),
         untrue_speed=float(untrue.max()) if regular else 0.0,
         shortest=passed / sent,
+    )
+
+
+def _sustained(first, last, bounds, jitter):
+    """The same over several commands, where a single one's jitter matters less."""
+    passed = last.time - first.time
+    if passed > _LONGEST_WINDOW:
+        return Figures()
+    period, speed, acceleration = bounds.at(last.time)
+    most = min(passed + jitter, (last.number - first.number) * period)
+    return Figures(
+        sustained_speed=_worst(np.abs(last.q - first.q), speed * most)[1],
+        sustained_acceleration=_worst(np.abs(last.v - first.v), acceleration * (passed + jitter))[
+            1
+        ],
     )
 
 
