@@ -128,7 +128,7 @@ def two_publishers(stage):
         stage.bench.node.destroy_publisher(publisher)
 
 
-@fault('NaN and infinity among the states for 1 s', says='finite|nan')
+@fault('NaN and infinity among the states for 1 s', says='finite|nan|no joint state|stale')
 def not_finite(stage):
     with _all(stage, lambda q: np.where(np.arange(len(q)) == 2, np.nan, q) * np.array(
         [np.inf] + [1.0] * (len(q) - 1)
@@ -287,16 +287,17 @@ def _commander(stage):
             stage.bench.node.destroy_publisher(publisher)
 
 
-@fault('another commander in motion, for 1 s', stops=False, says='command')
+@fault('another commander in motion, for 1.5 s', stops=False, says='command', short=False)
 def commander(stage):
     with _commander(stage):
         time.sleep(1.5)
 
 
-@fault('another commander before a target comes', says='command', short=False)
+@fault('another commander before a target comes', says='command')
 def commander_before(stage):
     stage.send(stage.arm.q)
     stage.rest()
+    stage.trigger('stop')
     with _commander(stage):
         time.sleep(1.5)
         stage.send(stage.far_away())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, ExitStack
 from dataclasses import asdict, dataclass
+import re
 import time
 
 from faults import Fault, FAULTS
@@ -42,6 +43,7 @@ class Stages:
 
     def __init__(self, bench):
         self._bench = bench
+        self._open = ExitStack()
         self._shared = None
 
     @contextmanager
@@ -51,17 +53,15 @@ class Stages:
                 yield Stage(bench, fault.by_topic, **{**COMMON, **fault.parameters})
             return
         if self._shared is None:
-            self._entered = self._bench()
-            self._shared = Stage(self._entered.__enter__(), **COMMON)
+            self._shared = Stage(self._open.enter_context(self._bench()), **COMMON)
         stage = self._shared
         stage.set(**{**COMMON, **fault.parameters})
         yield stage
         stage.set(**COMMON)
 
     def close(self):
-        if self._shared is not None:
-            self._entered.__exit__(None, None, None)
-            self._shared = None
+        self._open.close()
+        self._shared = None
 
 
 def judge(stage: Stage, fault: Fault) -> Outcome:
@@ -84,6 +84,44 @@ def judge(stage: Stage, fault: Fault) -> Outcome:
         failed,
         code in (None, 0) and 'Traceback' not in stage.node.output,
     )
+
+
+MOVED = 0.02
+"""Motion of the commands that nobody asked for, at most [rad]."""
+
+_BOUNDS = {
+    'position_ratio': 1.05,
+    'speed_ratio': 1.05,
+    'sustained_speed': 1.1,
+    'sustained_acceleration': 1.15,
+    'outside': 1e-9,
+}
+"""What figures may be, with room for the times at which commands were really sent."""
+
+
+def outside_of(figures: Figures) -> list[str]:
+    """What is not within bounds about a stream; empty when all is."""
+    return [
+        f'{name} is {getattr(figures, name):.3g}, not at most {most:g}'
+        for name, most in _BOUNDS.items()
+        if not getattr(figures, name) <= most
+    ]
+
+
+def complaints(fault: Fault, outcome: Outcome) -> list[str]:
+    """What is wrong about how a fault was met; empty when nothing is."""
+    found = outside_of(outcome.figures)
+    if outcome.failed:
+        found.append(outcome.failed)
+    if not outcome.alive:
+        found.append('the node has failed')
+    if fault.stops and outcome.moved is None:
+        found.append('the commands did not come to rest')
+    elif fault.stops and outcome.moved > MOVED:
+        found.append(f'moved {outcome.moved:.3f} rad unasked after it had come to rest')
+    if fault.says and not re.search(fault.says, ' '.join(outcome.said), re.IGNORECASE):
+        found.append(f'did not say {fault.says!r}, but {outcome.said}')
+    return found
 
 
 def judge_all(names, bench, tell=print):

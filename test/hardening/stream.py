@@ -30,6 +30,12 @@ So long another thread or another program may keep it from sending. What a singl
 show therefore, ten commands together do.
 """
 
+HOLE = 2.0
+"""Periods without a command after which its speed may be that of an arm that has stopped."""
+
+STALL = 0.5
+"""Silence between two commands that may be a machine that had no time for the node [s]."""
+
 WINDOW = 10
 _LONGEST_WINDOW = 0.25
 
@@ -93,6 +99,7 @@ class Figures:
     :ivar commands: commands received.
     :ivar missed: commands that were sent, but not received here.
     :ivar stretches: how often the stream began.
+    :ivar holes: how often a command was late by more than a period; an arm may have stopped then.
     :ivar position_step: the step that is worst by its ratio [rad].
     :ivar position_ratio: steps, and distances of first commands from the arm, as shares.
     :ivar speed_step: the change of speed that is worst by its ratio [rad/s].
@@ -102,11 +109,13 @@ class Figures:
     :ivar untrue_speed: published speed against that of the steps, as a share of the limit.
     :ivar outside: how far outside the joint limits [rad].
     :ivar shortest: shortest time between two commands [s].
+    :ivar longest: longest time between two commands of a stretch [s].
     """
 
     commands: int = 0
     missed: int = 0
     stretches: int = 0
+    holes: int = 0
     position_step: float = 0.0
     position_ratio: float = 0.0
     speed_step: float = 0.0
@@ -116,11 +125,12 @@ class Figures:
     untrue_speed: float = 0.0
     outside: float = 0.0
     shortest: float = math.inf
+    longest: float = 0.0
 
     def __or__(self, other):
         """The worst of both."""
         worst = {f.name: max(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)}
-        for name in ('commands', 'missed', 'stretches'):
+        for name in ('commands', 'missed', 'stretches', 'holes'):
             worst[name] = getattr(self, name) + getattr(other, name)
         for name in ('position', 'speed'):
             leader = max(self, other, key=lambda figures: getattr(figures, f'{name}_ratio'))
@@ -148,12 +158,16 @@ def check(samples, bounds, place=None, *, cut_at=(), running=False, jitter=JITTE
     before, stretch = None, deque(maxlen=WINDOW)
     for sample in samples:
         if before is None or is_pause(before, sample, bounds):
-            if before is not None and not any(0 <= cut - before.time < 0.3 for cut in cut_at):
-                figures |= _end(before, bounds, jitter)
+            if before is not None:
+                cut = any(0.0 <= when - before.time < 0.3 for when in cut_at)
+                stalled = cut or sample.time - before.time < STALL
+                figures |= Figures(holes=1) if stalled else _end(before, bounds, jitter)
             figures |= _begin(sample, bounds, place, jitter)
             stretch.clear()
         else:
             figures |= _step(before, sample, bounds, jitter)
+            if sample.time - before.time > HOLE * bounds.at(sample.time)[0]:
+                stretch.clear()
             if len(stretch) == WINDOW:
                 figures |= _sustained(stretch[0], sample, bounds, jitter)
         stretch.append(sample)
@@ -178,12 +192,18 @@ def _step(before, sample, bounds, jitter):
     passed = max(sample.time - before.time, 0.0)
     step = np.abs(sample.q - before.q)
     change = np.abs(sample.v - before.v)
+    hole = sent == 1 and passed > HOLE * period
+    if hole:  # the arm has come to rest, or not: from any speed in between
+        between = np.clip(sample.v, np.minimum(before.v, 0.0), np.maximum(before.v, 0.0))
+        change = np.abs(sample.v - between)
     position = _worst(step, speed * min(passed + jitter, sent * period))
     velocity = _worst(change, acceleration * (passed + jitter))
     regular = sent == 1 and abs(passed - period) < 0.2 * period
     untrue = np.abs(sample.v - (sample.q - before.q) / period) / np.maximum(speed, 1e-9)
     return Figures(
         missed=sent - 1,
+        holes=int(hole),
+        longest=passed / sent,
         position_step=position[0],
         position_ratio=position[1],
         speed_step=velocity[0],

@@ -16,6 +16,15 @@ for folder in (REPOSITORY / 'test', REPOSITORY / 'test' / 'ros', HERE, REPOSITOR
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
+LONG = bool(os.environ.get('IK_SERVICE_LONG'))
+"""Whether the tests run everything (``make soak``), or what there is time for in every run."""
+
+
+def wanted(cases, short):
+    """Names of the cases to run now: of the short ones, or of all."""
+    return [name for name, case in cases.items() if LONG or short(case)]
+
+
 _VARIABLES = {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'ROS_LOCALHOST_ONLY': None}
 
 
