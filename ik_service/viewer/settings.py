@@ -8,9 +8,7 @@ from rclpy.node import Node
 
 from ik_service.exceptions import OptionError
 from ik_service.ros.declare import declare
-<<<<<<< HEAD
 from ik_service.ros.parameter_names import refuse_unknown
-=======
 from ik_service.viewer.door import host_name
 
 
