@@ -173,7 +173,8 @@ class Environment:
         """
         Arguments that let pip install the listed wheels and no others.
 
-        What builds a source distribution would come without a digest, so there are none. With a sourced ROS 2 that holds for numpy, which stays as ROS 2 was compiled with.
+        What builds a source distribution would come without a digest, so there are none. With a
+        sourced ROS 2 only numpy is held, at the version that ROS 2 was compiled with.
         """
         if not self.basis.sourced:
             return ['--require-hashes', '--no-deps', '--only-binary=:all:']
