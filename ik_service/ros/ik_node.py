@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 import time
 import traceback
@@ -23,6 +23,7 @@ from ik_service.ros.answers import answer_insistently
 from ik_service.ros.arm import Arm, SolverSettings
 from ik_service.ros.commands import CommandPublisher
 from ik_service.ros.compiling import Compiler
+from ik_service.ros.complaint import Complaint
 from ik_service.ros.description import build_arm
 from ik_service.ros.diagnostics import diagnostic_array
 from ik_service.ros.executors import PartialExecutor
@@ -69,9 +70,11 @@ class IkNode(Node):
         self._markers = MarkerPublisher(self, lambda: self._following, self._on_error)
         self._service_group = ReentrantCallbackGroup()
         self._tf = tf_of(self)
+        self._errors = Complaint(lambda text: self.get_logger().error(text))
         answering = (self._measured, self._now, self._tf, self._on_error)
-        self._ik = IkHandler(lambda: self.parameters.solver, *answering)
-        self._fk = FkHandler(*answering)
+        told = self._refusals('compute_ik')
+        self._ik = IkHandler(lambda: self.parameters.solver, *answering, told)
+        self._fk = FkHandler(*answering, self._refusals('compute_fk'))
         self._ticker = Ticker(self._tick, self.parameters.follower.rate, self._on_error)
         self._compiler = Compiler(self.get_logger().warning)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
@@ -177,7 +180,7 @@ class IkNode(Node):
                 self._waiting_for,
                 self._refused,
                 following,
-                self._ik.statistics,
+                {'compute_ik': self._ik.statistics, 'compute_fk': self._fk.statistics},
             )
         )
 
@@ -267,7 +270,12 @@ class IkNode(Node):
 
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))
-        self.get_logger().error(f'error in the node, which goes on:\n{text}')
+        self._errors.about(f'error in the node, which goes on:\n{text}')
+
+    def _refusals(self, service: str) -> Callable[[str], None]:
+        """Return what tells of refused requests of a service."""
+        complaint = Complaint(lambda text: self.get_logger().warning(text))
+        return lambda message: complaint.about(f'{service} refused: {message}')
 
     @property
     def _waiting_for(self) -> str:

@@ -180,3 +180,17 @@ def test_outcomes_are_counted(server):
     assert report['requests'] == '2'
     assert report['SUCCESS'] == report['FRAME_TRANSFORM_FAILURE'] == '1'
     assert float(report['longest solve time [ms]']) > 0.0
+
+
+def test_a_refusal_is_told_and_kept_for_the_diagnostics(server):
+    told = []
+    server.ik._on_refused = told.append
+    assert server.ik.statistics.report()['last refusal'] == 'none'
+    answer = server.solve(ik_request(np.eye(4), 'nowhere'))
+    assert told == [answer.error_code.message]
+    kept = server.ik.statistics.report()['last refusal']
+    assert kept == f'FRAME_TRANSFORM_FAILURE: {answer.error_code.message}'
+    server.solve(ik_request(reachable(server.arm)))
+    server.solve(ik_request(hopeless()))  # in order, only without a solution
+    assert len(told) == 1
+    assert server.ik.statistics.report()['last refusal'] == kept
