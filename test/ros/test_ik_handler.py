@@ -155,9 +155,10 @@ def test_whatever_is_asked_the_answer_is_honest(panda_model, data):
     assert answer.error_code.val in set(ErrorCode) - {ErrorCode.FAILURE}
     if answer.error_code.val == ErrorCode.SUCCESS:
         poses = panda_model.link_poses(np.array(answer.solution.joint_state.position))
-        start = panda_model.link_poses(
-            seed_posture(server.measured, request.ik_request.robot_state)[0]
-        )
+        start, given = seed_posture(server.measured, request.ik_request.robot_state)
+        solved_for = panda_model.limb(link, server.settings).indices
+        panda_model.postures.bring_inside(start, solved_for, given)
+        start = panda_model.link_poses(start)
         target = start[frame.strip('/') or 'panda_link0'] @ matrix_from_pose(pose)
         assert np.abs(pose_error(poses[link.strip('/') or TIP], target)).max() < 2e-5
         for name, position in solved(answer).items():
