@@ -58,7 +58,9 @@ def test_version_is_the_same_everywhere():
 def test_changelog_begins_with_the_current_version():
     lines = (ROOT / 'CHANGELOG.rst').read_text(encoding='utf-8').splitlines()
     headings = [above for above, line in pairwise(lines) if set(line) == {'-'}]
-    assert headings[0].split()[0] == _manifest().findtext('version')
+    released = [heading for heading in headings if heading != 'Forthcoming']
+    assert released[0].split()[0] == _manifest().findtext('version')
+    assert 'Forthcoming' not in headings[1:]
 
 
 def test_name_is_the_same_everywhere():

@@ -92,3 +92,15 @@ def test_what_it_remembers_is_bounded(complaint, clock):
         complaint.about(f'fault {number}')
         clock.now += 5.0
     assert len(complaint._said_at) <= 32
+
+
+def test_rclpy_lets_one_logger_have_complaints_of_two_severities(ros_context):
+    """It wants one severity from each place in the code, and all complaints log in one place."""
+    from rclpy.logging import get_logger
+
+    logger = get_logger('complaints')
+    for complaint in (
+        Complaint(lambda text: logger.warning(text)),
+        Complaint(lambda text: logger.error(text)),
+    ):
+        complaint.about('fault')
