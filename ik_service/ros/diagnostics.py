@@ -9,7 +9,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from ik_service.following.settings import FollowerState
 from ik_service.ros.following import Following
-from ik_service.ros.statistics import SolveStatistics
+from ik_service.ros.statistics import RequestStatistics
 
 _LEVELS = {
     FollowerState.UNREACHABLE: DiagnosticStatus.WARN,
@@ -30,7 +30,7 @@ def diagnostic_array(
     waiting_for: str,
     refused: str,
     following: Following | None,
-    statistics: SolveStatistics,
+    services: Mapping[str, RequestStatistics],
 ) -> DiagnosticArray:
     """
     Return the state of the node.
@@ -40,14 +40,17 @@ def diagnostic_array(
     :param waiting_for: what the node needs before it can work; empty when it has all.
     :param refused: why the last robot description was refused; empty when it was not.
     :param following: the arm in use; None without one.
-    :param statistics: of ``compute_ik``.
+    :param services: the statistics of each service by its name.
     """
     array = DiagnosticArray()
     array.header.stamp = stamp
     array.status = [_description(waiting_for, refused, following)]
     if following is not None:
         array.status.append(_following(following))
-    array.status.append(_status('compute_ik', DiagnosticStatus.OK, '', statistics.report()))
+    array.status += [
+        _status(service, DiagnosticStatus.OK, '', statistics.report())
+        for service, statistics in services.items()
+    ]
     for status in array.status:
         status.name = f'{name}: {status.name}'
     return array

@@ -11,6 +11,7 @@ from ik_service.ros.errors import ErrorCode, RequestError, write_code
 from ik_service.ros.frames import frame_from_root
 from ik_service.ros.handler import Handler
 from ik_service.ros.seed import assumed_joints, seed_posture
+from ik_service.ros.statistics import RequestStatistics
 
 _MOST_LINKS = 1000  # that a request may name
 _SHOWN = 10  # unknown links that are named in the message
@@ -21,17 +22,24 @@ class FkHandler(Handler):
     Answers ``compute_fk``: the poses of any links of the robot.
 
     Safe to call from several threads at once; nothing raises out of :meth:`handle`.
+
+    :param others: those of :class:`Handler`.
     """
+
+    def __init__(self, *others: object) -> None:
+        super().__init__(*others)
+        self.statistics = RequestStatistics()
 
     def handle(
         self, request: GetPositionFK.Request, response: GetPositionFK.Response
     ) -> GetPositionFK.Response:
         """Fill in the response to a request and return it."""
         try:
-            message = self._compute(request, response)
-            write_code(response.error_code, ErrorCode.SUCCESS, message)
+            code, message = ErrorCode.SUCCESS, self._compute(request, response)
         except Exception as error:
-            write_code(response.error_code, *self._told(error))
+            code, message = self._told(error)
+        write_code(response.error_code, code, message)
+        self.statistics.add(code.name)
         return response
 
     def _compute(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> str:

@@ -82,7 +82,7 @@ class Following:
         self.measured = measured
         self.follower = TargetFollower(solver, **vars(settings))
         self.bad_targets = Complaint(warn)
-        self.bad_states = Complaint(warn)
+        self.bad_states = Complaint(warn, well='joint states are good again')
         self._unreachable = Complaint(warn)
         self._publish = publish
         self._warn = warn
@@ -137,7 +137,9 @@ class Following:
         if result.success:
             self._unreachable.settle()
         else:
-            self._unreachable.about(f'target_pose cannot be reached: {result.reason}')
+            self._unreachable.about(
+                f'target_pose cannot be reached: {result.reason}', 'unreachable'
+            )
 
     def tick(self, now: float) -> None:
         """

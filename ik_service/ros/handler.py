@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ik_service.ros.errors import ErrorCode, RequestError
 from ik_service.ros.frames import TfLookup
 from ik_service.ros.measured import MeasuredState
+from ik_service.ros.statistics import RequestStatistics
 
 
 class Handler:
@@ -17,7 +18,11 @@ class Handler:
     :param now: fills in the stamp of an answer's header.
     :param tf: looks up frames that are no links of the robot; None without tf.
     :param on_error: told of an error in the handler itself.
+    :param on_refused: told why a request could not be answered as it stood.
+    :ivar statistics: what became of the requests.
     """
+
+    statistics: RequestStatistics
 
     def __init__(
         self,
@@ -25,15 +30,20 @@ class Handler:
         now: Callable[[], object],
         tf: TfLookup | None = None,
         on_error: Callable[[Exception], None] = lambda error: None,
+        on_refused: Callable[[str], None] = lambda message: None,
     ) -> None:
         self._state = state
         self._now = now
         self._tf = tf
         self._on_error = on_error
+        self._on_refused = on_refused
 
     def _told(self, error: Exception) -> tuple[ErrorCode, str]:
         """Return what the client is told of an error; whatever it is, the node lives on."""
         if isinstance(error, RequestError):
-            return error.code, str(error)
+            message = str(error)
+            self.statistics.refuse(f'{error.code.name}: {message}')
+            self._on_refused(message)
+            return error.code, message
         self._on_error(error)
         return ErrorCode.FAILURE, f'error in the server: {type(error).__name__}: {error}'

@@ -96,6 +96,8 @@ class IkHandler(Handler):
         settings = self._settings()
         limb = _limb(arm, link, settings)
         posture, given = seed_posture(measured, request.robot_state)
+        # Before frames are looked up, so that they are where the answer says that they are.
+        outside = _bring_inside(arm, limb, posture, given)
         T = matrix_from_pose(target.pose, f'{field}.pose')
         T_base_target = in_base(arm, target.header.frame_id, T, posture, self._tf)
         timeout = _timeout(request)
@@ -104,20 +106,25 @@ class IkHandler(Handler):
         seed = None if learned else posture[limb.indices]
         result = solver.solve(T_base_target, seed, timeout=timeout)
         notes = _notes(request, assumed_joints(measured, limb.indices, given))
-        return self._judged(result, arm, limb, posture, notes)
+        return self._judged(result, arm, limb, posture, notes, outside)
 
     def _judged(
-        self, result: IkResult, arm: Arm, limb: Limb, posture: np.ndarray, notes: str
+        self,
+        result: IkResult,
+        arm: Arm,
+        limb: Limb,
+        posture: np.ndarray,
+        notes: str,
+        outside: list[str],
     ) -> Outcome:
         code = _CODES.get(result.status, ErrorCode.NO_IK_SOLUTION)
         if not result.success:
             return Outcome(code, result.reason + notes, None, result)
         posture[limb.indices] = result.q
         arm.postures.complete(posture)
-        if limb.solver.options.joint_limits != 'ignore':
-            outside = arm.postures.bring_inside(posture, limb.indices)
-            if outside:
-                notes += f'; brought inside their limits: {", ".join(outside)}'
+        outside += _bring_inside(arm, limb, posture)  # what was measured there
+        if outside:
+            notes += f'; brought inside their limits: {", ".join(outside)}'
         return Outcome(code, result.reason + notes, posture, result)
 
     def _write_solution(self, solution: RobotState, arm: Arm, posture: np.ndarray) -> None:
@@ -126,6 +133,15 @@ class IkHandler(Handler):
         joints.header.stamp = self._now()
         joints.name = list(arm.postures.names)
         joints.position = array.array('d', posture.tobytes())
+
+
+def _bring_inside(
+    arm: Arm, limb: Limb, posture: np.ndarray, among: np.ndarray | None = None
+) -> list[str]:
+    """Bring joints beside the chain inside their limits, unless they are ignored; name them."""
+    if limb.solver.options.joint_limits == 'ignore':
+        return []
+    return arm.postures.bring_inside(posture, limb.indices, among)
 
 
 def _target_of(request: PositionIKRequest) -> tuple[str, PoseStamped, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 import time
 import traceback
@@ -21,9 +21,10 @@ from ik_service.exceptions import IkServiceError
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.answers import answer_insistently
 from ik_service.ros.arm import Arm, SolverSettings
-from ik_service.ros.commanders import full_names
+from ik_service.ros.commanders import publishers_of
 from ik_service.ros.commands import CommandPublisher
 from ik_service.ros.compiling import Compiler
+from ik_service.ros.complaint import Complaint
 from ik_service.ros.description import build_arm, source_of
 from ik_service.ros.diagnostics import diagnostic_array
 from ik_service.ros.executors import PartialExecutor
@@ -75,13 +76,15 @@ class IkNode(Node):
         self._tf = tf_of(self)
         self._around = Surroundings(
             lambda: self.get_clock().now().nanoseconds,
-            self._state_publishers,
+            lambda: publishers_of(self, 'joint_states'),
             self._commands.watch.others,
             self._tf,
         )
+        self._errors = Complaint(lambda text: self.get_logger().error(text))
         answering = (self._measured, self._now, self._tf, self._on_error)
-        self._ik = IkHandler(lambda: self.parameters.solver, *answering)
-        self._fk = FkHandler(*answering)
+        told = self._refusals('compute_ik')
+        self._ik = IkHandler(lambda: self.parameters.solver, *answering, told)
+        self._fk = FkHandler(*answering, self._refusals('compute_fk'))
         self._ticker = Ticker(self._tick, self.parameters.follower.rate, self._on_error)
         self._compiler = Compiler(self.get_logger().warning)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
@@ -129,7 +132,8 @@ class IkNode(Node):
                 yield
             finally:
                 self._loader.end()
-                self._end_motion()
+                if self._following is not None:  # to rest, while the ticker still ticks
+                    self._following.end()
                 self._compiler.end()
                 self._markers.switch(False)
 
@@ -186,7 +190,7 @@ class IkNode(Node):
                 self._waiting_for,
                 self._refused,
                 following,
-                self._ik.statistics,
+                {'compute_ik': self._ik.statistics, 'compute_fk': self._fk.statistics},
             )
         )
 
@@ -222,16 +226,6 @@ class IkNode(Node):
             self.get_logger().warning,
             self._around,
         )
-
-    def _end_motion(self) -> None:
-        """Let the commands come to rest, while the ticker still ticks."""
-        following = self._following
-        if following is not None:
-            following.end()
-
-    def _state_publishers(self) -> list[str]:
-        topic = self.resolve_topic_name('joint_states')
-        return full_names(self.get_publishers_info_by_topic(topic))
 
     def _announce(self, arm: Arm, first: bool) -> None:
         chain = arm.chain
@@ -289,7 +283,12 @@ class IkNode(Node):
 
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))
-        self.get_logger().error(f'error in the node, which goes on:\n{text}')
+        self._errors.about(f'error in the node, which goes on:\n{text}')
+
+    def _refusals(self, service: str) -> Callable[[str], None]:
+        """Return what tells of refused requests of a service."""
+        complaint = Complaint(lambda text: self.get_logger().warning(text))
+        return lambda message: complaint.about(f'{service} refused: {message}')
 
     @property
     def _waiting_for(self) -> str:

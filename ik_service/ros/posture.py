@@ -95,14 +95,17 @@ class PostureSpace:
             positions[i] = multiplier * positions[source] + offset
         return positions
 
-    def bring_inside(self, positions: np.ndarray, solved: np.ndarray) -> list[str]:
+    def bring_inside(
+        self, positions: np.ndarray, solved: np.ndarray, among: np.ndarray | None = None
+    ) -> list[str]:
         """
         Bring joints that are outside their limits to the nearest bound, in place; mimics follow.
 
         Joints that are locked stay where they are.
 
         :param positions: (m,) full posture [rad] or [m].
-        :param solved: indices of joints that stay, because they have been solved for.
+        :param solved: indices of joints that stay, because they are solved for.
+        :param among: indices of the only joints that are looked at; None for all.
         :returns: the joints that were outside, with where they were.
         """
         inside = np.minimum(np.maximum(positions, self._lower), self._upper)
@@ -110,6 +113,10 @@ class PostureSpace:
             return []
         outside = inside != positions
         outside[solved] = False
+        if among is not None:
+            asked = np.zeros_like(outside)
+            asked[among] = True
+            outside &= asked
         moved = np.flatnonzero(outside)
         was = [f'{self.names[i]} at {positions[i]:.6g}' for i in moved.tolist()]
         positions[moved] = inside[moved]

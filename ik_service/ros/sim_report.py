@@ -70,7 +70,7 @@ class SimReport:
     def _log(self, factor: float, load: float, slow: bool) -> None:
         self._slow_looks = self._slow_looks + 1 if slow else 0
         if self._slow_looks >= _PATIENCE:
-            self._slow.about(f'the simulation is too slow: {factor:.2f} of real time')
+            self._slow.about(f'the simulation is too slow: {factor:.2f} of real time', 'slow')
         elif not slow:
             self._slow.settle()
             if not self._said:

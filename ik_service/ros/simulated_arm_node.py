@@ -37,7 +37,7 @@ class SimulatedArmNode(Node):
     All movable joints of the robot are published, mimic joints among them. The description comes
     from the parameter ``urdf`` or ``robot_description``, or else from the topic of that name; when
     the topic brings another one, joints of the same names stay where they are. A command that
-    cannot be understood is ignored as a whole, and that is said once.
+    cannot be understood is ignored as a whole, and that is said.
 
     ``~/reset`` puts the arm where it started, and lets the IK node drop its target; ``~/pause``
     lets its time stand still. The
@@ -54,10 +54,11 @@ class SimulatedArmNode(Node):
         ParameterServices(self)
         self._urdf = ''
         log = self.get_logger()
-        self._break_downs = Complaint(log.error)
+        # In functions of their own: rclpy wants one severity from each place in the code.
+        self._break_downs = Complaint(lambda text: log.error(text))
         self._simulation = Simulation(
             self._settings.faults,
-            Complaint(log.warning),
+            Complaint(lambda text: log.warning(text), well='commands are understood again'),
             self._break_downs,
             1.0 / self._settings['rate'],
         )

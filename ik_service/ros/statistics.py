@@ -1,4 +1,4 @@
-"""Counts and times of the solves, for the diagnostics."""
+"""Counts and times of the requests of a service, for the diagnostics."""
 
 from __future__ import annotations
 
@@ -8,17 +8,47 @@ import threading
 from ik_service.solvers.result import IkResult
 
 
-class SolveStatistics:
-    """What became of all requests so far. Safe to share between threads."""
+class RequestStatistics:
+    """What became of all requests of a service so far. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._outcomes: Counter[str] = Counter()
+        self._refusal = ''
+
+    def add(self, outcome: str) -> None:
+        """
+        Count a request.
+
+        :param outcome: name of its error code.
+        """
+        with self._lock:
+            self._outcomes[outcome] += 1
+
+    def refuse(self, message: str) -> None:
+        """Keep why a request was refused, until the next one is."""
+        self._refusal = message
+
+    def report(self) -> dict[str, str]:
+        """Return the numbers as names and values to show."""
+        with self._lock:
+            return {
+                'requests': str(self._outcomes.total()),
+                **{name: str(count) for name, count in sorted(self._outcomes.items())},
+                'last refusal': self._refusal or 'none',
+            }
+
+
+class SolveStatistics(RequestStatistics):
+    """The same, with the times of the solves."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self._solves = 0
         self._total = 0.0
         self._longest = 0.0
 
-    def add(self, outcome: str, result: IkResult | None) -> None:
+    def add(self, outcome: str, result: IkResult | None = None) -> None:
         """
         Count a request.
 
@@ -34,11 +64,11 @@ class SolveStatistics:
 
     def report(self) -> dict[str, str]:
         """Return the numbers as names and values to show."""
+        report = super().report()
         with self._lock:
             mean = self._total / self._solves if self._solves else 0.0
             return {
-                'requests': str(self._outcomes.total()),
-                **{name: str(count) for name, count in sorted(self._outcomes.items())},
+                **report,
                 'mean solve time [ms]': f'{1e3 * mean:.3f}',
                 'longest solve time [ms]': f'{1e3 * self._longest:.3f}',
             }

@@ -137,3 +137,11 @@ def test_a_frame_name_of_ten_megabytes_is_cut(server):
     assert answer.error_code.val == ErrorCode.FRAME_TRANSFORM_FAILURE
     assert '10000000 characters' in answer.error_code.message
     assert len(answer.error_code.message) < 400
+
+
+def test_outcomes_are_counted_and_the_last_refusal_is_kept(server):
+    server.place(fk_request(['tool']))
+    server.place(fk_request(['tail']))
+    report = server.fk.statistics.report()
+    assert (report['requests'], report['SUCCESS'], report['INVALID_LINK_NAME']) == ('2', '1', '1')
+    assert report['last refusal'] == "INVALID_LINK_NAME: the robot has no link: 'tail'"

@@ -155,9 +155,10 @@ def test_whatever_is_asked_the_answer_is_honest(panda_model, data):
     assert answer.error_code.val in set(ErrorCode) - {ErrorCode.FAILURE}
     if answer.error_code.val == ErrorCode.SUCCESS:
         poses = panda_model.link_poses(np.array(answer.solution.joint_state.position))
-        start = panda_model.link_poses(
-            seed_posture(server.measured, request.ik_request.robot_state)[0]
-        )
+        start, given = seed_posture(server.measured, request.ik_request.robot_state)
+        solved_for = panda_model.limb(link, server.settings).indices
+        panda_model.postures.bring_inside(start, solved_for, given)
+        start = panda_model.link_poses(start)
         target = start[frame.strip('/') or 'panda_link0'] @ matrix_from_pose(pose)
         assert np.abs(pose_error(poses[link.strip('/') or TIP], target)).max() < 2e-5
         for name, position in solved(answer).items():
@@ -180,3 +181,17 @@ def test_outcomes_are_counted(server):
     assert report['requests'] == '2'
     assert report['SUCCESS'] == report['FRAME_TRANSFORM_FAILURE'] == '1'
     assert float(report['longest solve time [ms]']) > 0.0
+
+
+def test_a_refusal_is_told_and_kept_for_the_diagnostics(server):
+    told = []
+    server.ik._on_refused = told.append
+    assert server.ik.statistics.report()['last refusal'] == 'none'
+    answer = server.solve(ik_request(np.eye(4), 'nowhere'))
+    assert told == [answer.error_code.message]
+    kept = server.ik.statistics.report()['last refusal']
+    assert kept == f'FRAME_TRANSFORM_FAILURE: {answer.error_code.message}'
+    server.solve(ik_request(reachable(server.arm)))
+    server.solve(ik_request(hopeless()))  # in order, only without a solution
+    assert len(told) == 1
+    assert server.ik.statistics.report()['last refusal'] == kept

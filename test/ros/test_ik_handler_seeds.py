@@ -125,6 +125,19 @@ def test_joints_measured_outside_their_limits_are_brought_inside_too():
     assert solved(server.solve(ik_request(target)))['pan'] == 1.0
 
 
+def test_a_frame_is_where_the_answer_says_that_it_is():
+    server = Server(tree_arm(), task_weights=IN_PLANE)
+    arm = server.arm
+    posture = posture_of(arm, 3)
+    posture[list(arm.postures.names).index('pan')] = 1.0
+    poses = arm.link_poses(posture)
+    T_neck_tool = np.linalg.inv(poses['neck']) @ poses['tool']
+    request = with_seed(ik_request(T_neck_tool, 'neck'), ['pan', 'turntable'], [2.0, posture[0]])
+    poses = arm.link_poses(np.array(list(solved(server.solve(request)).values())))
+    reached = np.linalg.inv(poses['neck']) @ poses['tool']
+    np.testing.assert_allclose(reached[:2], T_neck_tool[:2], atol=1e-4)
+
+
 def test_limits_that_are_ignored_are_ignored_for_all_joints():
     server = Server(tree_arm(), task_weights=IN_PLANE, joint_limits='ignore')
     posture = posture_of(server.arm, 3)

@@ -155,6 +155,18 @@ def test_names_belong_to_the_node_and_its_namespace(bench):
     assert 'robot_description' not in names('subscriber')  # a parameter gives it
 
 
+def test_refusals_are_logged_and_stand_in_the_diagnostics(bench, arm):
+    node = start_panda(bench)
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    for _ in range(50):
+        ask(bench, ik_request(np.eye(4), 'moon'))
+        fk(bench, ['tail'], [], [])
+    status(diagnostics, 'compute_ik', last_refusal='FRAME_TRANSFORM_FAILURE: .*moon')
+    status(diagnostics, 'compute_fk', last_refusal="INVALID_LINK_NAME: .*'tail'", requests='50')
+    assert node.output.count('compute_ik refused: frame') == 1
+    assert node.output.count('compute_fk refused: the robot has no link') == 1
+
+
 # Parameters
 
 

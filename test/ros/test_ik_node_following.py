@@ -57,7 +57,8 @@ def test_following_a_target(bench, arm):
         time.sleep(0.05)  # its queue holds one
     targets.publish(target(T, 'moon'))
     status(diagnostics, 'following', ignored_targets='4', last_ignored_target='moon')
-    assert node.output.count('target_pose ignored') == 1
+    assert node.output.count('target_pose ignored: pose.orientation.x is nan') == 1
+    assert node.output.count('target_pose ignored') == 2, 'another fault is said too'
     status(diagnostics, 'following', state='REACHED')
 
     machine.vanish()
@@ -152,5 +153,5 @@ def test_bad_joint_states_are_ignored(bench, arm):
     entry = status(diagnostics, 'following', ignored_joint_states=r'\d{1,2}')
     ignored = next(v.value for v in entry.values if v.key == 'ignored joint states')
     assert 12 <= int(ignored) <= 15
-    assert node.output.count('joint state ignored') == 1
+    assert node.output.count('joint state ignored') == 3, 'each fault, once'
     node.check()
