@@ -278,6 +278,8 @@ def unasked(samples, since, bounds):
             if rest is not None:
                 moved = max(moved, float(np.abs(sample.q - rest).max()))
         before = sample
-    if rest is None and before is not None and before.v.any():
-        return None
+    if rest is None and before is not None:
+        period, _, acceleration = bounds.at(before.time)
+        if (np.abs(before.v) > acceleration * (period + JITTER)).any():
+            return None  # the stream breaks off at a speed, or is still under way
     return moved
