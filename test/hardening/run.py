@@ -2,11 +2,12 @@
 Everything that the package has to withstand, in one run, with figures.
 
     python test/hardening/run.py                      a few minutes
-    python test/hardening/run.py --long               about an hour; what docs/withstands.md shows
+    python test/hardening/run.py --long               45 minutes; for docs/withstands.md
     python test/hardening/run.py --only faults load   parts of it: requests parameters targets
                                                       descriptions load faults soak
     python test/hardening/run.py --output FILE        the figures as JSON
-    python test/hardening/run.py --before FILE        figures of faults before, kept beside them
+    python test/hardening/run.py --before FILE        figures of faults before, kept beside them:
+                                                      those that a file keeps, or else its own
 """
 
 from __future__ import annotations
@@ -99,8 +100,10 @@ def _descriptions(_context, counts, seed):
 
 
 def _loads(context, counts, _seed):
-    cases = [(f'{n} {"client" if n == 1 else "clients"}', {'clients': n, 'each': 4 * counts['each']})
-             for n in (1, 16, 64)]  # fmt: skip
+    cases = [
+        (f'{n} {"client" if n == 1 else "clients"}', {'clients': n, 'each': 4 * counts['each']})
+        for n in (1, 16, 64)
+    ]
     cases.append(('1,000 requests at once', {'clients': 0, 'at_once': 1000}))
     for name, case in cases:
         with workplace.bench(context) as bench:
@@ -145,7 +148,8 @@ def _document(options, rows, outcomes):
         'faults': [_worst(name, outcomes) for name in dict.fromkeys(o.name for o in outcomes)],
     }
     if options.before:
-        found['faults before'] = json.loads(options.before.read_text())['faults']
+        earlier = json.loads(options.before.read_text())
+        found['faults before'] = earlier.get('faults before') or earlier['faults']
     return found
 
 
