@@ -33,6 +33,16 @@ def check_number(name: str, value: object, zero: bool = False) -> None:
         )
 
 
+def nanoseconds(seconds: float) -> int:
+    """
+    Return a time-out as the kernels take it.
+
+    :raises OptionError: it is not a number that a time-out can be.
+    """
+    check_number('timeout', seconds)
+    return max(1, int(seconds * 1e9))
+
+
 def check_integer(name: str, value: object, at_least: int) -> None:
     """
     Refuse what is not a whole number that a kernel can hold.

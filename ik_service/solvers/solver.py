@@ -18,7 +18,8 @@ from ik_service.solvers import search
 from ik_service.solvers.approach import APPROACH_STEPS
 from ik_service.solvers.argument_checks import check_kinds
 from ik_service.solvers.method import given
-from ik_service.solvers.options import check_number, IkOptions
+from ik_service.solvers.option_checks import nanoseconds
+from ik_service.solvers.options import IkOptions
 from ik_service.solvers.problem import allocate, Problem, Settings, views, Workspace
 from ik_service.solvers.registry import check_options, DEFAULT_SOLVER, method
 from ik_service.solvers.result import IkResult, IkStatus, IkTrace, new_result
@@ -77,7 +78,7 @@ class Solver:
         check_options(chosen, self.options)
         self._middle = chain.mid_range()
         self._guess = _learned_guess(chain, self.options)
-        self._timeout = _nanoseconds(self.options.timeout)
+        self._timeout = nanoseconds(self.options.timeout)
         self._strategy = chosen.strategy(self.options)
         self.parameters = chosen.parameters(chain, self.options)
         self.remark = chosen.remark(chain, self.options)
@@ -121,7 +122,7 @@ class Solver:
         if T.ndim != 2 or start.ndim != 1:  # the kernel looks at their sizes
             self._refuse(target, seed)
         if timeout is not None:
-            settings.timeout[0] = _nanoseconds(timeout)
+            settings.timeout[0] = nanoseconds(timeout)
         trace = self._room_for_trace(settings) if self._records else self._no_trace
         q = self._middle.copy()  # half the time of an empty one
         status, position_error, orientation_error, iterations, searches, elapsed = kernel(
@@ -246,8 +247,7 @@ class Solver:
             search=rows[:, 2 * n + 2].astype(int),
         )
 
-    def __reduce__(self) -> tuple[object, ...]:
-        # Compiled code and threads' arrays cannot be pickled; all else follows from these.
+    def __reduce__(self) -> tuple[object, ...]:  # compiled code and threads cannot be pickled
         return type(self), (self.chain, self.name, self.options)
 
     def __repr__(self) -> str:
@@ -283,10 +283,8 @@ def prepared(chain: KinematicChain, solver: str, options: IkOptions | None) -> S
     """The solver of a function that is given no :class:`Solver`; as :class:`Solver` otherwise."""
     try:
         return _prepared(chain, solver, _DEFAULTS if options is None else options)
-    except TypeError:  # also from what cannot be hashed
-        method(solver)
-        check_kinds(chain, _DEFAULTS if options is None else options)
-        raise
+    except TypeError:  # from what cannot be hashed, among others
+        return Solver(chain, solver, options)
 
 
 _prepared = lru_cache(maxsize=64)(Solver)
@@ -299,13 +297,3 @@ def _learned_guess(chain: KinematicChain, options: IkOptions) -> Guess | None:
     from ik_service.seeding.source import load_guess
 
     return load_guess(chain, options.seed_source, options.seed_file, options.task_weights)
-
-
-def _nanoseconds(seconds: float) -> int:
-    """
-    A time-out for the kernels.
-
-    :raises OptionError: when it is not a number that a time-out can be.
-    """
-    check_number('timeout', seconds)
-    return max(1, int(seconds * 1e9))

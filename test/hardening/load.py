@@ -112,7 +112,7 @@ def load(bench, clients, each=0, at_once=0, name='') -> Row:
     :param clients: how many ask one after the other, ``each`` so often.
     :param at_once: instead, how many requests come at the same time.
     """
-    row, began = Row(name or f'{clients} clients'), time.monotonic()
+    row, began = Row(name or f'{clients} clients', busy=True), time.monotonic()
     stage = Stage(bench)
     loading = Load(stage)
     for _ in range(2):  # so that all is compiled and connected

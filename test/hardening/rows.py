@@ -24,6 +24,7 @@ class Row:
     :ivar memory: growth of the node's memory from after a warm-up to the end [MB].
     :ivar seconds: how long it took.
     :ivar notes: the first of what was wrong, in words.
+    :ivar busy: whether the machine was kept so busy that commands were sent late.
     """
 
     test: str
@@ -35,6 +36,7 @@ class Row:
     memory: float | None = None
     seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
+    busy: bool = False
 
     def object_to(self, complaint: str) -> None:
         """Count something wrong; the first ten are told."""

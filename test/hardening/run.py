@@ -67,7 +67,7 @@ def main(arguments=None) -> int:
         options.output.write_text(json.dumps(found, indent=1, ensure_ascii=False) + '\n')
         _say(options.output)
     bad = [row.test for row in rows if row.lost or row.wrong]
-    bad += [row.test for row in rows if row.stream and outside_of(row.stream)]
+    bad += [row.test for row in rows if row.stream and outside_of(row.stream, row.busy)]
     _say(f'not as it should be: {", ".join(dict.fromkeys(bad))}' if bad else 'all as it should be')
     return 1 if bad else 0
 

@@ -25,7 +25,7 @@ def soak(bench, seconds, seed=1) -> Row:
 
     :param seconds: for how long [s].
     """
-    row, began = Row(f'mixture for {seconds / 60:.3g} min', lost=0), time.monotonic()
+    row, began = Row(f'mixture for {seconds / 60:.3g} min', lost=0, busy=True), time.monotonic()
     stage = Stage(bench, **_COMMON)
     mixture = _Mixture(stage, row, seed)
     for _ in range(6):  # a warm-up, so that all is compiled and connected

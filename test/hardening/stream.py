@@ -169,7 +169,7 @@ def check(samples, bounds, place=None, *, cut_at=(), running=False, jitter=JITTE
                 cut = any(0.0 <= when - before.time < 0.3 for when in cut_at)
                 stalled = cut or sample.time - before.time < STALL
                 figures |= Figures(holes=1) if stalled else _end(before, bounds, jitter)
-            figures |= _begin(sample, bounds, place, jitter)
+            figures |= _begin(before, sample, bounds, place, jitter)
             stretch.clear()
         else:
             figures |= _step(before, sample, bounds, jitter)
@@ -235,10 +235,15 @@ def _sustained(first, last, bounds, jitter):
     )
 
 
-def _begin(sample, bounds, place, jitter):
-    """The first command after a pause: from where the arm is, and from rest."""
+def _begin(before, sample, bounds, place, jitter):
+    """The first command after a pause: from where the arm is, from rest or what braking leaves."""
     period, speed, acceleration = bounds.at(sample.time)
-    velocity = _worst(np.abs(sample.v), acceleration * (period + jitter))
+    left = 0.0
+    if before is not None:
+        braked = np.abs(before.v) - acceleration * (sample.time - before.time)
+        left = np.copysign(np.maximum(braked, 0.0), before.v)
+    between = np.clip(sample.v, np.minimum(left, 0.0), np.maximum(left, 0.0))
+    velocity = _worst(np.abs(sample.v - between), acceleration * (period + jitter))
     found = Figures(stretches=1, speed_step=velocity[0], speed_ratio=velocity[1])
     q = place(sample.time) if place else None
     if q is None:
