@@ -45,12 +45,14 @@ class Surroundings:
     :ivar clock: its time [ns], which may be simulated.
     :ivar state_publishers: returns the nodes that publish joint states.
     :ivar others: returns who else commands the arm; empty for nobody.
+    :ivar foreign: returns how many commands were not ours.
     :ivar tf: looks up frames that are no links of the robot; None without tf.
     """
 
     clock: Callable[[], int]
     state_publishers: Callable[[], list[str]] = list
     others: Callable[[], str] = str
+    foreign: Callable[[], int] = int
     tf: TfLookup | None = None
 
 
@@ -221,6 +223,7 @@ class Following:
             'stopped by the gate': str(self.follower.violations),
             'joint states': self.state_fault() or 'good',
             'other commanders': self.follower.other_commander or 'none',
+            'commands of others': str(self._around.foreign()),
             'moved by something else': str(self.follower.restarts),
             'ignored targets': str(self.bad_targets.count),
             'last ignored target': self.bad_targets.last or 'none',

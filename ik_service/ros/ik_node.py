@@ -78,6 +78,7 @@ class IkNode(Node):
             lambda: self.get_clock().now().nanoseconds,
             lambda: publishers_of(self, 'joint_states'),
             self._commands.watch.others,
+            lambda: self._commands.watch.foreign,
             self._tf,
         )
         self._errors = Complaint(lambda text: self.get_logger().error(text))

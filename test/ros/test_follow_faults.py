@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from cell import Cell, panda_chain, READY
+from diagnostic_msgs.msg import DiagnosticArray
 from harness import Bench, until
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
@@ -53,6 +54,14 @@ def said(cell, sentence, since):
     while sentence not in cell.node.output[since:]:
         assert time.monotonic() < deadline, cell.node.output[since:]
         time.sleep(0.05)
+
+
+def following_value(diagnostics, key):
+    """A value of the node's status about following; empty in a message of others."""
+    for status in diagnostics.status:
+        if status.name == 'ik_service: following':
+            return {item.key: item.value for item in status.values}[key]
+    return ''
 
 
 def far_and_near(cell):
@@ -226,8 +235,12 @@ def test_it_does_not_start_while_somebody_else_commands_the_arm(cell):
         cell.send(far)
         said(cell, 'test_client commands the arm too', since)
         assert len(cell.commands) == 0
+        diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
+        diagnostics.wait(lambda m: '/test_client' in following_value(m, 'other commanders'))
+        other.publish(JointState(name=['panda_joint1'], position=[0.0]))
+        diagnostics.wait(lambda m: following_value(m, 'commands of others') == '1')
     finally:
         cell.bench.node.destroy_publisher(other)
-    time.sleep(0.5)
+    diagnostics.wait(lambda m: following_value(m, 'other commanders') == 'none')
     cell.send(far)
     assert_recovers(cell, far)
