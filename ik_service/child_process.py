@@ -57,7 +57,7 @@ class ChildProcess:
         self._news = threading.Condition()
         self._closed = False
         self._process = subprocess.Popen(
-            [*_ends_with_parent(), sys.executable, '-m', module, *arguments],
+            [*_hears_interrupts(), *_ends_with_parent(), sys.executable, '-m', module, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -166,6 +166,18 @@ class ChildProcess:
         with self._news:
             self._closed = True
             self._news.notify_all()
+
+
+def _hears_interrupts() -> list[str]:
+    """
+    Return the command (GNU) under which SIGINT is not ignored, in case that it is in this process.
+
+    A shell lets its background jobs ignore it, and what they start inherits that.
+    """
+    env = shutil.which('env')
+    if env is None or signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        return []
+    return [env, '--default-signal=INT']
 
 
 def _ends_with_parent() -> list[str]:

@@ -11,11 +11,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 import os
 
-from ik_service.echo import cut, echo
+from ik_service.echo import cut, shown
 
 
 class IkServiceError(Exception):
-    """Base class of all errors raised by ik_service."""
+    """Base class of all errors raised by ik_service; they can be pickled."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Python would call the class with the message alone.
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[IkServiceError], args: tuple, state: dict[str, object]) -> IkServiceError:
+    """Return an error as it was pickled."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class UrdfError(IkServiceError):
@@ -40,10 +52,10 @@ class _UnknownNameError(IkServiceError):
     kind = 'name'
 
     def __init__(self, name: str, valid: Iterable[str]) -> None:
-        self.name = name
+        self.name = name if isinstance(name, str) else shown(name)
         self.valid = tuple(valid)
-        shown = ', '.join(map(cut, self.valid[:40])) + (', …' if len(self.valid) > 40 else '')
-        super().__init__(f'unknown {self.kind} {echo(name)}; valid: {shown or "none"}')
+        choices = ', '.join(map(cut, self.valid[:40])) + (', …' if len(self.valid) > 40 else '')
+        super().__init__(f'unknown {self.kind} {shown(name)}; valid: {choices or "none"}')
 
 
 class UnknownLinkError(_UnknownNameError):
@@ -102,7 +114,7 @@ class OptionError(IkServiceError, ValueError):
 
 class ArgumentError(IkServiceError, ValueError):
     """
-    An argument has the wrong shape, or holds NaN or infinity.
+    An argument is of the wrong kind, has the wrong shape, or holds NaN or infinity.
 
     :ivar argument: the argument's name.
     """
@@ -167,3 +179,7 @@ class MissingRosPackageError(IkServiceError, ImportError):
             f'sudo apt install {debian}'
         )
         self.package = package
+
+
+class TargetRefusedError(IkServiceError):
+    """A target that the arm may not follow now, such as one without current joint states."""

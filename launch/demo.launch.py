@@ -22,7 +22,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from ik_service import Robot
-from ik_service.ros.bringup import settle
+from ik_service.ros.bringup import Bringup, settle
 from ik_service.sim.catalogue import ENGINES
 
 SHARE = Path(get_package_share_directory('ik_service'))
@@ -76,13 +76,14 @@ def _simulated_arm(context: LaunchContext) -> list[Node]:
 def _rviz(context: LaunchContext) -> list[Action]:
     """Show the robot in the frame that its targets are given in, whatever the robot."""
     robot = settle(context.launch_configurations, SHARE)
-    frame = robot.chain.get('base_link') or Robot.from_urdf(robot.description).root_link
+    frame = robot.chain.get('base_link') or _root_link(robot)
+    base = ['-f', frame] if frame else []  # else that of its configuration
     rviz = Node(
         package='rviz2',
         executable='rviz2',
         name='rviz2',
         namespace=robot.namespace,
-        arguments=['-d', str(SHARE / 'config' / 'ik_service.rviz'), '-f', frame],
+        arguments=['-d', str(SHARE / 'config' / 'ik_service.rviz'), *base],
         output='screen',
         on_exit=Shutdown(reason='RViz was closed'),
     )
@@ -97,3 +98,8 @@ def _rviz(context: LaunchContext) -> list[Action]:
     if not context.launch_configurations.get('publish_markers'):
         actions.append(SetLaunchConfiguration('publish_markers', 'true'))
     return actions
+
+
+def _root_link(robot: Bringup) -> str:
+    """Return the link that is the root; empty where the description is still to come."""
+    return Robot.from_urdf_text(robot.description).root_link if robot.description else ''

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
@@ -21,7 +21,8 @@ from ik_service.ros.bringup import Bringup, NODE_NAME, settle
 
 ARGUMENTS = {
     'urdf': 'URDF or xacro file of the robot. Empty: the one that params_file names, else the '
-    'Franka Emika Panda that comes with the package.',
+    'Franka Emika Panda that comes with the package, or with robot_state_publisher:=false what '
+    'comes on the topic robot_description.',
     'base_link': 'Link where the chain starts. Empty: as in params_file, else the root of the '
     'robot.',
     'tip_link': 'Link that is brought to the target. Empty: as in params_file, else the only '
@@ -49,7 +50,8 @@ def generate_launch_description() -> LaunchDescription:
                 default_value='true',
                 choices=['true', 'false'],
                 description='Start robot_state_publisher, which publishes tf and '
-                'robot_description; false for a robot that has one running already.',
+                'robot_description; false for a robot that has one running already, whose '
+                'description is then taken from the topic.',
             ),
             OpaqueFunction(function=_nodes),
         ]
@@ -81,6 +83,7 @@ def _ik_node(robot: Bringup, arguments: Mapping[str, str]) -> Node:
         namespace=robot.namespace,
         parameters=[*file, settled],
         output='screen',
+        on_exit=Shutdown(reason='ik_node has ended'),
     )
 
 

@@ -166,13 +166,17 @@ class Environment:
             self._run(machine.base_python(), '-m', 'venv', *system, self.venv)
         for path in self.basis.requirements:
             with self.log.step(f'installing {_count_requirements(path)} packages ({path.name})'):
-                self._pip('install', *_bytecode(), '-r', path, *self._keep_numpy())
+                self._pip('install', *_bytecode(), *self._only_pinned(), '-r', path)
         self._list_as_prefix()
 
-    def _keep_numpy(self) -> list[str]:
-        """Arguments that hold numpy at the version a sourced ROS 2 was compiled with."""
+    def _only_pinned(self) -> list[str]:
+        """
+        Arguments that let pip install the listed files and no others.
+
+        With a sourced ROS 2 that holds for numpy, which stays as ROS 2 was compiled with.
+        """
         if not self.basis.sourced:
-            return []
+            return ['--require-hashes', '--no-deps']
         constraints = self.work / 'constraints.txt'
         version = machine.module_version('numpy', os.environ)
         constraints.write_text(f'numpy=={version}\n' if version else '', encoding='utf-8')
@@ -248,7 +252,7 @@ def _bytecode() -> list[str]:
 
 def _count_requirements(path: Path) -> int:
     lines = path.read_text(encoding='utf-8').splitlines()
-    return sum(1 for line in lines if line.strip() and not line.startswith('#'))
+    return sum(1 for line in lines if line[:1].isalnum())  # no comments, no digests
 
 
 @contextmanager

@@ -1,10 +1,45 @@
 """Fixtures that the tests of the mathematics share; the robots are made in chains.py beside it."""
 
 from importlib.util import find_spec
+import os
+import signal
 
-from chains import arm as chain_of
-from chains import ARM_TIPS
-import pytest
+# What changes the outcome of tests or of the programs that they start, wherever it comes from: the
+# width of help texts, another compiler or none, no assertions, and the search for modules.
+_DISTURBING = (
+    'COLUMNS',
+    'FORCE_COLOR',
+    'LINES',
+    'MPLBACKEND',
+    'NO_COLOR',
+    'NUMBA_',
+    'PYTHONIOENCODING',
+    'PYTHONOPTIMIZE',
+    'PYTHONSAFEPATH',
+    'PYTHONWARNINGS',
+    'RCUTILS_',
+    'ROS_DOMAIN_ID',
+    'ROS_NAMESPACE',
+    'ROS_SECURITY_',
+)
+
+
+def _be_an_ordinary_process():
+    """Make this process, and so all that it starts, what it is in a terminal."""
+    for name in [name for name in os.environ if name.startswith(_DISTURBING)]:
+        if name != 'NUMBA_CACHE_DIR':
+            del os.environ[name]
+    # A background job of a shell ignores it, and what it starts inherits that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
+    os.umask(0o022)
+
+
+_be_an_ordinary_process()  # before the compiler is imported, which reads its settings then
+
+from chains import arm as chain_of  # noqa: E402
+from chains import ARM_TIPS  # noqa: E402
+import pytest  # noqa: E402
 
 
 @pytest.fixture(params=ARM_TIPS)

@@ -60,6 +60,18 @@ def test_collects_the_output_of_both_streams_and_ends_by_interrupt(child):
     assert process.output == 'started with an argument\ngoodbye\n'
 
 
+def test_a_child_hears_interrupts_that_this_process_ignores(child):
+    """As a background job of a shell does."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = child(POLITE)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    process.wait_for('started', 20.0)
+    assert process.end() == 0
+    assert process.output.endswith('goodbye\n')
+
+
 def test_kills_what_does_not_listen_and_what_that_started(child):
     process = child(STUBBORN)
     grandchild = int(process.wait_for(r'grandchild (\d+)', 20.0).group(1))

@@ -2,9 +2,10 @@
 The motion of a command towards a goal: bounded speed and acceleration, no overshoot, no jump.
 
 All joints move together: from rest the command follows the straight line in joint space, and all
-joints arrive in the same tick. Speeds are counted in ticks of nominal length, never in measured
-time, so that a late tick cannot cause a larger step. Within a tick the unit of each joint is the
-largest step it may take, so that one formula serves radians and metres alike.
+joints arrive in the same tick. Speeds are shares of each joint's velocity limit, and distances the
+time that they take at that limit, so that one formula serves radians and metres alike. Ticks may
+be of any length: a speed is always one from which the command can still stop in time, however
+short or long the ticks that follow are.
 """
 
 from __future__ import annotations
@@ -13,51 +14,73 @@ from dataclasses import dataclass
 
 import numpy as np
 
+LONGEST_RAMP = 2.0
+"""Time in which a command comes to rest from full speed, however gentle its acceleration [s]."""
+
 _FULL_SPEED = 1.0 - 1e-9
-"""The largest step in units of the bound; what is left of 1 is room for rounding."""
+"""What is used of a bound; what is left of 1 is room for rounding."""
 
-_ARRIVED = 1e-9
-"""Distance to the goal, in units of the largest step, that is closed at once."""
+_JITTER = 0.02
+"""By how much a tick may be shorter than the one before, as a share, while nothing is amiss."""
 
-_UNBOUNDED = 2.0
-"""Change of speed in a tick that bounds nothing: from full speed to full speed backwards."""
+_SHORTEST_TICK = 5e-4
+"""Half a period of the fastest rate [s]: within it a command that has arrived can be at rest."""
 
 
 @dataclass(frozen=True)
 class MotionLimits:
     """
-    What a command may do in one tick.
+    What a command may do.
 
     :ivar lower: (n,) lower limits [rad] or [m]; −inf where unlimited.
     :ivar upper: (n,) upper limits [rad] or [m]; inf where unlimited.
-    :ivar step: (n,) largest step [rad] or [m]; 0 for a joint that does not move.
-    :ivar speed_up: largest change of the speed, in shares of the full speed.
+    :ivar velocity: (n,) the joints' velocity limits [rad/s] or [m/s]; 0 for one that does not
+        move.
+    :ivar scaling: share of the velocity limits that is used, 0 to 1.
+    :ivar acceleration: largest change of that share in a second [1/s]; inf for no such limit.
     """
 
     lower: np.ndarray
     upper: np.ndarray
-    step: np.ndarray
-    speed_up: float
+    velocity: np.ndarray
+    scaling: float
+    acceleration: float
 
-    @classmethod
-    def of_rate(
-        cls,
-        lower: np.ndarray,
-        upper: np.ndarray,
-        velocity: np.ndarray,
-        rate: float,
-        acceleration_time: float,
-    ) -> MotionLimits:
-        """
-        Return the limits for a number of ticks a second.
+    @property
+    def braking(self) -> float:
+        """Largest decrease of the share in a second [1/s]: a ramp to rest takes 2 s at most."""
+        return max(self.acceleration, self.scaling / LONGEST_RAMP)
 
-        :param velocity: (n,) largest speeds [rad/s] or [m/s].
-        :param rate: ticks a second [Hz].
-        :param acceleration_time: time from rest to full speed [s]; 0 for no such limit.
+    def reachable_speeds(
+        self, q: np.ndarray, speed: np.ndarray, braking: float, dt: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         """
-        ticks = acceleration_time * rate
-        speed_up = 1.0 / max(ticks, 1.0 / _UNBOUNDED)
-        return cls(lower, upper, velocity / rate, speed_up)
+        Return the bounds of the speeds that a command may have in a tick.
+
+        They are within the acceleration, within the velocity limits (or on the way there, as fast
+        as braking allows), and such that every joint can stop before its limits.
+
+        :param q: (n,) the last command [rad] or [m]; a joint outside its limits may stay or come
+            back.
+        :param speed: (n,) its speed, in shares of the velocity limits.
+        :param braking: largest decrease of a share in a second [1/s].
+        :param dt: length of the tick [s], above 0.
+        :returns: (n,) lowest and highest share.
+        """
+        more, less = self.acceleration * dt, braking * dt
+        size = np.abs(speed)
+        # Where the joints are faster than they may be now, all slow down in proportion.
+        slower = size * (1.0 - min(less / max(float(size.max(initial=0.0)), 1e-12), 1.0))
+        # Of the interval of speeds, the end in the direction of the motion, and the other one.
+        fast = np.minimum(size + more, np.maximum(self.scaling * _FULL_SPEED, slower))
+        slow = np.maximum(size - less, -min(more, self.scaling))
+        backwards = speed < 0.0
+        low, high = np.where(backwards, -fast, slow), np.where(backwards, -slow, fast)
+        unit = np.where(self.velocity > 0.0, self.velocity, 1.0)
+        above = stopping_speed(np.maximum(self.upper - q, 0.0) / unit, braking, dt)
+        below = stopping_speed(np.maximum(q - self.lower, 0.0) / unit, braking, dt)
+        low, high = np.maximum(low, -below), np.minimum(high, above)
+        return np.minimum(low, high), high
 
 
 class JointMotion:
@@ -65,7 +88,9 @@ class JointMotion:
     A command on its way.
 
     :ivar q: (n,) the command [rad] or [m]; a new array after every move.
-    :ivar step: (n,) what the last move added to it [rad] or [m].
+    :ivar speed: (n,) the speed of the last move, in shares of the velocity limits.
+    :ivar braking: how fast it may slow down [1/s]: never less than it was allowed to speed up
+        since it last rested, so that what was in time to stop stays so when limits change.
     """
 
     def __init__(self, q: np.ndarray) -> None:
@@ -76,84 +101,106 @@ class JointMotion:
             by the moves that follow.
         """
         self.q = np.array(q, dtype=np.float64)
-        self.step = np.zeros_like(self.q)
+        self.speed = np.zeros_like(self.q)
+        self.braking = 0.0
 
     @property
     def at_rest(self) -> bool:
         """Whether the last move left the command where it was."""
-        return not self.step.any()
+        return not self.speed.any()
 
-    def move(self, goal: np.ndarray | None, limits: MotionLimits, pace: float = 1.0) -> None:
+    def move(
+        self, goal: np.ndarray | None, limits: MotionLimits, dt: float, pace: float = 1.0
+    ) -> None:
         """
         Move by one tick.
 
         :param goal: (n,) where to, within the limits [rad] or [m]; None to slow down and stop.
         :param limits: what the move may do at most.
+        :param dt: length of the tick [s], above 0.
         :param pace: share of the full speed that is asked for, 0 to 1.
         """
-        movable = limits.step > 0.0
-        unit = np.where(movable, limits.step, 1.0)
-        speed = np.where(movable, self.step / unit, 0.0)
+        movable = limits.velocity > 0.0
+        unit = np.where(movable, limits.velocity, 1.0)
+        self.braking = max(0.0 if self.at_rest else self.braking, limits.braking)
         ahead = np.zeros_like(self.q) if goal is None else np.where(movable, goal - self.q, 0.0)
-        if goal is not None and _is_arrival(ahead / unit, speed, limits.speed_up):
-            self._advance(self.q + ahead, limits)
+        low, high = limits.reachable_speeds(self.q, self.speed, self.braking, dt)
+        last = ahead / (unit * dt)
+        if goal is not None and _is_arrival(last, low, high, limits.acceleration):
+            self.q, self.speed = np.where(movable, goal, self.q), last
             return
-        speed = _approach(ahead / unit, speed, limits.speed_up, pace)
-        speed = self._stay_inside(speed, unit, limits)
-        self._advance(self.q + np.where(movable, speed * unit, 0.0), limits)
+        braking = self.braking if goal is None else limits.acceleration
+        wanted = self._wanted(ahead / unit, braking, limits, dt, pace)
+        self._advance(np.clip(wanted, low, high), unit, movable, limits, dt)
 
-    def _stay_inside(
-        self, speed: np.ndarray, unit: np.ndarray, limits: MotionLimits
+    def _wanted(
+        self, ahead: np.ndarray, braking: float, limits: MotionLimits, dt: float, pace: float
     ) -> np.ndarray:
-        """Keep every joint slow enough to stop before its limits."""
-        above = _stopping_speed((limits.upper - self.q) / unit, limits.speed_up)
-        below = _stopping_speed((self.q - limits.lower) / unit, limits.speed_up)
-        return np.clip(speed, -below, above)
-
-    def _advance(self, q: np.ndarray, limits: MotionLimits) -> None:
-        # A joint outside its limits may stay or come back, so its place is its limit for now.
-        q = np.clip(q, np.minimum(limits.lower, self.q), np.maximum(limits.upper, self.q))
-        self.step = q - self.q
-        self.q = q
-
-
-def _is_arrival(ahead: np.ndarray, speed: np.ndarray, speed_up: float) -> bool:
-    return np.abs(ahead).max() <= _ARRIVED and np.abs(speed).max() <= speed_up
-
-
-def _approach(ahead: np.ndarray, speed: np.ndarray, speed_up: float, pace: float) -> np.ndarray:
-    """
-    Speed of the next tick on the way to a goal.
-
-    :param ahead: (n,) way to the goal.
-    :param speed: (n,) speed of the last tick.
-    :param speed_up: largest change of each joint's speed.
-    :param pace: share of the full speed that is asked for.
-    """
-    # A lower bound may have been set since the last tick; it holds from now on.
-    speed = speed / max(1.0, np.abs(speed).max() / _FULL_SPEED)
-    distance = np.abs(ahead).max()
-    if distance == 0.0:
-        wanted = np.zeros_like(speed)
-    else:
+        """Return the speeds that lead along the line to the goal."""
+        distance = float(np.abs(ahead).max(initial=0.0))
+        most = self.braking * dt * _FULL_SPEED
+        if distance == 0.0:
+            return self.speed - np.clip(self.speed, -most, most)
         line = ahead / distance
-        along = max(float(speed @ line) / float(line @ line), 0.0)
-        cruise = max(pace * _FULL_SPEED, along - speed_up)
-        stop = float(_stopping_speed(np.array(distance), speed_up))
-        wanted = line * min(along + speed_up, cruise, stop, _FULL_SPEED)
-    return speed + np.clip(wanted - speed, -speed_up, speed_up)
+        along = max(float(self.speed @ line) / float(line @ line), 0.0)
+        cruise = max(pace * limits.scaling * _FULL_SPEED, along - most)
+        faster = along + limits.acceleration * dt * _FULL_SPEED
+        stop = _arriving_speed(distance, braking, limits.scaling, dt)
+        wanted = line * min(faster, cruise, max(stop, along - most))
+        return self.speed + np.clip(wanted - self.speed, -most, most)
+
+    def _advance(
+        self,
+        speed: np.ndarray,
+        unit: np.ndarray,
+        movable: np.ndarray,
+        limits: MotionLimits,
+        dt: float,
+    ) -> None:
+        speed = np.where(movable, speed, 0.0)
+        q = self.q + speed * unit * dt
+        # A joint outside its limits may stay or come back, so its place is its limit for now.
+        self.q = np.clip(q, np.minimum(limits.lower, self.q), np.maximum(limits.upper, self.q))
+        self.speed = speed
 
 
-def _stopping_speed(distance: np.ndarray, speed_up: float) -> np.ndarray:
+def _is_arrival(speed: np.ndarray, low: np.ndarray, high: np.ndarray, acceleration: float) -> bool:
+    """Whether a tick of these speeds may end at the goal, and be the last one."""
+    slow = np.abs(speed).max(initial=0.0) <= acceleration * _SHORTEST_TICK
+    return bool(slow and (speed >= low).all() and (speed <= high).all())
+
+
+def _arriving_speed(distance: float, braking: float, scaling: float, dt: float) -> float:
     """
-    Return the largest speed m from which the ticks that follow can stop within a distance.
+    Return the highest speed from which the command arrives at a goal, in ticks of about ``dt``.
 
-    With a slow-down of b a tick, the moves are m, m − b, m − 2b, …: k = ⌈m/b⌉ moves that sum up
-    to k m − b k (k − 1)/2. Solved for m, with the smallest k for which b k (k + 1)/2 covers the
-    distance. A command that keeps to it needs no more than b to keep to it in the next tick.
+    Slowing down in equal ticks takes half a tick less than :func:`stopping_speed` allows for. How
+    much of that can be used without going too far depends on how many ticks the slow-down takes,
+    and on how much shorter than this one they may be.
     """
-    # From half of 1/b + 1 on, full speed is allowed; the bound keeps infinity out of the formula.
-    distance = np.clip(distance, 0.0, 2.0 / speed_up + 2.0)
-    k = np.ceil((np.sqrt(1.0 + 8.0 * distance / speed_up) - 1.0) / 2.0)
-    k = np.maximum(k, 1.0)
-    return distance / k + speed_up * (k - 1.0) / 2.0
+    ticks = scaling / (braking * dt) if 0.0 < braking < np.inf else 0.0
+    if ticks < 1.0:
+        return float(stopping_speed(np.array(distance), braking, dt))
+    sureness = (1.0 / _JITTER - 2.0) / ticks
+    share = (1.0 + 0.5 * sureness) / (1.0 + sureness)
+    return min(float(stopping_speed(np.array(distance), braking, share * dt)), distance / dt)
+
+
+def stopping_speed(distance: np.ndarray, braking: float, dt: float) -> np.ndarray:
+    """
+    Return the highest speed from which the ticks that follow can stop within a distance.
+
+    A tick at the speed s covers s·dt, and slowing down after it at most s²/(2 braking), whatever
+    the length of the ticks; this is the root of s·dt + s²/(2 braking) = distance, in the form
+    that loses no digits. A command that keeps to it can keep to it in the next tick by slowing
+    down with no more than ``braking``.
+
+    :param distance: as the time that it takes at full speed [s]; may be inf.
+    :param braking: decrease of the speed, in shares of the full speed, in a second [1/s].
+    :param dt: length of the tick [s].
+    :returns: in shares of the full speed.
+    """
+    if braking <= 0.0:
+        return np.zeros_like(distance)
+    distance = np.minimum(distance, 1e9)
+    return 2.0 * distance / (dt + np.sqrt(dt * dt + 2.0 * distance / braking))

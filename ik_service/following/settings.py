@@ -32,8 +32,12 @@ class FollowerState(Enum):
     )
     LAGGING = 'the arm does not keep up with the commands: they wait for it'
     NO_STATE = 'there is a target, but no joint state has arrived yet'
-    STATE_STALE = 'no joint state arrives any more: the commands have stopped until one does'
+    STATE_STALE = 'no joint state arrives any more: the commands have stopped'
+    STATE_IMPLAUSIBLE = 'the joint states cannot be true: the commands have stopped'
     TARGET_TIMED_OUT = 'no new target has arrived in time: the last one was dropped'
+    TARGET_DROPPED = 'the target was dropped: a new one, or ~/enable, is waited for'
+    OTHER_COMMANDER = 'somebody else commands the arm: no motion is started'
+    DISABLED = 'following is switched off by ~/enable: targets are refused'
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,11 @@ class FollowerSettings:
     :ivar target_timeout: age at which a target is dropped [s]; 0 for never.
     :ivar lag_limit: how far the arm may fall behind the commands, as the time that it needs at
         full speed [s]. From half of it on the commands slow down, and at the limit they wait for
-        the arm. At twice the limit something else must have moved the arm: the commands start
-        anew from where it is.
+        the arm. At twice the limit something else must have moved the arm: the commands come to
+        rest, and the target is dropped.
+    :ivar resume: whether a target is taken up again, from where the arm is then, instead of being
+        dropped when joint states were away or wrong, or something else has moved the arm.
+    :ivar exclusive: whether no motion is started while somebody else commands the arm.
     :raises OptionError: naming the setting whose value cannot be.
     """
 
@@ -76,6 +83,8 @@ class FollowerSettings:
     state_timeout: float = 0.5
     target_timeout: float = 0.0
     lag_limit: float = 0.25
+    resume: bool = False
+    exclusive: bool = True
 
     def __post_init__(self) -> None:
         for name in ('rate', 'state_timeout', 'lag_limit'):
@@ -90,13 +99,14 @@ class FollowerSettings:
             raise OptionError(name, f'has to be {wanted}, not {value!r}')
 
     def motion_limits(self, chain: KinematicChain) -> MotionLimits:
-        """Return what the command of a chain may do in one tick."""
-        return MotionLimits.of_rate(
+        """Return what the command of a chain may do."""
+        gentle = self.acceleration_time > 0.0
+        return MotionLimits(
             chain.lower,
             chain.upper,
-            joint_speeds(chain) * self.velocity_scaling,
-            self.rate,
-            self.acceleration_time,
+            joint_speeds(chain),
+            self.velocity_scaling,
+            self.velocity_scaling / self.acceleration_time if gentle else math.inf,
         )
 
 

@@ -2,12 +2,12 @@
 Following a target pose with joint commands; knows no ROS.
 
 The follower turns target poses, which may jump, into commands that never do: they start at the
-measured joint state, move every joint by at most velocity × scaling / rate a tick, with bounded
+measured joint state, keep every joint within its velocity limit × scaling, with bounded
 acceleration, and never leave the joint limits. While a target is there a command comes out of
 every tick, also when it has arrived: controllers of real arms want to be fed. Whatever ends the
-following (no target any more, joint states gone stale) first brings the command to rest within
-the acceleration time; after that nothing is commanded, and the next command starts from the
-state measured then.
+following (no target any more, joint states gone stale or impossible, an arm found elsewhere)
+first brings the command to rest; after that nothing is commanded. The arm does not move again by
+itself: the target is dropped, and the next one starts from the state measured then.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ import threading
 
 import numpy as np
 
-from ik_service.following.motion import JointMotion
+from ik_service.exceptions import TargetRefusedError
+from ik_service.following.arm_watch import ArmWatch
+from ik_service.following.command_stream import CommandStream
+from ik_service.following.lag import LagWatch
 from ik_service.following.nearby import NearbySolver
 from ik_service.following.settings import (
     FollowedTarget,
@@ -33,10 +36,7 @@ from ik_service.solvers.solver import Solver
 _SAME_POSITION = 1e-6
 """Distance from its goal that does not matter for a joint that must not move [rad, m]."""
 
-# Shares of the lag limit, which itself is only approached, at which lagging begins and ends; and
-# the one that an arm has to come below within a time after the commands have come to rest [s].
-_BEHIND, _CAUGHT_UP = 0.9, 0.5
-_OFF, _SETTLING_TIME = 0.05, 1.0
+_FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE)
 
 
 class TargetFollower:
@@ -48,7 +48,8 @@ class TargetFollower:
 
     :param solver: solves for the targets.
     :param settings: fields of :class:`FollowerSettings`; :meth:`tick` is called at its ``rate``.
-    :ivar restarts: how often something else moved the arm, so that the commands started anew.
+    :ivar restarts: how often something else moved the arm.
+    :ivar other_commander: who else commands the arm, to be set from outside; empty for nobody.
     :raises OptionError: naming the setting whose value cannot be.
     """
 
@@ -56,7 +57,9 @@ class TargetFollower:
         self._lock = threading.Lock()
         self._settings = FollowerSettings(**settings)
         self._requests = 0
+        self._disabled = False
         self.restarts = 0
+        self.other_commander = ''
         self._start_with(NearbySolver(solver))
 
     # What the outside tells
@@ -66,15 +69,15 @@ class TargetFollower:
         Take a measured joint state.
 
         :param q: (n,) positions [rad] or [m]; may lie outside the limits.
-        :param now: when it was received, on a monotonic clock [s].
+        :param now: when it was measured, on a monotonic clock [s].
         :raises ArgumentError: when q has another shape or is not finite.
         """
         with self._lock:
             q = self._solver.chain.check_q(q, 'measured')
-            self._measured = self._turned(q, self._motion.q) if self._motion else q
-            self._measured_at = now
+            if not self._arm.see(q, now, self._stream.q):
+                return
             target = self._target
-            if target is None or target.goal is not None or target.solving or self._motion:
+            if target is None or target.goal is not None or target.solving or self._stream.active:
                 return
             target.solving = True
             request, solver, seeds = self._requests, self._solver, self._seeds()
@@ -91,21 +94,26 @@ class TargetFollower:
         Follow another target from now on.
 
         It is solved for here, from where the command is, or else the arm. The old target is
-        followed meanwhile. Without a joint state it is solved again when the first one comes.
+        followed meanwhile. Before the first joint state it is kept, and solved again then.
 
         :param T_base_tip: (4, 4) pose of the tip in the frame of the base link.
         :returns: the solution, or the nearest pose found, which is then gone to.
         :raises ArgumentError: when this is no pose; the old target is then followed further.
+        :raises TargetRefusedError: when nothing may be followed now; the message says why.
         """
         T_base_tip = check_transform(T_base_tip, 'target')
         with self._lock:
+            refusal = self._refusal()
+            if refusal:
+                raise TargetRefusedError(refusal)
             self._requests += 1
             request, solver, seeds = self._requests, self._solver, self._seeds()
         result = solver.solve(T_base_tip, seeds)
         with self._lock:
             if request == self._requests:
-                anchored = self._measured is not None and not self._restarting
+                anchored = self._arm.measured is not None and not self._restarting
                 self._target = FollowedTarget(T_base_tip, result, result.q if anchored else None)
+                self._dropped, self.drop_reason = None, ''
                 self._state = self._state_on_the_way()
         return result
 
@@ -113,8 +121,31 @@ class TargetFollower:
         """Forget the target; the command comes to rest, and then there is none."""
         with self._lock:
             self._requests += 1
-            self._target = None
+            self._target = self._dropped = None
+            self.drop_reason = ''
+            self._state = FollowerState.DISABLED if self._disabled else FollowerState.IDLE
+
+    def enable(self, enabled: bool) -> bool:
+        """
+        Allow motion, or stop and refuse all targets until it is allowed again.
+
+        A target that was dropped because of a fault is taken up again from where the arm is.
+
+        :param enabled: whether motion is allowed.
+        :returns: whether there is a target to move to now.
+        :raises TargetRefusedError: when the dropped target may not be followed; it is kept.
+        """
+        with self._lock:
+            self._disabled = not enabled
+            dropped = self._dropped
+        if not enabled:
+            self.stop()
+            return False
+        if dropped is not None:
+            self.set_target(dropped)
+        elif self._state is FollowerState.DISABLED:
             self._state = FollowerState.IDLE
+        return self._target is not None
 
     def configure(self, *, solver: Solver | None = None, **settings: float) -> None:
         """
@@ -163,9 +194,29 @@ class TargetFollower:
     def following_error(self) -> float | None:
         """How far the arm's worst joint is from its command [rad] or [m]; None without one."""
         with self._lock:
-            if self._motion is None or self._measured is None:
+            if not self._stream.active or self._arm.measured is None:
                 return None
-            return float(np.abs(self._motion.q - self._measured).max())
+            return float(np.abs(self._stream.q - self._arm.measured).max())
+
+    @property
+    def active(self) -> bool:
+        """Whether there are commands; without, the arm is left alone."""
+        return self._stream.active
+
+    @property
+    def violations(self) -> int:
+        """How many commands the last gate had to change; 0 in a healthy system."""
+        return self._stream.gate.counts.total
+
+    @property
+    def state_fault(self) -> str:
+        """Why the joint states cannot be relied on; empty when they can."""
+        return self._arm.reason
+
+    @property
+    def contradictory_states(self) -> bool:
+        """Whether there must be two sources of joint states that contradict each other."""
+        return self._arm.contradictory
 
     @property
     def immobile_joints(self) -> tuple[str, ...]:
@@ -175,25 +226,23 @@ class TargetFollower:
 
     def tick(self, now: float) -> FollowerCommand | None:
         """
-        Advance by one period of the rate.
+        Return the next command; to be called once in a period of the rate.
 
         :param now: on the clock of :meth:`set_measured` [s].
         :returns: the command to publish; None to publish nothing.
         """
         with self._lock:
+            self._arm.tick(now)
             self._drop_old_target(now)
+            self._look_for_faults(now)
             if self._target is None:
-                return self._come_to_rest()
-            if self._measured is None:
+                return self._come_to_rest(now)
+            if self._arm.measured is None:
                 self._state = FollowerState.NO_STATE
                 return None
-            if now - self._measured_at > self._settings.state_timeout:
-                self._state = FollowerState.STATE_STALE
-                self._target.goal = None
-                self._restarting = True
             if self._restarting or self._target.goal is None:
-                return self._come_to_rest()
-            return self._follow(self._target)
+                return self._come_to_rest(now)
+            return self._follow(self._target, now)
 
     # Inside; with the lock held
 
@@ -202,29 +251,38 @@ class TargetFollower:
         self._solver = solver
         self._limits = self._settings.motion_limits(chain)
         self._speeds = joint_speeds(chain)
-        unlimited = np.isinf(chain.lower) & np.isinf(chain.upper)
-        self._turn = np.where(unlimited, chain.arrays.turn, 0.0)
-        self._measured: np.ndarray | None = None
-        self._measured_at = 0.0
+        self._arm = ArmWatch(chain, self._speeds)
+        self._lag = LagWatch(self._speeds)
+        self._stream = CommandStream()
         self._target: FollowedTarget | None = None
-        self._motion: JointMotion | None = None
+        self._dropped: np.ndarray | None = None
+        self.drop_reason = ''
         self._restarting = False
-        self._behind, self._off = False, 0
         self._state = FollowerState.IDLE
 
     def _seeds(self) -> list[np.ndarray]:
         """Return where the next solution shall be near to: where the joints are, and will be."""
-        chain, target = self._solver.chain, self._target
-        if self._motion is None:
-            here = chain.mid_range() if self._measured is None else self._measured
+        chain, target, measured = self._solver.chain, self._target, self._arm.measured
+        if not self._stream.active:
+            here = chain.mid_range() if measured is None else measured
             return [np.clip(here, chain.lower, chain.upper)]
-        seeds = [np.clip(self._motion.q, chain.lower, chain.upper)]
+        seeds = [np.clip(self._stream.q, chain.lower, chain.upper)]
         return seeds if target is None or target.goal is None else [*seeds, target.goal]
 
-    def _turned(self, q: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Put joints that turn for ever, which some drivers wrap, on the turn of a reference."""
-        turn = np.where(self._turn > 0.0, self._turn, 1.0)
-        return q + self._turn * np.round((reference - q) / turn)
+    def _refusal(self) -> str:
+        """Return why no target may be followed now; empty when one may."""
+        if self._disabled:
+            return 'following is switched off; ~/enable with data: true switches it on'
+        if self._settings.resume or self._arm.measured is None:
+            return ''
+        if self._arm.reason:
+            return self._arm.reason
+        return '' if self._stream.active else self._occupied()
+
+    def _occupied(self) -> str:
+        """Return who keeps motions from being started; empty for nobody."""
+        other = self.other_commander if self._settings.exclusive else ''
+        return other and f'{other} commands the arm too (exclusive: false would allow it)'
 
     def _drop_old_target(self, now: float) -> None:
         if self._target is None:
@@ -237,56 +295,78 @@ class TargetFollower:
             self._target = None
             self._state = FollowerState.TARGET_TIMED_OUT
 
-    def _come_to_rest(self) -> FollowerCommand | None:
-        command = None
-        if self._motion is not None:
-            self._motion.move(None, self._limits)
-            command = self._command(self._motion)
-            if self._motion.at_rest:
-                self._motion = None
-        self._restarting = self._motion is not None
+    def _look_for_faults(self, now: float) -> None:
+        fault = self._arm.fault(now, self._settings.state_timeout)
+        if fault is not None and (self._target is not None or self._dropped is not None):
+            self._lose_target(fault, self._arm.reason)
+        elif fault is None and self._state in _FAULTS:
+            dropped = self._dropped is not None
+            self._state = FollowerState.TARGET_DROPPED if dropped else FollowerState.IDLE
+
+    def _lose_target(self, state: FollowerState, reason: str) -> None:
+        """Come to rest, and stay there unless targets are to be resumed."""
+        self._state = state
+        if self._target is None:
+            return
+        self._restarting = True
+        if self._settings.resume:
+            self._target.goal = None
+            return
+        self._requests += 1
+        self._dropped, self._target = self._target.T_base_tip, None
+        self.drop_reason = reason
+
+    def _come_to_rest(self, now: float) -> FollowerCommand | None:
+        stream, command = self._stream, None
+        if not stream.at_rest:
+            period, speed = 1.0 / self._settings.rate, self._arm.speed(now)
+            command = stream.advance(None, self._limits, now, period, speed)
+        if stream.at_rest:
+            stream.end()
+        self._restarting = stream.active
         return command
 
-    def _follow(self, target: FollowedTarget) -> FollowerCommand | None:
-        if self._motion is None:
-            self._motion, self._behind, self._off = JointMotion(self._measured), False, 0
-            target.goal = self._turned(target.goal, self._measured)
-        lag = self._lag(self._motion) / self._settings.lag_limit
-        self._behind = self._is_behind(self._motion, lag)
-        if lag > 2.0:
-            self._motion = target.goal = None
+    def _follow(self, target: FollowedTarget, now: float) -> FollowerCommand | None:
+        stream, period = self._stream, 1.0 / self._settings.rate
+        if not stream.active:
+            return self._begin(target, now)
+        limit = self._settings.lag_limit
+        self._lag.look(stream.q, self._arm.measured, stream.at_rest, limit, now)
+        if self._lag.elsewhere:
             self.restarts += 1
-            return None
-        self._motion.move(target.goal, self._limits, float(np.clip(2.0 - 2.0 * lag, 0.0, 1.0)))
+            self._lose_target(FollowerState.TARGET_DROPPED, 'something else has moved the arm')
+            return self._come_to_rest(now)
+        goal = target.goal if self._arm.awake else None
+        speed, pace = self._arm.speed(now), self._lag.pace
+        command = stream.advance(goal, self._limits, now, period, speed, pace)
         self._state = self._state_on_the_way()
-        return self._command(self._motion)
+        return command
 
-    def _is_behind(self, motion: JointMotion, lag: float) -> bool:
-        self._off = self._off + 1 if motion.at_rest and lag > _OFF else 0
-        if self._off > _SETTLING_TIME * self._settings.rate:
-            return True
-        return lag > (_CAUGHT_UP if self._behind else _BEHIND)
-
-    def _lag(self, motion: JointMotion) -> float:
-        """Return the time that the arm needs at full speed to where the command is [s]."""
-        movable = self._speeds > 0.0
-        behind = np.abs(motion.q - self._measured)[movable] / self._speeds[movable]
-        return float(behind.max(initial=0.0))
+    def _begin(self, target: FollowedTarget, now: float) -> FollowerCommand | None:
+        """Start a motion where the arm is, if that is allowed and known."""
+        occupied = self._occupied()
+        if occupied:
+            self._lose_target(FollowerState.OTHER_COMMANDER, occupied)
+            return None
+        if not self._arm.is_new(now):
+            return None
+        start = self._arm.position()
+        self._lag.begin()
+        target.goal = self._arm.turned(target.goal, start)
+        self._state = self._state_on_the_way()
+        return self._stream.begin(start, now)
 
     def _state_on_the_way(self) -> FollowerState:
         target = self._target
-        if self._behind and self._motion is not None:
+        if self._lag.behind and self._stream.active:
             return FollowerState.LAGGING
         if not target.result.success:
             return FollowerState.UNREACHABLE
-        if self._motion is None or target.goal is None:
+        if not self._stream.active or target.goal is None:
             return FollowerState.FOLLOWING
-        ahead = np.abs(target.goal - self._motion.q)
+        ahead = np.abs(target.goal - self._stream.q)
         movable = self._speeds > 0.0
         if ahead[movable].any():
             return FollowerState.FOLLOWING
         blocked = (ahead > _SAME_POSITION).any()
         return FollowerState.UNREACHABLE if blocked else FollowerState.REACHED
-
-    def _command(self, motion: JointMotion) -> FollowerCommand:
-        return FollowerCommand(motion.q.copy(), motion.step * self._settings.rate)

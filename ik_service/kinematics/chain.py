@@ -10,14 +10,17 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.echo import shown
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.kinematics import kernels
 from ik_service.kinematics.compile import entry_point
 from ik_service.kinematics.flatten import FlatPath, flatten_path, kernel_joints
+from ik_service.kinematics.numbers import real_numbers
 from ik_service.model.joint import JointType
 from ik_service.model.robot import Robot
 
 _COMPILED = {'_forward', '_jacobian'}
+_FLOAT = np.dtype(np.float64)
 
 
 class KinematicChain:
@@ -57,7 +60,7 @@ class KinematicChain:
         self.robot = robot
         self.base_link = base_link
         self.tip_link = tip_link
-        self.locked = dict(locked or {})
+        self.locked = _mapping(locked)
         path = flatten_path(robot, base_link, tip_link, self.locked)
         if not path.motions:
             raise ChainError(
@@ -148,10 +151,7 @@ class KinematicChain:
 
         :raises ArgumentError: when it has another shape or is not finite; names the joint.
         """
-        try:
-            values = np.array(q, dtype=np.float64, order='C')
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(argument, f'has to be numbers: {error}') from error
+        values = real_numbers(q, argument)
         if values.shape != (self.n,):
             raise ArgumentError(
                 argument,
@@ -173,24 +173,17 @@ class KinematicChain:
 
     def _bounds(self, bounds: ArrayLike, argument: str) -> np.ndarray:
         """Limits as an array; infinity stands for none."""
-        try:
-            values = np.array(bounds, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(argument, f'has to be numbers: {error}') from error
+        values = real_numbers(bounds, argument)
         if values.shape != (self.n,) or np.isnan(values).any():
-            raise ArgumentError(argument, f'has to be {self.n} numbers, not {bounds!r}')
+            raise ArgumentError(argument, f'has to be {self.n} numbers, not {shown(bounds)}')
         return values
 
     def _vector(self, q: ArrayLike) -> np.ndarray:
         """Joint vector of the right shape, maybe not finite, as an array of its own."""
-        vector = np.empty(self.n)
-        try:
-            if np.shape(q) == vector.shape:
-                vector[:] = q
-                return vector
-        except (TypeError, ValueError):  # no numbers, or ragged
-            pass
-        return self.check_q(q)
+        if q.__class__ is np.ndarray and q.dtype is _FLOAT and q.shape == (self.n,):
+            return q.copy()
+        values = real_numbers(q, 'q')
+        return values if values.shape == (self.n,) else self.check_q(q)
 
     def _scratch(self) -> tuple[np.ndarray, np.ndarray]:
         return np.empty((len(self.arrays.variables), 6)), np.empty(12)
@@ -229,6 +222,13 @@ class KinematicChain:
             f'KinematicChain({self.base_link!r} → {self.tip_link!r}, '
             f'{self.n} joints: {", ".join(self.joint_names)})'
         )
+
+
+def _mapping(locked: Mapping[str, float] | None) -> dict[str, float]:
+    """The positions of locked joints, in a dictionary of its own."""
+    if locked is not None and not isinstance(locked, Mapping):
+        raise ArgumentError('locked', f'has to be a mapping, not {shown(locked)}')
+    return dict(locked or {})
 
 
 def _limits(path: FlatPath, names: tuple[str, ...], robot: Robot) -> tuple[np.ndarray, np.ndarray]:

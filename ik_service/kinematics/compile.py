@@ -1,72 +1,23 @@
-"""
-How kernels are compiled: one decorator, one cache.
-
-Numba's own disk cache looks only at the file of the function that is called, not at the files of
-the functions it calls in turn. Kernels here call each other across files, so the cache folder is
-named after a digest of all of this package's source: a changed file can never meet stale code.
-The folder lies in the user's cache, so a read-only installation is cached as well; set
-``NUMBA_CACHE_DIR`` to move it.
-"""
+"""How kernels are compiled: one set of options, one cache."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-import functools
 import gc
-import hashlib
-import os
-from pathlib import Path
 
 import numba
 from numba.core import types
-from numba.core.caching import FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import overload
 import numpy as np
+
+from ik_service.kinematics.kernel_cache import cache_folder, KernelCache
 
 # Fused multiply-add is the one liberty taken with IEEE arithmetic: it only ever rounds less.
 _OPTIONS = {'error_model': 'numpy', 'fastmath': {'contract'}, '_nrt': False}
 # Without the way in from Python a function compiles faster.
 _INNER = {**_OPTIONS, 'no_cpython_wrapper': True, 'no_cfunc_wrapper': True}
 _INLINED = {**_INNER, 'forceinline': True}
-
-
-@functools.cache
-def cache_folder() -> Path | None:
-    """Folder of the compiled kernels of exactly this source; None where it cannot be written."""
-    package = Path(__file__).resolve().parents[1]
-    digest = hashlib.sha256()
-    for folder in ('kinematics', 'solvers'):
-        for source in sorted((package / folder).glob('*.py')):
-            digest.update(source.name.encode())
-            digest.update(source.read_bytes())
-    try:
-        user = os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache'
-        root = numba.config.CACHE_DIR or Path(user) / 'ik_service'
-        folder = Path(root) / f'kernels-{digest.hexdigest()[:16]}'
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, RuntimeError):  # RuntimeError: there is no home
-        return None
-    return folder if os.access(folder, os.W_OK | os.X_OK) else None
-
-
-class _Cache(FunctionCache):
-    """
-    Numba's disk cache of a function, for kernels that are loaded without Numba's compiler.
-
-    Numba prepares its compiler before it looks into a cache: all that it knows of NumPy is
-    imported, and SciPy's linear algebra with it, which takes as long as everything else until the
-    first answer. What is cached does not need that; for what is not, Numba prepares itself again.
-    """
-
-    def load_overload(self, sig: tuple, target_context: object) -> object:
-        """
-        Load what was compiled for these types of arguments.
-
-        :returns: Numba's compile result; None when there is none.
-        """
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
 
 
 def kernel(function: Callable) -> Callable:
@@ -80,16 +31,21 @@ def kernel(function: Callable) -> Callable:
     :param function: the function.
     :returns: the compiled function, specialised on its first call.
     """
-    compiled = numba.njit(function, nogil=True, **_OPTIONS)
+    compiled = cached(numba.njit(function, nogil=True, **_OPTIONS))
+    compiled.compile = _sooner(compiled.compile)
+    return compiled
+
+
+def cached(compiled: Callable) -> Callable:
+    """
+    Keep the code of a function on disk, instead of ``cache=True``, which loads damaged files.
+
+    :param compiled: what ``numba.njit`` has returned.
+    :returns: the same.
+    """
     folder = cache_folder()
     if folder is not None:
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(folder)
-        try:
-            compiled._cache = _Cache(function)
-        finally:
-            numba.config.CACHE_DIR = before
-    compiled.compile = _sooner(compiled.compile)
+        compiled._cache = KernelCache(compiled.py_func, folder)
     return compiled
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import math
+import sys
 
 import numpy as np
 
+from ik_service.echo import shown
 from ik_service.exceptions import ChainError, UnknownJointError
 from ik_service.model.joint import Joint, JointType
 from ik_service.model.robot import Robot
+
+_LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -100,9 +104,9 @@ def check_locked(robot: Robot, locked: Mapping[str, float]) -> None:
             )
         lower, upper = joint.limits.lower, joint.limits.upper
         number = isinstance(value, (int, float, np.integer, np.floating))
-        if not (number and math.isfinite(value) and lower <= value <= upper):
+        if not (number and lower <= value <= upper and abs(value) <= _LARGEST):
             raise ChainError(
-                f'joint {name!r} cannot be locked at {value!r}, outside its limits '
+                f'joint {name!r} cannot be locked at {shown(value)}, outside its limits '
                 f'{lower:g} … {upper:g}'
             )
 

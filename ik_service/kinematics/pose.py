@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.compile import inner_kernel, kernel
+from ik_service.kinematics.numbers import real_numbers
 
 # Below this cosine of the angle the axis is taken from the symmetric part of the rotation.
 _NEAR_PI = -0.99
@@ -47,10 +48,7 @@ def check_transform(T: ArrayLike, argument: str) -> np.ndarray:
 
     :raises ArgumentError: when it is not (4, 4), finite and rigid.
     """
-    try:
-        matrix = np.array(T, dtype=np.float64, order='C')
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(argument, f'has to be numbers: {error}') from error
+    matrix = real_numbers(T, argument)
     if matrix.shape != (4, 4):
         raise ArgumentError(argument, f'has shape {matrix.shape}, has to be (4, 4)')
     fault = transform_fault(matrix)
@@ -65,10 +63,8 @@ def check_transforms(T: ArrayLike, argument: str) -> np.ndarray:
 
     :raises ArgumentError: when it is not (N, 4, 4), or a row is not finite and rigid.
     """
-    try:
-        matrices = np.require(T, np.float64, _AS_KERNELS_TAKE_THEM)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(argument, f'have to be numbers: {error}') from error
+    usable = isinstance(T, np.ndarray) and T.dtype == np.float64
+    matrices = np.require(T if usable else real_numbers(T, argument), None, _AS_KERNELS_TAKE_THEM)
     if matrices.ndim != 3 or matrices.shape[1:] != (4, 4):
         raise ArgumentError(argument, f'have shape {matrices.shape}, have to be (N, 4, 4)')
     row, fault = first_fault(matrices)

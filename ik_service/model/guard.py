@@ -15,6 +15,7 @@ from xml.parsers import expat
 
 from ik_service.exceptions import ArgumentError, UrdfError
 from ik_service.model.naming import named
+from ik_service.regular_file import read_regular
 
 MAX_BYTES = 16 * 2**20
 """Longest robot description that is read [byte]."""
@@ -74,8 +75,8 @@ def load_text(source: str | os.PathLike[str]) -> str:
     Return the XML text of a robot description.
 
     :param source: the text itself when it is a string that contains ``<``; otherwise the path of a
-        UTF-8 file, of which no more than :data:`MAX_BYTES` is read.
-    :raises UrdfError: the file cannot be read, is too long, or is not UTF-8.
+        regular UTF-8 file of :data:`MAX_BYTES` at most.
+    :raises UrdfError: the file cannot be read, is no regular one, is too long, or is not UTF-8.
     :raises ArgumentError: the source is neither a string nor a path.
     """
     if isinstance(source, str) and '<' in source:
@@ -87,13 +88,9 @@ def load_text(source: str | os.PathLike[str]) -> str:
     if not path.strip():
         raise UrdfError(_EMPTY)
     try:
-        with open(source, 'rb') as file:
-            data = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, 'strerror', None) or str(error)
-        raise UrdfError(f'cannot be read: {reason}', label) from error
-    if len(data) > MAX_BYTES:
-        raise UrdfError(_TOO_LONG, label)
+        data = read_regular(source, MAX_BYTES)
+    except OSError as error:
+        raise UrdfError(f'cannot be read: {error.strerror or error}', label) from error
     try:
         return data.decode('utf-8-sig')
     except UnicodeDecodeError as error:

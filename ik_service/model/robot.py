@@ -67,6 +67,16 @@ class Robot:
         source = None if text is urdf else Path(os.fsdecode(urdf)).absolute()
         return cls(*parse_urdf(text), urdf_text=text, source=source)
 
+    @classmethod
+    def from_urdf_text(cls, text: str) -> Robot:
+        """
+        Read a robot from URDF text, as it comes from others: no text is taken for a path.
+
+        :param text: URDF text; see :meth:`from_urdf`.
+        :raises UrdfError: the description is malformed or hostile; the error names the element.
+        """
+        return cls(*parse_urdf(text), urdf_text=text)
+
     @property
     def name(self) -> str:
         """The robot's name."""
@@ -158,7 +168,7 @@ class Robot:
             returned itself, with 1 and 0.
         :raises UnknownJointError: there is no such movable joint.
         """
-        if name not in self._mimics:
+        if not isinstance(name, str) or name not in self._mimics:
             raise UnknownJointError(name, self.movable_joint_names)
         mimic = self._mimics[name]
         return mimic.joint, mimic.multiplier, mimic.offset
@@ -186,7 +196,7 @@ class Robot:
 
         base = self.root_link if base_link is None else base_link
         tip = self._only_leaf_below(base) if tip_link is None else tip_link
-        return KinematicChain(self, base, tip, locked or {})
+        return KinematicChain(self, base, tip, locked)
 
     def __repr__(self) -> str:
         return f'Robot({self._name!r}, {len(self._links)} links, {len(self._joints)} joints)'
@@ -197,7 +207,7 @@ class Robot:
         return Robot, (self._name, self._links, joints, self._urdf_text, self._source)
 
     def _check_link(self, link: str) -> None:
-        if link not in self._tree.children:
+        if not isinstance(link, str) or link not in self._tree.children:
             raise UnknownLinkError(link, self._links)
 
     def _joints_to_root(self, link: str) -> list[Joint]:

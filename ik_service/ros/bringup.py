@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+import os
 from pathlib import Path
 import re
 import shutil
@@ -12,10 +13,14 @@ import subprocess
 import yaml
 
 from ik_service.exceptions import ArgumentError, UrdfError
+from ik_service.model.guard import MAX_BYTES
+from ik_service.regular_file import read_regular
 
 NODE_NAME = 'ik_service'
 BUNDLED_URDF = Path('urdf') / 'panda.urdf'
 BUNDLED_CHAIN = {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
+
+_LONGEST_PARAMETERS = 64 * 2**20  # [byte]
 
 
 @dataclass(frozen=True)
@@ -25,9 +30,10 @@ class Bringup:
 
     :ivar namespace: absolute namespace of the nodes, such as ``/`` or ``/cell_1``.
     :ivar params_file: absolute path of the user's parameter file; empty where there is none.
-    :ivar description: the URDF, as text.
+    :ivar description: the URDF, as text; empty where it comes from the topic.
     :ivar source: the parameter that hands the robot to a node: ``urdf`` with the path of its
-        file, or ``robot_description`` with the text where no file holds it (an expanded xacro).
+        file, or ``robot_description`` with the text where no file holds it (an expanded xacro);
+        empty where nodes wait for the topic ``robot_description``.
     :ivar chain: ``base_link`` and ``tip_link`` as far as they are settled; the node finds the
         others by itself.
     """
@@ -43,9 +49,13 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
     """
     Settle the robot: an argument wins over the parameter file, and that over the bundled arm.
 
+    Without ``robot_state_publisher`` there is no bundled arm: somebody else has a robot, and
+    publishes its description.
+
     :param arguments: the launch arguments ``urdf``, ``base_link``, ``tip_link``,
-        ``params_file``, ``namespace``; empty or absent where the user gave none. A namespace
-        that an including launch file has pushed is found under ``ros_namespace``.
+        ``params_file``, ``namespace``, ``robot_state_publisher``; empty or absent where the user
+        gave none. A namespace that an including launch file has pushed is found under
+        ``ros_namespace``.
     :param share: the share folder of this package, which holds the bundled arm.
     :raises ArgumentError: the parameter file is missing or is not YAML.
     :raises UrdfError: the URDF is missing or cannot be read, or xacro is missing or fails.
@@ -60,6 +70,8 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
     text = '' if arguments.get('urdf') else str(params.get('robot_description') or '')
     if text:
         source = {'robot_description': text}
+    elif not given.get('urdf') and arguments.get('robot_state_publisher') == 'false':
+        source = {}
     else:
         file = Path(_path(str(given.get('urdf', share / BUNDLED_URDF))))
         if file.resolve() == (share / BUNDLED_URDF).resolve():
@@ -76,14 +88,14 @@ def read_description(file: Path) -> str:
 
     :raises UrdfError: the file is missing or cannot be read, or xacro is missing or fails.
     """
-    if not file.is_file():
-        raise UrdfError(f'there is no such file: {file}', 'urdf')
-    if _is_xacro(file):
-        return _expand_xacro(file)
     try:
-        return file.read_text(encoding='utf-8')
+        text = read_regular(file, MAX_BYTES).decode('utf-8')
+    except FileNotFoundError as error:
+        raise UrdfError(f'there is no such file: {file}', 'urdf') from error
     except (OSError, UnicodeDecodeError) as error:
-        raise UrdfError(f'{file} cannot be read: {error}', 'urdf') from error
+        reason = getattr(error, 'strerror', None) or error
+        raise UrdfError(f'{file} cannot be read: {reason}', 'urdf') from error
+    return _expand_xacro(file) if _is_xacro(file) else text
 
 
 def node_parameters(file: Path, node: str) -> dict[str, object]:
@@ -94,9 +106,10 @@ def node_parameters(file: Path, node: str) -> dict[str, object]:
     :raises ArgumentError: the file is missing or is not YAML.
     """
     try:
-        tree = yaml.safe_load(file.read_text(encoding='utf-8'))
+        tree = yaml.safe_load(read_regular(file, _LONGEST_PARAMETERS).decode('utf-8'))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ArgumentError('params_file', f'{file} cannot be read: {error}') from error
+        reason = getattr(error, 'strerror', None) or error
+        raise ArgumentError('params_file', f'{file} cannot be read: {reason}') from error
     found: dict[str, object] = {}
     for rule, parameters in _rules(tree, ''):
         if re.fullmatch(_node_pattern(rule), node):
@@ -113,7 +126,7 @@ def _absolute_namespace(arguments: Mapping[str, str]) -> str:
 
 def _path(name: str) -> str:
     """Make a path absolute; a shell leaves the ~ of ``urdf:=~/arm.urdf`` to us."""
-    return str(Path(name).expanduser().absolute()) if name else ''
+    return str(Path(os.path.expanduser(name)).absolute()) if name else ''
 
 
 def _is_xacro(file: Path) -> bool:

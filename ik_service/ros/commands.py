@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from builtin_interfaces.msg import Duration
 import numpy as np
 from rclpy.node import Node
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ik_service.following.settings import FollowerCommand
+from ik_service.ros.commanders import CommanderWatch
 from ik_service.ros.qos import COMMAND_QOS
 
 
@@ -21,6 +23,7 @@ class CommandPublisher:
 
     :param node: the node that publishes.
     :param interface: one of :data:`~ik_service.ros.parameter_table.COMMAND_INTERFACES`.
+    :ivar watch: for others who publish there.
     """
 
     def __init__(self, node: Node, interface: str) -> None:
@@ -28,6 +31,7 @@ class CommandPublisher:
         self._as_trajectory = interface == 'joint_trajectory'
         kind = JointTrajectory if self._as_trajectory else JointState
         self._publisher = node.create_publisher(kind, interface, COMMAND_QOS)
+        self.watch = CommanderWatch(node, self._publisher)
 
     def publish(self, names: Sequence[str], command: FollowerCommand, period: float) -> None:
         """
@@ -38,11 +42,13 @@ class CommandPublisher:
         :param period: time until the next command [s].
         """
         if self._as_trajectory:
-            self._publisher.publish(joint_trajectory(names, command, period))
-            return
-        message = joint_command(names, command)
-        message.header.stamp = self._clock.now().to_msg()
-        self._publisher.publish(message)
+            message = joint_trajectory(names, command, period)
+        else:
+            message = joint_command(names, command)
+            message.header.stamp = self._clock.now().to_msg()
+        serialized = serialize_message(message)
+        self.watch.remember(serialized)
+        self._publisher.publish(serialized)
 
 
 def joint_command(names: Sequence[str], command: FollowerCommand) -> JointState:

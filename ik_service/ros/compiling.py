@@ -13,7 +13,7 @@ import threading
 
 from ik_service.child_process import ChildFailedError, ChildProcess
 from ik_service.exceptions import IkServiceError
-from ik_service.kinematics.compile import cache_folder
+from ik_service.kinematics.kernel_cache import cache_folder
 from ik_service.solvers.compile_method import DONE
 from ik_service.solvers.solver import Solver
 

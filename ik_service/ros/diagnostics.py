@@ -17,6 +17,10 @@ _LEVELS = {
     FollowerState.NO_STATE: DiagnosticStatus.WARN,
     FollowerState.TARGET_TIMED_OUT: DiagnosticStatus.WARN,
     FollowerState.STATE_STALE: DiagnosticStatus.ERROR,
+    FollowerState.STATE_IMPLAUSIBLE: DiagnosticStatus.ERROR,
+    FollowerState.TARGET_DROPPED: DiagnosticStatus.WARN,
+    FollowerState.OTHER_COMMANDER: DiagnosticStatus.WARN,
+    FollowerState.DISABLED: DiagnosticStatus.WARN,
 }
 
 

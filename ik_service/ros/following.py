@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 import time
 
 from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
 
-from ik_service.exceptions import IkServiceError
+from ik_service.exceptions import IkServiceError, TargetRefusedError
+from ik_service.following.motion import LONGEST_RAMP
 from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
 from ik_service.following.target_follower import TargetFollower
 from ik_service.ros.complaint import Complaint
 from ik_service.ros.conversions import matrix_from_pose
 from ik_service.ros.frames import in_base, TfLookup
 from ik_service.ros.measured import MeasuredState
+from ik_service.ros.stamps import StampWatch
 from ik_service.solvers.solver import Solver
 
 Publish = Callable[[tuple[str, ...], FollowerCommand, float], None]
@@ -23,8 +26,32 @@ _ALARMING = (
     FollowerState.LAGGING,
     FollowerState.NO_STATE,
     FollowerState.STATE_STALE,
+    FollowerState.STATE_IMPLAUSIBLE,
     FollowerState.TARGET_TIMED_OUT,
+    FollowerState.OTHER_COMMANDER,
 )
+
+_STATE_FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE)
+
+_LONGEST_END = LONGEST_RAMP + 0.5
+"""How long a motion may take to end, with some time for late ticks [s]."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """
+    What the node knows of its surroundings.
+
+    :ivar clock: its time [ns], which may be simulated.
+    :ivar state_publishers: returns the nodes that publish joint states.
+    :ivar others: returns who else commands the arm; empty for nobody.
+    :ivar tf: looks up frames that are no links of the robot; None without tf.
+    """
+
+    clock: Callable[[], int]
+    state_publishers: Callable[[], list[str]] = list
+    others: Callable[[], str] = str
+    tf: TfLookup | None = None
 
 
 class Following:
@@ -36,7 +63,7 @@ class Following:
     :param settings: how targets are followed.
     :param publish: publishes a command: joint names, command, time until the next one [s].
     :param warn: logs a warning.
-    :param tf: looks up frames that are no links of the robot; None without tf.
+    :param around: what the node knows of its surroundings.
     :ivar measured: the measured state.
     :ivar follower: the follower.
     :ivar bad_targets: the targets that were ignored.
@@ -50,7 +77,7 @@ class Following:
         settings: FollowerSettings,
         publish: Publish,
         warn: Callable[[str], object],
-        tf: TfLookup | None = None,
+        around: Surroundings,
     ) -> None:
         self.measured = measured
         self.follower = TargetFollower(solver, **vars(settings))
@@ -59,15 +86,19 @@ class Following:
         self._unreachable = Complaint(warn)
         self._publish = publish
         self._warn = warn
-        self._tf = tf
+        self._around = around
+        self._stamps = StampWatch(around.clock)
         self._said: FollowerState | None = None
-        self._restarts = 0
+        self._said_dropped = ''
         self._stopped = False
 
     def on_joint_states(self, message: JointState) -> None:
         """Take in a message of ``joint_states``; a bad one is ignored."""
+        now = self._stamps.measured_at(message, time.monotonic())
+        if now is None:
+            return
         try:
-            self.measured.update(message.name, message.position, time.monotonic())
+            self.measured.update(message.name, message.position, now)
         except IkServiceError as error:
             self.bad_states.about(f'joint state ignored: {error}')
             return
@@ -88,8 +119,17 @@ class Following:
         posture = self.measured.posture()
         try:
             T = matrix_from_pose(message.pose, 'pose')
-            target = in_base(self.measured.arm, message.header.frame_id, T, posture, self._tf)
+            target = in_base(
+                self.measured.arm, message.header.frame_id, T, posture, self._around.tf
+            )
+            self.follower.other_commander = self._around.others()
             result = self.follower.set_target(target)
+        except TargetRefusedError as error:
+            hint = self._stamps.fault
+            self.bad_targets.about(
+                f'target_pose ignored: {error}' + (f' ({hint})' if hint else '')
+            )
+            return
         except IkServiceError as error:
             self.bad_targets.about(f'target_pose ignored: {error}')
             return
@@ -108,32 +148,61 @@ class Following:
         :param now: time on the monotonic clock [s].
         """
         command = self.follower.tick(now)
+        dropped = self.follower.drop_reason
+        if dropped != self._said_dropped:
+            self._said_dropped = dropped
+            if dropped:
+                self._warn(f'target dropped: {dropped}; a new one, or ~/enable, is waited for')
         if command is not None:
             rate = self.follower.settings.rate
             self._publish(self.measured.arm.chain.joint_names, command, 1.0 / rate)
 
-    def stop(self, timeout: float = 1.0) -> None:
-        """
-        Take no more targets, and let the commands come to rest while somebody else ticks.
-
-        :param timeout: how long to wait for that [s].
-        """
+    def end(self) -> None:
+        """Take no more targets, and let the commands come to rest while somebody else ticks."""
         self._stopped = True
         self.follower.stop()
-        deadline = time.monotonic() + timeout
-        while self.follower.following_error is not None and time.monotonic() < deadline:
-            time.sleep(0.01)
+        deadline = time.monotonic() + _LONGEST_END
+        while self.follower.active and time.monotonic() < deadline:
+            time.sleep(0.005)
+
+    def stop(self) -> str:
+        """Let the commands come to rest, and drop the target; return what that means."""
+        moving = self.follower.active
+        self.follower.stop()
+        return 'the commands come to rest; the target is dropped' if moving else 'nothing moves'
+
+    def enable(self, enabled: bool) -> tuple[bool, str]:
+        """
+        Allow motion, or stop and refuse all targets.
+
+        :returns: whether that could be done, and what happens now.
+        """
+        self.follower.other_commander = self._around.others()
+        try:
+            moves = self.follower.enable(enabled)
+        except IkServiceError as error:
+            return False, f'the dropped target cannot be followed: {error}'
+        if not enabled:
+            return True, 'the commands come to rest, and targets are refused'
+        return True, 'the dropped target is followed again' if moves else 'waiting for a target'
 
     def watch(self) -> None:
         """Log, once, that following has stopped for a reason that the user should know."""
-        restarts = self.follower.restarts
-        if restarts != self._restarts:
-            self._warn('following: something has moved the arm; starting anew from where it is')
-        self._restarts = restarts
+        self.follower.other_commander = self._around.others()
         state = self.follower.state
         if state in _ALARMING and state is not self._said:
-            self._warn(f'following: {state.value}')
+            fault = self.state_fault() if state in _STATE_FAULTS else ''
+            self._warn(f'following: {state.value}' + (f'; {fault}' if fault else ''))
         self._said = state
+
+    def state_fault(self) -> str:
+        """Return why the joint states cannot be relied on; empty when they can."""
+        fault = self.follower.state_fault
+        publishers = self._around.state_publishers() if self.follower.contradictory_states else []
+        if len(publishers) > 1:
+            fault += f'; publishers that contradict each other: {", ".join(publishers)}'
+        stamps = self._stamps.fault
+        return '; '.join(part for part in (fault, stamps) if part)
 
     def missing_joints(self) -> list[str]:
         """Return the chain's joints that no joint state has named so far."""
@@ -146,7 +215,11 @@ class Following:
         report = {
             'state': self.follower.state.name,
             'following error [rad or m]': 'none' if error is None else f'{error:.6f}',
-            'started anew': str(self.follower.restarts),
+            'dropped target': self.follower.drop_reason or 'none',
+            'stopped by the gate': str(self.follower.violations),
+            'joint states': self.state_fault() or 'good',
+            'other commanders': self.follower.other_commander or 'none',
+            'moved by something else': str(self.follower.restarts),
             'ignored targets': str(self.bad_targets.count),
             'last ignored target': self.bad_targets.last or 'none',
             'ignored joint states': str(self.bad_states.count),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 import time
 import traceback
@@ -21,14 +21,15 @@ from ik_service.exceptions import IkServiceError
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.answers import answer_insistently
 from ik_service.ros.arm import Arm, SolverSettings
+from ik_service.ros.commanders import full_names
 from ik_service.ros.commands import CommandPublisher
 from ik_service.ros.compiling import Compiler
-from ik_service.ros.complaint import Complaint
-from ik_service.ros.description import build_arm
+from ik_service.ros.complaint import Complaint, refusals
+from ik_service.ros.description import build_arm, source_of
 from ik_service.ros.diagnostics import diagnostic_array
-from ik_service.ros.executors import PartialExecutor
+from ik_service.ros.executors import partition
 from ik_service.ros.fk_handler import FkHandler
-from ik_service.ros.following import Following
+from ik_service.ros.following import Following, Surroundings
 from ik_service.ros.frames import tf_of
 from ik_service.ros.ik_handler import IkHandler
 from ik_service.ros.loader import ArmLoader
@@ -38,11 +39,11 @@ from ik_service.ros.parameter_services import ParameterServices
 from ik_service.ros.parameters import NodeParameters
 from ik_service.ros.qos import DESCRIPTION_QOS, SERVICE_QOS
 from ik_service.ros.runtime import spinning
+from ik_service.ros.stop_services import StopServices
 from ik_service.ros.ticker import Ticker
 
-_SERVICE_THREADS = 3
-_OTHER_THREADS = 3  # joint states, targets, and the rest
-_CHANGE_THREADS = 4  # a changed solver may keep all but one of them waiting for the compiler
+_THREADS = (3, 4, 1, 3)
+"""Of services, changes of parameters (all but one may wait for a compiler), stops, the rest."""
 
 
 class IkNode(Node):
@@ -69,22 +70,26 @@ class IkNode(Node):
         self._diagnostics = self.create_publisher(DiagnosticArray, 'diagnostics', 10)
         self._markers = MarkerPublisher(self, lambda: self._following, self._on_error)
         self._service_group = ReentrantCallbackGroup()
+        self._stop = StopServices(self, lambda: self._following)
         self._tf = tf_of(self)
         self._errors = Complaint(lambda text: self.get_logger().error(text))
-        answering = (self._measured, self._now, self._tf, self._on_error)
-        told = self._refusals('compute_ik')
-        self._ik = IkHandler(lambda: self.parameters.solver, *answering, told)
-        self._fk = FkHandler(*answering, self._refusals('compute_fk'))
-        self._ticker = Ticker(self._tick, self.parameters.follower.rate, self._on_error)
-        self._compiler = Compiler(self.get_logger().warning)
-        self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
-        self._executors = (
-            PartialExecutor(self, lambda group: group is self._service_group),
-            PartialExecutor(self, lambda group: group is self._change_group),
-            PartialExecutor(
-                self, lambda group: group not in (self._service_group, self._change_group)
-            ),
+        self._around = Surroundings(
+            lambda: self.get_clock().now().nanoseconds,
+            self._state_publishers,
+            self._commands.watch.others,
+            self._tf,
         )
+        answering = (self._measured, self._now, self._tf, self._on_error)
+        warn = self.get_logger().warning
+        told = refusals('compute_ik', warn)
+        self._ik = IkHandler(lambda: self.parameters.solver, *answering, told)
+        self._fk = FkHandler(*answering, refusals('compute_fk', warn))
+        self._ticker = Ticker(self._tick, self.parameters.follower.rate, self._on_error)
+        self._compiler = Compiler(warn)
+        self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
+        # Each with threads of its own: a stop, for example, waits for no solve.
+        apart = (self._service_group, self._change_group, self._stop.group)
+        self._executors = partition(self, *apart)
         self.parameters.when_changed(self._apply, self._prepare)
         answer_insistently(self)
 
@@ -95,12 +100,11 @@ class IkNode(Node):
         :raises IkServiceError: the description that the parameters give makes no arm.
         """
         self._subscribe()
-        urdf, text = self.parameters['urdf'], self.parameters['robot_description']
+        urdf, text = str(self.parameters['urdf']), str(self.parameters['robot_description'])
         if urdf and text:
             self.get_logger().warning('both urdf and robot_description are given; urdf is used')
-        source = urdf or text
-        if source:
-            arm = build_arm(str(source), self.parameters.arm)
+        if urdf or text:
+            arm = build_arm(source_of(urdf, text), self.parameters.arm)
             self._loader.submit(lambda: arm)
         else:
             self.create_subscription(
@@ -113,17 +117,13 @@ class IkNode(Node):
     @contextmanager
     def running(self) -> Iterator[None]:
         """Serve, for the time of a ``with`` block."""
-        counts = (_SERVICE_THREADS, _CHANGE_THREADS, _OTHER_THREADS)
-        threads = [
-            executor
-            for executor, count in zip(self._executors, counts, strict=True)
-            for _ in range(count)
-        ]
+        threads = [e for e, n in zip(self._executors, _THREADS, strict=True) for _ in range(n)]
         with spinning(*threads), self._ticker:
             try:
                 yield
             finally:
                 self._loader.end()
+                self._end_motion()
                 self._compiler.end()
                 self._markers.switch(False)
 
@@ -194,15 +194,18 @@ class IkNode(Node):
     def _on_loaded(self, arm: Arm) -> None:
         old = self._following
         if old is not None:
-            old.stop()
+            old.end()
         with self.parameters.lock:
             measured = MeasuredState(arm, old.measured if old else None)
             following = self._make_following(measured)
             following.pass_on_state()
-            self._following, self._refused = following, ''
+            self._stop.hand_over(following, self._use)
         if old is None:
             self._advertise()
         self._announce(arm, first=old is None)
+
+    def _use(self, following: Following) -> None:
+        self._following, self._refused = following, ''
 
     def _make_following(self, measured: MeasuredState) -> Following:
         return Following(
@@ -211,8 +214,18 @@ class IkNode(Node):
             self.parameters.follower,
             self._commands.publish,
             self.get_logger().warning,
-            self._tf,
+            self._around,
         )
+
+    def _end_motion(self) -> None:
+        """Let the commands come to rest, while the ticker still ticks."""
+        following = self._following
+        if following is not None:
+            following.end()
+
+    def _state_publishers(self) -> list[str]:
+        topic = self.resolve_topic_name('joint_states')
+        return full_names(self.get_publishers_info_by_topic(topic))
 
     def _announce(self, arm: Arm, first: bool) -> None:
         chain = arm.chain
@@ -271,11 +284,6 @@ class IkNode(Node):
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))
         self._errors.about(f'error in the node, which goes on:\n{text}')
-
-    def _refusals(self, service: str) -> Callable[[str], None]:
-        """Return what tells of refused requests of a service."""
-        complaint = Complaint(lambda text: self.get_logger().warning(text))
-        return lambda message: complaint.about(f'{service} refused: {message}')
 
     @property
     def _waiting_for(self) -> str:

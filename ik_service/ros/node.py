@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-import threading
 
-from ik_service.ros.runtime import ros, run
+from ik_service.ros.runtime import GRACE, ros, run, StopRequest
 
 _SWITCH_INTERVAL = 5e-4
 """
@@ -24,16 +23,18 @@ def main(args: list[str] | None = None) -> None:
     sys.exit(run(lambda stop: _program(args, stop), 'ik_node'))
 
 
-def _program(args: list[str] | None, stop: threading.Event) -> None:
+def _program(args: list[str] | None, stop: StopRequest) -> None:
     sys.setswitchinterval(_SWITCH_INTERVAL)
     with ros(args):
         # Only now, so that signals are caught while it is imported.
+        from ik_service.following.motion import LONGEST_RAMP
         from ik_service.ros.ik_node import IkNode
 
         node = IkNode()
         try:
             node.start()
             with node.running():
+                stop.grace = GRACE + LONGEST_RAMP  # a moving arm comes to rest first
                 stop.wait()
         finally:
             node.destroy_node()

@@ -166,6 +166,17 @@ _FOLLOWER = {
         'it needs at full speed [s]',
         (0.01, 10.0),
     ),
+    'resume': Row(
+        'resume',
+        FollowerSettings.resume,
+        'Go on to the old target when joint states were away or wrong, or something else has '
+        'moved the arm; false: drop it, and wait for a new one or ~/enable',
+    ),
+    'exclusive': Row(
+        'exclusive',
+        FollowerSettings.exclusive,
+        'Start no motion while somebody else publishes commands',
+    ),
 }
 
 _SOLVER = {

@@ -25,19 +25,33 @@ if TYPE_CHECKING:
     from rclpy.node import Node
 
 GRACE = 0.6
-"""Time that a program has for its own clean-up after a signal [s]."""
+"""Time that a program has for its own clean-up after a signal [s], unless it asks for more."""
 
 _LOOK = 0.02  # how often to look for signals [s]
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-Program = Callable[[threading.Event], 'int | None']
+
+class StopRequest(threading.Event):
+    """
+    Set by SIGINT and SIGTERM.
+
+    :ivar grace: time that the program has for its own clean-up after it is set [s]; may be changed
+        while it runs.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.grace = GRACE
+
+
+Program = Callable[[StopRequest], 'int | None']
 
 
 def run(program: Program, name: str = 'ik_service') -> int:
     """
     Run a program until it returns or a signal asks it to end; call this from the main thread.
 
-    :param program: called in its own thread with an event that is set by SIGINT and SIGTERM; it
+    :param program: called in its own thread with an event that SIGINT and SIGTERM set; it
         returns the exit code (``None`` is 0), soon after the event is set. An
         :class:`~ik_service.exceptions.IkServiceError` is printed as one sentence, with exit
         code 1.
@@ -45,7 +59,7 @@ def run(program: Program, name: str = 'ik_service') -> int:
     :returns: the exit code. The call does not return when threads that cannot be interrupted are
         still running: the process ends here instead.
     """
-    stop = threading.Event()
+    stop = StopRequest()
     finished = threading.Event()
     signals: list[int] = []
     codes: list[int] = []
@@ -62,13 +76,13 @@ def run(program: Program, name: str = 'ik_service') -> int:
     while not finished.wait(_LOOK) and not signals:
         pass
     stop.set()
-    finished.wait(GRACE)
+    finished.wait(stop.grace)
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)  # one more must not kill what is ending
     return _leave(codes[0] if codes else 0, worker)
 
 
-def _guarded(program: Program, stop: threading.Event, name: str) -> int:
+def _guarded(program: Program, stop: StopRequest, name: str) -> int:
     try:
         return program(stop) or 0
     except IkServiceError as error:

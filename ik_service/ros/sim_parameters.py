@@ -28,6 +28,7 @@ _FIXED: dict[str, tuple[Value, str, Bounds | None]] = {
         'first_order: kinematics without mass; mujoco: physics, needs the extra sim',
         None,
     ),
+    'ik_node': ('ik_service', 'Name of the IK node, which drops its target at ~/reset', None),
     'rate': (100.0, 'Joint states a second [Hz]', (1.0, 500.0)),
     'time_constant': (
         0.05,

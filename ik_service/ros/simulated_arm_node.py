@@ -5,7 +5,6 @@ from __future__ import annotations
 import array
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-import os
 import time
 
 import numpy as np
@@ -16,8 +15,8 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.exceptions import IkServiceError
-from ik_service.model.robot import Robot
 from ik_service.ros.complaint import Complaint
+from ik_service.ros.description import read_robot, Source, source_of
 from ik_service.ros.parameter_names import refuse_unknown
 from ik_service.ros.parameter_services import ParameterServices
 from ik_service.ros.qos import COMMAND_QOS, DESCRIPTION_QOS
@@ -40,7 +39,8 @@ class SimulatedArmNode(Node):
     the topic brings another one, joints of the same names stay where they are. A command that
     cannot be understood is ignored as a whole, and that is said.
 
-    ``~/reset`` puts the arm where it started, ``~/pause`` lets its time stand still. The
+    ``~/reset`` puts the arm where it started, and lets the IK node drop its target; ``~/pause``
+    lets its time stand still. The
     parameters ``faults.*`` let things go wrong, see
     :class:`~ik_service.sim.faults.FaultSettings`.
 
@@ -70,6 +70,7 @@ class SimulatedArmNode(Node):
         self.create_subscription(
             JointTrajectory, 'joint_trajectory', self._on_trajectory, COMMAND_QOS
         )
+        self._stop = self.create_client(Trigger, f'{self._settings["ik_node"]}/stop')
         self.create_service(Trigger, '~/reset', self._on_reset)
         self.create_service(SetBool, '~/pause', self._on_pause)
         self.create_timer(_REPORT_PERIOD, lambda: self._report.publish(self._break_downs.last))
@@ -86,15 +87,15 @@ class SimulatedArmNode(Node):
     def _take_description(self) -> None:
         urdf, text = str(self._settings['urdf']), str(self._settings['robot_description'])
         if urdf or text:
-            self._start(os.path.expanduser(urdf) or text, self._settings.initial_positions)
+            self._start(source_of(urdf, text), self._settings.initial_positions)
             return
         self.create_subscription(
             String, 'robot_description', self._on_description, DESCRIPTION_QOS
         )
         self.get_logger().info('waiting for a robot on the topic robot_description')
 
-    def _start(self, urdf: str, positions: Mapping[str, float]) -> None:
-        robot, settings = Robot.from_urdf(urdf), self._settings
+    def _start(self, source: Source, positions: Mapping[str, float]) -> None:
+        robot, settings = read_robot(source), self._settings
         engine = str(settings['engine'])
         arm = SimulatedArm(
             robot,
@@ -116,7 +117,7 @@ class SimulatedArmNode(Node):
         positions, arm = dict(self._settings.initial_positions), self._simulation.arm
         try:
             if arm is not None:
-                names = Robot.from_urdf(message.data).movable_joint_names
+                names = read_robot(message.data).movable_joint_names
                 now = zip(arm.joint_names, arm.positions.tolist(), strict=True)
                 positions = {name: position for name, position in now if name in names}
             self._start(message.data, positions)
@@ -137,7 +138,9 @@ class SimulatedArmNode(Node):
             self._simulation.command(command, time.monotonic())
 
     def _on_reset(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
-        answer.success = self._simulation.reset()
+        if self._stop.service_is_ready():  # or the node would fetch the arm back
+            self._stop.call_async(Trigger.Request())
+        answer.success = self._simulation.reset(time.monotonic())
         answer.message = (
             'the arm is where it started' if answer.success else 'there is no robot yet'
         )

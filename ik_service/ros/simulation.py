@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+import math
 import threading
 import time
 
@@ -20,6 +21,15 @@ _LONGEST_STEP = 0.1
 What is simulated at once, at most, unless the period is long [s]: after the process was suspended
 nothing leaps.
 """
+
+_PAUSE = 0.1
+"""Time without commands after which those that come belong to another stream [s]."""
+
+_DEAF = 2.5
+"""How long commands of the stream that a reset has interrupted are ignored, at most [s]."""
+
+_NEAR = 0.05
+"""Distance to the arm below which a command can do no harm [rad] or [m]."""
 
 Command = tuple[Sequence[str], Sequence[float], Sequence[float]]
 
@@ -51,6 +61,7 @@ class Simulation:
     :param bad_commands: told of commands that cannot be understood.
     :param break_downs: told when the simulation of the arm has broken down.
     :param period: time between two calls of :meth:`advance`, as it is planned [s].
+    :param now: when it begins, on the monotonic clock [s]; the present when left out.
     :ivar paused: whether the time stands still; states are measured all the same.
     :ivar clock: how fast it runs.
     """
@@ -61,6 +72,7 @@ class Simulation:
         bad_commands: Complaint,
         break_downs: Complaint,
         period: float = 0.01,
+        now: float | None = None,
     ) -> None:
         self.paused = False
         self._longest_step = max(_LONGEST_STEP, 2.0 * period)
@@ -69,8 +81,9 @@ class Simulation:
         self._break_downs = break_downs
         self._faults = faults
         self._arm: SimulatedArm | None = None
-        self._now = time.monotonic()
+        self._now = time.monotonic() if now is None else now
         self.clock = RealTime(self._now)
+        self._commanded_at = self._deaf_until = -math.inf
         self._begin_anew()
 
     @property
@@ -106,13 +119,20 @@ class Simulation:
             if faults.seed != seed:
                 self._begin_anew()
 
-    def reset(self) -> bool:
-        """Put the arm where it started, at rest; return whether there is one."""
+    def reset(self, now: float) -> bool:
+        """
+        Put the arm where it started, at rest; return whether there is one.
+
+        Commands that are still on their way elsewhere are ignored until their stream pauses.
+
+        :param now: on the monotonic clock [s].
+        """
         with self._lock:
             if self._arm is None:
                 return False
             self._begin_anew()
             self._arm.reset()
+            self._deaf_until = now + _DEAF
             return True
 
     def command(self, command: Command, now: float) -> None:
@@ -122,6 +142,8 @@ class Simulation:
         :param now: on the monotonic clock [s].
         """
         with self._lock:
+            if self._is_of_the_past(command, now):
+                return
             faults = self._faults
             self._commands.put(command, now, faults.lost_commands, faults.command_delay)
             self._obey(now)
@@ -150,6 +172,20 @@ class Simulation:
         self._random = np.random.default_rng(self._faults.seed)
         self._commands: FaultyLine[Command] = FaultyLine(self._random)
         self._states: FaultyLine[ArmState] = FaultyLine(self._random)
+
+    def _is_of_the_past(self, command: Command, now: float) -> bool:
+        """Whether a command belongs to a stream that a reset has interrupted."""
+        paused, self._commanded_at = now - self._commanded_at > _PAUSE, now
+        if now < self._deaf_until and not paused and self._arm is not None:
+            here = dict(zip(self._arm.joint_names, self._arm.positions.tolist(), strict=True))
+            names, positions, _ = command
+            if any(
+                abs(q - here.get(name, q)) > _NEAR
+                for name, q in zip(names, positions, strict=False)
+            ):
+                return True
+        self._deaf_until = -math.inf
+        return False
 
     def _obey(self, now: float) -> None:
         for command in self._commands.due(now):

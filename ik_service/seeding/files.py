@@ -21,7 +21,11 @@ import numpy as np
 
 from ik_service.exceptions import ArgumentError, SeedFileError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.regular_file import open_regular
 from ik_service.seeding.guess import Arrays, Guess
+
+LONGEST = 256 * 2**20
+"""Longest seed file that is read [byte]."""
 
 _FORMAT = 1
 # How far the numbers that describe a chain may be off: they are made anew on each machine.
@@ -112,7 +116,10 @@ def read(path: Path, chain: KinematicChain, kind: str) -> Arrays:
     """
     remedy = f'make it with: {train_command(chain, kind, path)}'
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with (
+            open_regular(path, LONGEST) as data,
+            np.load(data, allow_pickle=False) as file,
+        ):
             arrays = {name: file[name] for name in file.files}
     except FileNotFoundError as error:
         raise SeedFileError(path, f'there is no such file; {remedy}') from error

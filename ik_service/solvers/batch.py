@@ -12,10 +12,11 @@ import time
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.exceptions import ArgumentError, BatchInterruptedError, OptionError
+from ik_service.exceptions import BatchInterruptedError, OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose import check_transforms
 from ik_service.solvers import search
+from ik_service.solvers.argument_checks import check_course, check_seeds
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.problem import Problem
 from ik_service.solvers.registry import DEFAULT_SOLVER
@@ -30,6 +31,9 @@ _SMALLEST_CHUNK = 16
 # that at the end no thread waits long for another.
 _PARTS = 8
 _PARTS_LEFT = 3
+# Time after which a thread comes back from the kernels between two targets: only then can Ctrl-C,
+# or what has failed elsewhere, end the batch [ns].
+_BUDGET = 100_000_000
 
 
 def solve_ik_batch(
@@ -62,18 +66,17 @@ def solve_ik_batch(
     :raises ArgumentError: when an argument has another shape or is not finite; names the row.
     :raises UnknownSolverError: listing the valid names.
     :raises OptionError: when the method does not use an option that is given, or for a trace.
-    :raises BatchInterruptedError: on Ctrl-C; also a KeyboardInterrupt. Its ``partial`` holds the
-        answers so far.
+    :raises BatchInterruptedError: on Ctrl-C, once each thread has solved the target that it is at;
+        also a KeyboardInterrupt. Its ``partial`` holds the answers so far.
     """
-    chosen = prepared(chain, solver, options or IkOptions())
+    chosen = prepared(chain, solver, options)
     if chosen.options.record_trace:
         raise OptionError('record_trace', 'is for single solves; a batch keeps no traces')
-    if threads is not None and threads < 1:
-        raise ArgumentError('threads', f'has to be at least 1, not {threads!r}')
+    check_course(progress, threads, chained)
     targets = check_transforms(targets, 'targets')
     guessed = seeds is None and options is not None and options.seed_source != 'given'
     seeds = chosen.starts_for(targets) if seeds is None else seeds
-    seeds = _check_seeds(chain, seeds, len(targets))
+    seeds = check_seeds(chain, seeds, len(targets))
     # Along a path each answer has to be near the one before it, whatever the first one's seed was.
     job = _Job(chosen, targets, seeds, chained, guessed and not chained)
     try:
@@ -106,6 +109,7 @@ class _Job:
         self._counts = np.zeros((count, 2), np.int64)
         self._no_trace = np.empty((0, 2 * n + 3))
         self._began = time.perf_counter()
+        self._stopped = False
 
     def run(self, progress: Callable[[int, int], object] | None, threads: int) -> None:
         """Solve all chunks, until the callback wants no more."""
@@ -121,44 +125,52 @@ class _Job:
                     break
 
     def _take(self, chunks: deque[tuple[int, int]]) -> Iterator[int]:
-        """Solve chunk after chunk while there are any; yields how many targets each had."""
+        """Solve chunk after chunk while there are any; yields now and then how many targets."""
         problem = self._solver.problem(self._guessed)
         while True:
             try:
                 first, last = chunks.popleft()
             except IndexError:
                 return
-            self._solve(problem, first, last)
-            yield last - first
+            while first < last and not self._stopped:
+                solved = self._solve(problem, first, last)
+                first += solved
+                yield solved
 
     def _share(self, chunks: deque[tuple[int, int]], helpers: int) -> Iterator[int]:
         """Take chunks together with other threads; yields how many targets were solved since."""
         solved = deque()
 
         def help_out() -> None:
-            for count in self._take(chunks):
-                solved.append(count)
+            try:
+                for count in self._take(chunks):
+                    solved.append(count)
+            except BaseException:
+                self._stopped = True
+                raise
 
         with ThreadPoolExecutor(helpers) as pool:
             try:
                 helping = [pool.submit(help_out) for _ in range(helpers)]
                 for count in self._take(chunks):
                     yield count + sum(solved.popleft() for _ in range(len(solved)))
-            finally:
-                chunks.clear()
-        yield sum(solved)
-        for helper in helping:
-            helper.result()
+                for helper in helping:
+                    helper.result()
+                yield sum(solved)
+            finally:  # before its time after an error, Ctrl-C or a progress that wants no more
+                self._stopped = True
 
-    def _solve(self, problem: Problem, first: int, last: int) -> None:
+    def _solve(self, problem: Problem, first: int, last: int) -> int:
+        """Solve for targets from the first one on; returns how many there was time for."""
         if self._chained and first > 0:
             self._seeds[first] = self._q[first - 1]
-        search.solve_many(
+        return search.solve_many(
             problem,
             self._solver.parameters,
             self._targets[first:last],
             self._seeds[first:last],
             self._chained,
+            _BUDGET,
             self._q[first:last],
             self._status[first:last],
             self._errors[first:last],
@@ -193,19 +205,3 @@ def _chunks(total: int, threads: int) -> Iterator[tuple[int, int]]:
         size = min(left, max(_SMALLEST_CHUNK, min(largest, left // (_PARTS_LEFT * threads))))
         yield first, first + size
         first += size
-
-
-def _check_seeds(chain: KinematicChain, seeds: ArrayLike, count: int) -> np.ndarray:
-    """Seeds as a (N, n) array of their own."""
-    try:
-        seeds = np.asarray(seeds, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError('seeds', f'have to be numbers: {error}') from error
-    if seeds.shape not in ((chain.n,), (count, chain.n)):
-        raise ArgumentError(
-            'seeds', f'have shape {seeds.shape}, have to be ({count}, {chain.n}) or ({chain.n},)'
-        )
-    if not np.isfinite(seeds).all():
-        row = int(np.argwhere(~np.isfinite(seeds))[0][0])
-        raise ArgumentError('seeds', f'hold NaN or infinity in row {row}')
-    return np.array(np.broadcast_to(seeds, (count, chain.n)), order='C')

@@ -7,7 +7,9 @@ import math
 
 import numpy as np
 
+from ik_service.echo import shown
 from ik_service.exceptions import OptionError
+from ik_service.kinematics.numbers import real_numbers
 
 _LARGEST = 1e9  # of any number: far beyond use, and within the range of a clock in nanoseconds
 
@@ -27,7 +29,7 @@ def check_number(name: str, value: object, zero: bool = False) -> None:
     ):
         least = 'of at least 0' if zero else 'above 0'
         raise OptionError(
-            name, f'has to be a number {least} and at most {_LARGEST:g}, not {value!r}'
+            name, f'has to be a number {least} and at most {_LARGEST:g}, not {shown(value)}'
         )
 
 
@@ -40,7 +42,8 @@ def check_integer(name: str, value: object, at_least: int) -> None:
     integral = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not integral or not at_least <= value < 2**62:
         raise OptionError(
-            name, f'has to be a whole number of at least {at_least} and below 2**62, not {value!r}'
+            name,
+            f'has to be a whole number of at least {at_least} and below 2**62, not {shown(value)}',
         )
 
 
@@ -53,7 +56,7 @@ def check_choice(name: str, value: object, valid: tuple[str, ...], also: str = '
     """
     if not isinstance(value, str) or value not in valid:
         also = f', or {also}' if also else ''
-        raise OptionError(name, f'has to be one of {", ".join(valid)}{also}, not {value!r}')
+        raise OptionError(name, f'has to be one of {", ".join(valid)}{also}, not {shown(value)}')
 
 
 def six_weights(weights: Iterable[float]) -> tuple[float, ...]:
@@ -62,16 +65,13 @@ def six_weights(weights: Iterable[float]) -> tuple[float, ...]:
 
     :raises OptionError: naming the option.
     """
-    try:
-        values = () if isinstance(weights, str) else tuple(float(weight) for weight in weights)
-    except (TypeError, ValueError):
-        values = ()
+    values = _floats(weights)
     usable = len(values) == 6 and all(0.0 <= value < math.inf for value in values)
     if not usable or not any(values):
         raise OptionError(
             'task_weights',
             'has to be six finite numbers, none negative and not all zero '
-            f'(x, y, z, then rotations about x, y, z), not {weights!r}',
+            f'(x, y, z, then rotations about x, y, z), not {shown(weights)}',
         )
     return values
 
@@ -83,7 +83,7 @@ def check_flag(name: str, value: object) -> None:
     :raises OptionError: naming the option.
     """
     if not isinstance(value, bool):
-        raise OptionError(name, f'has to be True or False, not {value!r}')
+        raise OptionError(name, f'has to be True or False, not {shown(value)}')
 
 
 def finite_numbers(name: str, values: Iterable[float]) -> tuple[float, ...]:
@@ -92,10 +92,16 @@ def finite_numbers(name: str, values: Iterable[float]) -> tuple[float, ...]:
 
     :raises OptionError: naming the option.
     """
-    try:
-        numbers = () if isinstance(values, str) else tuple(float(value) for value in values)
-    except (TypeError, ValueError):
-        numbers = ()
+    numbers = _floats(values)
     if not numbers or not all(math.isfinite(number) for number in numbers):
-        raise OptionError(name, f'has to be finite numbers, not {values!r}')
+        raise OptionError(name, f'has to be finite numbers, not {shown(values)}')
     return numbers
+
+
+def _floats(values: Iterable[float]) -> tuple[float, ...]:
+    """A row of numbers as a tuple of floats; empty when it is none."""
+    try:
+        array = real_numbers(values if isinstance(values, np.ndarray) else tuple(values), 'values')
+    except Exception:  # also what an object raises that is no row
+        return ()
+    return tuple(array.tolist()) if array.ndim == 1 else ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
+from ik_service.echo import shown
 from ik_service.exceptions import OptionError
 from ik_service.solvers.option_checks import (
     check_choice,
@@ -143,8 +144,9 @@ class IkOptions:
             check_choice('extension', self.extension, EXTENSIONS)
         if self.objective is not None and not _is_function(self.objective):
             check_choice('objective', self.objective, OBJECTIVES, 'a function of q')
-        if self.seed_file is not None and not (isinstance(self.seed_file, str) and self.seed_file):
-            raise OptionError('seed_file', f'has to be a path as text, not {self.seed_file!r}')
+        path = self.seed_file
+        if path is not None and not (isinstance(path, str) and path):
+            raise OptionError('seed_file', f'has to be a path as text, not {shown(path)}')
 
     def _check_vectors(self) -> None:
         object.__setattr__(self, 'task_weights', six_weights(self.task_weights))

@@ -33,8 +33,8 @@ def method(name: str) -> Method:
 
     :raises UnknownSolverError: when there is none of that name; lists the valid ones.
     """
-    if name not in _NAMES:
-        raise UnknownSolverError(str(name), _NAMES)
+    if not isinstance(name, str) or name not in _NAMES:
+        raise UnknownSolverError(name, _NAMES)
     return import_module(f'ik_service.solvers.{name}').METHOD
 
 

@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike
 
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.compile import entry_point, is_compiled
+from ik_service.kinematics.numbers import real_numbers
 from ik_service.kinematics.pose import check_transform
 from ik_service.solvers import search
 from ik_service.solvers.approach import APPROACH_STEPS
+from ik_service.solvers.argument_checks import check_kinds
 from ik_service.solvers.method import given
 from ik_service.solvers.options import check_number, IkOptions
 from ik_service.solvers.problem import allocate, Problem, Settings, views, Workspace
@@ -67,10 +69,11 @@ class Solver:
         :raises SeedFileError: when a learned guess is asked for that is not there; the message
             names the command that makes it.
         """
+        chosen = method(solver)
         self.chain = chain
         self.name = solver
-        self.options = options or _DEFAULTS
-        chosen = method(solver)
+        self.options = _DEFAULTS if options is None else options
+        check_kinds(chain, self.options)
         check_options(chosen, self.options)
         self._middle = chain.mid_range()
         self._guess = _learned_guess(chain, self.options)
@@ -109,10 +112,12 @@ class Solver:
         if seed is None:
             seed = self._middle if self._guess is None else self.start_for(target)
         try:
-            T = np.ascontiguousarray(target, _FLOAT)
-            start = np.ascontiguousarray(seed, _FLOAT)
-        except (TypeError, ValueError):  # no numbers, or ragged
+            T = np.ascontiguousarray(target)
+            start = np.ascontiguousarray(seed)
+        except Exception:  # ragged, or anything that an object raises that is asked for its array
             self._refuse(target, seed)
+        if T.dtype is not _FLOAT or start.dtype is not _FLOAT:
+            T, start = real_numbers(target, 'target'), real_numbers(seed, 'seed')
         if T.ndim != 2 or start.ndim != 1:  # the kernel looks at their sizes
             self._refuse(target, seed)
         if timeout is not None:
@@ -241,6 +246,10 @@ class Solver:
             search=rows[:, 2 * n + 2].astype(int),
         )
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # Compiled code and threads' arrays cannot be pickled; all else follows from these.
+        return type(self), (self.chain, self.name, self.options)
+
     def __repr__(self) -> str:
         return f'Solver({self.chain!r}, {self.name!r})'
 
@@ -267,13 +276,20 @@ def solve_ik(
     :raises UnknownSolverError: listing the valid names.
     :raises OptionError: when the method does not use an option that is given.
     """
-    return prepared(chain, solver, options or _DEFAULTS).solve(target, seed)
+    return prepared(chain, solver, options).solve(target, seed)
 
 
-@lru_cache(maxsize=64)
-def prepared(chain: KinematicChain, solver: str, options: IkOptions) -> Solver:
+def prepared(chain: KinematicChain, solver: str, options: IkOptions | None) -> Solver:
     """The solver of a function that is given no :class:`Solver`; as :class:`Solver` otherwise."""
-    return Solver(chain, solver, options)
+    try:
+        return _prepared(chain, solver, _DEFAULTS if options is None else options)
+    except TypeError:  # also from what cannot be hashed
+        method(solver)
+        check_kinds(chain, _DEFAULTS if options is None else options)
+        raise
+
+
+_prepared = lru_cache(maxsize=64)(Solver)
 
 
 def _learned_guess(chain: KinematicChain, options: IkOptions) -> Guess | None:

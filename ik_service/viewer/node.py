@@ -17,22 +17,29 @@ def main(args: list[str] | None = None) -> int:
 
     def program(stop: threading.Event) -> None:
         # What takes time to import is imported here, where signals are already caught.
-        from ik_service.viewer.page import address, close, serve
+        from ik_service.viewer.page import close, serve
 
         with runtime.ros(args):
             from ik_service.viewer.graph import Graph
+            from ik_service.viewer.once import OnceEach
             from ik_service.viewer.settings import declare_settings
             from ik_service.viewer.viewer import Viewer
 
             graph = Graph()
             settings = declare_settings(graph)
-            server = serve(settings.host, settings.port, settings.port_search)
+            page = serve(
+                settings.host,
+                settings.port,
+                settings.port_search,
+                settings.allowed_hosts,
+                OnceEach(graph.get_logger().warning),
+            )
             try:
-                graph.get_logger().info(f'ready: {address(server)}')
+                graph.get_logger().info(f'ready: {page.address}')
                 with runtime.spinning(graph.executor_of_rest):
-                    Viewer(server, graph, settings).run(stop)
+                    Viewer(page.server, graph, settings).run(stop)
             finally:
-                close(server)
+                close(page)
                 graph.destroy_node()
 
     return runtime.run(program, 'ik_viewer')

@@ -13,6 +13,8 @@ import math
 import numba
 import numpy as np
 
+from ik_service.kinematics.compile import cached
+
 BOX, CYLINDER, SPHERE = range(3)
 
 _NOTHING, _GROUND = -1, -2
@@ -162,7 +164,8 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
 # in the world's frame.
 
 
-@numba.njit(cache=True, nogil=True)
+@cached
+@numba.njit(nogil=True)
 def _cast(scene, eye, rays, lights, ground_radius):  # noqa: ANN001, ANN202 - Numba infers them
     """Return for each ray what it hits, how far away, and how much light falls there."""
     index = np.full(len(rays), _NOTHING)
@@ -186,7 +189,7 @@ def _cast(scene, eye, rays, lights, ground_radius):  # noqa: ANN001, ANN202 - Nu
     return index, distance, light
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(nogil=True)
 def _light_at(scene, point, lights, work):  # noqa: ANN001, ANN202
     normal = work[3]
     total = 0.0
@@ -198,7 +201,7 @@ def _light_at(scene, point, lights, work):  # noqa: ANN001, ANN202
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(nogil=True)
 def _nearest(scene, start, ray, any_will_do, work):  # noqa: ANN001, ANN202
     """Return how far away a ray enters which shape; set the normal unless any shape will do."""
     kinds, halves, inverse, spheres = scene
@@ -220,7 +223,7 @@ def _nearest(scene, start, ray, any_will_do, work):  # noqa: ANN001, ANN202
     return nearest, found
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(nogil=True)
 def _enter(kind, half, inverse, start, ray, work):  # noqa: ANN001, ANN202
     """Return how far away a ray enters a shape, inf where it does not."""
     o, d, normal = work[0], work[1], work[2]

@@ -8,7 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from ik_service.exceptions import ArgumentError, IkServiceError
+from ik_service.regular_file import open_regular
 
+LONGEST = 256 * 2**20
+"""Longest file that is read [byte]."""
 _FARTHEST = 1e6  # no arm gets there [m]
 
 
@@ -44,6 +47,11 @@ def read_reach(path: Path) -> ReachFile:
         found = _load(path)
     except IkServiceError:
         raise
+    except FileNotFoundError as error:
+        raise ArgumentError(str(path), 'there is no such file') from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ArgumentError(str(path), f'it cannot be read: {reason}') from error
     except KeyError as error:
         raise _foreign(path, error.args[0]) from error
     except Exception as error:  # what a damaged archive raises depends on where the damage is
@@ -53,12 +61,10 @@ def read_reach(path: Path) -> ReachFile:
 
 
 def _load(path: Path) -> ReachFile:
-    if not path.is_file():  # and no pipe either, which would be waited for
-        raise ArgumentError(str(path), 'there is no such file')
-    archive = np.load(path, allow_pickle=False)
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise _foreign(path, 'it is a single array')
-    with archive:
+    with open_regular(path, LONGEST) as file:
+        archive = np.load(file, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise _foreign(path, 'it is a single array')
         return ReachFile(
             path,
             np.asarray(archive['points'], dtype=float),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-import os
 
 from ik_service.ros.arm import ArmSettings
+from ik_service.ros.description import Source, source_of
 from ik_service.ros.position_list import parse_positions
 
 
@@ -34,13 +34,13 @@ class RobotChoice:
     """
     A robot to show.
 
-    :ivar urdf: its URDF, as text or as the path of a file.
+    :ivar source: its URDF, as text or as the path of a file.
     :ivar base_link: where its chain starts; empty for the root.
     :ivar tip_link: where it ends; empty for the only leaf.
     :ivar locked_joints: joints that do not move, as the node's parameter gives them.
     """
 
-    urdf: str
+    source: Source
     base_link: str
     tip_link: str
     locked_joints: str
@@ -58,18 +58,12 @@ class RobotChoice:
 def choose_robot(clues: RobotClues) -> RobotChoice | None:
     """Return the robot to show; None while too little is known."""
     own, node = dict(clues.own), dict(clues.node)
-    sources = (
-        own.get('urdf', ''),
-        own.get('robot_description', ''),
-        node.get('urdf', ''),
-        node.get('robot_description', ''),
-        clues.topic,
-    )
-    urdf = next((source for source in sources if source), '')
-    if not urdf:
+    given = ((told.get('urdf', ''), told.get('robot_description', '')) for told in (own, node))
+    urdf, text = next((pair for pair in given if any(pair)), ('', clues.topic))
+    if not urdf and not text:
         return None
     return RobotChoice(
-        urdf=urdf if '<' in urdf else os.path.expanduser(urdf),
+        source=source_of(urdf, text),
         base_link=own.get('base_link') or node.get('base_link') or clues.reported_base,
         tip_link=own.get('tip_link') or node.get('tip_link') or clues.reported_tip,
         locked_joints=node.get('locked_joints', ''),

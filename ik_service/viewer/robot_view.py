@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 import math
-from pathlib import Path
 import threading
 
 import numpy as np
@@ -14,6 +13,7 @@ from ik_service.following.settings import joint_speeds
 from ik_service.ros.arm import Arm
 from ik_service.ros.description import build_arm
 from ik_service.viewer.meshes import MeshLibrary
+from ik_service.viewer.once import OnceEach
 from ik_service.viewer.parts import Part, robot_parts
 from ik_service.viewer.robot_clues import RobotChoice
 from ik_service.viewer.visuals import read_look
@@ -50,12 +50,12 @@ def build_robot_view(choice: RobotChoice, report: Callable[[str], object]) -> Ro
     :param report: called with a sentence about each thing that cannot be shown.
     :raises IkServiceError: the robot makes no arm.
     """
-    arm = build_arm(choice.urdf, choice.settings())
-    folder = None if '<' in choice.urdf else Path(choice.urdf).absolute().parent
+    arm = build_arm(choice.source, choice.settings())
+    report = OnceEach(report)  # a description may hold thousands of faults
     look = read_look(arm.robot.urdf_text)
     for complaint in look.complaints:
         report(complaint)
-    parts = robot_parts(arm.robot, look, MeshLibrary(folder, report))
+    parts = robot_parts(arm.robot, look, MeshLibrary(arm.robot.source, report))
     q = arm.chain.mid_range()
     arm.chain.forward(q), arm.chain.jacobian(q)  # compiles them
     reach = float(arm.chain.arrays.reach[3])

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from rclpy.node import Node
 
+from ik_service.exceptions import OptionError
 from ik_service.ros.declare import declare
 from ik_service.ros.parameter_names import refuse_unknown
+from ik_service.viewer.door import host_name
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,7 @@ class Settings:
     What a viewer is told at its start.
 
     :ivar host: address to serve the page at.
+    :ivar allowed_hosts: further names that it is served under.
     :ivar port: TCP port.
     :ivar port_search: whether the next free port will do.
     :ivar rate: how often the picture changes [Hz].
@@ -24,6 +27,7 @@ class Settings:
     """
 
     host: str
+    allowed_hosts: tuple[str, ...]
     port: int
     port_search: bool
     rate: float
@@ -45,6 +49,15 @@ def declare_settings(node: Node) -> Settings:
     }
     settings = Settings(
         host=declare(node, 'host', '127.0.0.1', 'Address of this machine to serve the page at'),
+        allowed_hosts=parse_hosts(
+            declare(
+                node,
+                'allowed_hosts',
+                '',
+                'Further names and addresses of this machine that browsers may ask for the page '
+                "by, such as 'arm.local, 192.168.1.5'; the page then asks for a token",
+            )
+        ),
         port=declare(node, 'port', 8080, 'TCP port; 0 for any free one', (0, 65535)),
         port_search=declare(
             node, 'port_search', True, 'Whether the next free port is taken when port is in use'
@@ -57,3 +70,21 @@ def declare_settings(node: Node) -> Settings:
     )
     refuse_unknown(node)
     return settings
+
+
+def parse_hosts(text: str) -> tuple[str, ...]:
+    """
+    Read a list of host names, separated by commas.
+
+    :returns: as :func:`ik_service.viewer.door.host_name` writes them.
+    :raises OptionError: one is no host name.
+    """
+    names = [name.strip() for name in text.split(',') if name.strip()]
+    for name in names:
+        if not host_name(name):
+            raise OptionError(
+                'allowed_hosts',
+                f'{name[:80]!r} is no host: names and addresses without scheme and port are '
+                "needed, separated by commas, such as 'arm.local, 192.168.1.5'",
+            )
+    return tuple(host_name(name) for name in names)

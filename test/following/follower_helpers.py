@@ -16,7 +16,7 @@ def panda_solver():
 
 
 class Rig:
-    """A follower and a perfect arm: what is commanded is what is measured next."""
+    """A follower and an arm that is where it is commanded, as fast as its joints can be."""
 
     def __init__(self, solver, start, **settings):
         self.follower = TargetFollower(solver, **{'rate': RATE, **settings})
@@ -24,6 +24,7 @@ class Rig:
         self.q = np.array(start, dtype=float)
         self.now = 100.0
         self.commands = []
+        self._reach = solver.chain.velocity / self.rate
 
     def measure(self):
         self.follower.set_measured(self.q, self.now)
@@ -39,8 +40,18 @@ class Rig:
             if command is not None:
                 self.commands.append(command)
                 if moves:
-                    self.q = command.q
+                    away = command.q - self.q
+                    near = np.abs(away) <= self._reach
+                    self.q = np.where(
+                        near, command.q, self.q + np.clip(away, -self._reach, self._reach)
+                    )
         return command
+
+    def rest(self, seconds, **how):
+        """Let time pass; return the commands that came."""
+        before = len(self.commands)
+        self.tick(round(seconds * self.rate), **how)
+        return self.commands[before:]
 
     def tick_until(self, state, most=2000):
         for _ in range(most):

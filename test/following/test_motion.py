@@ -10,15 +10,19 @@ UPPER = np.array([1.0, 2.0, np.inf, 0.3])
 VELOCITY = np.array([2.0, 0.5, 3.0, 0.05])
 
 
-def limits_of(rate=100.0, acceleration_time=0.2, velocity=VELOCITY):
-    return MotionLimits.of_rate(LOWER, UPPER, velocity, rate, acceleration_time)
+DT = 0.01
 
 
-def run_to(motion, goal, limits, most=100_000):
+def limits_of(acceleration_time=0.2, velocity=VELOCITY, scaling=1.0):
+    acceleration = scaling / acceleration_time if acceleration_time else np.inf
+    return MotionLimits(LOWER, UPPER, velocity, scaling, acceleration)
+
+
+def run_to(motion, goal, limits, most=100_000, dt=DT):
     """Move until the command rests at the goal; return the commands."""
     path = [motion.q]
     while len(path) < most:
-        motion.move(goal, limits)
+        motion.move(goal, limits, dt)
         path.append(motion.q)
         if motion.at_rest and np.array_equal(motion.q, goal):
             return np.array(path)
@@ -48,30 +52,46 @@ def test_takes_the_time_that_the_bounds_imply():
 def test_without_acceleration_limit_the_first_tick_is_at_full_speed():
     motion = JointMotion(np.zeros(4))
     limits = limits_of(acceleration_time=0.0)
-    motion.move(np.array([0.0, 1.0, 0.0, 0.0]), limits)
-    assert motion.step[1] == pytest.approx(limits.step[1], rel=1e-8)
+    motion.move(np.array([0.0, 1.0, 0.0, 0.0]), limits, DT)
+    assert motion.speed[1] == pytest.approx(1.0, rel=1e-8)
     path = run_to(motion, np.array([0.0, 1.0, 0.0, 0.0]), limits)
     assert len(path) == pytest.approx(1.0 / 0.5 * 100.0, abs=2)
 
 
-@pytest.mark.parametrize('rate', [10.0, 50.0, 500.0])
+@pytest.mark.parametrize('period', [0.1, 0.02, 0.002])
 @pytest.mark.parametrize('acceleration_time', [0.0, 0.001, 0.2, 1.0])
-def test_bounds_hold_whatever_the_goals(rate, acceleration_time):
+def test_bounds_hold_whatever_the_goals_and_the_lengths_of_the_ticks(period, acceleration_time):
     random = np.random.default_rng(1)
-    limits = limits_of(rate, acceleration_time)
+    limits = limits_of(acceleration_time)
     motion, last = JointMotion(np.zeros(4)), np.zeros(4)
     for number in range(200):
         goal = random.uniform(np.maximum(LOWER, -9.0), np.minimum(UPPER, 9.0))
         if number % 3 == 0:  # up against the limits
             goal = np.clip(np.sign(goal) * 9.0, LOWER, UPPER)
         for _ in range(random.integers(1, 80)):
+            dt = period * random.uniform(0.5, 1.0)
             before = motion.q
-            motion.move(goal, limits)
-            assert (np.abs(motion.q - before) <= limits.step).all()
+            motion.move(goal, limits, dt)
+            assert (np.abs(motion.q - before) <= VELOCITY * dt).all()
             assert ((motion.q >= LOWER) & (motion.q <= UPPER)).all()
-            change = np.abs(motion.step - last) / limits.step
-            assert change.max() <= limits.speed_up * (1.0 + 1e-6)
-            last = motion.step
+            assert np.abs(motion.speed - last).max() <= limits.acceleration * dt * (1.0 + 1e-9)
+            last = motion.speed
+
+
+@pytest.mark.parametrize('scaling', [0.0, 0.3, 1.0])
+def test_speed_changes_are_bounded_also_when_the_limits_change_under_way(scaling):
+    """The slow-down is the one that was in force when the speed was built up, and no faster."""
+    motion, limits = JointMotion(np.zeros(4)), limits_of(acceleration_time=0.5)
+    for _ in range(120):
+        motion.move(np.array([0.5, 1.9, 9.0, 0.1]), limits, DT)
+    assert np.abs(motion.speed).max() > 0.99
+    changed = limits_of(acceleration_time=5.0, scaling=scaling)
+    for _ in range(2000):
+        before = motion.speed
+        motion.move(np.array([0.5, -1.9, -9.0, 0.1]), changed, DT)
+        assert np.abs(motion.speed - before).max() <= 2.0 * DT * (1.0 + 1e-9)
+        assert ((motion.q >= LOWER) & (motion.q <= UPPER)).all()
+    assert np.abs(motion.speed).max() <= scaling
 
 
 @settings(max_examples=60, deadline=None)
@@ -79,48 +99,59 @@ def test_bounds_hold_whatever_the_goals(rate, acceleration_time):
 def test_arrives_exactly_and_rests_also_after_changes_of_the_goal(data):
     numbers = st.floats(-2.0, 2.0)
     goals = data.draw(st.lists(st.tuples(numbers, numbers, numbers, numbers), max_size=4))
-    limits = limits_of(rate=data.draw(st.sampled_from([20.0, 100.0])))
+    limits, dt = limits_of(), data.draw(st.sampled_from([0.05, 0.01]))
     motion = JointMotion(np.array([0.0, 0.0, 0.0, 0.1]))
     for goal in goals:
         for _ in range(data.draw(st.integers(1, 60))):
-            motion.move(np.clip(goal, LOWER, UPPER), limits)
-    run_to(motion, np.array([0.5, -0.5, 1.0, 0.2]), limits, most=5000)
+            motion.move(np.clip(goal, LOWER, UPPER), limits, dt)
+    run_to(motion, np.array([0.5, -0.5, 1.0, 0.2]), limits, most=5000, dt=dt)
 
 
 def test_without_a_goal_it_slows_down_as_gently_as_it_speeds_up():
     motion, limits = JointMotion(np.zeros(4)), limits_of()
     for _ in range(40):
-        motion.move(np.array([0.0, 2.0, 9.0, 0.0]), limits)
-    steps = [motion.step]
+        motion.move(np.array([0.0, 2.0, 9.0, 0.0]), limits, DT)
+    speeds = [motion.speed]
     while not motion.at_rest:
-        motion.move(None, limits)
-        steps.append(motion.step)
-    assert len(steps) == pytest.approx(0.2 * 100.0, abs=2)
-    changes = np.abs(np.diff(steps, axis=0)) / limits.step
-    assert changes.max() <= limits.speed_up * (1.0 + 1e-6)
+        motion.move(None, limits, DT)
+        speeds.append(motion.speed)
+    assert len(speeds) == pytest.approx(0.2 * 100.0, abs=2)
+    assert np.abs(np.diff(speeds, axis=0)).max() <= limits.acceleration * DT * (1.0 + 1e-9)
+
+
+def test_a_ramp_to_rest_takes_two_seconds_at_most():
+    motion, limits = JointMotion(np.zeros(4)), limits_of(acceleration_time=10.0)
+    for _ in range(1000):
+        motion.move(np.array([0.0, 0.0, 90.0, 0.0]), limits, DT)
+    ticks = 0
+    while not motion.at_rest:
+        motion.move(None, limits, DT)
+        ticks += 1
+    assert 190 <= ticks <= 202
 
 
 def test_a_pace_holds_the_speed_down_and_zero_stops():
     motion, limits = JointMotion(np.zeros(4)), limits_of()
     goal = np.array([0.0, 0.0, 50.0, 0.0])
     for _ in range(50):
-        motion.move(goal, limits, pace=0.25)
-    assert motion.step[2] == pytest.approx(0.25 * limits.step[2], rel=1e-6)
+        motion.move(goal, limits, DT, pace=0.25)
+    assert motion.speed[2] == pytest.approx(0.25, rel=1e-6)
     for _ in range(50):
-        motion.move(goal, limits, pace=0.0)
+        motion.move(goal, limits, DT, pace=0.0)
     assert motion.at_rest
 
 
-def test_a_lower_bound_holds_from_the_next_tick_on_and_keeps_the_direction():
+def test_a_lower_scaling_is_slowed_down_to_and_keeps_the_direction():
     motion = JointMotion(np.zeros(4))
     goal = np.array([0.9, 0.4, 2.0, 0.0])
     for _ in range(30):
-        motion.move(goal, limits_of())
-    slower = limits_of(velocity=VELOCITY / 10.0)
-    assert (np.abs(motion.step) > slower.step).any()
-    motion.move(goal, slower)
-    assert (np.abs(motion.step) <= slower.step).all()
-    assert motion.step[:3] / motion.step[2] == pytest.approx(goal[:3] / goal[2])
+        motion.move(goal, limits_of(), DT)
+    assert np.abs(motion.speed).max() > 0.5
+    for _ in range(25):
+        motion.move(goal, limits_of(scaling=0.1), DT)
+    assert np.abs(motion.speed).max() <= 0.1
+    way = motion.speed[:3] * VELOCITY[:3]
+    assert way / way[2] == pytest.approx(goal[:3] / goal[2])
 
 
 def test_a_start_outside_the_limits_only_comes_back():
@@ -135,5 +166,5 @@ def test_a_joint_without_speed_stays():
     velocity = np.array([0.0, 0.5, 3.0, 0.05])
     motion = JointMotion(np.zeros(4))
     for _ in range(100):
-        motion.move(np.array([0.5, 0.2, 0.0, 0.0]), limits_of(velocity=velocity))
+        motion.move(np.array([0.5, 0.2, 0.0, 0.0]), limits_of(velocity=velocity), DT)
     assert motion.q[:2].tolist() == [0.0, 0.2]

@@ -2,39 +2,175 @@
 
 from follower_helpers import pose_beside, RATE, READY, Rig
 import numpy as np
+import pytest
 
+from ik_service.exceptions import TargetRefusedError
 from ik_service.following.settings import FollowerState
 
 
-def test_comes_to_rest_when_joint_states_stop_and_starts_anew_where_the_arm_is(solver, rig):
+@pytest.fixture
+def resuming(solver):
+    """A follower that takes targets up again, and its arm."""
+    return Rig(solver, READY, resume=True)
+
+
+def lose_states(rig, solver):
+    """Follow a target until the joint states stop; return it."""
     rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.45, 0.1]))
+    target = pose_beside(solver, READY, [0.1, 0.45, 0.1])
+    rig.follower.set_target(target)
     rig.tick(30)
-    before = rig.commands[-1]
-    assert np.abs(before.velocity).max() > 0.5, 'on the way'
+    assert np.abs(rig.commands[-1].velocity).max() > 0.5, 'on the way'
     rig.tick(int(0.5 * RATE) + 1, measured=False, moves=False)
     assert rig.follower.state is FollowerState.STATE_STALE
     assert rig.tick(40, measured=False, moves=False) is None
     assert not rig.commands[-1].velocity.any(), 'the last command was one at rest'
     assert np.abs(np.diff([c.velocity for c in rig.commands], axis=0)).max() < 0.2, 'no jerk'
+    return target
 
+
+def test_without_states_it_comes_to_rest_and_drops_the_target(solver, rig):
+    target = lose_states(rig, solver)
+    with pytest.raises(TargetRefusedError, match=r'the last joint state is .* s old'):
+        rig.follower.set_target(target)
     rig.q = READY + 0.3  # the arm was started again elsewhere
-    command = rig.tick()
-    assert np.abs(command.q - (READY + 0.3)).max() < 2.175 / RATE
+    assert rig.rest(1.0) == [], 'it does not move by itself'
+    assert rig.follower.state is FollowerState.TARGET_DROPPED
+    assert 'joint state' in rig.follower.drop_reason
+    assert rig.follower.enable(True)
+    assert np.abs(rig.tick().q - (READY + 0.3)).max() < 2.175 / RATE
+    rig.tick_until(FollowerState.REACHED)
+    assert rig.follower.drop_reason == ''
+    assert rig.follower.violations == 0
+
+
+def test_a_new_target_after_a_fault_is_followed_from_where_the_arm_is(solver, rig):
+    lose_states(rig, solver)
+    rig.q = READY + 0.3
+    rig.tick(3)
+    rig.follower.set_target(pose_beside(solver, READY, [0.0, 0.1, 0.1]))
+    assert np.abs(rig.tick().q - (READY + 0.3)).max() < 2.175 / RATE
     rig.tick_until(FollowerState.REACHED)
 
 
-def test_starts_anew_when_something_else_has_moved_the_arm(solver, rig):
+def test_with_resume_it_goes_on_by_itself_when_states_are_back(solver, resuming):
+    lose_states(resuming, solver)
+    resuming.q = READY + 0.3
+    command = resuming.tick()
+    assert np.abs(command.q - (READY + 0.3)).max() < 2.175 / RATE
+    resuming.tick_until(FollowerState.REACHED)
+
+
+WRONG = {
+    '1.5 rad': lambda q: q + np.array([0, 1.5, 0, 0, 0, 0, 0]),
+    'zeros': np.zeros_like,
+}
+
+
+@pytest.mark.parametrize('resume', [False, True])
+@pytest.mark.parametrize('wrong', WRONG)
+@pytest.mark.parametrize('when', [0, 30, 200])
+def test_wrong_states_for_two_samples_make_no_jump(solver, wrong, when, resume):
+    """Today's worst: the command jumped by 1.5 and 2.62 rad."""
+    rig = Rig(solver, READY, resume=resume)
+    rig.tick(0)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.45, 0.1]))
+    rig.tick(when)
+    for _ in range(2):
+        rig.now += 1.0 / RATE
+        rig.follower.set_measured(WRONG[wrong](rig.q), rig.now)
+        command = rig.follower.tick(rig.now)
+        rig.commands += [command] if command is not None else []
+    rig.rest(3.0)
+    steps = np.abs(np.diff([READY, *(c.q for c in rig.commands)], axis=0))
+    assert (steps <= solver.chain.velocity / RATE).all()
+    speeds = np.abs(np.diff([np.zeros(7), *(c.velocity for c in rig.commands)], axis=0))
+    assert (speeds <= solver.chain.velocity / (0.2 * RATE) * (1.0 + 1e-9)).all()
+    assert rig.follower.violations == 0
+    expected = FollowerState.REACHED if resume else FollowerState.TARGET_DROPPED
+    assert rig.follower.state is expected
+    assert resume or 'cannot have moved' in rig.follower.drop_reason
+
+
+def test_states_are_believed_again_once_they_are_plausible_and_still(solver, rig):
     rig.measure()
     rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.2, 0.1]))
     rig.tick_until(FollowerState.REACHED)
+    rig.tick()
     moved = READY + np.array([1.2, 0, 0, 0, 0, 0, 0])
     rig.q = moved
-    assert rig.tick() is None, 'no command may lead back at once'
-    assert rig.follower.restarts == 1
-    command = rig.tick()
-    assert np.abs(command.q - moved).max() < 2.175 / RATE
+    assert rig.tick() is None, 'no command may lead back'
+    assert rig.follower.state is FollowerState.STATE_IMPLAUSIBLE
+    with pytest.raises(TargetRefusedError, match='cannot have moved'):
+        rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.2, 0.1]))
+    rig.rest(0.4)
+    assert rig.follower.state is FollowerState.STATE_IMPLAUSIBLE
+    rig.rest(0.2)
+    assert rig.follower.state is FollowerState.TARGET_DROPPED
+    rig.follower.enable(True)
+    assert np.abs(rig.tick().q - moved).max() < 2.175 / RATE
     rig.tick_until(FollowerState.REACHED)
+
+
+def test_an_arm_that_drifts_away_is_not_fetched_back(solver, rig):
+    """Pushed by a hand, within its speed limits: plausible, but not where it is commanded."""
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.2, 0.1]))
+    rig.tick_until(FollowerState.REACHED)
+    for _ in range(80):
+        rig.q = rig.q + np.array([0.02, 0, 0, 0, 0, 0, 0])
+        rig.tick(moves=False)
+    assert rig.follower.restarts == 1
+    assert 'something else has moved the arm' in rig.follower.drop_reason
+    assert rig.rest(1.0, moves=False) == []
+
+
+def test_nothing_starts_while_somebody_else_commands_the_arm(solver, rig):
+    rig.measure()
+    target = pose_beside(solver, READY, [0.1, 0.2, 0.1])
+    rig.follower.other_commander = '/teleop'
+    with pytest.raises(TargetRefusedError, match='/teleop commands the arm too'):
+        rig.follower.set_target(target)
+    assert rig.rest(0.2) == []
+    rig.follower.configure(exclusive=False)
+    rig.follower.set_target(target)
+    assert rig.tick() is not None
+
+
+def test_switched_off_it_refuses_targets_and_stays(solver, rig):
+    rig.measure()
+    target = pose_beside(solver, READY, [0.1, 0.2, 0.1])
+    rig.follower.set_target(target)
+    rig.tick(20)
+    assert not rig.follower.enable(False)
+    ramp = rig.rest(1.0)
+    assert 15 <= len(ramp) <= 21
+    assert not ramp[-1].velocity.any()
+    with pytest.raises(TargetRefusedError, match='switched off'):
+        rig.follower.set_target(target)
+    assert rig.follower.state is FollowerState.DISABLED
+    assert not rig.follower.enable(True), 'there is nothing to go on with'
+    assert rig.rest(1.0) == []
+    rig.follower.set_target(target)
+    rig.tick_until(FollowerState.REACHED)
+
+
+def test_after_a_sleep_of_the_process_it_starts_from_the_speed_of_the_arm(solver, rig):
+    """SIGSTOP and SIGCONT: the arm has come to rest meanwhile, and its states come in late."""
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.45, 0.1]))
+    rig.tick(25)
+    assert np.abs(rig.commands[-1].velocity).max() > 1.0
+    rig.now += 2.0
+    asleep = len(rig.commands)
+    for _ in range(5):  # before the first state
+        rig.tick(measured=False, moves=False)
+    assert all(not c.velocity.any() for c in rig.commands[asleep:])
+    rig.tick_until(FollowerState.REACHED)
+    speeds = np.diff([np.zeros(7), *(c.velocity for c in rig.commands[asleep:])], axis=0)
+    assert (np.abs(speeds) <= solver.chain.velocity / (0.2 * RATE) * (1.0 + 1e-9)).all()
+    assert rig.follower.violations == 0
 
 
 def test_waits_for_an_arm_that_is_stuck(solver, rig):
@@ -71,8 +207,9 @@ def test_stop_comes_to_rest_and_the_next_target_starts_from_the_arm(solver, rig)
     velocities = np.array([command.velocity for command in rig.commands])
     assert not velocities[-1].any()
     assert np.abs(np.diff(velocities, axis=0)).max() < 0.2, 'no jerk'
-    rig.q = READY.copy()
-    rig.measure()
+    for _ in range(100):  # somebody moves the arm, slowly
+        rig.q = rig.q + np.clip(READY - rig.q, -0.01, 0.01)
+        rig.tick()
     rig.follower.set_target(target)
     assert np.abs(rig.tick().q - READY).max() < 2.175 / RATE
 

@@ -10,18 +10,22 @@ from ik_service.following.settings import FollowerState
 from ik_service.following.target_follower import TargetFollower
 
 
-def test_a_change_of_the_speed_holds_at_once_and_makes_no_jump(solver, rig):
+def test_a_change_of_the_speed_ramps(solver, rig):
+    """Slowing down takes the acceleration time, from then on the new bound holds."""
     rig.measure()
     rig.follower.set_target(pose_beside(solver, READY, [-0.1, 0.45, 0.1]))
     rig.tick(30)
+    gentle = solver.chain.velocity / (rig.follower.settings.acceleration_time * RATE)
     for scaling in (0.1, 0.0, 1.0, 0.3):
         rig.follower.configure(velocity_scaling=scaling)
-        before = rig.commands[-1].q
-        for _ in range(20):
-            after = rig.tick().q
-            assert (np.abs(after - before) <= solver.chain.velocity * scaling / RATE).all()
-            before = after
+        for number in range(30):
+            before, after = rig.commands[-1], rig.tick()
+            assert (np.abs(after.velocity - before.velocity) <= gentle * (1.0 + 1e-9)).all()
+            step = np.abs(after.q - before.q)
+            if number > 20:
+                assert (step <= solver.chain.velocity * scaling / RATE).all()
     rig.tick_until(FollowerState.REACHED)
+    assert rig.follower.violations == 0
 
 
 def test_a_setting_that_cannot_be_changes_nothing(rig):

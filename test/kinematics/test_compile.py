@@ -20,7 +20,7 @@ PACKAGE = ROOT / 'ik_service'
 SOLVE = """
 import sys
 import ik_service
-from ik_service.kinematics.compile import cache_folder
+from ik_service.kinematics.kernel_cache import cache_folder
 from ik_service.solvers import search
 
 robot = ik_service.Robot.from_urdf(sys.argv[1])
@@ -42,8 +42,8 @@ def copy_package(folder):
 
 def cache_folder_of(root):
     """What a copy of the package calls its cache folder."""
-    path = root / 'ik_service' / 'kinematics' / 'compile.py'
-    spec = importlib.util.spec_from_file_location('compile_of_copy', path)
+    path = root / 'ik_service' / 'kinematics' / 'kernel_cache.py'
+    spec = importlib.util.spec_from_file_location('cache_of_copy', path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.cache_folder()
@@ -56,7 +56,13 @@ def copied(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    'source', ['kinematics/kernels.py', 'kinematics/compile.py', 'solvers/restarts.py']
+    'source',
+    [
+        'kinematics/kernels.py',
+        'kinematics/compile.py',
+        'seeding/candidates.py',
+        'solvers/restarts.py',
+    ],
 )
 def test_one_changed_byte_is_another_folder(copied, source):
     before = cache_folder_of(copied)
@@ -75,6 +81,17 @@ def test_a_new_or_renamed_file_is_another_folder(copied):
     added = cache_folder_of(copied)
     extra.rename(extra.with_name('other.py'))
     assert len({before, added, cache_folder_of(copied)}) == 3
+
+
+def test_a_changed_file_in_a_sub_folder_is_another_folder(copied):
+    kernels = copied / 'ik_service' / 'solvers' / 'kernels' / 'deeper' / 'moved.py'
+    kernels.parent.mkdir(parents=True)
+    kernels.write_text('a = 1')
+    before = cache_folder_of(copied)
+    kernels.write_text('a = 2')
+    changed = cache_folder_of(copied)
+    kernels.rename(kernels.parents[1] / 'moved.py')
+    assert len({before, changed, cache_folder_of(copied)}) == 3
 
 
 def test_files_without_kernels_do_not_matter(copied):
@@ -157,7 +174,7 @@ def test_read_only_installation_is_compiled_once(tmp_path):
 
 
 def test_numba_cache_dir_moves_the_folder(tmp_path):
-    code = 'from ik_service.kinematics.compile import cache_folder\nprint(cache_folder())'
+    code = 'from ik_service.kinematics.kernel_cache import cache_folder\nprint(cache_folder())'
     done = run(code, ROOT, HOME='/dev/null', NUMBA_CACHE_DIR=str(tmp_path / 'elsewhere'))
     assert Path(done.stdout.strip()).parent == tmp_path / 'elsewhere', done.stderr
 

@@ -33,6 +33,7 @@ def generate_test_description(namespace):
     demo = launched(
         'demo.launch.py',
         namespace=namespace,
+        urdf=str(SHARE / 'urdf' / 'panda.urdf'),
         robot_state_publisher='true' if HAS_STATE_PUBLISHER else 'false',
         rviz='false',  # it needs a display
     )

@@ -1,15 +1,20 @@
-"""The launch files, read but not run."""
+"""The launch files, mostly read and not run."""
+
+import os
+import signal
 
 import pytest
 
 pytest.importorskip('launch_ros.actions')
 
-from launch import LaunchContext
+from launch import LaunchContext, LaunchDescription, LaunchService
+from launch.actions import OpaqueFunction, RegisterEventHandler, Shutdown, TimerAction
+from launch.event_handlers import OnProcessExit, OnProcessStart
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.utilities import perform_substitutions
 from launch_ros.actions import Node
 from launch_ros.utilities import evaluate_parameters
-from launched import ENVIRONMENT, SHARE
+from launched import ENVIRONMENT, launched, SHARE
 
 ARGUMENTS = {
     'urdf': '',
@@ -75,6 +80,46 @@ def test_the_node_starts_after_robot_state_publisher():
 
 def test_robot_state_publisher_can_be_left_out():
     assert list(nodes('ik_service.launch.py', robot_state_publisher='false')) == ['ik_node']
+
+
+@pytest.mark.parametrize('file', ['ik_service.launch.py', 'demo.launch.py'])
+def test_without_robot_state_publisher_the_robot_comes_from_the_topic(file):
+    context = LaunchContext()
+    for node in nodes(file, context, robot_state_publisher='false').values():
+        given = {
+            name for part in evaluate_parameters(context, node._Node__parameters) for name in part
+        }
+        assert not given & {'urdf', 'robot_description', 'base_link', 'tip_link'}
+    rviz = nodes('demo.launch.py', rviz='true', robot_state_publisher='false')['rviz2']
+    command = [perform_substitutions(context, part) for part in rviz.cmd[1:4]]
+    assert command[:2] == ['-d', str(SHARE / 'config' / 'ik_service.rviz')]
+    assert command[2] == '--ros-args'
+
+
+def test_the_launch_ends_with_the_node():
+    def kill_node(event, _context):
+        if event.process_name.startswith('ik_node'):
+            os.kill(event.pid, signal.SIGKILL)
+
+    ended, late = [], []
+    too_late = [OpaqueFunction(function=lambda _: late.append(True)), Shutdown()]
+    service = LaunchService(noninteractive=True)
+    parts = [
+        RegisterEventHandler(OnProcessStart(on_start=kill_node)),
+        RegisterEventHandler(
+            OnProcessExit(on_exit=lambda event, _: ended.append(event.process_name))
+        ),
+        TimerAction(period=60.0, actions=too_late),
+        launched(
+            'demo.launch.py',
+            robot_state_publisher='false',
+            urdf=str(SHARE / 'urdf' / 'panda.urdf'),
+        ),
+    ]
+    service.include_launch_description(LaunchDescription(parts))
+    service.run()
+    assert [name.rpartition('-')[0] for name in ended] == ['ik_node', 'ik_sim']
+    assert not late
 
 
 def test_the_demo_adds_an_arm_and_rviz_when_asked():

@@ -74,7 +74,7 @@ IN_PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
 def panda_arm(**settings):
-    return build_arm(str(PANDA), ArmSettings(**{'tip_link': TIP, **settings}))
+    return build_arm(PANDA, ArmSettings(**{'tip_link': TIP, **settings}))
 
 
 def tree_arm(**settings):

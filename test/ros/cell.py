@@ -73,6 +73,15 @@ class Cell:
         message.header.frame_id = frame_id
         self.targets.publish(message)
 
+    def enable(self, enabled):
+        """Switch following on or off; return the answer."""
+        from std_srvs.srv import SetBool
+
+        request = SetBool.Request(data=enabled)
+        answer = self.bench.call(SetBool, 'ik_service/enable', request)
+        assert answer.success, answer.message
+        return answer.message
+
     def pose_beside_ready(self, *offset):
         T = self.chain.forward(READY)
         T[:3, 3] += offset

@@ -1,5 +1,6 @@
 """Which robot the launch files bring up; needs no ROS."""
 
+import os
 from pathlib import Path
 import stat
 
@@ -75,6 +76,38 @@ class TestRobot:
             assert settle({'urdf': path}, share).source == {'urdf': str(arm)}
 
 
+class TestAnotherOnesStatePublisher:
+    """With ``robot_state_publisher:=false``: the robot is the one on the topic."""
+
+    def test_the_panda_is_not_taken_by_itself(self, share):
+        robot = settle({'robot_state_publisher': 'false'}, share)
+        assert (robot.source, robot.chain, robot.description) == ({}, {}, '')
+        with_it = settle({'robot_state_publisher': 'true'}, share)
+        assert with_it == settle({}, share) != robot
+
+    def test_links_are_kept(self, share):
+        given = {'base_link': 'a', 'tip_link': 'b'}
+        assert settle({'robot_state_publisher': 'false', **given}, share).chain == given
+
+    def test_a_robot_that_is_named_is_taken(self, share, arm, params_file):
+        arguments = {'robot_state_publisher': 'false'}
+        assert settle({**arguments, 'urdf': str(arm)}, share).source == {'urdf': str(arm)}
+        panda = str(share / 'urdf' / 'panda.urdf')
+        robot = settle({**arguments, 'urdf': panda}, share)
+        assert robot.chain['tip_link'] == 'panda_hand_tcp'
+        file = params_file(rule('/**', urdf=arm))
+        robot = settle({**arguments, 'params_file': str(file)}, share)
+        assert robot.source == {'urdf': str(arm)}
+        file = params_file(rule('/**', robot_description=f"'{ROBOT}'"))
+        robot = settle({**arguments, 'params_file': str(file)}, share)
+        assert robot.source == {'robot_description': ROBOT}
+
+    def test_empty_values_in_the_parameter_file_name_no_robot(self, share, params_file):
+        file = params_file(rule('/**', urdf="''", robot_description="''"))
+        arguments = {'robot_state_publisher': 'false', 'params_file': str(file)}
+        assert settle(arguments, share).source == {}
+
+
 class TestParameterFile:
     def test_its_robot_wins_over_the_panda(self, share, arm, params_file):
         file = params_file(rule('/**/ik_service', urdf=arm, tip_link='a'))
@@ -125,6 +158,11 @@ class TestParameterFile:
         found = node_parameters(file, '/cell_1/ik_service')
         assert found == ({'publish_rate': 50.0} if applies else {})
 
+    def test_a_pipe_is_not_waited_for(self, share, tmp_path):
+        os.mkfifo(tmp_path / 'params.yaml')
+        with pytest.raises(ArgumentError, match=r'params\.yaml cannot be read: it is a pipe'):
+            settle({'params_file': str(tmp_path / 'params.yaml')}, share)
+
     def test_a_later_rule_wins(self, params_file):
         text = rule('/**', a=1, b=1) + rule('/ik_service', b=2)
         assert node_parameters(params_file(text), '/ik_service') == {'a': 1, 'b': 2}
@@ -174,8 +212,14 @@ class TestDescription:
             settle({'urdf': '/nowhere/arm.urdf'}, share)
 
     def test_a_folder_is_no_file(self, tmp_path):
-        with pytest.raises(UrdfError, match='no such file'):
+        with pytest.raises(UrdfError, match='cannot be read: it is a folder, and a regular file'):
             read_description(tmp_path)
+
+    @pytest.mark.parametrize('name', ['arm.urdf', 'arm.urdf.xacro'])
+    def test_a_pipe_is_not_waited_for(self, tmp_path, name):
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(UrdfError, match=f'{name} cannot be read: it is a pipe'):
+            read_description(tmp_path / name)
 
     def test_a_file_that_is_not_text_is_refused(self, tmp_path):
         file = tmp_path / 'arm.urdf'

@@ -3,10 +3,15 @@
 from contextlib import contextmanager
 import time
 
-from cell import Cell, panda_chain
-from harness import Bench
 import numpy as np
 import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from cell import Cell, panda_chain, READY
+from harness import Bench, until
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
 
 SCALING = 0.8
 
@@ -90,7 +95,7 @@ def test_noise_makes_no_command_jump(cell):
     assert_recovers(cell, near)
 
 
-def test_without_states_it_stops_says_so_and_goes_on_when_they_are_back(cell):
+def test_without_states_it_stops_says_so_and_waits_when_they_are_back(cell):
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
     cell.send(far)
@@ -103,7 +108,27 @@ def test_without_states_it_stops_says_so_and_goes_on_when_they_are_back(cell):
         assert len(cell.commands) == 0
         cell.states.clear()
     cell.start = cell.positions(cell.states.wait())
+    said(cell, 'target dropped: the last joint state is', since)
+    time.sleep(0.5)
+    assert len(cell.commands) == 0, 'it does not move by itself'
+    assert cell.enable(True) == 'the dropped target is followed again'
     assert_recovers(cell, far)
+
+
+def test_with_resume_it_goes_on_by_itself_when_states_are_back(cell):
+    far, _ = far_and_near(cell)
+    cell.bench.set_parameters('ik_service', resume=True)
+    try:
+        cell.send(far)
+        cell.commands.wait()
+        with faults(cell, lost_states=1.0):
+            time.sleep(1.2)
+            cell.commands.clear()
+            cell.states.clear()
+        cell.start = cell.positions(cell.states.wait())
+        assert_recovers(cell, far)
+    finally:
+        cell.bench.set_parameters('ik_service', resume=False)
 
 
 def test_it_waits_for_an_arm_that_gets_no_commands_and_says_so(cell):
@@ -131,8 +156,6 @@ def test_it_says_that_a_stuck_joint_keeps_the_arm_from_its_target(cell):
 
 
 def test_it_waits_while_the_time_of_the_arm_stands_still(cell):
-    from std_srvs.srv import SetBool
-
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
     cell.send(far)
@@ -143,17 +166,68 @@ def test_it_waits_while_the_time_of_the_arm_stands_still(cell):
     assert_recovers(cell, far)
 
 
-def test_an_arm_that_is_put_elsewhere_is_fetched_from_there_and_that_is_said(cell):
-    from std_srvs.srv import Trigger
-
+@pytest.mark.parametrize('under_way', [False, True])
+def test_a_reset_of_the_simulated_arm_drops_the_target(cell, under_way):
     far, _ = far_and_near(cell)
     cell.send(far)
-    assert_recovers(cell, far)
+    if under_way:
+        cell.commands.wait(lambda message: max(map(abs, message.velocity)) > 0.5)
+    else:
+        assert_recovers(cell, far)
+    assert cell.bench.call(Trigger, 'ik_sim/reset', Trigger.Request()).success
+    cell.states.clear()
+    time.sleep(1.0)
+    cell.commands.clear()
+    time.sleep(0.5)
+    assert len(cell.commands) == 0
+    measured = np.array([cell.positions(state) for state in cell.states.messages[5:]])
+    assert np.abs(measured - READY).max() < 0.06, 'it stays where it was put'
+
+
+def test_stop_comes_to_rest_and_drops_the_target(cell):
+    far, near = far_and_near(cell)
+    cell.send(far)
+    cell.commands.wait(lambda message: max(map(abs, message.velocity)) > 0.5)
+    answer = cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
+    assert answer.success
+    assert 'the commands come to rest' in answer.message
+    time.sleep(0.5)
+    count = len(cell.commands)
+    assert not any(cell.commands.messages[-1].velocity)
+    time.sleep(0.3)
+    assert len(cell.commands) == count
+    cell.send(near)
+    assert_recovers(cell, near)
+
+
+def test_switched_off_it_ignores_targets_and_says_why(cell):
+    far, _ = far_and_near(cell)
     since = len(cell.node.output)
-    cell.bench.set_parameters('ik_service', lag_limit=0.05)
+    cell.enable(False)
     try:
-        assert cell.bench.call(Trigger, 'ik_sim/reset', Trigger.Request()).success
-        said(cell, 'something has moved the arm; starting anew', since)
-        cell.states.wait(cell.is_at(far), timeout=20.0, since=len(cell.states))
+        cell.send(far)
+        said(cell, 'target_pose ignored: following is switched off', since)
+        assert len(cell.commands) == 0
     finally:
-        cell.bench.set_parameters('ik_service', lag_limit=0.25)
+        assert cell.enable(True) == 'waiting for a target'
+    cell.send(far)
+    assert_recovers(cell, far)
+
+
+def test_it_does_not_start_while_somebody_else_commands_the_arm(cell):
+    far, _ = far_and_near(cell)
+    since = len(cell.node.output)
+    other = cell.bench.node.create_publisher(JointState, 'joint_command', 10)
+    try:
+        until(lambda: other.get_subscription_count() >= 3, what='the discovery of the publisher')
+        cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
+        time.sleep(0.4)
+        cell.commands.clear()
+        cell.send(far)
+        said(cell, 'test_client commands the arm too', since)
+        assert len(cell.commands) == 0
+    finally:
+        cell.bench.node.destroy_publisher(other)
+    time.sleep(0.5)
+    cell.send(far)
+    assert_recovers(cell, far)

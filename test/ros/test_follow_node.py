@@ -56,7 +56,9 @@ def test_the_measured_pose_through_compute_fk_is_the_target(cell):
 
     target = cell.pose_beside_ready(-0.05, -0.2, 0.15)
     cell.send(target)
-    cell.states.wait(cell.is_at(target))
+    cell.commands.wait(lambda message: any(message.velocity))
+    cell.commands.wait(lambda message: not any(message.velocity), since=len(cell.commands))
+    cell.states.wait(cell.is_at(target), since=len(cell.states))
     request = GetPositionFK.Request(fk_link_names=['panda_hand_tcp'])
     request.header.frame_id = 'panda_link0'
     request.robot_state.joint_state = cell.states.next()
@@ -113,6 +115,13 @@ def test_the_sim_is_killed_and_started_again_elsewhere(own_cell):
 
     elsewhere = READY + np.array([-0.4, 0.2, 0.3, -0.2, 0.3, 0.2, -0.5])
     cell.start_sim(elsewhere)
+    cell.node.wait_for('target dropped: the last joint state is', 5.0)
+    time.sleep(1.0)
+    assert len(cell.commands) == 0, 'the arm does not move by itself'
+    cell.states.clear()
+    cell.states.wait()
+    time.sleep(0.2)
+    cell.enable(True)
     cell.states.wait(cell.is_at(cell.pose_beside_ready(0.1, 0.45, 0.1)), timeout=20.0)
     cell.assert_commands_keep_the_bounds(0.8, start=elsewhere)
 
@@ -123,7 +132,7 @@ def test_the_speed_can_be_changed_on_the_way(cell):
     cell.commands.wait(lambda message: max(map(abs, message.velocity)) > 0.5)
     (result,) = cell.bench.set_parameters('ik_service', velocity_scaling=0.1)
     assert result.successful
-    time.sleep(0.2)
+    time.sleep(0.4)  # the acceleration time, and some more
     before = cell.positions(cell.commands.messages[-1])
     cell.commands.clear()
     time.sleep(1.0)

@@ -23,17 +23,17 @@ ROBOT = Robot.from_urdf(
 
 
 class Rig:
-    """A simulation that is ticked a hundred times a second."""
+    """A simulation that is ticked a hundred times a second, from a time on."""
 
-    def __init__(self, arm=True, **faults):
+    def __init__(self, arm=True, begin=0.0, **faults):
         self.said = []
         self.bad, self.broken = Complaint(self.said.append), Complaint(self.said.append)
-        self.simulation = Simulation(FaultSettings(**faults), self.bad, self.broken)
+        self.simulation = Simulation(FaultSettings(**faults), self.bad, self.broken, now=begin)
         self.arm = SimulatedArm(ROBOT, time_constant=0.0)
         if arm:
             self.simulation.use(self.arm)
         self.ticks = 0
-        self.begin = self.simulation._now
+        self.begin = begin
 
     @property
     def now(self):
@@ -66,7 +66,7 @@ def test_nothing_happens_without_an_arm():
     rig = Rig(arm=False)
     rig.send(1.0, 1.0)
     assert rig.tick(3) == []
-    assert rig.simulation.reset() is False
+    assert rig.simulation.reset(rig.now) is False
 
 
 def test_a_bad_command_is_told_once():
@@ -113,7 +113,7 @@ def test_reset_brings_the_arm_back_and_drops_what_was_on_its_way():
     rig.send(1.0, 1.0)
     rig.tick(20)
     rig.send(-1.0, -1.0)
-    assert rig.simulation.reset()
+    assert rig.simulation.reset(rig.now)
     states = rig.tick(20)
     assert states[0].stamp == 21
     assert {tuple(state.positions) for state in states} == {(0.0, 0.0)}
@@ -138,13 +138,14 @@ def test_a_share_of_the_commands_is_lost():
     assert rig.tick(10)[-1].positions[0] > 0.05
 
 
-def test_commands_and_states_come_late():
-    rig = Rig(command_delay=0.1, state_delay=0.05)
+@pytest.mark.parametrize('begin', [0.0, 4097.3, 1e7])  # whatever the machine's uptime is [s]
+def test_commands_and_states_come_late(begin):
+    # Between two ticks, so that no rounding decides which one they come at.
+    rig = Rig(begin=begin, command_delay=0.095, state_delay=0.045)
     rig.send(1.0, 1.0)
     states = rig.tick(40)
     assert [state.stamp for state in states] == [*range(1, 36)]
-    started = next(state.stamp for state in states if state.positions[0] > 0.0)
-    assert started in (10, 11)  # rounding decides
+    assert next(state.stamp for state in states if state.positions[0] > 0.0) == 10
 
 
 def test_noise_is_on_the_measured_positions_only():
@@ -158,7 +159,7 @@ def test_noise_is_on_the_measured_positions_only():
 def test_the_same_seed_gives_the_same_noise_again():
     rig = Rig(noise=0.01, seed=3)
     first = rig.tick()[0].positions
-    rig.simulation.reset()
+    rig.simulation.reset(rig.now)
     assert rig.tick()[0].positions.tolist() == first.tolist()
     rig.simulation.set_faults(FaultSettings(noise=0.01, seed=4))
     assert rig.tick()[0].positions.tolist() != first.tolist()

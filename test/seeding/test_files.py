@@ -1,5 +1,7 @@
 """Guesses on disk: found beside the URDF, and refused where they do not belong."""
 
+import os
+from pathlib import Path
 import pickle
 import shlex
 import shutil
@@ -163,6 +165,14 @@ def test_a_damaged_file_is_told(saved, chain, spoil):
 def test_a_folder_is_no_file(chain, tmp_path):
     with pytest.raises(SeedFileError, match='cannot be read'):
         read(tmp_path, chain, 'table')
+
+
+def test_a_pipe_is_not_waited_for(chain, tmp_path):
+    os.mkfifo(tmp_path / 'pipe.npz')
+    with pytest.raises(SeedFileError, match='cannot be read: it is a pipe, and a regular file'):
+        read(tmp_path / 'pipe.npz', chain, 'table')
+    with pytest.raises(SeedFileError, match='cannot be read: it is a device, and a regular file'):
+        read(Path('/dev/zero'), chain, 'table')
 
 
 @pytest.mark.parametrize('name', ['missing/guess.npz', 'arm.urdf/guess.npz', '.'])

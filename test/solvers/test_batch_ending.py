@@ -1,6 +1,7 @@
 """How a batch is shared among threads, and how it ends before its time."""
 
 from itertools import pairwise
+import os
 import signal
 import threading
 
@@ -62,6 +63,36 @@ def test_a_stopped_batch_holds_the_answers_so_far(panda, problems, threads):
     assert_partial(stopped, whole, problems[1])
 
 
+class CtrlC:
+    """Ctrl-C while kernels solve for the targets of a batch."""
+
+    def __init__(self, solve_many, idle_main):
+        self._solve_many = solve_many
+        self._idle_main = idle_main
+        self._pressed = False
+
+    def __call__(self, *arguments):
+        if self._idle_main and threading.current_thread() is threading.main_thread():
+            return len(arguments[2])  # as if it had solved for all of them
+        if not self._pressed:
+            self._pressed = True
+            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return self._solve_many(*arguments)
+
+
+@pytest.mark.parametrize(('threads', 'idle_main'), [(1, False), (2, False), (2, True)])
+def test_ctrl_c_waits_for_one_target_of_each_thread(panda, monkeypatch, threads, idle_main):
+    """Also while the main thread is done and waits for another."""
+    poses = np.array(targets(panda, 20, seed=50))
+    options = iks.IkOptions(timeout=0.3, prefer='nearest', max_searches=10**9)
+    pressed = CtrlC(search.solve_many, idle_main)
+    monkeypatch.setattr(module.search, 'solve_many', pressed)
+    with pytest.raises(BatchInterruptedError) as caught:
+        iks.solve_ik_batch(panda, poses, options=options, threads=threads)
+    solved = caught.value.partial.status != iks.IkStatus.INTERRUPTED
+    assert 1 <= solved.sum() <= 2 * threads
+
+
 def test_progress_counts_what_other_threads_have_solved(panda, problems):
     told = []
     iks.solve_ik_batch(panda, *problems, threads=3, progress=lambda *counts: told.append(counts))
@@ -73,7 +104,7 @@ def test_what_fails_in_another_thread_is_not_lost(panda, problems, monkeypatch):
     def fail_elsewhere(*arguments):
         if threading.current_thread() is not threading.main_thread():
             raise MemoryError('elsewhere')
-        solve_many(*arguments)
+        return solve_many(*arguments)
 
     solve_many = search.solve_many
     monkeypatch.setattr(module.search, 'solve_many', fail_elsewhere)

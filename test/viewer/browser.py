@@ -18,7 +18,7 @@ WEBGL = ('--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshad
 
 
 @contextmanager
-def browser():
+def browser(*options):
     """A Chromium; the test is skipped where it or Playwright is not installed."""
     playwright = pytest.importorskip(
         'playwright.sync_api', reason="playwright is not installed: pip install 'playwright'"
@@ -27,7 +27,8 @@ def browser():
     if program is None:
         pytest.skip('Chromium is not installed; on Debian: sudo apt install chromium')
     with playwright.sync_playwright() as running:
-        chromium = running.chromium.launch(executable_path=program, args=['--no-sandbox', *WEBGL])
+        arguments = ['--no-sandbox', *WEBGL, *options]
+        chromium = running.chromium.launch(executable_path=program, args=arguments)
         yield chromium
         chromium.close()
 

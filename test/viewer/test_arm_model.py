@@ -14,9 +14,9 @@ TRIANGLE = Mesh(np.eye(3, dtype=np.float32), np.array([[0, 1, 2]], dtype=np.uint
 
 @pytest.fixture
 def scene():
-    server = page.serve('127.0.0.1', 0, False)
-    yield server.scene
-    page.close(server)
+    served = page.serve('127.0.0.1', 0, False)
+    yield served.server.scene
+    page.close(served)
 
 
 def parts():

@@ -11,10 +11,10 @@ from ik_service.viewer.measures import JointPlace
 
 @pytest.fixture
 def sliders():
-    server = page.serve('127.0.0.1', 0, False)
-    tab = server.gui.add_tab_group().add_tab('joints')
-    yield JointSliders(server.gui, tab, print)
-    page.close(server)
+    served = page.serve('127.0.0.1', 0, False)
+    tab = served.server.gui.add_tab_group().add_tab('joints')
+    yield JointSliders(served.server.gui, tab, print)
+    page.close(served)
 
 
 def places(elbow=0.5, lift=0.25, wheel=0.0):

@@ -16,11 +16,11 @@ def page():
 
 
 def test_serves_where_it_is_told_and_prints_nothing(page, capsys):
-    server = page.serve('127.0.0.1', 0, False)
+    served = page.serve('127.0.0.1', 0, False)
     try:
-        assert page.address(server) == f'http://127.0.0.1:{server.get_port()}'
+        assert served.address == f'http://127.0.0.1:{served.server.get_port()}'
     finally:
-        page.close(server)
+        page.close(served)
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ('', '')
 
@@ -28,10 +28,11 @@ def test_serves_where_it_is_told_and_prints_nothing(page, capsys):
 def test_two_servers_do_not_share_a_port(page):
     first = page.serve('127.0.0.1', 0, False)
     try:
-        with pytest.raises(page.PortError, match=f'port {first.get_port()}'):
-            page.serve('127.0.0.1', first.get_port(), False)
-        second = page.serve('127.0.0.1', first.get_port(), True)
-        assert second.get_port() > first.get_port()
+        port = first.server.get_port()
+        with pytest.raises(page.PortError, match=f'port {port}'):
+            page.serve('127.0.0.1', port, False)
+        second = page.serve('127.0.0.1', port, True)
+        assert second.server.get_port() > port
         page.close(second)
     finally:
         page.close(first)

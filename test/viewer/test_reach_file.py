@@ -83,7 +83,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
 
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / 'reach.npz')
-    with pytest.raises(ArgumentError, match='there is no such file'):
+    with pytest.raises(ArgumentError, match='cannot be read: it is a pipe, and a regular file'):
         read_reach(tmp_path / 'reach.npz')
 
 

@@ -39,9 +39,9 @@ class Page:
 
 @pytest.fixture
 def page():
-    server = serve('127.0.0.1', 0, False)
-    yield Page(server)
-    close(server)
+    served = serve('127.0.0.1', 0, False)
+    yield Page(served.server)
+    close(served)
 
 
 def test_the_cloud_is_shown_in_the_frame_of_the_base_and_can_be_hidden(page, tmp_path):

@@ -17,9 +17,9 @@ FIELDS = [
 
 @pytest.fixture
 def server():
-    server = page.serve('127.0.0.1', 0, False)
-    yield server
-    page.close(server)
+    served = page.serve('127.0.0.1', 0, False)
+    yield served.server
+    page.close(served)
 
 
 @pytest.fixture

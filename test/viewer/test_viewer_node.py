@@ -1,6 +1,7 @@
 """The program ``ik_viewer`` without a browser: ports, bad input, and how it ends."""
 
 import math
+import os
 import re
 import signal
 import socket
@@ -82,7 +83,7 @@ def test_bad_input_is_told_once_and_survived(bench):
     viewer.wait_for('the robot cannot be shown: .*not well-formed', SLOW)
 
     description.publish(String(data=MESHED))
-    viewer.wait_for('the mesh package://gone/a.stl is not found; it is drawn as a box', SLOW)
+    viewer.wait_for('the mesh package://gone/a.stl is not found: .*; it is drawn as a box', SLOW)
     viewer.wait_for("link 'b': a visual is not shown: .*not cone", SLOW)
 
     states = bench.publisher(JointState, 'joint_states')
@@ -107,6 +108,21 @@ def test_bad_input_is_told_once_and_survived(bench):
     assert viewer.output.count('a target is not shown') == 1
     assert viewer.output.count('is not found') == 1
     assert 'Traceback' not in viewer.output
+
+
+def test_no_file_is_opened_for_a_description_from_the_topic(bench, tmp_path):
+    os.mkfifo(tmp_path / 'pipe')
+    triangle = 'solid x\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\n'
+    (tmp_path / 'secret.stl').write_text(f'{triangle}vertex 0 1 0\nendloop\nendfacet\nendsolid\n')
+    viewer = bench.start(VIEWER, ready=READY, port=0)
+    description = bench.publisher(String, 'robot_description', DESCRIPTION_QOS)
+    description.publish(String(data=str(tmp_path / 'pipe')))
+    viewer.wait_for('the robot cannot be shown: .*pipe.*: no XML; the text of a URDF', SLOW)
+    meshed = MESHED.replace('package://gone/a.stl', f'{tmp_path}/secret.stl')
+    description.publish(String(data=meshed))
+    viewer.wait_for(r'secret\.stl is refused: it lies outside of .*; it is drawn as a box', SLOW)
+    viewer.wait_for("link 'b': a visual is not shown: .*not cone", SLOW)
+    assert viewer.output.count('is refused') == 1
 
 
 def test_files_that_are_not_there_are_told(bench):

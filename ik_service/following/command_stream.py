@@ -1,0 +1,95 @@
+"""A stream of commands: the motion towards a goal, and the gate that every command passes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ik_service.following.gate import CommandGate
+from ik_service.following.motion import JointMotion, MotionLimits
+from ik_service.following.settings import FollowerCommand
+
+_EARLY, _LATE = 0.5, 2.0
+"""Shares of the period: nothing is commanded sooner, and a tick that comes later is late."""
+
+
+class CommandStream:
+    """
+    The commands between two rests of an arm.
+
+    :ivar gate: the last bound on them; it outlives every single stream.
+    """
+
+    def __init__(self) -> None:
+        self.gate = CommandGate()
+        self._motion: JointMotion | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether there are commands."""
+        return self._motion is not None
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the commands stand still, or there are none."""
+        return self._motion is None or self._motion.at_rest
+
+    @property
+    def q(self) -> np.ndarray | None:
+        """The last command (n,) [rad] or [m]; None when there are none."""
+        motion = self._motion
+        return None if motion is None else motion.q
+
+    def begin(self, q: np.ndarray, now: float) -> FollowerCommand:
+        """
+        Return the first command: to be at rest where the arm is.
+
+        :param q: (n,) measured positions [rad] or [m].
+        :param now: on a monotonic clock [s].
+        """
+        self.gate.begin(q, now)
+        self._motion = JointMotion(self.gate.last[0])
+        return FollowerCommand(self._motion.q.copy(), np.zeros_like(self._motion.q))
+
+    def end(self) -> None:
+        """Command nothing more; the commands have to be at rest."""
+        self._motion = None
+
+    def advance(
+        self,
+        goal: np.ndarray | None,
+        limits: MotionLimits,
+        now: float,
+        period: float,
+        measured_speed: np.ndarray | None,
+        pace: float = 1.0,
+    ) -> FollowerCommand | None:
+        """
+        Return the next command.
+
+        :param goal: (n,) where to [rad] or [m]; None to come to rest.
+        :param limits: what commands may do.
+        :param now: on the clock of :meth:`begin` [s].
+        :param period: time between two commands [s].
+        :param measured_speed: (n,) how fast the arm moves [rad/s] or [m/s], where a late tick
+            goes on from; None when it is not known, and taken for rest.
+        :param pace: share of the full speed that is asked for, 0 to 1.
+        :returns: the command; None when the last one is less than half a period old.
+        """
+        motion, elapsed = self._motion, self.gate.elapsed(now)
+        if elapsed < _EARLY * period:
+            return None
+        if elapsed > _LATE * period:
+            self._go_on(motion, limits, measured_speed)
+        motion.move(goal, limits, min(elapsed, period), pace)
+        motion.q, motion.speed = self.gate.admit(motion.q, limits, now, period)
+        return FollowerCommand(motion.q.copy(), motion.speed * limits.velocity)
+
+    def _go_on(
+        self, motion: JointMotion, limits: MotionLimits, measured_speed: np.ndarray | None
+    ) -> None:
+        """Start a late tick from the speed that the arm still has."""
+        planned = motion.speed * limits.velocity
+        size = float(planned @ planned)
+        share = 0.0 if measured_speed is None or not size else float(measured_speed @ planned)
+        self.gate.slow_down(share / size if size else 0.0)
+        motion.speed = self.gate.last[1]

@@ -1,0 +1,74 @@
+"""Who else commands the arm."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+import threading
+import time
+
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import qos_profile_sensor_data
+from rclpy.topic_endpoint_info import TopicEndpointInfo
+
+_REMEMBERED = 200  # commands of our own that may still be on their way
+_RECENT = 2.0  # for how long a command that is not ours counts [s]
+_HEADER = 4  # of a serialised message, in which the middleware may note something
+
+
+class CommanderWatch:
+    """
+    Watches the topic of the commands for other publishers, and for commands that are not ours.
+
+    :param node: the node that commands.
+    :param publisher: of its commands.
+    :ivar foreign: how many commands were not ours.
+    """
+
+    def __init__(self, node: Node, publisher: Publisher) -> None:
+        self._node = node
+        self._topic = publisher.topic_name
+        self._lock = threading.Lock()
+        self._ours: deque[int] = deque(maxlen=_REMEMBERED)
+        self._foreign_at = float('-inf')
+        self.foreign = 0
+        node.create_subscription(
+            publisher.msg_type, self._topic, self._on_command, qos_profile_sensor_data, raw=True
+        )
+
+    def remember(self, serialized: bytes) -> None:
+        """
+        Note a command of our own, before it is sent.
+
+        :param serialized: the message.
+        """
+        with self._lock:
+            self._ours.append(hash(serialized[_HEADER:]))
+
+    def others(self) -> str:
+        """Return the names of those who else command the arm; empty for nobody."""
+        own = full_name(self._node.get_namespace(), self._node.get_name())
+        names = full_names(self._node.get_publishers_info_by_topic(self._topic))
+        if own in names:
+            names.remove(own)
+        if names:
+            return ', '.join(names)
+        recent = time.monotonic() - self._foreign_at < _RECENT
+        return 'a publisher that is not visible' if recent else ''
+
+    def _on_command(self, serialized: bytes) -> None:
+        with self._lock:
+            if hash(bytes(serialized)[_HEADER:]) not in self._ours:
+                self.foreign += 1
+                self._foreign_at = time.monotonic()
+
+
+def full_names(publishers: Iterable[TopicEndpointInfo]) -> list[str]:
+    """Return the full names of the nodes that have these publishers, sorted."""
+    return sorted(full_name(info.node_namespace, info.node_name) for info in publishers)
+
+
+def full_name(namespace: str, name: str) -> str:
+    """Return the full name of a node."""
+    return f'{namespace.rstrip("/")}/{name}'

@@ -1,0 +1,68 @@
+"""When joint states were measured, by their stamps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sensor_msgs.msg import JointState
+
+_REMEMBERED = 64  # sets of joints
+_CLOCK_STEP = 100_000_000  # by which two clocks may differ, and beyond which one was set [ns]
+
+
+class StampWatch:
+    """
+    Turns stamps into times on the monotonic clock, and notices those that cannot be.
+
+    A message that is not newer than the last one of the same joints tells nothing new. One without
+    a stamp counts from its arrival, and so does one from the future: that clock runs ahead.
+
+    :param clock: the node's time [ns], which may be simulated.
+    :ivar fault: what was wrong with the last message; empty when nothing was.
+    """
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock = clock
+        self._last_look = 0
+        self._newest: dict[tuple[str, ...], int] = {}
+        self.fault = ''
+
+    def measured_at(self, message: JointState, arrival: float) -> float | None:
+        """
+        Return when a joint state was measured.
+
+        :param message: the joint state.
+        :param arrival: when it arrived, on the monotonic clock [s].
+        :returns: on the same clock [s]; None when it is not newer than the last one.
+        """
+        stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+        self.fault = ''
+        if stamp <= 0:
+            return arrival
+        now = self._clock()
+        if now < self._last_look - _CLOCK_STEP:  # the simulation was started again
+            self._newest.clear()
+        self._last_look = now
+        if not self._is_newer(tuple(message.name), stamp, now):
+            return None
+        age = 1e-9 * (now - stamp)
+        if age > 1e6:
+            self.fault = (
+                f'stamped {1e-9 * stamp:.2f} s, but the time of this node is {1e-9 * now:.2f} s; '
+                'is use_sim_time the same for both?'
+            )
+        return arrival - max(age, 0.0)
+
+    def _is_newer(self, names: tuple[str, ...], stamp: int, now: int) -> bool:
+        newest = self._newest.get(names)
+        corrected = newest is not None and newest > now + _CLOCK_STEP and stamp <= now
+        if newest is not None and stamp <= newest and not corrected:
+            back = 1e-9 * (newest - stamp)
+            self.fault = (
+                f'the stamps run backwards, by {back:.3f} s' if back else 'the stamp stands still'
+            )
+            return False
+        if len(self._newest) >= _REMEMBERED:
+            self._newest.clear()
+        self._newest[names] = stamp
+        return True

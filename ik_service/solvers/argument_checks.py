@@ -1,0 +1,62 @@
+"""What the arguments of solvers have to be, beside targets and options."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.echo import shown
+from ik_service.exceptions import ArgumentError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.numbers import real_numbers
+from ik_service.solvers.options import IkOptions
+
+_MOST_THREADS = 1024
+
+
+def check_kinds(chain: object, options: object) -> None:
+    """
+    Refuse what is no chain, and what are no options.
+
+    :raises ArgumentError: naming the argument.
+    """
+    if not isinstance(chain, KinematicChain):
+        raise ArgumentError('chain', f'has to be a KinematicChain, not {shown(chain)}')
+    if not isinstance(options, IkOptions):
+        raise ArgumentError('options', f'have to be IkOptions, not {shown(options)}')
+
+
+def check_course(progress: object, threads: object, chained: object) -> None:
+    """
+    Refuse what a batch cannot run with.
+
+    :raises ArgumentError: naming the argument.
+    """
+    if progress is not None and not callable(progress):
+        raise ArgumentError('progress', f'has to be a function, not {shown(progress)}')
+    whole = isinstance(threads, (int, np.integer)) and not isinstance(threads, bool)
+    if threads is not None and not (whole and 1 <= threads <= _MOST_THREADS):
+        raise ArgumentError(
+            'threads',
+            f'has to be a whole number of at least 1 and at most {_MOST_THREADS}, '
+            f'not {shown(threads)}',
+        )
+    if not isinstance(chained, (bool, np.bool_)):
+        raise ArgumentError('chained', f'has to be True or False, not {shown(chained)}')
+
+
+def check_seeds(chain: KinematicChain, seeds: ArrayLike, count: int) -> np.ndarray:
+    """
+    Seeds as a (N, n) array of their own.
+
+    :raises ArgumentError: they are no finite numbers, or of another shape.
+    """
+    seeds = real_numbers(seeds, 'seeds')
+    if seeds.shape not in ((chain.n,), (count, chain.n)):
+        raise ArgumentError(
+            'seeds', f'have shape {seeds.shape}, have to be ({count}, {chain.n}) or ({chain.n},)'
+        )
+    if not np.isfinite(seeds).all():
+        row = int(np.argwhere(~np.isfinite(seeds))[0][0])
+        raise ArgumentError('seeds', f'hold NaN or infinity in row {row}')
+    return np.array(np.broadcast_to(seeds, (count, chain.n)), order='C')

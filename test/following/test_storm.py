@@ -1,0 +1,21 @@
+"""The command stream in a storm of faults, seen from outside; storm.py runs it for longer."""
+
+import pytest
+from storm import Storm
+
+TICKS = 6000
+
+
+@pytest.mark.parametrize('seed', [1, 2, 3])
+def test_whatever_happens_the_commands_stay_within_their_bounds(solver, seed):
+    storm = Storm(solver, seed)
+    storm.run(TICKS)
+    seen = storm.observer
+    assert seen.commands > TICKS // 4
+    assert seen.starts > 10
+    assert len(storm.weather.happened) == 8, 'everything has happened'
+    assert seen.worst_step <= 1.0 + 1e-6
+    assert seen.worst_speed_step <= 1.0 + 1e-6
+    assert seen.worst_start < 0.05, 'streams begin where the arm is'
+    assert (seen.outside, seen.early, seen.unfinished) == (0, 0, 0)
+    assert storm.follower.violations == 0

@@ -1,0 +1,28 @@
+"""Fixtures of the hardening tests; they are skipped where ROS 2 is not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import sys
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # for workplace.py, which adds the rest
+
+import workplace
+
+
+@pytest.fixture(scope='session')
+def context():
+    """A ROS context in a domain of this test run's own."""
+    reason = 'rclpy cannot be imported: run the tests with "make test", or source ROS 2'
+    pytest.importorskip('rclpy', reason=reason)
+    pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+    with workplace.ros_context() as context:
+        yield context
+
+
+@pytest.fixture(scope='session')
+def make_bench(context):
+    """Makes benches, as a context manager."""
+    return lambda: workplace.bench(context)

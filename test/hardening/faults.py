@@ -1,0 +1,342 @@
+"""
+Faults between the node and the arm, one function each, and how each is judged.
+
+A function is called while the arm is under way at full speed; it lets something go wrong, and
+returns when that is over. Which figures count is the same for all: see :mod:`stream`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+import os
+import signal
+import threading
+import time
+
+from geometry_msgs.msg import PoseStamped
+from harness import until
+from lying_arm import FOREIGN
+import numpy as np
+from sensor_msgs.msg import JointState
+from stage import URDF
+
+_BACK = 5 * 10**9  # how far stamps are off [ns]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """
+    Something that goes wrong.
+
+    :ivar name: as it stands in tables.
+    :ivar happen: lets it happen, on a stage where the arm is under way.
+    :ivar parameters: of the node, beside those that all have.
+    :ivar alone: whether it needs a node of its own.
+    :ivar stops: whether the node has to stop, and to stay where it is afterwards.
+    :ivar watch: how long to look at what comes of it [s].
+    :ivar says: a part of what the node has to say, in small letters; empty for nothing.
+    :ivar short: whether it is among those of every test run.
+    """
+
+    name: str
+    happen: Callable
+    parameters: dict = field(default_factory=dict)
+    alone: bool = False
+    stops: bool = True
+    watch: float = 1.5
+    says: str = ''
+    short: bool = True
+    by_topic: bool = False
+
+
+FAULTS: dict[str, Fault] = {}
+
+
+def fault(name, **how):
+    """Register a function as a fault."""
+
+    def register(function):
+        FAULTS[name] = Fault(name, function, **how)
+        return function
+
+    return register
+
+
+# Joint states that are wrong
+
+
+def _next(stage, count, lie):
+    stage.arm.lies.extend([lie] * count)
+    until(lambda: not stage.arm.lies, 5.0, 'the lies are told', period=0.005)
+
+
+def _off(amount):
+    def lie(q):
+        q[0] += amount
+        return q
+
+    return lie
+
+
+@contextmanager
+def _all(stage, lie):
+    stage.arm.lie = lie
+    try:
+        yield
+    finally:
+        stage.arm.lie = None
+
+
+@fault('one joint off by 1.5 rad, 2 states at 100 Hz', stops=False)
+def one_joint_off(stage):
+    _next(stage, 2, _off(1.5))
+
+
+@fault('one joint off by 1.5 rad, 2 states at 50 Hz', stops=False, short=False)
+def one_joint_off_slowly(stage):
+    stage.arm.set_rate(50.0)
+    time.sleep(0.2)
+    try:
+        _next(stage, 2, _off(1.5))
+    finally:
+        stage.arm.set_rate(100.0)
+
+
+@fault('all joints 0 for 20 ms', stops=False)
+def zeros(stage):
+    _next(stage, 2, np.zeros_like)
+
+
+@fault('all joints 0 for 1 s', says='implausible', short=False)
+def zeros_for_long(stage):
+    with _all(stage, np.zeros_like):
+        time.sleep(1.0)
+
+
+@fault('two publishers contradict each other for 1 s', says='contradict')
+def two_publishers(stage):
+    publisher = stage.bench.node.create_publisher(JointState, 'joint_states', 10)
+    try:
+        for _ in range(100):
+            place = stage.arm.q
+            place[0] += 1.5
+            publisher.publish(JointState(name=stage.arm.names, position=place.tolist()))
+            time.sleep(0.01)
+    finally:
+        stage.bench.node.destroy_publisher(publisher)
+
+
+@fault('NaN and infinity among the states for 1 s', says='finite|nan|no joint state|stale')
+def not_finite(stage):
+    with _all(stage, lambda q: np.where(np.arange(len(q)) == 2, np.nan, q) * np.array(
+        [np.inf] + [1.0] * (len(q) - 1)
+    )):  # fmt: skip
+        time.sleep(1.0)
+
+
+@fault('the arm is carried 1.5 rad away', says='target dropped|moved the arm')
+def carried_away(stage):
+    elsewhere = stage.arm.q
+    elsewhere[0] += 1.5 if elsewhere[0] < 0 else -1.5
+    stage.arm.held = True
+    stage.arm.teleport(elsewhere)
+    time.sleep(0.5)
+    stage.arm.held = False
+
+
+# Stamps
+
+
+@contextmanager
+def _stamped(stage, stamp):
+    stage.arm.stamp = stamp
+    try:
+        yield
+    finally:
+        stage.arm.stamp = lambda now: now
+
+
+@fault('states are 5 s old by their stamps', says='stale|old')
+def old_stamps(stage):
+    with _stamped(stage, lambda now: now - _BACK):
+        time.sleep(1.0)
+
+
+@fault('stamps run backwards for 1 s', says='stale|backward', short=False)
+def backward_stamps(stage):
+    began = time.time_ns()
+    with _stamped(stage, lambda now: 2 * began - now):
+        time.sleep(1.0)
+
+
+@fault('stamps stand still for 1 s', says='stale|frozen', short=False)
+def frozen_stamps(stage):
+    began = time.time_ns()
+    with _stamped(stage, lambda now: began):
+        time.sleep(1.0)
+
+
+# No states
+
+
+@fault('no states for 1 s, then they are back', says='target dropped|no joint state')
+def states_away(stage):
+    with _all(stage, lambda q: None):
+        time.sleep(1.0)
+
+
+# The node's own settings
+
+
+@fault('publish_rate 100 to 2 to 100 Hz', stops=False, watch=1.0)
+def rates(stage):
+    stage.set(publish_rate=2.0)
+    time.sleep(1.2)
+    stage.set(publish_rate=100.0)
+
+
+@fault('velocity_scaling 1 to 0', parameters={'velocity_scaling': 1.0})
+def scaling(stage):
+    stage.set(velocity_scaling=0.0)
+
+
+@fault('300 changes of rate, scaling and lag_limit', stops=False, watch=1.0, short=False)
+def parameter_storm(stage):
+    generator = np.random.default_rng(3)
+    for _ in range(300):
+        name, low, high = (
+            ('publish_rate', 20.0, 400.0), ('velocity_scaling', 0.1, 1.0),
+            ('lag_limit', 0.05, 0.5),
+        )[generator.integers(3)]  # fmt: skip
+        stage.set(**{name: float(generator.uniform(low, high))})
+    stage.set(publish_rate=100.0, velocity_scaling=0.5, lag_limit=0.25)
+
+
+# The end, and new beginnings
+
+_LONG = {'acceleration_time': 1.5}
+
+
+def _signal(stage, number):
+    stage.node.send(number)
+    until(lambda: stage.node.exit_code is not None, 10.0, 'the end of the node')
+
+
+@fault('SIGINT in motion', parameters=_LONG, alone=True, watch=0.3)
+def interrupted(stage):
+    _signal(stage, signal.SIGINT)
+
+
+@fault('SIGTERM in motion', parameters=_LONG, alone=True, watch=0.3, short=False)
+def terminated(stage):
+    _signal(stage, signal.SIGTERM)
+
+
+@fault('a new robot description in motion', parameters=_LONG, alone=True, by_topic=True, watch=2.5,
+       short=False)  # fmt: skip
+def described_anew(stage):
+    stage.describe(URDF.read_text() + '<!-- another text -->\n')
+
+
+@fault('SIGSTOP for 0.5 s, SIGCONT', says='', stops=False, watch=2.0)
+def frozen(stage):
+    # Only the node: what it has published has arrived, and the arm stands.
+    os.kill(stage.node.pid, signal.SIGSTOP)
+    stage.cuts.append(time.time())
+    time.sleep(0.5)
+    os.kill(stage.node.pid, signal.SIGCONT)
+
+
+@fault('~/stop in motion', short=True)
+def stopped(stage):
+    assert stage.trigger('stop') is not None, 'there is no such service'
+
+
+@fault('~/enable false, then true 1 s later', stops=False, short=False)
+def disabled(stage):
+    assert stage.trigger('disable') is not None, 'there is no such service'
+    time.sleep(1.0)
+    assert stage.trigger('enable') is not None
+
+
+# Others on the topics
+
+
+@contextmanager
+def _commander(stage):
+    """Somebody else on ``joint_command``; the arm does not obey him."""
+    publisher = stage.bench.node.create_publisher(JointState, 'joint_command', 10)
+    ended = threading.Event()
+    message = JointState(name=stage.arm.names, position=[0.0] * 7, velocity=[0.0] * 7)
+    message.header.frame_id = FOREIGN
+
+    def publish():
+        while not ended.wait(0.02):
+            publisher.publish(message)
+
+    thread = threading.Thread(target=publish, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        with suppress(Exception):
+            stage.bench.node.destroy_publisher(publisher)
+
+
+@fault('another commander in motion, for 1.5 s', stops=False, says='command', short=False)
+def commander(stage):
+    with _commander(stage):
+        time.sleep(1.5)
+
+
+@fault('another commander before a target comes', says='command')
+def commander_before(stage):
+    stage.send(stage.arm.q)
+    stage.rest()
+    stage.trigger('stop')
+    with _commander(stage):
+        time.sleep(1.5)
+        stage.send(stage.far_away())
+        time.sleep(1.0)
+
+
+def _flood(stage, message, count, rate):
+    publisher, began = stage.targets, time.monotonic()
+    for number in range(count):
+        publisher.publish(message(number))
+        time.sleep(max(0.0, began + number / rate - time.monotonic()))
+
+
+@fault('2,000 targets at 1 kHz', stops=False, watch=0.5, short=False)
+def many_targets(stage):
+    from ik_service.ros.conversions import pose_from_matrix
+
+    generator = np.random.default_rng(5)
+    lower, upper = stage.chain.lower, stage.chain.upper
+    poses = [pose_from_matrix(stage.chain.forward(generator.uniform(lower, upper)))
+             for _ in range(50)]  # fmt: skip
+    message = PoseStamped()
+    message.header.frame_id = 'panda_link0'
+
+    def next_one(number):
+        message.pose = poses[number % len(poses)]
+        return message
+
+    _flood(stage, next_one, 2000, 1000.0)
+
+
+@fault('2,000 bad targets at 1 kHz', stops=False, watch=0.5, says='ignored', short=False)
+def bad_targets(stage):
+    message = PoseStamped()
+
+    def next_one(number):
+        message.header.frame_id = ('no such frame', 'panda_link0', 'x' * 1000)[number % 3]
+        message.pose.position.x = (0.0, float('nan'), float('inf'))[number % 3]
+        message.pose.orientation.w = 0.0
+        return message
+
+    _flood(stage, next_one, 2000, 1000.0)

@@ -1,0 +1,71 @@
+"""Hostile requests to compute_ik and compute_fk over real DDS: each has to be answered."""
+
+from __future__ import annotations
+
+import time
+
+from asking import ask_all, Client
+from cell import NAMES
+from hostile import Hostile
+from moveit_msgs.srv import GetPositionFK, GetPositionIK
+from reference import Reference
+from rows import memory, percentile, Row
+from stage import HOME, Stage
+
+_WARM_UP = 50
+_WINDOW = 4
+
+
+def fuzz_requests(bench, count, seed=1, huge=0.0) -> Row:
+    """
+    Send hostile requests, and check every answer.
+
+    :param count: requests in all.
+    :param huge: share of them with megabytes of text.
+    """
+    row, began = Row('hostile requests', count), time.monotonic()
+    stage = Stage(bench)
+    reference = Reference(dict(zip(NAMES, HOME.tolist(), strict=True)))
+    clients = {
+        'ik': Client(bench, GetPositionIK, 'compute_ik'),
+        'fk': Client(bench, GetPositionFK, 'compute_fk'),
+    }
+    hostile = Hostile(stage.chain, seed, huge)
+    kinds = ['fk' if number % 4 == 0 else 'ik' for number in range(count)]
+    before, times = 0.0, []
+    row.count = row.lost = 0
+    for start in range(0, count, 500):
+        part = kinds[start : start + 500]
+        jobs = ((clients[kind], getattr(hostile, kind)()) for kind in part)
+        found = ask_all(jobs, _WINDOW)
+        _check(row, reference, part, found)
+        times += [one.took for one in found if one.answer is not None]
+        row.count += len(found)
+        row.lost += sum(one.answer is None for one in found)
+        before = before or memory(stage.node.pid)
+        if len(found) < len(part):
+            break
+    row.p99 = percentile(times)
+    row.memory = memory(stage.node.pid) - before if count > 500 else None
+    check_node(row, stage.node)
+    row.seconds = time.monotonic() - began
+    return row
+
+
+def check_node(row, node):
+    """Object to a node that has ended or that has printed a traceback."""
+    if node.exit_code is not None:
+        row.object_to(f'the node ended with {node.exit_code}: {node.output[-300:]}')
+    at = node.output.find('Traceback')
+    if at >= 0:
+        row.object_to(f'the node printed: {node.output[at:][-300:]}')
+
+
+def _check(row, reference, kinds, found):
+    for kind, one in zip(kinds, found, strict=False):
+        if one.answer is None:
+            continue
+        judge = reference.wrong_ik if kind == 'ik' else reference.wrong_fk
+        complaint = judge(one.request, one.answer)
+        if complaint:
+            row.object_to(f'{kind}: {complaint}')

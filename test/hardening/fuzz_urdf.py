@@ -1,0 +1,148 @@
+"""
+Damaged robot descriptions: each becomes a robot, or an error that says why not.
+
+In this process, and seeded. As a program, and where atheris can be imported, the same is done
+with its guidance by what the code has already done:
+
+    python test/hardening/fuzz_urdf.py -max_total_time=60
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+import sys
+import time
+import traceback
+
+import workplace  # isort: skip
+
+import numpy as np
+from rows import Row
+
+from ik_service.exceptions import IkServiceError
+
+_LONGEST = 400_000
+_STRANGE = (
+    'nan', 'inf', '-inf', '1e400', '-1e308', '', '1 2', '1 2 3 4', 'x', '0x10', '1_0', '١', '&#0;',
+    '&lt;', '<!-- ', ']]>', '<a>', '</link>', '<link name="l"/>', '<mimic joint="panda_joint1"/>',
+    '<!DOCTYPE a [<!ENTITY b "c">]>', '&b;', '\x00', '\ufeff', '<?xml version="9"?>', '" name="',
+)  # fmt: skip
+
+
+def texts():
+    """The descriptions that are damaged: those of the project, and those beside it."""
+    folders = (workplace.REPOSITORY / 'urdf', workplace.REPOSITORY.parent / 'shared' / 'robots')
+    paths = sorted(path for folder in folders for path in folder.glob('*.urdf'))
+    return [path.read_text() for path in paths if path.stat().st_size < _LONGEST]
+
+
+def damaged(text, rng):
+    """A description with one to six damages."""
+    for _ in range(rng.integers(1, 7)):
+        text = _DAMAGES[rng.integers(len(_DAMAGES))](text, rng)
+    return text
+
+
+def try_one(text):
+    """
+    Build what can be built from a description.
+
+    :raises Exception: other than an IkServiceError: a defect.
+    """
+    from ik_service import Robot
+
+    try:
+        robot = Robot.from_urdf(text)
+        for link in list(robot.links)[-3:]:
+            chain = robot.chain(robot.root_link, link)
+            chain.forward(chain.mid_range())
+    except IkServiceError as error:
+        if not str(error):
+            raise AssertionError('an error without a word') from error
+
+
+def fuzz_urdf(count, seed=1) -> Row:
+    """Try damaged descriptions; anything but a robot or an IkServiceError is wrong."""
+    row, began = Row('damaged robot descriptions', count), time.monotonic()
+    rng, originals = np.random.default_rng(seed), texts()
+    for number in range(count):
+        text = damaged(originals[rng.integers(len(originals))], rng)
+        start = time.monotonic()
+        try:
+            try_one('<' + text if '<' not in text else text)
+        except Exception as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            row.object_to(f'seed {seed}, number {number}: {error!r} in {where.filename}:'
+                          f'{where.lineno}')  # fmt: skip
+        if time.monotonic() - start > 10.0:
+            row.object_to(f'seed {seed}, number {number}: {time.monotonic() - start:.0f} s')
+    row.seconds = time.monotonic() - began
+    return row
+
+
+# Damages
+
+
+def _place(text, rng):
+    return int(rng.integers(len(text) + 1))
+
+
+def _flip(text, rng):
+    at = _place(text, rng)
+    return text[:at] + chr(int(rng.integers(1, 256))) + text[at + 1 :]
+
+
+def _delete(text, rng):
+    at = _place(text, rng)
+    return text[:at] + text[at + int(rng.integers(1, 200)) :]
+
+
+def _cut(text, rng):
+    return text[: _place(text, rng)] if rng.random() < 0.3 else text
+
+
+def _insert(text, rng):
+    at = _place(text, rng)
+    return text[:at] + _STRANGE[rng.integers(len(_STRANGE))] + text[at:]
+
+
+def _double_line(text, rng):
+    lines = text.splitlines(keepends=True) or ['']
+    at, other = rng.integers(len(lines)), rng.integers(len(lines))
+    return ''.join([*lines[:at], lines[other], *lines[at:]])
+
+
+def _other_value(text, rng):
+    """Put something strange, or another attribute's value, into an attribute."""
+    parts = text.split('"')
+    inner = range(1, len(parts), 2)
+    if not len(inner):
+        return text
+    at = inner[int(rng.integers(len(inner)))]
+    other = parts[inner[int(rng.integers(len(inner)))]]
+    parts[at] = other if rng.random() < 0.5 else _STRANGE[rng.integers(len(_STRANGE))]
+    return '"'.join(parts)
+
+
+_DAMAGES = (_flip, _delete, _cut, _insert, _double_line, _other_value, _other_value, _other_value)
+
+
+def _with_atheris(arguments):
+    import atheris
+
+    with atheris.instrument_imports(include=['ik_service.model']):
+        import ik_service.model.urdf  # noqa: F401
+
+    def one(data):
+        text = data.decode('utf-8', errors='replace')
+        try_one(text if '<' in text else '<' + text)
+
+    atheris.Setup(arguments, one)
+    atheris.Fuzz()
+
+
+if __name__ == '__main__':
+    try:
+        _with_atheris([sys.argv[0], *sys.argv[1:]])
+    except ModuleNotFoundError as error:
+        sys.exit(f'{error}: pip install atheris; {Path(__file__).name} needs it as a program')

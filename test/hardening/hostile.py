@@ -1,0 +1,203 @@
+"""Values that nobody should send, and requests made of them; the same seed, the same requests."""
+
+from __future__ import annotations
+
+import math
+
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.msg import (
+    AttachedCollisionObject,
+    JointConstraint,
+    OrientationConstraint,
+    PositionConstraint,
+    VisibilityConstraint,
+)
+from moveit_msgs.srv import GetPositionFK, GetPositionIK
+import numpy as np
+
+from ik_service.ros.conversions import pose_from_matrix
+
+NUMBERS = (
+    math.nan, math.inf, -math.inf, 1.7e308, -1.7e308, 5e-324, -0.0, 1e100, 1e15, 1e9, -1e9,
+    1e6, 1e-200, 3.2, 2.0 * math.pi, 100.0,
+)  # fmt: skip
+NAMES = (
+    '', '/', '//', 'panda_link0', '/panda_link0', 'panda_link4', 'panda_hand', 'panda_link8',
+    'panda_leftfinger', 'panda_joint1', 'panda_joint7', 'panda_finger_joint1', 'manipulator',
+    'panda_arm', 'no such name', 'Ünïcödé ☃ \U0001f9be', 'two\nlines', '%s %n {0}', "'; --",
+    '../../../etc/passwd', 'x' * 5000, '\x1b[31m', ' panda_link0', 'PANDA_LINK0', '\u202e\u0301',
+)  # fmt: skip
+HUGE = 10_000_000
+_SECONDS = (-(2**31), -1, 0, 1, 10**9, 10**9 + 1, 2**31 - 1)
+_NANOSECONDS = (0, 1, 999_999_999, 10**9, 2**32 - 1)
+
+
+class Hostile:
+    """
+    Makes requests, most of them with something wrong.
+
+    :param chain: whose poses the good parts are.
+    :param huge: share of the requests with a text of ten million characters, or 10,000 links.
+    """
+
+    def __init__(self, chain, seed, huge=0.0):
+        self._chain, self._rng, self._huge = chain, np.random.default_rng(seed), huge
+        self._joints = [*chain.joint_names, 'panda_finger_joint1', 'panda_finger_joint2']
+
+    def ik(self):
+        """A request of compute_ik."""
+        request = GetPositionIK.Request()
+        wanted = request.ik_request
+        wanted.pose_stamped = self._stamped()
+        for _ in range(self._rng.integers(0, 4)):
+            twist = self._one_of((
+                self._twist_pose, self._twist_names, self._twist_seed, self._twist_timeout,
+                self._twist_constraints, self._twist_poses, self._twist_rest,
+            ))  # fmt: skip
+            twist(wanted)
+        if self._rng.random() < self._huge:
+            wanted.pose_stamped.header.frame_id = 'h' * HUGE
+        return request
+
+    def fk(self):
+        """A request of compute_fk."""
+        request = GetPositionFK.Request()
+        links = ('panda_hand_tcp', 'panda_link3', 'panda_leftfinger', 'panda_link0')
+        request.fk_link_names = list(links[: self._rng.integers(1, len(links) + 1)])
+        self._seed(request.robot_state.joint_state)
+        for _ in range(self._rng.integers(0, 3)):
+            kind = self._rng.integers(4)
+            if kind == 0:
+                request.header.frame_id = self._one_of(NAMES)
+            elif kind == 1:
+                self._spoil(request.robot_state.joint_state)
+            elif kind == 2:
+                count = self._one_of((0, 1, 3, 100))
+                request.fk_link_names = [self._one_of(NAMES) for _ in range(count)]
+            else:
+                self._stamp(request.header.stamp)
+        if self._rng.random() < self._huge:
+            request.fk_link_names = ['panda_link3'] * 10_000
+        return request
+
+    def target(self):
+        """A message for target_pose."""
+        stamped = self._stamped()
+        if self._rng.random() < 0.5:
+            self._twist_stamped(stamped)
+        return stamped
+
+    def number(self):
+        return float(self._one_of(NUMBERS))
+
+    def name(self):
+        return self._one_of(NAMES)
+
+    # The good parts
+
+    def _stamped(self):
+        q = self._rng.uniform(self._chain.lower, self._chain.upper)
+        stamped = PoseStamped(pose=pose_from_matrix(self._chain.forward(q)))
+        stamped.header.frame_id = 'panda_link0'
+        return stamped
+
+    def _seed(self, joints):
+        joints.name = list(self._chain.joint_names)
+        joints.position = self._rng.uniform(self._chain.lower, self._chain.upper).tolist()
+
+    # What is made wrong
+
+    def _one_of(self, values):
+        return values[int(self._rng.integers(len(values)))]
+
+    def _twist_pose(self, wanted):
+        self._twist_stamped(wanted.pose_stamped)
+
+    def _twist_stamped(self, stamped):
+        kind, pose = self._rng.integers(5), stamped.pose
+        if kind == 0:
+            setattr(pose.position, self._one_of('xyz'), self.number())
+        elif kind == 1:
+            setattr(pose.orientation, self._one_of('xyzw'), self.number())
+        elif kind == 2:
+            factor = self._one_of((0.0, 1e-200, 1e200, -1.0, 1e-3, 7.0))
+            for axis in 'xyzw':
+                setattr(pose.orientation, axis, factor * getattr(pose.orientation, axis))
+        elif kind == 3:
+            stamped.header.frame_id = self.name()
+        else:
+            self._stamp(stamped.header.stamp)
+
+    def _stamp(self, stamp):
+        stamp.sec, stamp.nanosec = self._one_of(_SECONDS), self._one_of(_NANOSECONDS)
+
+    def _twist_names(self, wanted):
+        setattr(wanted, self._one_of(('group_name', 'ik_link_name')), self.name())
+
+    def _twist_seed(self, wanted):
+        self._seed(wanted.robot_state.joint_state)
+        self._spoil(wanted.robot_state.joint_state)
+        wanted.robot_state.is_diff = bool(self._rng.integers(2))
+
+    def _spoil(self, joints):
+        kind = self._rng.integers(6)
+        if kind == 0 and len(joints.position):
+            joints.position[int(self._rng.integers(len(joints.position)))] = self.number()
+        elif kind == 1:
+            joints.name = [*joints.name, self._one_of(self._joints)]
+            joints.position = [*joints.position, self.number()]
+        elif kind == 2:
+            joints.position = list(joints.position)[: int(self._rng.integers(4))]
+        elif kind == 3:
+            joints.name = [*joints.name, self.name()]
+            joints.position = [*joints.position, 0.1]
+        elif kind == 4:
+            joints.name = list(self._rng.permutation(joints.name))
+        else:
+            joints.velocity = [self.number()] * int(self._rng.integers(20))
+            joints.effort = [self.number()] * int(self._rng.integers(20))
+
+    def _twist_timeout(self, wanted):
+        wanted.timeout = Duration(sec=self._one_of(_SECONDS), nanosec=self._one_of(_NANOSECONDS))
+
+    def _twist_constraints(self, wanted):
+        kind = self._rng.integers(6)
+        if kind == 0:
+            wanted.constraints.position_constraints = [PositionConstraint()]
+        elif kind == 1:
+            wanted.constraints.orientation_constraints = [OrientationConstraint()]
+        elif kind == 2:
+            wanted.constraints.visibility_constraints = [VisibilityConstraint()]
+        else:
+            wanted.constraints.joint_constraints = [
+                self._joint_constraint() for _ in range(self._one_of((1, 1, 2, 9)))
+            ]
+
+    def _joint_constraint(self):
+        constraint = JointConstraint(
+            joint_name=self._one_of(self._joints), position=float(self._rng.uniform(-1.5, 1.5)),
+            tolerance_above=1.0, tolerance_below=1.0, weight=1.0,
+        )  # fmt: skip
+        if self._rng.random() < 0.4:
+            part = self._one_of(('position', 'tolerance_above', 'tolerance_below', 'weight'))
+            setattr(constraint, part, self.number())
+        if self._rng.random() < 0.2:
+            constraint.joint_name = self.name()
+        return constraint
+
+    def _twist_poses(self, wanted):
+        count, links = self._one_of((1, 1, 2, 3)), self._one_of((0, 1, 2, 3))
+        wanted.pose_stamped_vector = [self._stamped() for _ in range(count)]
+        wanted.ik_link_names = [
+            self._one_of(('panda_hand_tcp', 'panda_link8', 'panda_link5', 'no such link'))
+            for _ in range(links)
+        ]
+
+    def _twist_rest(self, wanted):
+        wanted.avoid_collisions = bool(self._rng.integers(2))
+        state = wanted.robot_state
+        if self._rng.random() < 0.3:
+            state.attached_collision_objects = [AttachedCollisionObject(link_name=self.name())]
+        if self._rng.random() < 0.3:
+            state.multi_dof_joint_state.joint_names = [self.name()]

@@ -1,0 +1,149 @@
+"""A fault is let happen, and judged."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, ExitStack
+from dataclasses import asdict, dataclass
+import re
+import time
+
+from faults import Fault, FAULTS
+from stage import Stage
+from stream import Figures, unasked
+
+COMMON = {'publish_rate': 100.0, 'velocity_scaling': 0.5, 'acceleration_time': 0.2}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """
+    What came of a fault.
+
+    :ivar figures: the stream.
+    :ivar moved: how far the commands moved after they had come to rest, unasked [rad]; None when
+        they never came to rest.
+    :ivar said: what the node printed meanwhile.
+    :ivar failed: what made the fault impossible, such as a service that does not exist.
+    :ivar alive: whether the node still ran, or had ended well where it was asked to.
+    """
+
+    name: str
+    figures: Figures
+    moved: float | None
+    said: tuple[str, ...]
+    failed: str
+    alive: bool
+
+    def as_dict(self):
+        return {**asdict(self), 'figures': self.figures.as_dict(), 'said': list(self.said)}
+
+
+class Stages:
+    """Nodes for faults: one that those share which leave it whole, others as needed."""
+
+    def __init__(self, bench):
+        self._bench = bench
+        self._open = ExitStack()
+        self._shared = None
+
+    @contextmanager
+    def stage(self, fault: Fault):
+        if fault.alone:
+            with self._bench() as bench:
+                yield Stage(bench, fault.by_topic, **{**COMMON, **fault.parameters})
+            return
+        if self._shared is None:
+            self._shared = Stage(self._open.enter_context(self._bench()), **COMMON)
+        stage = self._shared
+        stage.set(**{**COMMON, **fault.parameters})
+        yield stage
+        stage.set(**COMMON)
+
+    def close(self):
+        self._open.close()
+        self._shared = None
+
+
+def judge(stage: Stage, fault: Fault) -> Outcome:
+    """Let a fault happen in motion, and say what came of it."""
+    stage.begin()
+    stage.cruise()
+    since, failed = time.time(), ''
+    try:
+        fault.happen(stage)
+    except AssertionError as error:
+        failed = str(error)
+    time.sleep(fault.watch)
+    samples = stage.arm.recorded()
+    code = stage.node.exit_code
+    return Outcome(
+        fault.name,
+        stage.figures(),
+        unasked(samples, since, stage.bounds),
+        tuple(stage.said()),
+        failed,
+        code in (None, 0) and 'Traceback' not in stage.node.output,
+    )
+
+
+MOVED = 0.02
+"""Motion of the commands that nobody asked for, at most [rad]."""
+
+_BOUNDS = {
+    'position_ratio': 1.05,
+    'speed_ratio': 1.05,
+    'sustained_speed': 1.1,
+    'sustained_acceleration': 1.15,
+    'outside': 1e-9,
+}
+"""What figures may be, with room for the times at which commands were really sent."""
+
+
+def outside_of(figures: Figures) -> list[str]:
+    """What is not within bounds about a stream; empty when all is."""
+    return [
+        f'{name} is {getattr(figures, name):.3g}, not at most {most:g}'
+        for name, most in _BOUNDS.items()
+        if not getattr(figures, name) <= most
+    ]
+
+
+def complaints(fault: Fault, outcome: Outcome) -> list[str]:
+    """What is wrong about how a fault was met; empty when nothing is."""
+    found = outside_of(outcome.figures)
+    if outcome.failed:
+        found.append(outcome.failed)
+    if not outcome.alive:
+        found.append('the node has failed')
+    if fault.stops and outcome.moved is None:
+        found.append('the commands did not come to rest')
+    elif fault.stops and outcome.moved > MOVED:
+        found.append(f'moved {outcome.moved:.3f} rad unasked after it had come to rest')
+    if fault.says and not re.search(fault.says, ' '.join(outcome.said), re.IGNORECASE):
+        found.append(f'did not say {fault.says!r}, but {outcome.said}')
+    return found
+
+
+def judge_all(names, bench, tell=print):
+    """Judge many faults; ``bench`` makes the benches, as a context manager."""
+    stages, outcomes = Stages(bench), []
+    try:
+        for name in names:
+            with stages.stage(FAULTS[name]) as stage:
+                outcome = judge(stage, FAULTS[name])
+            outcomes.append(outcome)
+            tell(line(outcome))
+    finally:
+        stages.close()
+    return outcomes
+
+
+def line(outcome: Outcome) -> str:
+    figures = outcome.figures
+    moved = 'never at rest' if outcome.moved is None else f'{outcome.moved:.3f} rad'
+    return (
+        f'{outcome.name:50} step {figures.position_step:.4f} rad ({figures.position_ratio:.2f}) '
+        f'speed step {figures.speed_step:.3f} rad/s ({figures.speed_ratio:.2f}) '
+        f'sustained {figures.sustained_speed:.2f} {figures.sustained_acceleration:.2f} '
+        f'after rest {moved} {outcome.failed}'
+    )

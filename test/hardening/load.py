@@ -1,0 +1,163 @@
+"""Many clients at once on both services, while commands stream."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from itertools import pairwise
+import threading
+import time
+
+from asking import Client
+from cell import NAMES
+from chains import postures
+from fuzz_requests import check_node
+from moveit_msgs.msg import MoveItErrorCodes as Code
+from moveit_msgs.srv import GetPositionFK, GetPositionIK
+import numpy as np
+from reference import Reference
+from rows import memory, percentile, Row
+from stage import HOME, Stage
+
+from ik_service.ros.conversions import pose_from_matrix
+
+_KINDS = {'compute_ik': GetPositionIK, 'compute_fk': GetPositionFK}
+
+
+class Load:
+    """
+    Clients of both services, each of which asks again as soon as it is answered.
+
+    :param stage: the node, and its arm.
+    """
+
+    def __init__(self, stage: Stage, seed=1):
+        self.stage = stage
+        chain = stage.chain
+        self._poses = [pose_from_matrix(chain.forward(q)) for q in postures(chain, 200, seed)]
+        self._seeds = postures(chain, 200, seed + 1).tolist()
+        self._reference = Reference(dict(zip(NAMES, HOME.tolist(), strict=True)), moving=True)
+
+    def request(self, service, number):
+        """A good request; every number has its own."""
+        if service == 'compute_ik':
+            request = GetPositionIK.Request()
+            request.ik_request.pose_stamped.pose = self._poses[number % len(self._poses)]
+            request.ik_request.pose_stamped.header.frame_id = 'panda_link0'
+            request.ik_request.timeout.sec = 1
+            return request
+        request = GetPositionFK.Request(fk_link_names=['panda_hand_tcp'])
+        request.robot_state.joint_state.name = list(NAMES)
+        request.robot_state.joint_state.position = self._seeds[number % len(self._seeds)]
+        return request
+
+    def closed(self, clients, each, patience=30.0):
+        """So many clients, each asking so often, one after the other; return what was asked."""
+        asked, finished = [], threading.Semaphore(0)
+        services = list(_KINDS)
+        made = [
+            (service, Client(self.stage.bench, _KINDS[service], service))
+            for service in (services[number % 2] for number in range(clients))
+        ]
+
+        def ask(client, service, number, left):
+            def done():
+                if left > 1:
+                    ask(client, service, number + 1, left - 1)
+                else:
+                    finished.release()
+
+            asked.append(client.send(self.request(service, number), done))
+
+        for number, (service, client) in enumerate(made):
+            ask(client, service, number * each, each)
+        deadline = time.monotonic() + patience + 0.01 * clients * each
+        for _ in made:
+            finished.acquire(timeout=max(0.0, deadline - time.monotonic()))
+        for _, client in made:
+            client.close()
+        return asked
+
+    def at_once(self, count, patience=60.0):
+        """So many requests at the same time, to both services; return what was asked."""
+        made = {name: Client(self.stage.bench, kind, name) for name, kind in _KINDS.items()}
+        services = list(_KINDS)
+        requests = [(services[n % 2], self.request(services[n % 2], n)) for n in range(count)]
+        asked = [made[service].send(request) for service, request in requests]
+        deadline = time.monotonic() + patience
+        since, last = 0, time.monotonic()
+        while time.monotonic() < deadline:
+            answered = sum(one.answer is not None for one in asked)
+            if answered > since:
+                since, last = answered, time.monotonic()
+            if answered == count or time.monotonic() - last > 8.0:
+                break
+            time.sleep(0.05)
+        for client in made.values():
+            client.close()
+        return asked
+
+    def wrong(self, one):
+        """What is false about an answer; only SUCCESS is right here."""
+        if one.answer.error_code.val != Code.SUCCESS:
+            return f'{one.answer.error_code.val}: {one.answer.error_code.message}'
+        if isinstance(one.request, GetPositionIK.Request):
+            return self._reference.wrong_ik(one.request, one.answer)
+        return self._reference.wrong_fk(one.request, one.answer)
+
+
+def load(bench, clients, each=0, at_once=0, name='') -> Row:
+    """
+    Load the services while the arm is on its way between far targets.
+
+    :param clients: how many ask one after the other, ``each`` so often.
+    :param at_once: instead, how many requests come at the same time.
+    """
+    row, began = Row(name or f'{clients} clients'), time.monotonic()
+    stage = Stage(bench)
+    loading = Load(stage)
+    for _ in range(2):  # so that all is compiled and connected
+        loading.closed(2, 20)
+    before = memory(stage.node.pid)
+    stage.begin()
+    with _keeps_moving(stage):
+        asked = loading.at_once(at_once) if at_once else loading.closed(clients, each)
+        time.sleep(0.3)
+    row.count, row.lost = at_once or clients * each, 0
+    answered = [one for one in asked if one.answer is not None]
+    row.lost = row.count - len(answered)
+    for complaint in filter(None, map(loading.wrong, answered)):
+        row.object_to(complaint)
+    row.p99 = percentile([one.took for one in answered])
+    row.stream = stage.figures()
+    row.memory = memory(stage.node.pid) - before
+    _check_rate(row, stage)
+    check_node(row, stage.node)
+    row.seconds = time.monotonic() - began
+    return row
+
+
+@contextmanager
+def _keeps_moving(stage):
+    """The arm is sent from one far target to the next."""
+    ended = threading.Event()
+
+    def send():
+        while not ended.wait(2.5):
+            stage.send(stage.far_away())
+
+    stage.cruise()
+    thread = threading.Thread(target=send, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _check_rate(row, stage):
+    """While the load lasted, commands must have kept coming."""
+    times = np.array([sample.time for sample in stage.arm.recorded()])
+    longest = max((b - a for a, b in pairwise(times)), default=0.0)
+    if longest > 0.25:
+        row.object_to(f'no command for {longest:.2f} s')

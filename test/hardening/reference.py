@@ -1,0 +1,161 @@
+"""What an answer has to be like, worked out here from the URDF without any of the node's code."""
+
+from __future__ import annotations
+
+import math
+
+from chains import arm_path, pose_difference
+from moveit_msgs.msg import MoveItErrorCodes as Code
+import numpy as np
+
+from ik_service import Robot
+from ik_service.kinematics.tree import link_poses
+
+TOLERANCE = 2e-5
+"""Pose error of a solution: the node's own tolerances of 1e-5 m and rad, and rounding."""
+
+FAR = 1e6
+"""Beyond it an angle says nothing any more: to be refused [rad]."""
+
+_FINGERS = {'panda_finger_joint1', 'panda_finger_joint2'}
+LONGEST = 4000
+"""Characters that a message may have."""
+
+
+class Reference:
+    """
+    The robot, where its joints are measured to be, and judgements on answers.
+
+    :param measured: positions by joint name [rad].
+    :param moving: whether the arm moves, so that the measured positions say nothing.
+    """
+
+    def __init__(
+        self, measured, moving=False, robot='panda', base='panda_link0', tip='panda_hand_tcp'
+    ):
+        self._moving = moving
+        self.robot = Robot.from_urdf(arm_path(robot))
+        self.base, self.tip = base, tip
+        self.names = self.robot.movable_joint_names
+        limits = (self.robot.joints[name].limits for name in self.names)
+        rest = {name: min(max(0.0, limit.lower), limit.upper)
+                for name, limit in zip(self.names, limits, strict=True)}  # fmt: skip
+        self.measured = {**rest, **measured}
+
+    def wrong_ik(self, request, answer):
+        """What is false about an answer of compute_ik; None when nothing is."""
+        wanted = request.ik_request
+        if len(answer.error_code.message) > LONGEST:
+            return f'a message of {len(answer.error_code.message)} characters'
+        if answer.error_code.val == Code.FAILURE:
+            return f'FAILURE: {answer.error_code.message}'
+        if answer.error_code.val != Code.SUCCESS:
+            return None
+        joints = answer.solution.joint_state
+        if sorted(joints.name) != sorted(self.names) or len(joints.position) != len(joints.name):
+            return f'SUCCESS with the joints {joints.name[:20]}'
+        found = dict(zip(joints.name, joints.position, strict=True))
+        for name, value in found.items():
+            limit = self.robot.joints[name].limits
+            if not limit.lower - 1e-9 <= value <= limit.upper + 1e-9:
+                return f'SUCCESS with {name} at {value}, limits {limit.lower} … {limit.upper}'
+        return self._misses(wanted, found) or _violates(wanted.constraints, found)
+
+    def wrong_fk(self, request, answer):
+        """What is false about an answer of compute_fk; None when nothing is."""
+        if len(answer.error_code.message) > LONGEST:
+            return f'a message of {len(answer.error_code.message)} characters'
+        if answer.error_code.val == Code.FAILURE:
+            return f'FAILURE: {answer.error_code.message}'
+        if answer.error_code.val != Code.SUCCESS:
+            return None
+        if list(answer.fk_link_names) != list(request.fk_link_names):
+            return f'SUCCESS for other links: {answer.fk_link_names[:20]}'
+        joints = request.robot_state.joint_state
+        given = dict(zip(joints.name, joints.position, strict=True))
+        for name, value in given.items():
+            if not abs(value) <= FAR and self.robot.joints[name].mimic is None:
+                return f'SUCCESS with {name} at {value}'
+        if self._moving and not self.measured.keys() - _FINGERS <= given.keys():
+            return None
+        poses = self._poses({**self.measured, **given})
+        T_root_frame = poses[self._frame(request.header.frame_id)]
+        for link, stamped in zip(answer.fk_link_names, answer.pose_stamped, strict=True):
+            T = np.linalg.solve(T_root_frame, poses[link])
+            error = max(pose_difference(T, matrix(stamped.pose)))
+            if not error <= 1e-6:
+                return f'SUCCESS, but {link} is off by {error:.2g} at {given}'
+        return None
+
+    def _misses(self, wanted, found):
+        """Whether a solution is not where it should be."""
+        poses, links = wanted.pose_stamped_vector, wanted.ik_link_names
+        tasks = [(wanted.ik_link_name, wanted.pose_stamped)]
+        if len(poses) == 1:
+            tasks = [(links[0] if links else wanted.ik_link_name, poses[0])]
+        elif poses:
+            tasks = list(zip(links, poses, strict=True))
+        at = self._poses(found)
+        for link, stamped in tasks:
+            frame = self._frame(stamped.header.frame_id)
+            T_root_link = at[link or self.tip]
+            if self._moving and frame != self.base:
+                continue
+            # A frame that moves is where it is measured, or at the seed: either may be meant.
+            errors = [
+                max(pose_difference(T_root_frame @ matrix(stamped.pose), T_root_link))
+                for T_root_frame in self._places(frame, wanted.robot_state.joint_state)
+            ]
+            if not min(errors) <= TOLERANCE:
+                return f'SUCCESS, but {link or self.tip} is off by {min(errors):.2g} in {frame!r}'
+        return None
+
+    def _places(self, frame, seed):
+        given = dict(zip(seed.name, seed.position, strict=True))
+        inside = {
+            name: min(max(value, self.robot.joints[name].limits.lower),
+                      self.robot.joints[name].limits.upper)
+            for name, value in given.items()
+        }  # fmt: skip
+        states = (self.measured, {**self.measured, **given}, {**self.measured, **inside})
+        return [self._poses(state)[frame] for state in states]
+
+    def _poses(self, state):
+        """Poses of all links in the root's frame, joints that follow others being completed."""
+        whole = dict(state)
+        for name in self.names:
+            source, multiplier, offset = self.robot.resolve_mimic(name)
+            whole[name] = multiplier * state[source] + offset if source != name else state[name]
+        return link_poses(self.robot, whole)
+
+    def _frame(self, frame_id):
+        return frame_id.lstrip('/') or self.robot.root_link
+
+
+def _violates(constraints, found):
+    """Whether a solution breaks a joint constraint of its request."""
+    for constraint in constraints.joint_constraints:
+        off = found[constraint.joint_name] - constraint.position
+        if not -constraint.tolerance_below - 1e-6 <= off <= constraint.tolerance_above + 1e-6:
+            return f'SUCCESS, but {constraint.joint_name} is {off:+.3g} from its constraint'
+    kinds = ('position_constraints', 'orientation_constraints', 'visibility_constraints')
+    if any(getattr(constraints, kind) for kind in kinds):
+        return 'SUCCESS with constraints that nobody looked at'
+    return None
+
+
+def matrix(pose):
+    """(4, 4) of a pose message; the quaternion may have any norm."""
+    p, q = pose.position, pose.orientation
+    quaternion = np.array([q.x, q.y, q.z, q.w])
+    largest = np.abs(quaternion).max()
+    quaternion = quaternion / largest if largest > 0 else quaternion
+    x, y, z, w = quaternion / math.sqrt(float(quaternion @ quaternion) or 1.0)
+    T = np.eye(4)
+    T[:3, 3] = p.x, p.y, p.z
+    T[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return T

@@ -1,0 +1,73 @@
+"""What a test has to report: a row of the table in docs/withstands.md."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from stream import Figures
+
+_PAGE = 4096
+
+
+@dataclass
+class Row:
+    """
+    A test's figures; what it does not measure stays None.
+
+    :ivar test: its name.
+    :ivar count: what was tried: requests, targets, faults.
+    :ivar lost: what had no answer.
+    :ivar wrong: answers that are false, and whatever else must not happen.
+    :ivar stream: figures of the commands.
+    :ivar p99: time that 99 % of the answers come within [s].
+    :ivar memory: growth of the node's memory from after a warm-up to the end [MB].
+    :ivar seconds: how long it took.
+    :ivar notes: the first of what was wrong, in words.
+    """
+
+    test: str
+    count: int = 0
+    lost: int | None = None
+    wrong: int = 0
+    stream: Figures | None = None
+    p99: float | None = None
+    memory: float | None = None
+    seconds: float = 0.0
+    notes: list[str] = field(default_factory=list)
+
+    def object_to(self, complaint: str) -> None:
+        """Count something wrong; the first ten are told."""
+        self.wrong += 1
+        if len(self.notes) < 10:
+            self.notes.append(complaint[:400])
+
+    def as_dict(self):
+        shown = asdict(self)
+        shown['stream'] = self.stream and self.stream.as_dict()
+        return shown
+
+    def __str__(self):
+        parts = [f'{self.test}: {self.count}, lost {self.lost}, wrong {self.wrong}']
+        if self.stream:
+            parts.append(
+                f'step {self.stream.position_step:.4f} rad ({self.stream.position_ratio:.2f}), '
+                f'speed step {self.stream.speed_step:.3f} rad/s ({self.stream.speed_ratio:.2f})'
+            )
+        if self.p99 is not None:
+            parts.append(f'p99 {1e3 * self.p99:.1f} ms')
+        if self.memory is not None:
+            parts.append(f'memory {self.memory:+.1f} MB')
+        return ', '.join([*parts, f'{self.seconds:.0f} s', *self.notes])
+
+
+def memory(pid: int) -> float:
+    """Memory that a process holds [MB]; 0 where the system does not tell."""
+    statm = Path(f'/proc/{pid}/statm')
+    return int(statm.read_text().split()[1]) * _PAGE / 1e6 if statm.exists() else 0.0
+
+
+def percentile(values, share=0.99):
+    """The value that a share of some values does not exceed; None without any."""
+    ranked = sorted(values)
+    return ranked[min(int(share * len(ranked)), len(ranked) - 1)] if ranked else None

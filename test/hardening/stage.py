@@ -1,0 +1,167 @@
+"""A node under test, an arm that can lie, and everything that is commanded, recorded."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+import re
+import time
+
+from cell import CHAIN, NAMES, NODE, panda_chain
+from geometry_msgs.msg import PoseStamped
+from harness import until
+from lying_arm import LyingArm
+import numpy as np
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+from stream import Bounds, check, Settings
+from workplace import REPOSITORY
+
+from ik_service.following.nearby import NearbySolver
+from ik_service.following.settings import joint_speeds
+from ik_service.ros.conversions import pose_from_matrix
+from ik_service.ros.qos import DESCRIPTION_QOS
+from ik_service.solvers.solver import Solver
+
+URDF = REPOSITORY / 'urdf' / 'panda.urdf'
+HOME = np.array([-1.5, -0.6, 0.0, -2.2, 0.0, 1.6, 0.785])
+
+_SETTINGS = {'publish_rate': 'rate'}
+
+
+class Stage:
+    """
+    A node, and what surrounds it.
+
+    :param bench: of harness.py.
+    :param by_topic: whether the node gets its robot description from the topic.
+    :param parameters: of the node.
+    """
+
+    def __init__(self, bench, by_topic=False, **parameters):
+        self.bench, self.chain = bench, panda_chain()
+        self.parameters = parameters
+        begun = {k: parameters[k] for k in ('velocity_scaling', 'acceleration_time')
+                 if k in parameters}  # fmt: skip
+        if 'publish_rate' in parameters:
+            begun['rate'] = parameters['publish_rate']
+        speed = joint_speeds(self.chain)
+        self.bounds = Bounds(self.chain.lower, self.chain.upper, speed)
+        self.bounds.change(time.time(), **begun)
+        self.begun = self.bounds.timeline[0][1]
+        self.arm = LyingArm(bench, NAMES, HOME, speed)
+        self.cuts: list[float] = []
+        source = {} if by_topic else {'urdf': str(URDF)}
+        if by_topic:
+            self.describe(URDF.read_text())
+        self.node = bench.start(NODE, **source, **CHAIN, **parameters)
+        self.targets = bench.publisher(PoseStamped, 'target_pose')
+        self.said_since = 0
+        inset = 0.15 * (self.chain.upper - self.chain.lower)
+        generator = np.random.default_rng(11)
+        self._postures = generator.uniform(
+            self.chain.lower + inset, self.chain.upper - inset, (24, self.chain.n)
+        )
+        self._nearby = NearbySolver(Solver(self.chain))
+        time.sleep(0.3)  # states arrive, and the stage's own subscriptions are matched
+
+    def describe(self, text):
+        self.bench.publisher(String, 'robot_description', DESCRIPTION_QOS, subscribers=0).publish(
+            String(data=text)
+        )
+
+    # Asking for motion
+
+    def send(self, q, frame='panda_link0'):
+        """Send the tip's pose at a posture as target."""
+        message = PoseStamped(pose=pose_from_matrix(self.chain.forward(q)))
+        message.header.frame_id = frame
+        self.targets.publish(message)
+
+    def far_away(self):
+        """The posture, of some, whose tip the arm has to move longest for."""
+
+        def time_to(q):
+            way = self._nearby.solve(self.chain.forward(q), [self.arm.q]).q - self.arm.q
+            return np.abs(way / self.chain.velocity).max()
+
+        return max(self._postures, key=time_to)
+
+    def cruise(self, goal=None):
+        """Set the arm in motion, and wait until it is under way at 0.8 of its full speed."""
+        self.send(self.far_away() if goal is None else goal)
+        scaling = self.bounds.timeline[-1][1].velocity_scaling
+        wanted = 0.8 * (self.chain.velocity * scaling)
+
+        def fast():
+            samples = self.arm.recorded()
+            return samples and (np.abs(samples[-1].v) >= wanted).any()
+
+        until(fast, 15.0, 'cruising speed')
+        time.sleep(0.15)
+
+    def rest(self, timeout=15.0):
+        """Wait until nothing is commanded any more, or only to stay."""
+
+        def still():
+            samples = self.arm.recorded()
+            if not samples or time.time() - samples[-1].time > 0.7:
+                return True
+            return not any(sample.v.any() for sample in samples[-25:])
+
+        time.sleep(0.3)
+        until(still, timeout, 'rest')
+
+    def set(self, **values):
+        """Set parameters of the node; what bounds the commands is noted."""
+        known = {_SETTINGS.get(k, k): v for k, v in values.items()}
+        noted = {k: v for k, v in known.items() if k in Settings.__dataclass_fields__}
+        if noted:
+            self.bounds.change(time.time(), **noted)
+        request = SetParameters.Request(
+            parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
+        )
+        answer = self.bench.call(SetParameters, 'ik_service/set_parameters', request)
+        if noted:  # from now on for sure
+            self.bounds.change(time.time())
+        return answer.results
+
+    def trigger(self, name):
+        """Call a service of the node; None where there is none."""
+        kind, request = (
+            (Trigger, Trigger.Request())
+            if name == 'stop'
+            else (SetBool, SetBool.Request(data=name == 'enable'))
+        )
+        service = 'stop' if name == 'stop' else 'enable'
+        with suppress(AssertionError):
+            self.bench.service_client(kind, f'ik_service/{service}', timeout=1.0)
+            return self.bench.call(kind, f'ik_service/{service}', request)
+        return None
+
+    # What came of it
+
+    def begin(self):
+        """Bring all back to how it was, and forget what was recorded."""
+        self.arm.lies.clear()
+        self.arm.lie, self.arm.stamp, self.arm.held = None, lambda now: now, False
+        time.sleep(0.1)
+        self.send(self.arm.q)
+        self.rest()
+        self.arm.forget()
+        self.cuts.clear()
+        now = self.bounds.timeline[-1][1]
+        self.bounds.timeline[:] = [(time.time(), now)]
+        self.said_since = len(self.node.output)
+
+    def said(self):
+        """The lines that the node has printed since the beginning, without what comes first."""
+        new = self.node.output[self.said_since :]
+        return [re.sub(r'^\[\w+\] \[[\d.]+\] \[[^]]*\]: ', '', line) for line in new.splitlines()]
+
+    def figures(self):
+        samples = self.arm.recorded()
+        fresh = bool(samples) and samples[-1].time > time.time() - 0.1
+        running = fresh and self.node.exit_code is None
+        return check(samples, self.bounds, self.arm.place, cut_at=self.cuts, running=running)

@@ -1,0 +1,42 @@
+"""Hostile requests, parameters, targets and robot descriptions: a few; `make fuzz` tries many."""
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+
+from fuzz_parameters import fuzz_parameters
+from fuzz_requests import fuzz_requests
+from fuzz_targets import fuzz_targets
+from fuzz_urdf import damaged, fuzz_urdf, texts
+from judging import outside_of
+import numpy as np
+
+
+def test_requests(make_bench):
+    with make_bench() as bench:
+        row = fuzz_requests(bench, 400, seed=1, huge=0.005)
+    assert (row.count, row.lost, row.notes) == (400, 0, [])
+
+
+def test_parameters(make_bench):
+    with make_bench() as bench:
+        row = fuzz_parameters(bench, 60, seed=1)
+    assert (row.count, row.lost, row.notes) == (60, 0, [])
+
+
+def test_targets(make_bench):
+    with make_bench() as bench:
+        row = fuzz_targets(bench, 300, seed=1)
+    assert not row.notes
+    assert not outside_of(row.stream)
+
+
+def test_robot_descriptions():
+    assert fuzz_urdf(400, seed=1).notes == []
+
+
+def test_the_same_seed_makes_the_same_damage():
+    original = texts()[0]
+    once, again = (damaged(original, np.random.default_rng(7)) for _ in range(2))
+    assert once == again != original

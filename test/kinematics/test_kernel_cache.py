@@ -1,0 +1,247 @@
+"""The files of compiled kernels: whole or thrown away, never loaded unseen."""
+
+import os
+from pathlib import Path
+import pickle
+import random
+import subprocess
+import sys
+
+from chains import ROOT
+import numba
+import numpy as np
+import pytest
+
+from ik_service.kinematics import kernel_cache
+from ik_service.kinematics.compile import kernel
+from ik_service.kinematics.kernel_cache import KernelCache, SOURCE_FOLDERS
+
+MARKS = ('@kernel', '@inner_kernel', '@inlined_kernel', '@merged_kernel', 'kernel_for(')
+
+
+def add_one(values):
+    """Raise each of some numbers by one."""
+    for i in range(values.shape[0]):
+        values[i] += 1.0
+
+
+def compiled_in(folder):
+    """The function above, compiled anew as if in a new process."""
+    compiled = numba.njit(add_one, nogil=True, _nrt=False)
+    compiled._cache = KernelCache(add_one, folder)
+    return compiled
+
+
+def hits(folder):
+    """Number of times that the cache was of use; the result has to be right either way."""
+    compiled = compiled_in(folder)
+    values = np.array([1.0, 2.0])
+    compiled(values)
+    assert values.tolist() == [2.0, 3.0]
+    return sum(compiled.stats.cache_hits.values())
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A cache with one kernel in it."""
+    assert hits(tmp_path) == 0
+    assert hits(tmp_path) == 1
+    return tmp_path
+
+
+def only_file(folder):
+    (path,) = folder.iterdir()
+    return path
+
+
+def places(length):
+    """Where a file is damaged: its ends, what divides its parts, and all over."""
+    chosen = {0, 1, 19, 20, 21, 51, 52, 53, 60, 100, length // 2, length - 2, length - 1}
+    return sorted(chosen | set(random.Random(4).sample(range(length), 100)))
+
+
+def test_no_damaged_byte_is_unpickled_or_loaded(folder, monkeypatch):
+    def refuse(*_):
+        raise AssertionError('damaged data was used')
+
+    path = only_file(folder)
+    whole = path.read_bytes()
+    cache = KernelCache(add_one, folder)
+    dispatcher = compiled_in(folder)
+    signature = (numba.float64[::1],)
+    monkeypatch.setattr(pickle, 'loads', refuse)
+    for place in places(len(whole)):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << place % 8
+        for damaged in (whole[:place], bytes(flipped), whole[:place] + bytes(len(whole) - place)):
+            if damaged == whole:
+                continue
+            path.write_bytes(damaged)
+            assert cache.load_overload(signature, dispatcher.targetctx) is None
+            assert not path.exists()
+    path.write_bytes(whole + b'\0')
+    assert cache.load_overload(signature, dispatcher.targetctx) is None
+
+
+@pytest.mark.parametrize('length', [0, 10, 60, 5000])
+def test_what_is_damaged_is_compiled_again_once(folder, length):
+    path = only_file(folder)
+    os.truncate(path, length)
+    assert hits(folder) == 0
+    assert hits(folder) == 1
+
+
+def test_whole_file_of_something_else_is_not_used(folder):
+    """As if files had changed their names, or two names were the same."""
+    path = only_file(folder)
+    payload = pickle.dumps((('another', 'key'), ()))
+    path.write_bytes(kernel_cache._MAGIC + kernel_cache._digest(payload) + payload)
+    assert hits(folder) == 0
+    assert hits(folder) == 1
+
+
+@pytest.mark.parametrize('content', [b'no pickle', pickle.dumps(7), pickle.dumps((1, 2, 3))])
+def test_whole_file_without_sense_is_not_used(folder, content):
+    path = only_file(folder)
+    path.write_bytes(kernel_cache._MAGIC + kernel_cache._digest(content) + content)
+    assert hits(folder) == 0
+    assert hits(folder) == 1
+
+
+def test_full_disk_leaves_the_kernel_without_a_file(tmp_path, monkeypatch):
+    def fill_up(path, content):
+        with path.open('wb') as file:
+            file.write(content[:100])
+        raise OSError(28, 'No space left on device')
+
+    monkeypatch.setattr(Path, 'write_bytes', fill_up)
+    assert hits(tmp_path) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_deleted_folder_is_made_again(tmp_path):
+    folder = tmp_path / 'cache'
+    assert hits(folder) == 0
+    assert hits(folder) == 1
+
+
+@pytest.mark.parametrize('kind', ['folder', 'link'])
+def test_something_else_where_the_file_should_be_does_no_harm(folder, kind):
+    path = only_file(folder)
+    path.unlink()
+    path.mkdir() if kind == 'folder' else path.symlink_to('/nowhere/at/all')
+    hits(folder)
+    hits(folder)
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    old, new = tmp_path / 'a.nbc.1.tmp', tmp_path / 'b.nbc.2.tmp'
+    for path in (old, new):
+        path.write_bytes(b'half')
+    os.utime(old, (0.0, 0.0))
+    hits(tmp_path)
+    assert not old.exists()
+    assert new.exists()  # somebody may be about to finish it
+
+
+def test_a_changed_function_does_not_meet_its_old_code(folder):
+    def other(values):
+        for i in range(values.shape[0]):
+            values[i] += 2.0
+
+    cache = KernelCache(add_one, folder)
+    changed = numba.njit(other, nogil=True, _nrt=False)
+    changed._cache = KernelCache(other, folder)
+    changed._cache._name = cache._name  # as after an edit of the file: the same name and line
+    values = np.array([1.0])
+    changed(values)
+    assert values.tolist() == [3.0]
+
+
+def test_kernels_are_kept_in_such_files():
+    assert isinstance(kernel(add_one)._cache, KernelCache)
+
+
+def test_all_kernels_are_below_folders_that_the_digest_covers():
+    package = ROOT / 'ik_service'
+    outside = [
+        path.relative_to(package).as_posix()
+        for path in package.rglob('*.py')
+        if path.relative_to(package).parts[0] not in SOURCE_FOLDERS
+        and any(mark in path.read_text(encoding='utf-8') for mark in MARKS)
+    ]
+    assert outside == []
+
+
+def test_nothing_is_kept_in_files_that_are_loaded_unseen():
+    sources = (ROOT / 'ik_service').rglob('*.py')
+    assert [path for path in sources if '(cache=True' in path.read_text(encoding='utf-8')] == []
+
+
+SOLVE = """
+import sys
+import ik_service
+
+chain = ik_service.Robot.from_urdf(sys.argv[1]).chain('base_link', 'tool0')
+seed = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+target = chain.forward(seed)
+result = ik_service.solve_ik(chain, target, [0.0] * 6)
+assert result.success, result
+assert abs(chain.forward(result.q) - target).max() < 1e-4
+print('solved')
+"""
+
+
+def solve(cache):
+    return subprocess.run(
+        [sys.executable, '-c', SOLVE, str(ROOT / 'urdf' / 'planar_6r.urdf')],
+        env={**os.environ, 'NUMBA_CACHE_DIR': str(cache)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def damage(path, randomness):
+    """Truncate a file, or change some of its bytes."""
+    content = bytearray(path.read_bytes())
+    place = randomness.randrange(len(content))
+    if randomness.random() < 0.5:
+        path.write_bytes(content[:place])
+    else:
+        for at in range(place, min(len(content), place + 64)):
+            content[at] ^= 0xFF
+        path.write_bytes(content)
+
+
+@pytest.mark.parametrize('seed', range(2))
+def test_process_with_a_damaged_cache_solves(tmp_path, seed):
+    assert solve(tmp_path).stdout == 'solved\n'
+    randomness = random.Random(seed)
+    files = sorted(path for path in tmp_path.rglob('*') if path.is_file())
+    assert len(files) >= 3
+    for path in files:
+        damage(path, randomness)
+    done = solve(tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, 'solved\n', '')
+    assert {path for path in tmp_path.rglob('*') if path.is_file()} == set(files)
+
+
+def test_processes_that_compile_at_once_do_not_disturb_each_other(tmp_path):
+    code = (
+        'import sys; sys.path[:0] = [sys.argv[1], sys.argv[2]]\n'
+        'from pathlib import Path\n'
+        'import test_kernel_cache\n'
+        'for _ in range(5): test_kernel_cache.hits(Path(sys.argv[3]))\n'
+    )
+    arguments = [str(ROOT), str(Path(__file__).parent), str(tmp_path)]
+    environment = {**os.environ, 'PYTHONPATH': str(ROOT / 'test')}
+    processes = [
+        subprocess.Popen([sys.executable, '-c', code, *arguments], env=environment)
+        for _ in range(3)
+    ]
+    assert [process.wait(120) for process in processes] == [0, 0, 0]
+    assert hits(tmp_path) == 1
+    assert only_file(tmp_path)

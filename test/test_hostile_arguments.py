@@ -1,0 +1,171 @@
+"""The public functions, given what nobody should give them: errors of this package, or answers."""
+
+import copy
+from dataclasses import fields
+import pickle
+import warnings
+
+from chains import arm
+from hostile import NO_REAL_NUMBERS, VALUES
+import numpy as np
+import pytest
+
+import ik_service as iks
+from ik_service.exceptions import ArgumentError, IkServiceError, OptionError
+from ik_service.kinematics.pose import pose_error
+
+CHAIN = arm('panda')
+Q = CHAIN.mid_range() + 0.1
+T = CHAIN.forward(Q)
+# So that what is accepted, such as 10**9 searches, ends.
+QUICK = iks.IkOptions(timeout=0.05)
+SOLVER = iks.Solver(CHAIN, options=QUICK)
+BENT = {'panda_joint2': 0.1}
+
+
+def with_element(value, array):
+    """An array as nested lists, the first number of which is something else."""
+    nested = array.tolist()
+    row = nested
+    while isinstance(row[0], list):
+        row = row[0]
+    row[0] = value
+    return nested
+
+
+NUMBERS = {
+    'forward(q)': CHAIN.forward,
+    'forward(q[0])': lambda value: CHAIN.forward(with_element(value, Q)),
+    'jacobian(q)': CHAIN.jacobian,
+    'with_limits(lower)': lambda value: CHAIN.with_limits(value, CHAIN.upper),
+    'with_limits(upper)': lambda value: CHAIN.with_limits(CHAIN.lower, value),
+    'pose_error(tip)': lambda value: pose_error(value, T),
+    'pose_error(target)': lambda value: pose_error(T, value),
+    'solve(target)': SOLVER.solve,
+    'solve(target[0, 0])': lambda value: SOLVER.solve(with_element(value, T)),
+    'solve_ik(target)': lambda value: iks.solve_ik(CHAIN, value, options=QUICK),
+    'batch(targets)': lambda value: iks.solve_ik_batch(CHAIN, value, options=QUICK),
+}
+NUMBERS_OR_NONE = {
+    'solve(seed)': lambda value: SOLVER.solve(T, value),
+    'solve(seed[0])': lambda value: SOLVER.solve(T, with_element(value, Q)),
+    'solve_ik(seed)': lambda value: iks.solve_ik(CHAIN, T, value, options=QUICK),
+    'batch(seeds)': lambda value: iks.solve_ik_batch(CHAIN, [T], value, options=QUICK),
+    'batch(seeds[0])': lambda value: iks.solve_ik_batch(CHAIN, [T], [value], options=QUICK),
+}
+OTHERS = {
+    'batch(targets[1])': lambda value: iks.solve_ik_batch(CHAIN, [T, value], options=QUICK),
+    'from_urdf(urdf)': iks.Robot.from_urdf,
+    'chain(base_link)': CHAIN.robot.chain,
+    'chain(tip_link)': lambda value: CHAIN.robot.chain('panda_link0', value),
+    'chain(locked)': lambda value: CHAIN.robot.chain('panda_link0', 'panda_link8', value),
+    'chain(locked[joint])': lambda value: CHAIN.robot.chain(
+        'panda_link0', 'panda_link8', {'panda_joint2': value}
+    ),
+    'path(base_link)': lambda value: CHAIN.robot.path(value, 'panda_link0'),
+    'resolve_mimic(name)': CHAIN.robot.resolve_mimic,
+    'parent_joint_of(link)': CHAIN.robot.parent_joint_of,
+    'Solver(chain)': lambda value: iks.Solver(value),
+    'Solver(solver)': lambda value: iks.Solver(CHAIN, value),
+    'Solver(options)': lambda value: iks.Solver(CHAIN, options=value),
+    'solve(timeout)': lambda value: SOLVER.solve(T, Q, value),
+    'solve_ik(chain)': lambda value: iks.solve_ik(value, T, Q),
+    'solve_ik(solver)': lambda value: iks.solve_ik(CHAIN, T, Q, value),
+    'solve_ik(options)': lambda value: iks.solve_ik(CHAIN, T, Q, options=value),
+    'batch(chain)': lambda value: iks.solve_ik_batch(value, [T]),
+    'batch(solver)': lambda value: iks.solve_ik_batch(CHAIN, [T], solver=value),
+    'batch(options)': lambda value: iks.solve_ik_batch(CHAIN, [T], options=value),
+    'batch(threads)': lambda value: iks.solve_ik_batch(CHAIN, [T], threads=value),
+    'batch(chained)': lambda value: iks.solve_ik_batch(CHAIN, [T], chained=value),
+    'batch(progress)': lambda value: iks.solve_ik_batch(
+        CHAIN, [T], progress=None if callable(value) else value
+    ),
+}
+CALLS = NUMBERS | NUMBERS_OR_NONE | OTHERS
+OPTIONS = [field.name for field in fields(iks.IkOptions)]
+
+
+def outcome(call, *arguments, **options):
+    """The error of this package that a call raises; None for an answer."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')  # a cast that NumPy warns of is none that we know of
+        try:
+            call(*arguments, **options)
+        except IkServiceError as error:
+            return error
+    return None
+
+
+@pytest.mark.parametrize('call', CALLS)
+def test_only_errors_of_this_package_come_out(call):
+    for name, value in VALUES.items():
+        error = outcome(CALLS[call], value)
+        if error is not None:
+            assert 0 < len(str(error)) < 3000, name
+            again = pickle.loads(pickle.dumps(error))
+            assert (type(again), str(again)) == (type(error), str(error)), name
+
+
+@pytest.mark.parametrize('call', [*NUMBERS, *NUMBERS_OR_NONE])
+def test_what_is_no_real_number_is_refused_by_name(call):
+    argument = call.replace('[', '(').split('(')[1].rstrip(')')
+    if call.startswith('pose_error'):
+        argument = {'tip': 'T_base_tip', 'target': 'T_base_target'}[argument]
+    for name in NO_REAL_NUMBERS:
+        error = outcome(CALLS[call], VALUES[name])
+        assert isinstance(error, ArgumentError), name
+        assert error.argument == argument, name
+
+
+@pytest.mark.parametrize('option', OPTIONS)
+def test_options_are_refused_by_name_or_can_be_used(option):
+    for name, value in VALUES.items():
+        error = outcome(iks.IkOptions, **{option: value})
+        if error is not None:
+            assert isinstance(error, OptionError), name
+            assert str(error).startswith(error.option), name
+        elif option != 'objective':
+            options = iks.IkOptions(**{option: value})
+            outcome(lambda options=options: iks.Solver(CHAIN, options=options).solve(T, Q, 0.05))
+
+
+@pytest.mark.parametrize(
+    'weights', [['1'] * 6, [True] * 5 + [1j], np.ones(6, complex), np.ones(6, bool), '111111']
+)
+def test_weights_are_real_numbers(weights):
+    with pytest.raises(OptionError, match=r'^task_weights'):
+        iks.IkOptions(task_weights=weights)
+
+
+def test_whole_numbers_beyond_64_bits_are_numbers():
+    q = np.array(Q.tolist(), dtype=object)
+    np.testing.assert_array_equal(CHAIN.forward(q), T)
+    with pytest.raises(ArgumentError, match=r'^q: .*beyond all numbers'):
+        CHAIN.forward([10**400, *Q[1:]])
+
+
+ROUND_TRIPS = {'pickle': lambda thing: pickle.loads(pickle.dumps(thing)), 'copy': copy.deepcopy}
+
+
+@pytest.mark.parametrize('again', ROUND_TRIPS.values(), ids=ROUND_TRIPS.keys())
+@pytest.mark.parametrize('name', ['levenberg_marquardt', 'pseudoinverse', 'transpose'])
+def test_a_solver_that_was_pickled_solves_the_same(again, name):
+    options = iks.IkOptions(position_tolerance=1e-4, random_seed=7)
+    solver = iks.Solver(CHAIN.robot.chain('panda_link0', 'panda_link8', BENT), name, options)
+    target = solver.chain.forward(solver.chain.mid_range() + 0.3)
+    expected = solver.solve(target)  # used, so that there is compiled code that cannot be pickled
+    twin = again(solver)
+    assert (twin.name, twin.options) == (name, options)
+    assert twin.chain.locked == BENT
+    result = twin.solve(target)
+    assert (result.status, result.iterations) == (expected.status, expected.iterations)
+    np.testing.assert_array_equal(result.q, expected.q)
+
+
+@pytest.mark.parametrize('thing', [CHAIN.robot, CHAIN, QUICK, SOLVER.solve(T, Q)])
+def test_what_the_api_hands_out_can_be_pickled(thing):
+    again = pickle.loads(pickle.dumps(thing))
+    assert type(again) is type(thing)
+    if isinstance(thing, iks.KinematicChain):
+        np.testing.assert_array_equal(again.forward(Q), T)
+        assert not again.lower.flags.writeable
