@@ -12,7 +12,7 @@ VENV := $(CURDIR)/.venv
 RUN = env LD_LIBRARY_PATH="$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" "$(VENV)"/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench figures env clean
+.PHONY: help demo test soak fuzz bench figures env clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -22,6 +22,20 @@ demo: env ## IK node, simulated arm, a page and a client (ARGS=--once, or ARGS='
 
 test: env ## all tests (ARGS='-k name': some of them)
 	@$(RUN)/python -m pytest $(ARGS)
+
+WITHSTANDS := docs/withstands.json
+
+soak: env ## fuzzers, load, faults and a soak, 50 minutes; writes docs/withstands.md
+	@$(RUN)/python test/hardening/run.py --long --repeat 5 --before $(WITHSTANDS) \
+		--output $(WITHSTANDS) $(ARGS); code=$$?; \
+		$(RUN)/python docs/write_withstands.py && exit $$code
+
+fuzz: env ## only the fuzzers, long, and atheris on robot descriptions where it installs
+	@$(RUN)/python test/hardening/run.py --long \
+		--only requests parameters targets descriptions $(ARGS)
+	@$(RUN)/pip install --quiet --require-hashes -r test/hardening/requirements-atheris.txt \
+		|| { echo 'atheris does not install here'; exit 0; } && \
+		$(RUN)/python test/hardening/fuzz_urdf.py -max_total_time=300
 
 bench: env ## measure against other libraries and write docs/benchmarks.md (ARGS=--quick or --full)
 	@$(PYTHON) benchmarks/setup_env.py

@@ -171,12 +171,13 @@ class Environment:
 
     def _only_pinned(self) -> list[str]:
         """
-        Arguments that let pip install the listed files and no others.
+        Arguments that let pip install the listed wheels and no others.
 
-        With a sourced ROS 2 that holds for numpy, which stays as ROS 2 was compiled with.
+        What builds a source distribution would come without a digest, so there are none. With a
+        sourced ROS 2 only numpy is held, at the version that ROS 2 was compiled with.
         """
         if not self.basis.sourced:
-            return ['--require-hashes', '--no-deps']
+            return ['--require-hashes', '--no-deps', '--only-binary=:all:']
         constraints = self.work / 'constraints.txt'
         version = machine.module_version('numpy', os.environ)
         constraints.write_text(f'numpy=={version}\n' if version else '', encoding='utf-8')

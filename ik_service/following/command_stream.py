@@ -21,6 +21,7 @@ class CommandStream:
 
     def __init__(self) -> None:
         self.gate = CommandGate()
+        self._period = 0.0
         self._motion: JointMotion | None = None
 
     @property
@@ -78,18 +79,24 @@ class CommandStream:
         motion, elapsed = self._motion, self.gate.elapsed(now)
         if elapsed < _EARLY * period:
             return None
-        if elapsed > _LATE * period:
-            self._go_on(motion, limits, measured_speed)
+        # A tick is not late that the rate of the last command would have brought even later.
+        expected, self._period = max(period, self._period), period
+        if elapsed > _LATE * expected:
+            self._go_on(motion, limits, elapsed - period, measured_speed)
         motion.move(goal, limits, min(elapsed, period), pace)
         motion.q, motion.speed = self.gate.admit(motion.q, limits, now, period)
         return FollowerCommand(motion.q.copy(), motion.speed * limits.velocity)
 
     def _go_on(
-        self, motion: JointMotion, limits: MotionLimits, measured_speed: np.ndarray | None
+        self,
+        motion: JointMotion,
+        limits: MotionLimits,
+        late: float,
+        measured_speed: np.ndarray | None,
     ) -> None:
         """Start a late tick from the speed that the arm still has."""
         planned = motion.speed * limits.velocity
         size = float(planned @ planned)
         share = 0.0 if measured_speed is None or not size else float(measured_speed @ planned)
-        self.gate.slow_down(share / size if size else 0.0)
+        self.gate.slow_down(share / size if size else 0.0, late)
         motion.speed = self.gate.last[1]

@@ -79,13 +79,19 @@ class CommandGate:
         """Return the time since the last command [s]."""
         return now - self._passed_at
 
-    def slow_down(self, share: float) -> None:
+    def slow_down(self, share: float, late: float) -> None:
         """
-        Let the next command start more slowly, since the arm itself has slowed down meanwhile.
+        Let a late command go on from the speed that the arm still has.
+
+        No lower than what braking in the meantime would have led to.
 
         :param share: of the last speed, 0 to 1.
+        :param late: by how much it is late [s].
         """
-        self._speed = self._speed * min(max(share, 0.0), 1.0)
+        fastest = float(np.abs(self._speed).max(initial=0.0))
+        if fastest > 0.0:
+            least = 1.0 - self._braking * late / fastest
+            self._speed = self._speed * min(max(share, least, 0.0), 1.0)
 
     def admit(
         self, q: np.ndarray, limits: MotionLimits, now: float, period: float

@@ -1,4 +1,4 @@
-"""How a target is followed: the settings, the states, a target and the command."""
+"""How a target is followed: the settings, the states and the command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from ik_service.exceptions import OptionError
 from ik_service.following.motion import MotionLimits
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
-from ik_service.solvers.result import IkResult
 
 FALLBACK_SPEED = 1.0
 """Speed of a rotary joint for which the URDF names no velocity limit [rad/s]."""
@@ -108,25 +107,6 @@ class FollowerSettings:
             self.velocity_scaling,
             self.velocity_scaling / self.acceleration_time if gentle else math.inf,
         )
-
-
-@dataclass
-class FollowedTarget:
-    """
-    A target that is followed.
-
-    :ivar T_base_tip: (4, 4) what was asked for.
-    :ivar result: the solver's answer.
-    :ivar goal: (n,) where the joints shall go; None until it is solved for from the arm's state.
-    :ivar solving: whether some thread is doing so.
-    :ivar since: time of the first tick with it [s].
-    """
-
-    T_base_tip: np.ndarray
-    result: IkResult
-    goal: np.ndarray | None
-    solving: bool = False
-    since: float | None = None
 
 
 def joint_speeds(chain: KinematicChain) -> np.ndarray:

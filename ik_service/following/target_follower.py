@@ -23,12 +23,12 @@ from ik_service.following.command_stream import CommandStream
 from ik_service.following.lag import LagWatch
 from ik_service.following.nearby import NearbySolver
 from ik_service.following.settings import (
-    FollowedTarget,
     FollowerCommand,
     FollowerSettings,
     FollowerState,
     joint_speeds,
 )
+from ik_service.following.targets import FollowedTarget, Targets
 from ik_service.kinematics.pose import check_transform
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
@@ -56,8 +56,8 @@ class TargetFollower:
     def __init__(self, solver: Solver, **settings: float) -> None:
         self._lock = threading.Lock()
         self._settings = FollowerSettings(**settings)
-        self._requests = 0
         self._disabled = False
+        self._targets = Targets()
         self.restarts = 0
         self.other_commander = ''
         self._start_with(NearbySolver(solver))
@@ -76,15 +76,15 @@ class TargetFollower:
             q = self._solver.chain.check_q(q, 'measured')
             if not self._arm.see(q, now, self._stream.q):
                 return
-            target = self._target
+            target = self._targets.current
             if target is None or target.goal is not None or target.solving or self._stream.active:
                 return
             target.solving = True
-            request, solver, seeds = self._requests, self._solver, self._seeds()
+            version, solver, seeds = self._targets.version, self._solver, self._seeds()
         try:
             result = solver.solve(target.T_base_tip, seeds)
             with self._lock:
-                if request == self._requests:
+                if version == self._targets.version:
                     target.result, target.goal = result, result.q
         finally:
             target.solving = False
@@ -106,23 +106,20 @@ class TargetFollower:
             refusal = self._refusal()
             if refusal:
                 raise TargetRefusedError(refusal)
-            self._requests += 1
-            request, solver, seeds = self._requests, self._solver, self._seeds()
+            version, solver, seeds = self._targets.renew(), self._solver, self._seeds()
         result = solver.solve(T_base_tip, seeds)
         with self._lock:
-            if request == self._requests:
+            if version == self._targets.version:
                 anchored = self._arm.measured is not None and not self._restarting
-                self._target = FollowedTarget(T_base_tip, result, result.q if anchored else None)
-                self._dropped, self.drop_reason = None, ''
+                goal = result.q if anchored else None
+                self._targets.follow(FollowedTarget(T_base_tip, result, goal))
                 self._state = self._state_on_the_way()
         return result
 
     def stop(self) -> None:
         """Forget the target; the command comes to rest, and then there is none."""
         with self._lock:
-            self._requests += 1
-            self._target = self._dropped = None
-            self.drop_reason = ''
+            self._targets.forget()
             self._state = FollowerState.DISABLED if self._disabled else FollowerState.IDLE
 
     def enable(self, enabled: bool) -> bool:
@@ -137,7 +134,7 @@ class TargetFollower:
         """
         with self._lock:
             self._disabled = not enabled
-            dropped = self._dropped
+            dropped = self._targets.dropped
         if not enabled:
             self.stop()
             return False
@@ -145,7 +142,7 @@ class TargetFollower:
             self.set_target(dropped)
         elif self._state is FollowerState.DISABLED:
             self._state = FollowerState.IDLE
-        return self._target is not None
+        return self._targets.current is not None
 
     def configure(self, *, solver: Solver | None = None, **settings: float) -> None:
         """
@@ -160,7 +157,6 @@ class TargetFollower:
         with self._lock:
             self._settings = replace(self._settings, **settings)
             if nearby is not None and nearby.chain is not self._solver.chain:
-                self._requests += 1
                 self._start_with(nearby)
                 return
             self._solver = nearby or self._solver
@@ -181,14 +177,19 @@ class TargetFollower:
     @property
     def result(self) -> IkResult | None:
         """The answer of the solver for the target that is followed; None without a target."""
-        target = self._target
+        target = self._targets.current
         return target.result if target else None
 
     @property
     def target(self) -> tuple[np.ndarray, IkResult] | None:
         """The target that is followed: T_base_tip (4, 4), and the solver's answer for it."""
-        target = self._target
+        target = self._targets.current
         return (target.T_base_tip, target.result) if target else None
+
+    @property
+    def drop_reason(self) -> str:
+        """Why the last target was dropped; empty when none was, or another one is followed."""
+        return self._targets.reason
 
     @property
     def following_error(self) -> float | None:
@@ -233,16 +234,19 @@ class TargetFollower:
         """
         with self._lock:
             self._arm.tick(now)
-            self._drop_old_target(now)
+            if self._targets.is_too_old(now, self._settings.target_timeout):
+                self._targets.forget()
+                self._state = FollowerState.TARGET_TIMED_OUT
             self._look_for_faults(now)
-            if self._target is None:
+            target = self._targets.current
+            if target is None:
                 return self._come_to_rest(now)
             if self._arm.measured is None:
                 self._state = FollowerState.NO_STATE
                 return None
-            if self._restarting or self._target.goal is None:
+            if self._restarting or target.goal is None:
                 return self._come_to_rest(now)
-            return self._follow(self._target, now)
+            return self._follow(target, now)
 
     # Inside; with the lock held
 
@@ -254,15 +258,14 @@ class TargetFollower:
         self._arm = ArmWatch(chain, self._speeds)
         self._lag = LagWatch(self._speeds)
         self._stream = CommandStream()
-        self._target: FollowedTarget | None = None
-        self._dropped: np.ndarray | None = None
-        self.drop_reason = ''
+        self._targets.forget()
         self._restarting = False
         self._state = FollowerState.IDLE
 
     def _seeds(self) -> list[np.ndarray]:
         """Return where the next solution shall be near to: where the joints are, and will be."""
-        chain, target, measured = self._solver.chain, self._target, self._arm.measured
+        chain, measured = self._solver.chain, self._arm.measured
+        target = self._targets.current
         if not self._stream.active:
             here = chain.mid_range() if measured is None else measured
             return [np.clip(here, chain.lower, chain.upper)]
@@ -284,37 +287,24 @@ class TargetFollower:
         other = self.other_commander if self._settings.exclusive else ''
         return other and f'{other} commands the arm too (exclusive: false would allow it)'
 
-    def _drop_old_target(self, now: float) -> None:
-        if self._target is None:
-            return
-        if self._target.since is None:
-            self._target.since = now
-        allowed = self._settings.target_timeout
-        if 0.0 < allowed < now - self._target.since:
-            self._requests += 1
-            self._target = None
-            self._state = FollowerState.TARGET_TIMED_OUT
-
     def _look_for_faults(self, now: float) -> None:
         fault = self._arm.fault(now, self._settings.state_timeout)
-        if fault is not None and (self._target is not None or self._dropped is not None):
+        targets, dropped = self._targets, self._targets.dropped is not None
+        if fault is not None and (targets.current is not None or dropped):
             self._lose_target(fault, self._arm.reason)
         elif fault is None and self._state in _FAULTS:
-            dropped = self._dropped is not None
             self._state = FollowerState.TARGET_DROPPED if dropped else FollowerState.IDLE
 
     def _lose_target(self, state: FollowerState, reason: str) -> None:
         """Come to rest, and stay there unless targets are to be resumed."""
         self._state = state
-        if self._target is None:
+        if self._targets.current is None:
             return
         self._restarting = True
         if self._settings.resume:
-            self._target.goal = None
-            return
-        self._requests += 1
-        self._dropped, self._target = self._target.T_base_tip, None
-        self.drop_reason = reason
+            self._targets.current.goal = None
+        else:
+            self._targets.drop(reason)
 
     def _come_to_rest(self, now: float) -> FollowerCommand | None:
         stream, command = self._stream, None
@@ -357,7 +347,7 @@ class TargetFollower:
         return self._stream.begin(start, now)
 
     def _state_on_the_way(self) -> FollowerState:
-        target = self._target
+        target = self._targets.current
         if self._lag.behind and self._stream.active:
             return FollowerState.LAGGING
         if not target.result.success:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 import threading
 import time
 
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import qos_profile_sensor_data
-from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 _REMEMBERED = 200  # commands of our own that may still be on their way
 _RECENT = 2.0  # for how long a command that is not ours counts [s]
@@ -49,7 +47,7 @@ class CommanderWatch:
     def others(self) -> str:
         """Return the names of those who else command the arm; empty for nobody."""
         own = full_name(self._node.get_namespace(), self._node.get_name())
-        names = full_names(self._node.get_publishers_info_by_topic(self._topic))
+        names = publishers_of(self._node, self._topic)
         if own in names:
             names.remove(own)
         if names:
@@ -64,9 +62,10 @@ class CommanderWatch:
                 self._foreign_at = time.monotonic()
 
 
-def full_names(publishers: Iterable[TopicEndpointInfo]) -> list[str]:
-    """Return the full names of the nodes that have these publishers, sorted."""
-    return sorted(full_name(info.node_namespace, info.node_name) for info in publishers)
+def publishers_of(node: Node, topic: str) -> list[str]:
+    """Return the full names of the nodes that publish on a topic, sorted."""
+    infos = node.get_publishers_info_by_topic(node.resolve_topic_name(topic))
+    return sorted(full_name(info.node_namespace, info.node_name) for info in infos)
 
 
 def full_name(namespace: str, name: str) -> str:

@@ -193,6 +193,8 @@ class Following:
         if state in _ALARMING and state is not self._said:
             fault = self.state_fault() if state in _STATE_FAULTS else ''
             self._warn(f'following: {state.value}' + (f'; {fault}' if fault else ''))
+        elif self._said in _STATE_FAULTS and state not in _STATE_FAULTS:
+            self._warn(f'following: the joint states are good again; {state.value}')
         self._said = state
 
     def state_fault(self) -> str:

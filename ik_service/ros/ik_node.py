@@ -21,7 +21,7 @@ from ik_service.exceptions import IkServiceError
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.answers import answer_insistently
 from ik_service.ros.arm import Arm, SolverSettings
-from ik_service.ros.commanders import full_names
+from ik_service.ros.commanders import publishers_of
 from ik_service.ros.commands import CommandPublisher
 from ik_service.ros.compiling import Compiler
 from ik_service.ros.complaint import Complaint, refusals
@@ -72,13 +72,13 @@ class IkNode(Node):
         self._service_group = ReentrantCallbackGroup()
         self._stop = StopServices(self, lambda: self._following)
         self._tf = tf_of(self)
-        self._errors = Complaint(lambda text: self.get_logger().error(text))
         self._around = Surroundings(
             lambda: self.get_clock().now().nanoseconds,
-            self._state_publishers,
+            lambda: publishers_of(self, 'joint_states'),
             self._commands.watch.others,
             self._tf,
         )
+        self._errors = Complaint(lambda text: self.get_logger().error(text))
         answering = (self._measured, self._now, self._tf, self._on_error)
         warn = self.get_logger().warning
         told = refusals('compute_ik', warn)
@@ -123,7 +123,8 @@ class IkNode(Node):
                 yield
             finally:
                 self._loader.end()
-                self._end_motion()
+                if self._following is not None:  # to rest, while the ticker still ticks
+                    self._following.end()
                 self._compiler.end()
                 self._markers.switch(False)
 
@@ -216,16 +217,6 @@ class IkNode(Node):
             self.get_logger().warning,
             self._around,
         )
-
-    def _end_motion(self) -> None:
-        """Let the commands come to rest, while the ticker still ticks."""
-        following = self._following
-        if following is not None:
-            following.end()
-
-    def _state_publishers(self) -> list[str]:
-        topic = self.resolve_topic_name('joint_states')
-        return full_names(self.get_publishers_info_by_topic(topic))
 
     def _announce(self, arm: Arm, first: bool) -> None:
         chain = arm.chain

@@ -183,5 +183,5 @@ def check_near(names: Sequence[str], values: np.ndarray) -> None:
     """
     for name, value in zip(names, values.tolist(), strict=True):
         if not abs(value) <= FARTHEST:
-            where = f'{value:g}, beyond ±{FARTHEST:g}' if math.isfinite(value) else str(value)
-            raise ArgumentError('joint_state', f'joint {echo(name)} is at {where}')
+            fault = f'beyond ±{FARTHEST:g}' if math.isfinite(value) else 'which is not finite'
+            raise ArgumentError('joint_state', f'joint {echo(name)} is at {value:g}, {fault}')

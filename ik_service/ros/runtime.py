@@ -89,11 +89,25 @@ def _guarded(program: Program, stop: StopRequest, name: str) -> int:
         print(f'{name}: {error}', file=sys.stderr)
     except SystemExit as request:  # argparse and friends
         return request.code if isinstance(request.code, int) else int(request.code is not None)
-    except BaseException:
+    except BaseException as error:
         if stop.is_set():  # what breaks while everything is taken down is no news
             return 0
-        traceback.print_exc()
+        if _demands_security() and 'security' in str(error):
+            print(f'{name}: {_refused(error)}', file=sys.stderr)
+        else:
+            traceback.print_exc()
     return 1
+
+
+def _demands_security() -> bool:
+    """Whether ROS shall protect what this process sends and hears."""
+    return os.environ.get('ROS_SECURITY_ENABLE') == 'true'
+
+
+def _refused(error: BaseException) -> str:
+    """What ROS says that it cannot protect, in one line."""
+    reason = ' '.join(str(error).split())
+    return f'ROS_SECURITY_ENABLE is true, and without that protection nothing starts: {reason}'
 
 
 def _leave(code: int, worker: threading.Thread) -> int:
@@ -123,6 +137,8 @@ def ros(args: list[str] | None = None) -> Iterator[None]:
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:  # the classes for it are private to rclpy
+        if _demands_security():
+            raise IkServiceError(_refused(error)) from error
         raise ArgumentError('command line', str(error)) from error
     try:
         yield

@@ -68,10 +68,12 @@ class Observer:
         new = step / passed
         most = max(scaling, float(np.abs(speed).max()))
         self.worst_step = max(self.worst_step, _share(np.abs(step).max(), most * passed))
-        if now - then <= 2.0 * period:  # later, the arm has slowed down by itself
-            change = np.abs(new - speed)
-        else:
-            change = np.maximum(np.sign(speed) * (new - speed), -np.sign(speed) * new)
+        change = np.abs(new - speed)
+        if (
+            now - then > 2.0 * period
+        ):  # the arm has slowed down by itself, for as long as that took
+            slower = self._braking * (now - then - passed)
+            change = np.maximum(change - np.minimum(slower, np.abs(speed)), 0.0)
         allowed = self._braking * passed
         self.worst_speed_step = max(self.worst_speed_step, _share(change.max(), allowed))
         below, above = np.minimum(self.chain.lower, before), np.maximum(self.chain.upper, before)

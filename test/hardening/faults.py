@@ -109,7 +109,7 @@ def zeros(stage):
     _next(stage, 2, np.zeros_like)
 
 
-@fault('all joints 0 for 1 s', says='implausible', short=False)
+@fault('all joints 0 for 1 s', says='implausible|cannot', short=False)
 def zeros_for_long(stage):
     with _all(stage, np.zeros_like):
         time.sleep(1.0)

@@ -7,7 +7,7 @@ import time
 from asking import ask_all, Client
 from fuzz_requests import check_node
 from harness import until
-from hostile import NAMES, NUMBERS
+from hostile_requests import NAMES, NUMBERS
 import numpy as np
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import (

@@ -6,7 +6,7 @@ import time
 
 from asking import ask_all, Client
 from cell import NAMES
-from hostile import Hostile
+from hostile_requests import Hostile
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
 from reference import Reference
 from rows import memory, percentile, Row

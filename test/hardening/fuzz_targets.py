@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from fuzz_requests import check_node
-from hostile import Hostile, NAMES
+from hostile_requests import Hostile, NAMES
 import numpy as np
 from rows import memory, Row
 from sensor_msgs.msg import JointState

@@ -9,8 +9,11 @@ with its guidance by what the code has already done:
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
+import re
 import sys
+import tempfile
 import time
 import traceback
 
@@ -22,6 +25,11 @@ from rows import Row
 from ik_service.exceptions import IkServiceError
 
 _LONGEST = 400_000
+_SMALL = (
+    '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="revolute">'
+    '<parent link="a"/><child link="b"/><origin xyz="0 0 1" rpy="0 1 0"/><axis xyz="0 0 1"/>'
+    '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint></robot>'
+)
 _STRANGE = (
     'nan', 'inf', '-inf', '1e400', '-1e308', '', '1 2', '1 2 3 4', 'x', '0x10', '1_0', '١', '&#0;',
     '&lt;', '<!-- ', ']]>', '<a>', '</link>', '<link name="l"/>', '<mimic joint="panda_joint1"/>',
@@ -130,15 +138,34 @@ _DAMAGES = (_flip, _delete, _cut, _insert, _double_line, _other_value, _other_va
 def _with_atheris(arguments):
     import atheris
 
+    # Only reading: Numba cannot compile what atheris has instrumented.
     with atheris.instrument_imports(include=['ik_service.model']):
-        import ik_service.model.urdf  # noqa: F401
+        from ik_service.model.robot import Robot
 
     def one(data):
         text = data.decode('utf-8', errors='replace')
-        try_one(text if '<' in text else '<' + text)
+        with contextlib.suppress(IkServiceError):
+            Robot.from_urdf(text if '<' in text else '<' + text)
 
-    atheris.Setup(arguments, one)
-    atheris.Fuzz()
+    with tempfile.TemporaryDirectory(prefix='ik_urdf_') as folder:
+        words = _start(Path(folder))
+        atheris.Setup(
+            [arguments[0], f'-dict={words}', '-max_len=60000', *arguments[1:], f'{folder}/corpus'],
+            one,
+        )
+        atheris.Fuzz()
+
+
+def _start(folder):
+    """Leave the descriptions to start from in a folder, and the words that they are made of."""
+    (folder / 'corpus').mkdir()
+    short = [text for text in texts() if len(text) < 60_000]
+    for number, text in enumerate([*short, _SMALL]):
+        (folder / 'corpus' / f'{number}.urdf').write_text(text)
+    words = sorted({word for text in short for word in re.findall(r'[a-z_]{3,}', text)})
+    path = folder / 'words'
+    path.write_text(''.join(f'"{word}"\n' for word in words if len(word) < 20))
+    return path
 
 
 if __name__ == '__main__':

@@ -66,10 +66,11 @@ class Stages:
 
 def judge(stage: Stage, fault: Fault) -> Outcome:
     """Let a fault happen in motion, and say what came of it."""
-    stage.begin()
-    stage.cruise()
-    since, failed = time.time(), ''
+    failed, since = '', time.time()
     try:
+        stage.begin()
+        stage.cruise()
+        since = time.time()
         fault.happen(stage)
     except AssertionError as error:
         failed = str(error)
@@ -90,13 +91,16 @@ MOVED = 0.02
 """Motion of the commands that nobody asked for, at most [rad]."""
 
 _BOUNDS = {
-    'position_ratio': 1.05,
-    'speed_ratio': 1.05,
-    'sustained_speed': 1.1,
-    'sustained_acceleration': 1.15,
+    'position_ratio': 1.3,
+    'speed_ratio': 1.3,
+    'sustained_speed': 1.15,
+    'sustained_acceleration': 1.2,
     'outside': 1e-9,
 }
-"""What figures may be, with room for the times at which commands were really sent."""
+"""
+What figures may be: a command that is sent a whole period late makes 1.25 of what was 1, with the
+room that stream.JITTER leaves. What goes wrong makes far more.
+"""
 
 
 def outside_of(figures: Figures) -> list[str]:

@@ -8,7 +8,7 @@ from asking import ask_all, Client
 from cell import NAMES
 from faults import FAULTS
 from fuzz_requests import check_node
-from hostile import Hostile
+from hostile_requests import Hostile
 from load import Load
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
 import numpy as np

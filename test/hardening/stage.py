@@ -90,7 +90,6 @@ class Stage:
 
     def cruise(self, goal=None):
         """Set the arm in motion, and wait until it is under way at 0.8 of its full speed."""
-        self.send(self.far_away() if goal is None else goal)
         scaling = self.bounds.timeline[-1][1].velocity_scaling
         wanted = 0.8 * (self.chain.velocity * scaling)
 
@@ -98,8 +97,13 @@ class Stage:
             samples = self.arm.recorded()
             return samples and (np.abs(samples[-1].v) >= wanted).any()
 
-        until(fast, 15.0, 'cruising speed')
-        time.sleep(0.15)
+        for _ in range(4):  # the node may not have seen yet that the last fault is over
+            self.send(self.far_away() if goal is None else goal)
+            with suppress(AssertionError):
+                until(fast, 4.0, 'cruising speed')
+                time.sleep(0.15)
+                return
+        raise AssertionError('the arm did not get under way')
 
     def rest(self, timeout=15.0):
         """Wait until nothing is commanded any more, or only to stay."""

@@ -30,9 +30,10 @@ So long another thread or another program may keep it from sending. What a singl
 show therefore, ten commands together do.
 """
 
-HOLE = 2.0
+HOLE = 1.5
 """Periods without a command after which its speed may be that of an arm that has stopped."""
 
+_RECENT = 20  # changes of settings that may still show
 STALL = 0.5
 """Silence between two commands that may be a machine that had no time for the node [s]."""
 
@@ -80,6 +81,11 @@ class Bounds:
         acceleration = speed / slowest if slowest > 0.0 else np.full_like(speed, math.inf)
         return 1.0 / min(settings.rate for settings in held), speed, acceleration
 
+    def late(self, time):
+        """Silence from which on a command is late, with the fastest rate that may hold [s]."""
+        held = (s for begin, s in self.timeline if begin - GRACE <= time)
+        return HOLE / max([s.rate for s in held][-_RECENT:], default=self.timeline[0][1].rate)
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -99,7 +105,8 @@ class Figures:
     :ivar commands: commands received.
     :ivar missed: commands that were sent, but not received here.
     :ivar stretches: how often the stream began.
-    :ivar holes: how often a command was late by more than a period; an arm may have stopped then.
+    :ivar holes: how often a command was late by more than half a period; an arm may have stopped
+        then.
     :ivar position_step: the step that is worst by its ratio [rad].
     :ivar position_ratio: steps, and distances of first commands from the arm, as shares.
     :ivar speed_step: the change of speed that is worst by its ratio [rad/s].
@@ -166,7 +173,7 @@ def check(samples, bounds, place=None, *, cut_at=(), running=False, jitter=JITTE
             stretch.clear()
         else:
             figures |= _step(before, sample, bounds, jitter)
-            if sample.time - before.time > HOLE * bounds.at(sample.time)[0]:
+            if sample.time - before.time > bounds.late(sample.time):
                 stretch.clear()
             if len(stretch) == WINDOW:
                 figures |= _sustained(stretch[0], sample, bounds, jitter)
@@ -192,7 +199,7 @@ def _step(before, sample, bounds, jitter):
     passed = max(sample.time - before.time, 0.0)
     step = np.abs(sample.q - before.q)
     change = np.abs(sample.v - before.v)
-    hole = sent == 1 and passed > HOLE * period
+    hole = sent == 1 and passed > bounds.late(sample.time)
     if hole:  # the arm has come to rest, or not: from any speed in between
         between = np.clip(sample.v, np.minimum(before.v, 0.0), np.maximum(before.v, 0.0))
         change = np.abs(sample.v - between)
@@ -278,6 +285,8 @@ def unasked(samples, since, bounds):
             if rest is not None:
                 moved = max(moved, float(np.abs(sample.q - rest).max()))
         before = sample
-    if rest is None and before is not None and before.v.any():
-        return None
+    if rest is None and before is not None:
+        period, _, acceleration = bounds.at(before.time)
+        if (np.abs(before.v) > acceleration * (period + JITTER)).any():
+            return None  # the stream breaks off at a speed, or is still under way
     return moved

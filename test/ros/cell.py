@@ -61,6 +61,10 @@ class Cell:
             lambda message: not any(message.velocity), since=len(self.commands)
         )
         self.start = self.positions(last)
+        settled = 0  # the arm goes a little too far, and comes back
+        while settled < 5:
+            away = np.abs(self.positions(self.states.next()) - self.start).max()
+            settled = settled + 1 if away < 1e-4 else 0
         self.commands.clear()
         self.states.clear()
 

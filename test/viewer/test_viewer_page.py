@@ -138,9 +138,12 @@ def test_dragging_the_gizmo_moves_the_arm(scenario):
 def test_choosing_a_solver_sets_the_parameter_of_the_node(scenario):
     assert scenario.parameter('solver.name') == 'levenberg_marquardt'
     page = scenario.view.page
-    scenario.node.send(signal.SIGSTOP)  # as if it had much to compile
     page.get_by_role('textbox', name='Solver').or_(page.get_by_label('Solver')).first.click()
-    page.get_by_role('option', name='pseudoinverse').click()
+    option = page.get_by_role('option', name='pseudoinverse')
+    option.wait_for()
+    # As if it had much to compile; late, since a node that is silent for long can be told nothing.
+    scenario.node.send(signal.SIGSTOP)
+    option.click()
     scenario.view.wait_for('The IK node is busy', SLOW)
     scenario.node.send(signal.SIGCONT)
     scenario.view.wait_for('Connected to', SLOW)

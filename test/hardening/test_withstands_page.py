@@ -1,0 +1,39 @@
+"""docs/withstands.md: its tables are those of the JSON file."""
+
+from importlib.util import module_from_spec, spec_from_file_location
+import json
+from pathlib import Path
+import shutil
+
+DOCS = Path(__file__).resolve().parents[2] / 'docs'
+
+
+def load(path):
+    spec = spec_from_file_location(path.stem, path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+writer = load(DOCS / 'write_withstands.py')
+
+
+def test_the_page_is_what_the_figures_give():
+    assert writer.main(['--check']) == 0, 'run: python docs/write_withstands.py'
+
+
+def test_another_figure_gives_another_page(tmp_path):
+    for name in (writer.PAGE, writer.FIGURES):
+        shutil.copy(DOCS / name, tmp_path)
+    figures = json.loads((tmp_path / writer.FIGURES).read_text())
+    figures['rows'][0]['lost'] = 12345
+    (tmp_path / writer.FIGURES).write_text(json.dumps(figures))
+    assert writer.main(['--check'], tmp_path) == 1
+    assert writer.main([], tmp_path) == 0
+    assert '| 12,345 |' in (tmp_path / writer.PAGE).read_text()
+    assert writer.main(['--check'], tmp_path) == 0
+
+
+def test_nothing_was_lost_or_wrong():
+    figures = json.loads((DOCS / writer.FIGURES).read_text())
+    assert [row['test'] for row in figures['rows'] if row['lost'] or row['wrong']] == []
