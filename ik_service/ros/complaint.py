@@ -97,3 +97,14 @@ class Complaint:
         self._said_at[kind] = now
         left_out, self._left_out = self._left_out, 0
         return fault if not left_out else f'{fault} ({left_out} other faults were not logged)'
+
+
+def refusals(service: str, log: Callable[[str], object]) -> Callable[[str], None]:
+    """
+    Return what tells of the refused requests of a service.
+
+    :param service: its name.
+    :param log: writes a line.
+    """
+    complaint = Complaint(log)
+    return lambda message: complaint.about(f'{service} refused: {message}')

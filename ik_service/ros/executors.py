@@ -81,3 +81,11 @@ class PartialExecutor(Executor):
         """Let the spinning threads end; return whether they did so in time."""
         self._ended.set()
         return super().shutdown(timeout_sec)
+
+
+def partition(node: Node, *groups: CallbackGroup) -> tuple[PartialExecutor, ...]:
+    """Return an executor for each of some callback groups of a node, and one for all others."""
+    return (
+        *(PartialExecutor(node, lambda group, own=own: group is own) for own in groups),
+        PartialExecutor(node, lambda group: group not in groups),
+    )

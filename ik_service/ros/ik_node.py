@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 import time
 import traceback
@@ -24,10 +24,10 @@ from ik_service.ros.arm import Arm, SolverSettings
 from ik_service.ros.commanders import publishers_of
 from ik_service.ros.commands import CommandPublisher
 from ik_service.ros.compiling import Compiler
-from ik_service.ros.complaint import Complaint
+from ik_service.ros.complaint import Complaint, refusals
 from ik_service.ros.description import build_arm, source_of
 from ik_service.ros.diagnostics import diagnostic_array
-from ik_service.ros.executors import PartialExecutor
+from ik_service.ros.executors import partition
 from ik_service.ros.fk_handler import FkHandler
 from ik_service.ros.following import Following, Surroundings
 from ik_service.ros.frames import tf_of
@@ -42,10 +42,8 @@ from ik_service.ros.runtime import spinning
 from ik_service.ros.stop_services import StopServices
 from ik_service.ros.ticker import Ticker
 
-_SERVICE_THREADS = 3
-_OTHER_THREADS = 3  # joint states, targets, and the rest
-_STOP_THREADS = 1
-_CHANGE_THREADS = 4  # a changed solver may keep all but one of them waiting for the compiler
+_THREADS = (3, 4, 1, 3)
+"""Of services, changes of parameters (all but one may wait for a compiler), stops, the rest."""
 
 
 class IkNode(Node):
@@ -83,18 +81,16 @@ class IkNode(Node):
         )
         self._errors = Complaint(lambda text: self.get_logger().error(text))
         answering = (self._measured, self._now, self._tf, self._on_error)
-        told = self._refusals('compute_ik')
+        warn = self.get_logger().warning
+        told = refusals('compute_ik', warn)
         self._ik = IkHandler(lambda: self.parameters.solver, *answering, told)
-        self._fk = FkHandler(*answering, self._refusals('compute_fk'))
+        self._fk = FkHandler(*answering, refusals('compute_fk', warn))
         self._ticker = Ticker(self._tick, self.parameters.follower.rate, self._on_error)
-        self._compiler = Compiler(self.get_logger().warning)
+        self._compiler = Compiler(warn)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
         # Each with threads of its own: a stop, for example, waits for no solve.
         apart = (self._service_group, self._change_group, self._stop.group)
-        self._executors = (
-            *(PartialExecutor(self, lambda group, own=own: group is own) for own in apart),
-            PartialExecutor(self, lambda group: group not in apart),
-        )
+        self._executors = partition(self, *apart)
         self.parameters.when_changed(self._apply, self._prepare)
         answer_insistently(self)
 
@@ -122,12 +118,7 @@ class IkNode(Node):
     @contextmanager
     def running(self) -> Iterator[None]:
         """Serve, for the time of a ``with`` block."""
-        counts = (_SERVICE_THREADS, _CHANGE_THREADS, _STOP_THREADS, _OTHER_THREADS)
-        threads = [
-            executor
-            for executor, count in zip(self._executors, counts, strict=True)
-            for _ in range(count)
-        ]
+        threads = [e for e, n in zip(self._executors, _THREADS, strict=True) for _ in range(n)]
         with spinning(*threads), self._ticker:
             try:
                 yield
@@ -285,11 +276,6 @@ class IkNode(Node):
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))
         self._errors.about(f'error in the node, which goes on:\n{text}')
-
-    def _refusals(self, service: str) -> Callable[[str], None]:
-        """Return what tells of refused requests of a service."""
-        complaint = Complaint(lambda text: self.get_logger().warning(text))
-        return lambda message: complaint.about(f'{service} refused: {message}')
 
     @property
     def _waiting_for(self) -> str:

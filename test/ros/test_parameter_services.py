@@ -11,7 +11,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from arm_helpers import PANDA, TIP
 from diagnostic_msgs.msg import DiagnosticArray
-from harness import until
+from harness import START_TIMEOUT, until
+from moveit_msgs.srv import GetPositionIK
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import (
@@ -172,6 +173,7 @@ def slow_compiler(bench, ros_context):
 
 def test_while_a_solver_is_compiled_everything_else_goes_on(bench, slow_compiler):
     node, go_on = slow_compiler
+    bench.service_client(GetPositionIK, 'compute_ik', START_TIMEOUT)  # the node is ready
     client = bench.service_client(SetParameters, 'ik_service/set_parameters')
     choice = SetParameters.Request(parameters=[text('solver.name', 'transpose')])
     waiting = client.call_async(choice)
