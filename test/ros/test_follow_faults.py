@@ -242,5 +242,6 @@ def test_it_does_not_start_while_somebody_else_commands_the_arm(cell):
     finally:
         cell.bench.node.destroy_publisher(other)
     diagnostics.wait(lambda m: following_value(m, 'other commanders') == 'none')
+    cell.commands.clear()
     cell.send(far)
     assert_recovers(cell, far)
