@@ -79,6 +79,14 @@ class CommandGate:
         """Return the time since the last command [s]."""
         return now - self._passed_at
 
+    def postpone(self, delay: float) -> None:
+        """
+        Note that the last command was sent later than it was admitted.
+
+        :param delay: by how much [s].
+        """
+        self._passed_at += max(delay, 0.0)
+
     def slow_down(self, share: float, late: float) -> None:
         """
         Let a late command go on from the speed that the arm still has.

@@ -36,6 +36,9 @@ from ik_service.solvers.solver import Solver
 _SAME_POSITION = 1e-6
 """Distance from its goal that does not matter for a joint that must not move [rad, m]."""
 
+_SLOW = 0.1
+"""Share of a period that sending a command may take without being noticed by the arm."""
+
 _FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE)
 
 
@@ -247,6 +250,18 @@ class TargetFollower:
             if self._restarting or target.goal is None:
                 return self._come_to_rest(now)
             return self._follow(target, now)
+
+    def sent(self, delay: float) -> None:
+        """
+        Note how long it took to send the command of the last tick.
+
+        When that was long, less time has passed for the arm than for the ticks.
+
+        :param delay: from the tick to the end of sending [s].
+        """
+        with self._lock:
+            if delay > _SLOW / self._settings.rate:
+                self._stream.gate.postpone(delay)
 
     # Inside; with the lock held
 

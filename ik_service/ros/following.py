@@ -149,6 +149,7 @@ class Following:
 
         :param now: time on the monotonic clock [s].
         """
+        began = time.monotonic()
         command = self.follower.tick(now)
         dropped = self.follower.drop_reason
         if dropped != self._said_dropped:
@@ -158,6 +159,7 @@ class Following:
         if command is not None:
             rate = self.follower.settings.rate
             self._publish(self.measured.arm.chain.joint_names, command, 1.0 / rate)
+            self.follower.sent(time.monotonic() - began)
 
     def end(self) -> None:
         """Take no more targets, and let the commands come to rest while somebody else ticks."""

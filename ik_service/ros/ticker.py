@@ -9,6 +9,9 @@ import time
 _SHORTEST = 0.98
 """Shortest time between two beats, in periods: what small delays are made up for with."""
 
+_REST = 0.6
+"""Shortest time from the end of a beat to the next one, in periods."""
+
 
 class Ticker:
     """
@@ -73,4 +76,4 @@ class Ticker:
                 self._tick(last)
             except Exception as error:
                 self._on_error(error)
-            due = max(due + period, last + _SHORTEST * period)
+            due = max(due + period, last + _SHORTEST * period, time.monotonic() + _REST * period)

@@ -71,6 +71,15 @@ def test_time_that_has_not_passed_allows_no_motion():
     assert q.tolist() == here.tolist()
 
 
+def test_a_command_that_was_sent_late_leaves_the_next_one_less_time():
+    gate = begun()
+    first, _ = gate.admit(START, limits_of(acceleration_time=0.0), 10.0, PERIOD)
+    gate.postpone(0.006)
+    assert np.isclose(gate.elapsed(10.01), 0.004)
+    q, _ = gate.admit(first + 1.0, limits_of(acceleration_time=0.0), 10.01, PERIOD)
+    assert np.isclose(q[0] - first[0], 2.0 * 0.004)
+
+
 numbers = st.one_of(
     st.floats(-3.0, 3.0), st.sampled_from([np.nan, np.inf, -np.inf, 1e300, -1e300, 0.0])
 )

@@ -50,3 +50,4 @@ def test_missed_beats_are_left_out():
         time.sleep(0.5)
     assert len(times) < 25
     assert np.diff(times).min() >= 0.98 * 0.01 - 1e-9, 'none is made up for'
+    assert times[1] - times[0] >= 0.3 + 0.6 * 0.01, 'nor comes right behind the end of another'
