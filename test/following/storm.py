@@ -47,6 +47,12 @@ class Observer:
             self.unfinished += self._last is not None and bool(self._last[1].any())
             self._last = None
 
+    def sent(self, delay):
+        """Note that the last command was sent later than it was made."""
+        if self._last is not None:
+            q, speed, then = self._last
+            self._last = (q, speed, then + delay)
+
     def _see(self, command, now, settings, arm, honest):
         self.commands += 1
         period, scaling = 1.0 / settings.rate, settings.velocity_scaling
@@ -124,6 +130,16 @@ class Storm:
             self.observer.see(command, self.now, self.follower.settings, self.q, honest, over)
             if command is not None:
                 self.goal = np.array(command.q)
+                self._send()
+
+    def _send(self):
+        """Sending takes time, sometimes; within a period or not."""
+        if self.random.random() < 0.03:
+            delay = self.random.choice([0.3, 0.9, 4.0]) / self.follower.settings.rate
+            self.follower.sent(delay)
+            self.observer.sent(delay)
+            self.now += delay
+            self.weather.note('delay')
 
     def _pass_time(self):
         random, period = self.random, 1.0 / self.follower.settings.rate
