@@ -7,14 +7,15 @@ returns when that is over. Which figures count is the same for all: see :mod:`st
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 import os
 import signal
 import threading
 import time
 
+from diagnostic_msgs.msg import DiagnosticArray
+from fault import fault, FAULTS
+import faults_of_states  # noqa: F401  (they come first)
 from geometry_msgs.msg import PoseStamped
 from harness import until
 from lying_arm import FOREIGN
@@ -22,170 +23,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from stage import URDF
 
-_BACK = 5 * 10**9  # how far stamps are off [ns]
-
-
-@dataclass(frozen=True)
-class Fault:
-    """
-    Something that goes wrong.
-
-    :ivar name: as it stands in tables.
-    :ivar happen: lets it happen, on a stage where the arm is under way.
-    :ivar parameters: of the node, beside those that all have.
-    :ivar alone: whether it needs a node of its own.
-    :ivar stops: whether the node has to stop, and to stay where it is afterwards.
-    :ivar watch: how long to look at what comes of it [s].
-    :ivar says: a part of what the node has to say, in small letters; empty for nothing.
-    :ivar short: whether it is among those of every test run.
-    """
-
-    name: str
-    happen: Callable
-    parameters: dict = field(default_factory=dict)
-    alone: bool = False
-    stops: bool = True
-    watch: float = 1.5
-    says: str = ''
-    short: bool = True
-    by_topic: bool = False
-
-
-FAULTS: dict[str, Fault] = {}
-
-
-def fault(name, **how):
-    """Register a function as a fault."""
-
-    def register(function):
-        FAULTS[name] = Fault(name, function, **how)
-        return function
-
-    return register
-
-
-# Joint states that are wrong
-
-
-def _next(stage, count, lie):
-    stage.arm.lies.extend([lie] * count)
-    until(lambda: not stage.arm.lies, 5.0, 'the lies are told', period=0.005)
-
-
-def _off(amount):
-    def lie(q):
-        q[0] += amount
-        return q
-
-    return lie
-
-
-@contextmanager
-def _all(stage, lie):
-    stage.arm.lie = lie
-    try:
-        yield
-    finally:
-        stage.arm.lie = None
-
-
-@fault('one joint off by 1.5 rad, 2 states at 100 Hz', stops=False)
-def one_joint_off(stage):
-    _next(stage, 2, _off(1.5))
-
-
-@fault('one joint off by 1.5 rad, 2 states at 50 Hz', stops=False, short=False)
-def one_joint_off_slowly(stage):
-    stage.arm.set_rate(50.0)
-    time.sleep(0.2)
-    try:
-        _next(stage, 2, _off(1.5))
-    finally:
-        stage.arm.set_rate(100.0)
-
-
-@fault('all joints 0 for 20 ms', stops=False)
-def zeros(stage):
-    _next(stage, 2, np.zeros_like)
-
-
-@fault('all joints 0 for 1 s', says='implausible|cannot', short=False)
-def zeros_for_long(stage):
-    with _all(stage, np.zeros_like):
-        time.sleep(1.0)
-
-
-@fault('two publishers contradict each other for 1 s', says='contradict')
-def two_publishers(stage):
-    publisher = stage.bench.node.create_publisher(JointState, 'joint_states', 10)
-    try:
-        for _ in range(100):
-            place = stage.arm.q
-            place[0] += 1.5
-            publisher.publish(JointState(name=stage.arm.names, position=place.tolist()))
-            time.sleep(0.01)
-    finally:
-        stage.bench.node.destroy_publisher(publisher)
-
-
-@fault('NaN and infinity among the states for 1 s', says='finite|nan|no joint state|stale')
-def not_finite(stage):
-    with _all(stage, lambda q: np.where(np.arange(len(q)) == 2, np.nan, q) * np.array(
-        [np.inf] + [1.0] * (len(q) - 1)
-    )):  # fmt: skip
-        time.sleep(1.0)
-
-
-@fault('the arm is carried 1.5 rad away', says='target dropped|moved the arm')
-def carried_away(stage):
-    elsewhere = stage.arm.q
-    elsewhere[0] += 1.5 if elsewhere[0] < 0 else -1.5
-    stage.arm.held = True
-    stage.arm.teleport(elsewhere)
-    time.sleep(0.5)
-    stage.arm.held = False
-
-
-# Stamps
-
-
-@contextmanager
-def _stamped(stage, stamp):
-    stage.arm.stamp = stamp
-    try:
-        yield
-    finally:
-        stage.arm.stamp = lambda now: now
-
-
-@fault('states are 5 s old by their stamps', says='stale|old')
-def old_stamps(stage):
-    with _stamped(stage, lambda now: now - _BACK):
-        time.sleep(1.0)
-
-
-@fault('stamps run backwards for 1 s', says='stale|backward', short=False)
-def backward_stamps(stage):
-    began = time.time_ns()
-    with _stamped(stage, lambda now: 2 * began - now):
-        time.sleep(1.0)
-
-
-@fault('stamps stand still for 1 s', says='stale|frozen', short=False)
-def frozen_stamps(stage):
-    began = time.time_ns()
-    with _stamped(stage, lambda now: began):
-        time.sleep(1.0)
-
-
-# No states
-
-
-@fault('no states for 1 s, then they are back', says='target dropped|no joint state')
-def states_away(stage):
-    with _all(stage, lambda q: None):
-        time.sleep(1.0)
-
+__all__ = ['FAULTS']
 
 # The node's own settings
 
@@ -207,7 +45,7 @@ def parameter_storm(stage):
     generator = np.random.default_rng(3)
     for _ in range(300):
         name, low, high = (
-            ('publish_rate', 20.0, 400.0), ('velocity_scaling', 0.1, 1.0),
+            ('publish_rate', 20.0, 150.0), ('velocity_scaling', 0.1, 1.0),
             ('lag_limit', 0.05, 0.5),
         )[generator.integers(3)]  # fmt: skip
         stage.set(**{name: float(generator.uniform(low, high))})
@@ -287,10 +125,18 @@ def _commander(stage):
             stage.bench.node.destroy_publisher(publisher)
 
 
-@fault('another commander in motion, for 1.5 s', stops=False, says='command', short=False)
+def _names_another(message):
+    """Whether diagnostics name another commander."""
+    values = {item.key: item.value for status in message.status for item in status.values}
+    return values.get('other commanders', 'none') != 'none'
+
+
+@fault('another commander in motion, for 1.5 s', stops=False, short=False)
 def commander(stage):
     with _commander(stage):
+        reports = stage.bench.record(DiagnosticArray, 'diagnostics')
         time.sleep(1.5)
+        reports.wait(_names_another, timeout=3.0)
 
 
 @fault('another commander before a target comes', says='command')

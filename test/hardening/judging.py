@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 import re
 import time
 
-from faults import Fault, FAULTS
+from fault import Fault
+from faults import FAULTS
 from stage import Stage
 from stream import Figures, unasked
 
@@ -105,8 +106,8 @@ room that stream.JITTER leaves. What goes wrong makes far more.
 
 _BUSY = {**_BOUNDS, 'position_ratio': 1.5, 'speed_ratio': 10.0, 'sustained_acceleration': 3.0}
 """
-The same while 64 clients take all of the processor. A command is then sent up to 40 ms after it was
-reckoned; one that braked for a late tick and is sent right behind the one before it looks sudden.
+The same while 64 clients take all of the processor. A command is then sent up to 40 ms after it
+was reckoned; one that braked for a late tick and is sent behind the one before it looks sudden.
 """
 
 

@@ -12,7 +12,10 @@ import tempfile
 REPOSITORY = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 
-for folder in (REPOSITORY / 'test', REPOSITORY / 'test' / 'ros', HERE, REPOSITORY):
+_FOLDERS = [REPOSITORY / 'test', REPOSITORY / 'test' / 'ros', HERE]
+if 'pytest' not in sys.modules:  # as a program: the package beside it, not an installed one
+    _FOLDERS.append(REPOSITORY)
+for folder in _FOLDERS:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
