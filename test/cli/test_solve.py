@@ -54,7 +54,7 @@ def test_as_a_program_it_ends_with_2_and_a_sentence_when_the_command_is_wrong(tm
     done = as_program(str(tmp_path), '--random')
     assert done.returncode == 2
     assert done.stdout == ''
-    assert done.stderr.startswith(f"ik_solve: file '{tmp_path}': cannot be read: Is a directory")
+    assert done.stderr.startswith(f"ik_solve: file '{tmp_path}': cannot be read: it is a folder")
     assert len(done.stderr.splitlines()) == 2
 
 
