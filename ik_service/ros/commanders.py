@@ -27,6 +27,7 @@ class CommanderWatch:
     def __init__(self, node: Node, publisher: Publisher) -> None:
         self._node = node
         self._topic = publisher.topic_name
+        self._own = full_name(node.get_namespace(), node.get_name())
         self._lock = threading.Lock()
         self._ours: deque[int] = deque(maxlen=_REMEMBERED)
         self._foreign_at = float('-inf')
@@ -45,15 +46,25 @@ class CommanderWatch:
             self._ours.append(hash(serialized[_HEADER:]))
 
     def others(self) -> str:
-        """Return the names of those who else command the arm; empty for nobody."""
-        own = full_name(self._node.get_namespace(), self._node.get_name())
-        names = publishers_of(self._node, self._topic)
-        if own in names:
-            names.remove(own)
+        """
+        Return the names of those who else command the arm; empty for nobody.
+
+        A publisher of a node that is called like this one counts only when commands of it come:
+        discovery keeps a program that was killed for up to 20 s, and then this is its successor.
+        """
+        names = [name for name in self._publishers() if name != self._own]
         if names:
             return ', '.join(names)
-        recent = time.monotonic() - self._foreign_at < _RECENT
-        return 'a publisher that is not visible' if recent else ''
+        if time.monotonic() - self._foreign_at >= _RECENT:
+            return ''
+        return f'a second {self._own}' if self.has_twin() else 'a publisher that is not visible'
+
+    def has_twin(self) -> bool:
+        """Return whether there is a publisher of another node of the same name."""
+        return self._publishers().count(self._own) > 1
+
+    def _publishers(self) -> list[str]:
+        return publishers_of(self._node, self._topic)
 
     def _on_command(self, serialized: bytes) -> None:
         with self._lock:

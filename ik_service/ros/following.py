@@ -13,6 +13,7 @@ from ik_service.exceptions import IkServiceError, TargetRefusedError
 from ik_service.following.motion import LONGEST_RAMP
 from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
 from ik_service.following.target_follower import TargetFollower
+from ik_service.ros.commanders import CommanderWatch
 from ik_service.ros.complaint import Complaint
 from ik_service.ros.conversions import matrix_from_pose
 from ik_service.ros.frames import in_base, TfLookup
@@ -44,16 +45,18 @@ class Surroundings:
 
     :ivar clock: its time [ns], which may be simulated.
     :ivar state_publishers: returns the nodes that publish joint states.
-    :ivar others: returns who else commands the arm; empty for nobody.
-    :ivar foreign: returns how many commands were not ours.
+    :ivar commanders: tells who else commands the arm; None where nobody can.
     :ivar tf: looks up frames that are no links of the robot; None without tf.
     """
 
     clock: Callable[[], int]
     state_publishers: Callable[[], list[str]] = list
-    others: Callable[[], str] = str
-    foreign: Callable[[], int] = int
+    commanders: CommanderWatch | None = None
     tf: TfLookup | None = None
+
+    def others(self) -> str:
+        """Return who else commands the arm; empty for nobody."""
+        return self.commanders.others() if self.commanders else ''
 
 
 class Following:
@@ -208,6 +211,11 @@ class Following:
         if len(publishers) > 1:
             fault += f'; publishers that contradict each other: {", ".join(publishers)}'
         stamps = self._stamps.fault
+        if fault and not stamps and self._stamps.age > self.follower.settings.state_timeout:
+            stamps = (
+                f'stamped {self._stamps.age:.2f} s before it arrived; the clocks of arm and node '
+                'have to agree'
+            )
         return '; '.join(part for part in (fault, stamps) if part)
 
     def missing_joints(self) -> list[str]:
@@ -224,14 +232,13 @@ class Following:
             'dropped target': self.follower.drop_reason or 'none',
             'stopped by the gate': str(self.follower.violations),
             'joint states': self.state_fault() or 'good',
-            'other commanders': self.follower.other_commander or 'none',
-            'commands of others': str(self._around.foreign()),
             'moved by something else': str(self.follower.restarts),
             'ignored targets': str(self.bad_targets.count),
             'last ignored target': self.bad_targets.last or 'none',
             'ignored joint states': str(self.bad_states.count),
             'joints without a joint state': ', '.join(self.missing_joints()) or 'none',
         }
+        report |= self._commanders()
         result = self.follower.result
         if result is not None:
             report['target'] = result.reason
@@ -239,3 +246,10 @@ class Following:
         if immobile:
             report['joints with velocity limit 0'] = ', '.join(immobile)
         return report
+
+    def _commanders(self) -> Mapping[str, str]:
+        watch, others = self._around.commanders, self.follower.other_commander
+        if watch is None:
+            return {}
+        silent = 'a second node of the same name, silent so far' if watch.has_twin() else 'none'
+        return {'other commanders': others or silent, 'commands of others': str(watch.foreign)}

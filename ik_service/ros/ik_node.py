@@ -75,8 +75,7 @@ class IkNode(Node):
         self._around = Surroundings(
             lambda: self.get_clock().now().nanoseconds,
             lambda: publishers_of(self, 'joint_states'),
-            self._commands.watch.others,
-            lambda: self._commands.watch.foreign,
+            self._commands.watch,
             self._tf,
         )
         self._errors = Complaint(lambda text: self.get_logger().error(text))

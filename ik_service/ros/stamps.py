@@ -19,6 +19,7 @@ class StampWatch:
 
     :param clock: the node's time [ns], which may be simulated.
     :ivar fault: what was wrong with the last message; empty when nothing was.
+    :ivar age: of the last message by its stamp, when it arrived [s].
     """
 
     def __init__(self, clock: Callable[[], int]) -> None:
@@ -26,6 +27,7 @@ class StampWatch:
         self._last_look = 0
         self._newest: dict[tuple[str, ...], int] = {}
         self.fault = ''
+        self.age = 0.0
 
     def measured_at(self, message: JointState, arrival: float) -> float | None:
         """
@@ -36,7 +38,7 @@ class StampWatch:
         :returns: on the same clock [s]; None when it is not newer than the last one.
         """
         stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
-        self.fault = ''
+        self.fault, self.age = '', 0.0
         if stamp <= 0:
             return arrival
         now = self._clock()
@@ -45,13 +47,13 @@ class StampWatch:
         self._last_look = now
         if not self._is_newer(tuple(message.name), stamp, now):
             return None
-        age = 1e-9 * (now - stamp)
-        if age > 1e6:
+        self.age = max(1e-9 * (now - stamp), 0.0)
+        if self.age > 1e6:
             self.fault = (
                 f'stamped {1e-9 * stamp:.2f} s, but the time of this node is {1e-9 * now:.2f} s; '
                 'is use_sim_time the same for both?'
             )
-        return arrival - max(age, 0.0)
+        return arrival - self.age
 
     def _is_newer(self, names: tuple[str, ...], stamp: int, now: int) -> bool:
         newest = self._newest.get(names)

@@ -11,6 +11,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from cell import Cell, panda_chain, READY
 from diagnostic_msgs.msg import DiagnosticArray
 from harness import Bench, until
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
@@ -221,6 +222,23 @@ def test_switched_off_it_ignores_targets_and_says_why(cell):
         assert cell.enable(True) == 'waiting for a target'
     cell.send(far)
     assert_recovers(cell, far)
+
+
+def test_a_killed_predecessor_that_discovery_still_knows_keeps_nobody_from_moving(cell):
+    """A publisher of a node of the same name that sends nothing."""
+    twin = Node('ik_service', namespace=cell.bench.namespace, context=cell.bench.node.context)
+    try:
+        other = twin.create_publisher(JointState, 'joint_command', 10)
+        until(lambda: other.get_subscription_count() >= 3, what='the discovery of the publisher')
+        cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
+        time.sleep(0.4)
+        far, _ = far_and_near(cell)
+        cell.send(far)
+        assert_recovers(cell, far)
+        diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
+        diagnostics.wait(lambda m: 'silent so far' in following_value(m, 'other commanders'))
+    finally:
+        twin.destroy_node()
 
 
 def test_it_does_not_start_while_somebody_else_commands_the_arm(cell):
