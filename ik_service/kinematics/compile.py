@@ -31,21 +31,22 @@ def kernel(function: Callable) -> Callable:
     :param function: the function.
     :returns: the compiled function, specialised on its first call.
     """
-    compiled = cached(numba.njit(function, nogil=True, **_OPTIONS))
+    compiled = cached(numba.njit(function, nogil=True, **_OPTIONS), allocates=_OPTIONS['_nrt'])
     compiled.compile = _sooner(compiled.compile)
     return compiled
 
 
-def cached(compiled: Callable) -> Callable:
+def cached(compiled: Callable, allocates: bool = True) -> Callable:
     """
     Keep the code of a function on disk, instead of ``cache=True``, which loads damaged files.
 
     :param compiled: what ``numba.njit`` has returned.
+    :param allocates: whether it may allocate memory.
     :returns: the same.
     """
     folder = cache_folder()
     if folder is not None:
-        compiled._cache = KernelCache(compiled.py_func, folder)
+        compiled._cache = KernelCache(compiled.py_func, folder, allocates)
     return compiled
 
 

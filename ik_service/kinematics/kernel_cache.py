@@ -76,10 +76,13 @@ class KernelCache(_Cache):
 
     :param function: the kernel's Python function.
     :param folder: where the files are.
+    :param allocates: whether the kernel may allocate memory, for which Numba has to be prepared
+        after all: its allocator is part of that, and code that was loaded without it would crash.
     """
 
-    def __init__(self, function: Callable, folder: Path) -> None:
+    def __init__(self, function: Callable, folder: Path, allocates: bool = True) -> None:
         self._folder = folder
+        self._allocates = allocates
         code = function.__code__
         self._name = f'{function.__module__}.{function.__qualname__}-{code.co_firstlineno}'
         cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
@@ -107,6 +110,8 @@ class KernelCache(_Cache):
         """
         if not self._enabled:
             return None
+        if self._allocates:
+            target_context.refresh()
         key = self._key(sig, target_context.codegen())
         path = self._path(key)
         try:

@@ -178,6 +178,40 @@ def test_nothing_is_kept_in_files_that_are_loaded_unseen():
     assert [path for path in sources if '(cache=True' in path.read_text(encoding='utf-8')] == []
 
 
+ALLOCATE = """
+import sys
+import numba
+import numpy as np
+from ik_service.kinematics.compile import cached
+
+@cached
+@numba.njit
+def squares(count):
+    made = np.zeros(count)
+    for i in range(count):
+        made[i] = i * i
+    return made
+
+print(squares(4), sum(squares.stats.cache_hits.values()))
+"""
+
+
+def test_code_that_allocates_can_be_loaded_in_another_process(tmp_path):
+    """Without Numba's allocator, which its own cache prepares, the process crashes."""
+    program = tmp_path / 'squares.py'
+    program.write_text(ALLOCATE)
+    for hits in (0, 1):
+        done = subprocess.run(
+            [sys.executable, str(program)],
+            env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path), 'PYTHONPATH': str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (0, f'[0. 1. 4. 9.] {hits}\n'), done.stderr
+
+
 SOLVE = """
 import sys
 import ik_service
