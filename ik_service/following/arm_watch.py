@@ -8,8 +8,11 @@ from ik_service.following.settings import FollowerState
 from ik_service.following.state_monitor import StateMonitor
 from ik_service.kinematics.chain import KinematicChain
 
-_NEW, _INTERVALS = 0.1, 2.5
-"""Age up to which a state is where the arm is: in [s], and in intervals between two states."""
+_NEW, _INTERVALS, _LONGEST_INTERVAL = 0.1, 2.5, 0.2
+"""
+Age up to which a state is where the arm is: in [s], and in intervals between two states, of which
+a longer one [s] is a gap.
+"""
 
 _ASLEEP = 0.1
 """Time without a tick after which the process itself was away, and not the joint states [s]."""
@@ -88,9 +91,17 @@ class ArmWatch:
         self.reason = f'the last joint state is {now - self._measured_at:.2f} s old'
         return FollowerState.STATE_STALE
 
-    def is_new(self, now: float) -> bool:
-        """Return whether the last state is new enough to start a motion from."""
-        return now - self._measured_at <= max(_NEW, _INTERVALS * self._interval)
+    def is_new(self, now: float, commanded_at: float) -> bool:
+        """
+        Return whether the last state is new enough to start a motion from.
+
+        :param now: on the clock of :meth:`see` [s].
+        :param commanded_at: when the last command was sent; one from before it does not tell where
+            that has led to.
+        """
+        interval = min(self._interval, _LONGEST_INTERVAL)
+        age = now - self._measured_at
+        return self._measured_at >= commanded_at and age <= max(_NEW, _INTERVALS * interval)
 
     def position(self) -> np.ndarray:
         """Return where the arm is (n,) [rad] or [m]; see :meth:`StateMonitor.position`."""

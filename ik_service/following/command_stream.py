@@ -8,8 +8,11 @@ from ik_service.following.gate import CommandGate
 from ik_service.following.motion import JointMotion, MotionLimits
 from ik_service.following.settings import FollowerCommand
 
-_EARLY, _LATE = 0.5, 2.0
-"""Shares of the period: nothing is commanded sooner, and a tick that comes later is late."""
+_EARLY, _LATE, _SLOW = 0.5, 2.0, 0.1
+"""
+Shares of the period: nothing is commanded sooner; a tick that comes later is late; sending may
+take so long without being noticed by the arm.
+"""
 
 
 class CommandStream:
@@ -22,6 +25,8 @@ class CommandStream:
     def __init__(self) -> None:
         self.gate = CommandGate()
         self._period = 0.0
+        self._stalled = 0.0
+        self._before: tuple | None = None
         self._motion: JointMotion | None = None
 
     @property
@@ -48,6 +53,7 @@ class CommandStream:
         :param now: on a monotonic clock [s].
         """
         self.gate.begin(q, now)
+        self._before, self._stalled = None, 0.0
         self._motion = JointMotion(self.gate.last[0])
         return FollowerCommand(self._motion.q.copy(), np.zeros_like(self._motion.q))
 
@@ -79,13 +85,44 @@ class CommandStream:
         motion, elapsed = self._motion, self.gate.elapsed(now)
         if elapsed < _EARLY * period:
             return None
+        self._before = (motion, motion.q, motion.speed, motion.braking, self.gate.state)
         # A tick is not late that the rate of the last command would have brought even later.
         expected, self._period = max(period, self._period), period
-        if elapsed > _LATE * expected:
-            self._go_on(motion, limits, elapsed - period, measured_speed)
+        late = max(elapsed - period if elapsed > _LATE * expected else 0.0, self._stalled)
+        self._stalled = 0.0
+        if late > 0.0:
+            self._go_on(motion, limits, late, measured_speed)
         motion.move(goal, limits, min(elapsed, period), pace)
         motion.q, motion.speed = self.gate.admit(motion.q, limits, now, period)
         return FollowerCommand(motion.q.copy(), motion.speed * limits.velocity)
+
+    def sent(self, delay: float, period: float) -> None:
+        """
+        Note how long it took to send the last command.
+
+        When that was long, less time has passed for the arm than for the ticks; when it was very
+        long, the arm has slowed down meanwhile.
+
+        :param delay: from the tick to the end of sending [s].
+        :param period: time between two commands [s].
+        """
+        if delay > _SLOW * period:
+            self.gate.postpone(delay)
+        if delay > _LATE * period:
+            self._stalled = delay
+
+    def take_back(self, delay: float, period: float) -> bool:
+        """
+        Forget the last command if it comes too late to be sent; return whether it does.
+
+        :param delay: since the tick [s].
+        :param period: time between two commands [s].
+        """
+        if self._before is None or delay <= _LATE * period:
+            return False
+        motion, motion.q, motion.speed, motion.braking, self.gate.state = self._before
+        self._motion, self._before = motion, None
+        return True
 
     def _go_on(
         self,

@@ -52,12 +52,26 @@ class CommandGate:
         self._q: np.ndarray | None = None
         self._speed = np.zeros(0)
         self._braking = 0.0
-        self._passed_at = 0.0
+        self._passed_at = -np.inf
 
     @property
     def last(self) -> tuple[np.ndarray, np.ndarray] | None:
         """The last command: (n,) positions [rad] or [m], and (n,) shares of the velocity."""
         return None if self._q is None else (self._q, self._speed)
+
+    @property
+    def state(self) -> tuple[np.ndarray | None, np.ndarray, float, float]:
+        """All that is known of the last command; what is set here is known instead."""
+        return self._q, self._speed, self._braking, self._passed_at
+
+    @state.setter
+    def state(self, state: tuple[np.ndarray | None, np.ndarray, float, float]) -> None:
+        self._q, self._speed, self._braking, self._passed_at = state
+
+    @property
+    def passed_at(self) -> float:
+        """When the last command was sent [s]; −inf before the first."""
+        return self._passed_at
 
     def begin(self, q: np.ndarray, now: float) -> None:
         """

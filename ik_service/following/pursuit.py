@@ -165,7 +165,7 @@ class Pursuit:
         if occupied:
             self._lose_target(FollowerState.OTHER_COMMANDER, occupied)
             return None
-        if not self.arm.is_new(now):
+        if not self.arm.is_new(now, self.stream.gate.passed_at):
             return None
         start = self.arm.position()
         self._lag.begin()

@@ -28,6 +28,9 @@ _STILL = 0.05
 _RECENT = 0.06
 """Age of the states of which the middle one is where the arm is [s]."""
 
+_SHORTEST = 0.005
+"""Time between states from which a speed can be told [s]."""
+
 _KEPT = 7
 _FLIPS = 3
 """Implausible steps to and fro after which there must be two sources of states."""
@@ -93,16 +96,15 @@ class StateMonitor:
 
     def speed(self, now: float) -> np.ndarray | None:
         """
-        Return how fast the joints move, from the last two states.
+        Return how fast the joints move, from the last states.
 
-        :returns: (n,) [rad/s] or [m/s]; None when they are too old, or of the same time.
+        :returns: (n,) [rad/s] or [m/s]; None when they are too old, or came all at once.
         """
-        if len(self._recent) < 2:
+        newest, until = self._recent[-1] if self._recent else (None, -np.inf)
+        if now - until > _SLACK:
             return None
-        (before, earlier), (after, later) = self._recent[-2], self._recent[-1]
-        if not later - earlier > 1e-4 or now - later > _SLACK:
-            return None
-        return (after - before) / (later - earlier)
+        oldest, since = next(state for state in self._recent if until - state[1] <= _RECENT)
+        return (newest - oldest) / (until - since) if until - since >= _SHORTEST else None
 
     def _fault(self, q: np.ndarray, now: float) -> str:
         if not self._recent:

@@ -30,9 +30,6 @@ from ik_service.kinematics.pose import check_transform
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
 
-_SLOW = 0.1
-"""Share of a period that sending a command may take without being noticed by the arm."""
-
 
 class TargetFollower:
     """
@@ -244,10 +241,20 @@ class TargetFollower:
         """
         Note how long it took to send the command of the last tick.
 
-        When that was long, less time has passed for the arm than for the ticks.
-
         :param delay: from the tick to the end of sending [s].
         """
         with self._lock:
-            if delay > _SLOW / self._pursuit.settings.rate:
-                self._pursuit.stream.gate.postpone(delay)
+            self._pursuit.stream.sent(delay, 1.0 / self._pursuit.settings.rate)
+
+    def take_back(self, delay: float) -> bool:
+        """
+        Forget the command of the last tick if it comes too late to be sent.
+
+        That happens when the process was stopped after it had reckoned the command: the arm has
+        come to rest meanwhile.
+
+        :param delay: since the tick [s].
+        :returns: whether it is forgotten; then :meth:`tick` is to be called again.
+        """
+        with self._lock:
+            return self._pursuit.stream.take_back(delay, 1.0 / self._pursuit.settings.rate)

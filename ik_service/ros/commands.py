@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from builtin_interfaces.msg import Duration
 import numpy as np
@@ -33,9 +33,11 @@ class CommandPublisher:
         self._publisher = node.create_publisher(kind, interface, COMMAND_QOS)
         self.watch = CommanderWatch(node, self._publisher)
 
-    def publish(self, names: Sequence[str], command: FollowerCommand, period: float) -> None:
+    def prepare(
+        self, names: Sequence[str], command: FollowerCommand, period: float
+    ) -> Callable[[], None]:
         """
-        Publish a command.
+        Make a message of a command, and return what publishes it.
 
         :param names: the joints.
         :param command: where they shall be, and how fast the commands move.
@@ -48,7 +50,7 @@ class CommandPublisher:
             message.header.stamp = self._clock.now().to_msg()
         serialized = serialize_message(message)
         self.watch.remember(serialized)
-        self._publisher.publish(serialized)
+        return lambda: self._publisher.publish(serialized)
 
 
 def joint_command(names: Sequence[str], command: FollowerCommand) -> JointState:

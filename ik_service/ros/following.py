@@ -21,7 +21,7 @@ from ik_service.ros.measured import MeasuredState
 from ik_service.ros.stamps import StampWatch
 from ik_service.solvers.solver import Solver
 
-Publish = Callable[[tuple[str, ...], FollowerCommand, float], None]
+Prepare = Callable[[tuple[str, ...], FollowerCommand, float], Callable[[], object]]
 
 _ALARMING = (
     FollowerState.LAGGING,
@@ -66,7 +66,8 @@ class Following:
     :param measured: the measured state, and with it the arm.
     :param solver: solves for targets of the arm's tip.
     :param settings: how targets are followed.
-    :param publish: publishes a command: joint names, command, time until the next one [s].
+    :param prepare: makes a message of a command (joint names, command, time until the next one
+        [s]), and returns what publishes it.
     :param warn: logs a warning.
     :param around: what the node knows of its surroundings.
     :ivar measured: the measured state.
@@ -80,7 +81,7 @@ class Following:
         measured: MeasuredState,
         solver: Solver,
         settings: FollowerSettings,
-        publish: Publish,
+        prepare: Prepare,
         warn: Callable[[str], object],
         around: Surroundings,
     ) -> None:
@@ -89,7 +90,7 @@ class Following:
         self.bad_targets = Complaint(warn)
         self.bad_states = Complaint(warn, well='joint states are good again')
         self._unreachable = Complaint(warn)
-        self._publish = publish
+        self._prepare = prepare
         self._warn = warn
         self._around = around
         self._stamps = StampWatch(around.clock)
@@ -97,9 +98,13 @@ class Following:
         self._said_dropped = ''
         self._stopped = False
 
-    def on_joint_states(self, message: JointState) -> None:
-        """Take in a message of ``joint_states``; a bad one is ignored."""
-        now = self._stamps.measured_at(message, time.monotonic())
+    def on_joint_states(self, message: JointState, waited: float = 0.0) -> None:
+        """
+        Take in a message of ``joint_states``; a bad one is ignored.
+
+        :param waited: how long it has waited for us since it arrived [s].
+        """
+        now = self._stamps.measured_at(message, time.monotonic(), waited)
         if now is None:
             return
         try:
@@ -153,16 +158,26 @@ class Following:
         :param now: time on the monotonic clock [s].
         """
         began = time.monotonic()
-        command = self.follower.tick(now)
+        send = self._prepared(now)
+        if self.follower.take_back(time.monotonic() - began):
+            began = time.monotonic()
+            send = self._prepared(began)
+        if send is not None:
+            send()
+            self.follower.sent(time.monotonic() - began)
         dropped = self.follower.drop_reason
         if dropped != self._said_dropped:
             self._said_dropped = dropped
             if dropped:
                 self._warn(f'target dropped: {dropped}; a new one, or ~/enable, is waited for')
-        if command is not None:
-            rate = self.follower.settings.rate
-            self._publish(self.measured.arm.chain.joint_names, command, 1.0 / rate)
-            self.follower.sent(time.monotonic() - began)
+
+    def _prepared(self, now: float) -> Callable[[], object] | None:
+        """Return what sends the next command; None when there is none."""
+        command = self.follower.tick(now)
+        if command is None:
+            return None
+        period = 1.0 / self.follower.settings.rate
+        return self._prepare(self.measured.arm.chain.joint_names, command, period)
 
     def end(self) -> None:
         """Take no more targets, and let the commands come to rest while somebody else ticks."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 import time
 import traceback
@@ -39,6 +39,7 @@ from ik_service.ros.parameter_services import ParameterServices
 from ik_service.ros.parameters import NodeParameters
 from ik_service.ros.qos import DESCRIPTION_QOS, SERVICE_QOS
 from ik_service.ros.runtime import spinning
+from ik_service.ros.stamps import waiting_time
 from ik_service.ros.stop_services import StopServices
 from ik_service.ros.ticker import Ticker
 
@@ -147,10 +148,10 @@ class IkNode(Node):
 
     # Callbacks
 
-    def _on_joint_states(self, message: JointState) -> None:
+    def _on_joint_states(self, message: JointState, info: Mapping[str, int]) -> None:
         following = self._following
         if following is not None:
-            following.on_joint_states(message)
+            following.on_joint_states(message, waiting_time(info))
 
     def _on_target(self, message: PoseStamped) -> None:
         following = self._following
@@ -213,7 +214,7 @@ class IkNode(Node):
             measured,
             measured.arm.limb('', self.parameters.solver).solver,
             self.parameters.follower,
-            self._commands.publish,
+            self._commands.prepare,
             self.get_logger().warning,
             self._around,
         )

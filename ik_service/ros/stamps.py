@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+import time
 
 from sensor_msgs.msg import JointState
 
 _REMEMBERED = 64  # sets of joints
 _CLOCK_STEP = 100_000_000  # by which two clocks may differ, and beyond which one was set [ns]
+
+_LONGEST_WAIT = 60.0
+"""Time that a message may wait; more, or less than none, comes from a clock that was set [s]."""
 
 
 class StampWatch:
@@ -29,31 +33,32 @@ class StampWatch:
         self.fault = ''
         self.age = 0.0
 
-    def measured_at(self, message: JointState, arrival: float) -> float | None:
+    def measured_at(self, message: JointState, now: float, waited: float = 0.0) -> float | None:
         """
         Return when a joint state was measured.
 
         :param message: the joint state.
-        :param arrival: when it arrived, on the monotonic clock [s].
+        :param now: on the monotonic clock [s].
+        :param waited: how long ago it arrived [s].
         :returns: on the same clock [s]; None when it is not newer than the last one.
         """
         stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
         self.fault, self.age = '', 0.0
         if stamp <= 0:
-            return arrival
-        now = self._clock()
-        if now < self._last_look - _CLOCK_STEP:  # the simulation was started again
+            return now - waited
+        clock = self._clock()
+        if clock < self._last_look - _CLOCK_STEP:  # the simulation was started again
             self._newest.clear()
-        self._last_look = now
-        if not self._is_newer(tuple(message.name), stamp, now):
+        self._last_look = clock
+        if not self._is_newer(tuple(message.name), stamp, clock):
             return None
-        self.age = max(1e-9 * (now - stamp), 0.0)
+        self.age = max(1e-9 * (clock - stamp), waited)
         if self.age > 1e6:
             self.fault = (
-                f'stamped {1e-9 * stamp:.2f} s, but the time of this node is {1e-9 * now:.2f} s; '
+                f'stamped {1e-9 * stamp:.2f} s, but here it is {1e-9 * clock:.2f} s; '
                 'is use_sim_time the same for both?'
             )
-        return arrival - self.age
+        return now - self.age
 
     def _is_newer(self, names: tuple[str, ...], stamp: int, now: int) -> bool:
         newest = self._newest.get(names)
@@ -68,3 +73,15 @@ class StampWatch:
             self._newest.clear()
         self._newest[names] = stamp
         return True
+
+
+def waiting_time(info: Mapping[str, int]) -> float:
+    """
+    Return how long a message has waited in our queue [s]; a busy process takes it out late.
+
+    :param info: what rclpy tells of the message; the middleware that leaves the time of arrival
+        out says 0.
+    """
+    received = info.get('received_timestamp', 0)
+    waited = 1e-9 * (time.time_ns() - received) if received > 0 else 0.0
+    return waited if 0.0 <= waited <= _LONGEST_WAIT else 0.0

@@ -38,6 +38,7 @@ class Observer:
     starts: int = 0
     _last: tuple | None = None
     _braking: float = 0.0
+    _stall: float = 0.0
 
     def see(self, command, now, settings, arm, honest, over):
         """Take in what a tick brought; ``arm`` is where it is, ``over`` whether commands ended."""
@@ -51,7 +52,7 @@ class Observer:
         """Note that the last command was sent later than it was made."""
         if self._last is not None:
             q, speed, then = self._last
-            self._last = (q, speed, then + delay)
+            self._last, self._stall = (q, speed, then + delay), delay
 
     def _see(self, command, now, settings, arm, honest):
         self.commands += 1
@@ -75,10 +76,10 @@ class Observer:
         most = max(scaling, float(np.abs(speed).max()))
         self.worst_step = max(self.worst_step, _share(np.abs(step).max(), most * passed))
         change = np.abs(new - speed)
-        if (
-            now - then > 2.0 * period
-        ):  # the arm has slowed down by itself, for as long as that took
-            slower = self._braking * (now - then - passed)
+        late = max(now - then - passed if now - then > 2.0 * period else 0.0, self._stall)
+        self._stall = 0.0
+        if late > 0.0:  # so long the arm may have slowed down by itself
+            slower = self._braking * late
             change = np.maximum(change - np.minimum(slower, np.abs(speed)), 0.0)
         allowed = self._braking * passed
         self.worst_speed_step = max(self.worst_speed_step, _share(change.max(), allowed))

@@ -15,6 +15,7 @@ VELOCITY = np.array([2.0, 0.5, 3.0, 0.0])
 START = np.array([0.2, -0.3, 4.0, 0.1])
 STEP = np.array([0.001, 0.0, 0.0, 0.0])
 PERIOD = 0.01
+ROUNDING = 2e-8  # of a position, as the time at full speed [s]
 
 
 def limits_of(scaling=1.0, acceleration_time=0.2):
@@ -105,7 +106,7 @@ def test_whatever_comes_what_leaves_is_bounded(data):
             assert q.tolist() == last.tolist()
             continue
         new = (q - last)[:3] / VELOCITY[:3] / passed
-        assert (np.abs(new) <= np.maximum(scaling, np.abs(speed[:3])) + 1e-6).all()
+        assert (np.abs(new) <= np.maximum(scaling, np.abs(speed[:3])) + ROUNDING / passed).all()
         assert np.abs(new - speed[:3]).max() <= braking * passed * (1.0 + 1e-6) + 1e-6 / passed
         assert ((q >= LOWER) & (q <= UPPER)).all()
         assert q[3] == START[3]

@@ -226,3 +226,30 @@ def test_drops_a_target_that_is_too_old(solver):
     assert rig.follower.state is FollowerState.TARGET_TIMED_OUT
     assert rig.tick() is None
     assert not rig.commands[-1].velocity.any()
+
+
+def test_a_command_that_was_reckoned_before_the_process_slept_is_not_sent(solver, rig):
+    """SIGSTOP between tick and sending: the arm stands, and starts again from rest."""
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.45, 0.1]))
+    rig.tick(40)
+    last = rig.commands[-1]
+    rig.now += 1.0 / RATE
+    assert np.abs(rig.follower.tick(rig.now).velocity).max() > 1.0
+    assert not rig.follower.take_back(1.0 / RATE), 'a little late it is sent'
+    assert rig.follower.take_back(0.5)
+    rig.now += 0.5
+    command = rig.follower.tick(rig.now)
+    assert command.q.tolist() == last.q.tolist()
+    assert not command.velocity.any()
+
+
+def test_a_command_that_was_long_under_way_is_followed_by_one_at_rest(solver, rig):
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.45, 0.1]))
+    rig.tick(40)
+    rig.follower.sent(0.5)
+    rig.now += 0.5
+    command = rig.tick(measured=False)
+    assert not command.velocity.any()
+    assert rig.follower.violations == 0

@@ -166,7 +166,7 @@ def check(samples, bounds, place=None, *, cut_at=(), running=False, jitter=JITTE
     for sample in samples:
         if before is None or is_pause(before, sample, bounds):
             if before is not None:
-                cut = any(0.0 <= when - before.time < 0.3 for when in cut_at)
+                cut = any(-0.02 <= when - before.time < 0.3 for when in cut_at)
                 stalled = cut or sample.time - before.time < STALL
                 figures |= Figures(holes=1) if stalled else _end(before, bounds, jitter)
             figures |= _begin(before, sample, bounds, place, jitter)

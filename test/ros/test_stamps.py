@@ -1,12 +1,14 @@
 """What the stamps of joint states say of their age."""
 
+import time
+
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from sensor_msgs.msg import JointState
 
-from ik_service.ros.stamps import StampWatch
+from ik_service.ros.stamps import StampWatch, waiting_time
 
 NOW = 1_790_000_000_000_000_000
 
@@ -18,10 +20,10 @@ class Stamped:
         self.now = now
         self.watch = StampWatch(lambda: self.now)
 
-    def see(self, stamp, arrival=50.0, names=('a', 'b')):
+    def see(self, stamp, arrival=50.0, names=('a', 'b'), waited=0.0):
         message = JointState(name=names)
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
-        return self.watch.measured_at(message, arrival)
+        return self.watch.measured_at(message, arrival, waited)
 
 
 @pytest.fixture
@@ -41,6 +43,20 @@ def test_without_a_stamp_the_arrival_counts(stamped):
 def test_the_age_is_taken_off_the_arrival(stamped):
     assert stamped.see(NOW - seconds(2.5), 50.0) == pytest.approx(47.5)
     assert stamped.watch.fault == ''
+
+
+def test_the_time_in_our_own_queue_counts(stamped):
+    assert stamped.see(0, 50.0, waited=0.3) == pytest.approx(49.7)
+    assert stamped.see(NOW - seconds(0.4), 50.0, waited=0.3) == pytest.approx(49.6)
+    assert stamped.see(NOW + seconds(60.0), 50.0, waited=0.3) == pytest.approx(49.7)
+
+
+@pytest.mark.parametrize(
+    ('late', 'expected'), [(0.25, 0.25), (-1.0, 0.0), (1e4, 0.0), (None, 0.0)]
+)
+def test_the_waiting_time_comes_from_the_middleware(late, expected):
+    received = 0 if late is None else time.time_ns() - seconds(late)
+    assert waiting_time({'received_timestamp': received}) == pytest.approx(expected, abs=0.05)
 
 
 def test_a_stamp_from_the_future_counts_from_its_arrival(stamped):
