@@ -114,6 +114,8 @@ def load(bench, clients, each=0, at_once=0, name='') -> Row:
     """
     row, began = Row(name or f'{clients} clients', busy=True), time.monotonic()
     stage = Stage(bench)
+    # The clients share a process with the arm, and keep it from telling where it is.
+    stage.set(state_timeout=5.0)
     loading = Load(stage)
     for _ in range(2):  # so that all is compiled and connected
         loading.closed(2, 20)
