@@ -120,9 +120,8 @@ def test_the_sim_is_killed_and_started_again_elsewhere(own_cell):
     cell.node.wait_for('target dropped: the last joint state is', 5.0)
     time.sleep(1.0)
     assert len(cell.commands) == 0, 'the arm does not move by itself'
-    cell.states.clear()
-    cell.states.wait()
-    time.sleep(0.2)
+    cell.node.wait_for('the joint states are good again', 20.0)  # discovery may take seconds
+    assert len(cell.commands) == 0
     cell.enable(True)
     cell.states.wait(cell.is_at(cell.pose_beside_ready(0.1, 0.45, 0.1)), timeout=20.0)
     cell.assert_commands_keep_the_bounds(0.8, start=elsewhere)
