@@ -106,6 +106,7 @@ class CommandStream:
         :param delay: from the tick to the end of sending [s].
         :param period: time between two commands [s].
         """
+        self._before = None  # what was sent cannot be taken back
         if delay > _SLOW * period:
             self.gate.postpone(delay)
         if delay > _LATE * period:

@@ -82,7 +82,7 @@ class CommandGate:
         :param q: (n,) the measured positions [rad] or [m].
         :param now: on a monotonic clock [s].
         """
-        if self._speed.any() and self._q is not None:
+        if self._speed.any():
             self.counts.starts += 1
             return
         self._q = np.array(q, dtype=np.float64)

@@ -159,7 +159,7 @@ class Following:
         """
         began = time.monotonic()
         send = self._prepared(now)
-        if self.follower.take_back(time.monotonic() - began):
+        if send is not None and self.follower.take_back(time.monotonic() - began):
             began = time.monotonic()
             send = self._prepared(began)
         if send is not None:

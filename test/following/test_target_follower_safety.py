@@ -253,3 +253,20 @@ def test_a_command_that_was_long_under_way_is_followed_by_one_at_rest(solver, ri
     command = rig.tick(measured=False)
     assert not command.velocity.any()
     assert rig.follower.violations == 0
+
+
+@pytest.mark.parametrize('stopped', [False, True])
+def test_what_was_sent_is_not_taken_back_by_a_later_tick(solver, rig, stopped):
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.45, 0.1]))
+    for _ in range(40):
+        rig.tick()
+        rig.follower.sent(0.0)
+    if stopped:
+        rig.follower.stop()
+        for _ in range(40):
+            if rig.tick() is not None:
+                rig.follower.sent(0.0)
+    assert rig.follower.active is not stopped
+    assert not rig.follower.take_back(0.5)
+    assert rig.follower.active is not stopped
