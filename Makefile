@@ -26,16 +26,16 @@ test: env ## all tests (ARGS='-k name': some of them)
 WITHSTANDS := docs/withstands.json
 
 soak: env ## fuzzers, load, faults and a soak, 50 minutes; writes docs/withstands.md
-	@$(RUN)/python test/hardening/run.py --long --repeat 5 --before $(WITHSTANDS) \
+	@PYTHONPATH=test $(RUN)/python -m hardening.run --long --repeat 5 --before $(WITHSTANDS) \
 		--output $(WITHSTANDS) $(ARGS); code=$$?; \
 		$(RUN)/python docs/write_withstands.py && exit $$code
 
 fuzz: env ## only the fuzzers, long, and atheris on robot descriptions where it installs
-	@$(RUN)/python test/hardening/run.py --long \
+	@PYTHONPATH=test $(RUN)/python -m hardening.run --long \
 		--only requests parameters targets descriptions $(ARGS)
 	@$(RUN)/pip install --quiet --require-hashes -r test/hardening/requirements-atheris.txt \
 		|| { echo 'atheris does not install here'; exit 0; } && \
-		$(RUN)/python test/hardening/fuzz_urdf.py -max_total_time=300
+		PYTHONPATH=test $(RUN)/python -m hardening.fuzz_urdf -max_total_time=300
 
 bench: env ## measure against other libraries and write docs/benchmarks.md (ARGS=--quick or --full)
 	@$(PYTHON) benchmarks/setup_env.py

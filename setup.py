@@ -46,14 +46,14 @@ setup(
     zip_safe=False,
     entry_points={
         'console_scripts': [
-            'ik_node = ik_service.ros.node:main',
-            'ik_sim = ik_service.ros.sim_node:main',
-            'ik_demo = ik_service.cli.demo:main',
-            'ik_viewer = ik_service.viewer.node:main',
-            'ik_solve = ik_service.cli.solve:main',
+            'ik_node = ik_service.ros.ik.main:main',
+            'ik_sim = ik_service.ros.sim.main:main',
+            'ik_demo = ik_service.cli.demo.main:main',
+            'ik_viewer = ik_service.viewer.main:main',
+            'ik_solve = ik_service.cli.solve.main:main',
             'ik_study = ik_service.cli.study:main',
-            'ik_train = ik_service.cli.train:main',
-            'target_marker = ik_service.ros.target_marker:main',
+            'ik_train = ik_service.cli.train.main:main',
+            'target_marker = ik_service.ros.markers.target_marker:main',
         ],
     },
 )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import ik_service as iks
-from ik_service.resources import urdf_path
+from ik_service.common.resources import urdf_path
 
 ARMS = {
     'planar_6r': ('base_link', 'tool0'),

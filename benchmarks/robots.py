@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import ik_service as iks
-from ik_service.resources import urdf_path
+from ik_service.common.resources import urdf_path
 
 SHARED = Path(__file__).resolve().parents[2] / 'shared' / 'robots'
 

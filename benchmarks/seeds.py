@@ -24,7 +24,7 @@ from records import progress, RESULTS, save
 from robots import all_robots, BenchRobot
 
 import ik_service as iks
-from ik_service.resources import urdf_path
+from ik_service.common.resources import urdf_path
 from ik_service.seeding.measure import effort, guess_time
 from ik_service.seeding.source import load_guess, train_guess
 from ik_service.seeding.table import TableGuess

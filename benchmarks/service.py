@@ -22,8 +22,8 @@ import numpy as np
 from records import progress, save
 
 import ik_service as iks
-from ik_service.child_process import ChildProcess
-from ik_service.resources import urdf_path
+from ik_service.common.child_process import ChildProcess
+from ik_service.common.resources import urdf_path
 
 TIP = 'panda_link8'
 _READY = 120.0  # time that a server may take to start: kernels may have to be compiled [s]
@@ -45,7 +45,7 @@ def main() -> None:
     if args.clients % args.processes:
         parser.error('--clients has to be a multiple of --processes')
     # Here and not above: rclpy reads the environment that is set first.
-    from ik_service.ros.domain import own_domain
+    from ik_service.ros.common.domain import own_domain
 
     joints, targets = poses(200, args.seed)
     with own_domain() as domain, ExitStack() as children:
@@ -88,7 +88,7 @@ def start_servers(children: ExitStack, joints: list[str]) -> None:
     """Start the three servers and wait until they serve."""
     arm = ['-p', f'urdf:={urdf_path("panda")}', '-p', f'tip_link:={TIP}']
     servers = [
-        ChildProcess('compute_ik', 'ik_service.ros.node', ['--ros-args', *arm]),
+        ChildProcess('compute_ik', 'ik_service.ros.ik.main', ['--ros-args', *arm]),
         ChildProcess('echo', 'service_servers', ['echo', json.dumps(joints)]),
         ChildProcess('trigger', 'service_servers', ['trigger', '']),
     ]

@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 
 import ik_service as iks
-from ik_service.cli.demo_poses import square, start_posture, Stop
+from ik_service.cli.demo.poses import square, start_posture, Stop
+from ik_service.common.resources import urdf_path
 from ik_service.exceptions import IkServiceError, MissingExtraError
 from ik_service.following.settings import FollowerState
 from ik_service.following.target_follower import TargetFollower
-from ik_service.resources import urdf_path
-from ik_service.ros.simulated_arm import SimulatedArm
-from ik_service.studies.figures import apart
-from ik_service.viewer.parts import primitive_parts
-from ik_service.viewer.raycast import Camera, Picture, take_picture
-from ik_service.viewer.shapes import arm_shapes, triad
-from ik_service.viewer.visuals import read_look
+from ik_service.sim.simulated_arm import SimulatedArm
+from ik_service.studies.drawing.figures import apart
+from ik_service.viewer.scene.parts import primitive_parts
+from ik_service.viewer.scene.raycast import Camera, Picture, take_picture
+from ik_service.viewer.scene.shapes import arm_shapes, triad
+from ik_service.viewer.scene.visuals import read_look
 
 try:
     from matplotlib.axes import Axes

@@ -1,7 +1,7 @@
 """
 Write the tables of docs/withstands.md from docs/withstands.json, what a long run has left.
 
-    python test/hardening/run.py --long --before docs/withstands.json --output docs/withstands.json
+    make soak
     python docs/write_withstands.py
 
 Only what stands between the marks ``<!-- rows -->`` and ``<!-- end -->``, and so on, is written.

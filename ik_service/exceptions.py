@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 import os
 
-from ik_service.echo import cut, shown
+from ik_service.common.quoting import cut, shown
 
 
 class IkServiceError(Exception):

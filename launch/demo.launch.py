@@ -22,7 +22,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from ik_service import Robot
-from ik_service.ros.bringup import Bringup, settle
+from ik_service.ros.common.bringup import Bringup, settle
 from ik_service.sim.catalogue import ENGINES
 
 SHARE = Path(get_package_share_directory('ik_service'))

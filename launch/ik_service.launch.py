@@ -17,7 +17,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
-from ik_service.ros.bringup import Bringup, NODE_NAME, settle
+from ik_service.ros.common.bringup import Bringup, NODE_NAME, settle
 
 ARGUMENTS = {
     'urdf': 'URDF or xacro file of the robot. Empty: the one that params_file names, else the '

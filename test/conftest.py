@@ -1,4 +1,4 @@
-"""Fixtures that the tests of the mathematics share; the robots are made in chains.py beside it."""
+"""Fixtures that the tests of the mathematics share; the robots are made in support/chains.py."""
 
 from importlib.util import find_spec
 import os
@@ -37,9 +37,11 @@ def _be_an_ordinary_process():
 
 _be_an_ordinary_process()  # before the compiler is imported, which reads its settings then
 
-from chains import arm as chain_of  # noqa: E402
-from chains import ARM_TIPS  # noqa: E402
 import pytest  # noqa: E402
+from support.chains import arm as chain_of  # noqa: E402
+from support.chains import ARM_TIPS  # noqa: E402
+
+pytest_plugins = ['support.ros_fixtures']
 
 
 @pytest.fixture(params=ARM_TIPS)

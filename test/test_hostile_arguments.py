@@ -5,10 +5,10 @@ from dataclasses import fields
 import pickle
 import warnings
 
-from chains import arm
-from hostile import NO_REAL_NUMBERS, VALUES
 import numpy as np
 import pytest
+from support.chains import arm
+from support.hostile import NO_REAL_NUMBERS, VALUES
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, IkServiceError, OptionError

@@ -46,7 +46,7 @@ def test_the_service_call_is_a_request_that_is_solved():
     from moveit_msgs.srv import GetPositionIK
 
     from ik_service import Robot
-    from ik_service.ros.conversions import matrix_from_pose
+    from ik_service.ros.common.conversions import matrix_from_pose
 
     line = next(line for line in README.splitlines() if 'ros2 service call' in line)
     *_, service, kind, text = shlex.split(line)
@@ -73,7 +73,7 @@ def fill(message: object, values: dict) -> None:
 
 def test_the_tables_name_the_parameters_and_their_defaults():
     pytest.importorskip('rclpy', reason='ROS 2 is needed for the table of parameters')
-    from ik_service.ros import parameter_table as table
+    from ik_service.ros.ik import parameter_table as table
 
     rows = {row.name: row for row in (*table.ARM_ROWS, *table.NODE_ROWS, *table.FOLLOWER_ROWS)}
     section = README[README.index('| Parameter |') : README.index('`config/ik_service.yaml`')]

@@ -9,8 +9,8 @@ import sys
 import time
 
 from ik_service.exceptions import IkServiceError
-from ik_service.studies import figures
 from ik_service.studies.catalogue import load_study, STUDY_NAMES
+from ik_service.studies.drawing import figures
 
 _ALL = 'all'
 _OUTPUT = Path('figures')

@@ -18,7 +18,7 @@ import threading
 import numpy as np
 
 from ik_service.exceptions import TargetRefusedError
-from ik_service.following.nearby import NearbySolver
+from ik_service.following.continuous_solving import NearbySolver
 from ik_service.following.pursuit import Pursuit
 from ik_service.following.settings import (
     FollowerCommand,

@@ -10,12 +10,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.echo import shown
+from ik_service.common.numbers import real_numbers
+from ik_service.common.quoting import shown
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.kinematics import kernels
 from ik_service.kinematics.compile import entry_point
 from ik_service.kinematics.flatten import FlatPath, flatten_path, kernel_joints
-from ik_service.kinematics.numbers import real_numbers
 from ik_service.model.joint import JointType
 from ik_service.model.robot import Robot
 

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from ik_service.echo import shown
+from ik_service.common.quoting import shown
 from ik_service.exceptions import ChainError, UnknownJointError
 from ik_service.model.joint import Joint, JointType
 from ik_service.model.robot import Robot

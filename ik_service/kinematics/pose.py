@@ -13,9 +13,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.numbers import real_numbers
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.compile import inner_kernel, kernel
-from ik_service.kinematics.numbers import real_numbers
 
 # Below this cosine of the angle the axis is taken from the symmetric part of the rotation.
 _NEAR_PI = -0.99

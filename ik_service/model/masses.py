@@ -19,7 +19,7 @@ from xml.parsers import expat
 import numpy as np
 
 from ik_service.exceptions import UrdfError
-from ik_service.model.naming import named
+from ik_service.model.part_names import named
 from ik_service.model.robot import Robot
 
 DENSITY = 1000.0

@@ -7,7 +7,7 @@ import math
 
 from ik_service.exceptions import UrdfError
 from ik_service.model.joint import Joint, Mimic
-from ik_service.model.naming import named
+from ik_service.model.part_names import named
 
 
 def resolve_mimics(joints: Mapping[str, Joint]) -> dict[str, Mimic]:

@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ik_service.exceptions import ChainError, UnknownJointError, UnknownLinkError
-from ik_service.model.guard import load_text
 from ik_service.model.joint import Joint
 from ik_service.model.mimic import resolve_mimics
-from ik_service.model.naming import listed
+from ik_service.model.part_names import listed
+from ik_service.model.safe_xml import load_text
 from ik_service.model.tree import build_tree
 from ik_service.model.urdf import parse_urdf
 
@@ -55,8 +55,9 @@ class Robot:
         Read a robot from a URDF.
 
         Revolute, continuous, prismatic and fixed joints are read as they are, planar and floating
-        ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.expand`). Geometry,
-        inertia and extensions are ignored. A missing origin is the identity, a missing axis x.
+        ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.multi_dof`).
+        Geometry, inertia and extensions are ignored. A missing origin is the identity, a missing
+        axis x.
 
         :param urdf: path of a URDF file, or URDF text; text is what contains ``<``.
         :raises UrdfError: the file cannot be read, or the description is malformed or hostile;

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ik_service.exceptions import UrdfError
 from ik_service.model.joint import Joint
-from ik_service.model.naming import listed, named
+from ik_service.model.part_names import listed, named
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ik_service.exceptions import UrdfError
-from ik_service.model.expand import floating_joints, planar_joints
-from ik_service.model.guard import read_elements
 from ik_service.model.joint import Joint, JointLimits, JointType, Mimic
-from ik_service.model.naming import named
-from ik_service.model.slim import slim_text
+from ik_service.model.multi_dof import floating_joints, planar_joints
+from ik_service.model.part_names import named
+from ik_service.model.safe_xml import read_elements
+from ik_service.model.sanitize import slim_text
 
 _SHORTEST_AXIS = 1e-9
 

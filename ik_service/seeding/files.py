@@ -19,9 +19,9 @@ import zlib
 
 import numpy as np
 
+from ik_service.common.regular_file import open_regular
 from ik_service.exceptions import ArgumentError, SeedFileError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.regular_file import open_regular
 from ik_service.seeding.guess import Arrays, Guess
 
 LONGEST = 256 * 2**20

@@ -13,7 +13,7 @@ import numpy as np
 from ik_service.exceptions import SimulationError
 from ik_service.model.joint import JointType
 from ik_service.model.masses import DENSITY, MassiveRobot, NOMINAL_MASS, with_masses
-from ik_service.model.naming import listed
+from ik_service.model.part_names import listed
 from ik_service.model.robot import Robot
 from ik_service.sim.drives import DriveLimits
 from ik_service.sim.gains import ServoGains, sufficient_effort

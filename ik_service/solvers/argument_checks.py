@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.echo import shown
+from ik_service.common.numbers import real_numbers
+from ik_service.common.quoting import shown
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.numbers import real_numbers
 from ik_service.solvers.options import IkOptions
 
 _MOST_THREADS = 1024

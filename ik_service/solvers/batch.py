@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 from ik_service.exceptions import BatchInterruptedError, OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose import check_transforms
-from ik_service.solvers import search
 from ik_service.solvers.argument_checks import check_course, check_seeds
+from ik_service.solvers.loop import search
+from ik_service.solvers.loop.problem import Problem
 from ik_service.solvers.options import IkOptions
-from ik_service.solvers.problem import Problem
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.result import IkBatchResult, IkStatus
 from ik_service.solvers.solver import prepared, Solver

@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import sys
 
+from ik_service.common.resources import urdf_path
 from ik_service.model.robot import Robot
-from ik_service.resources import urdf_path
 from ik_service.solvers.solver import Solver
 
 DONE = 'compiled'

@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from ik_service.echo import shown
+from ik_service.common.numbers import real_numbers
+from ik_service.common.quoting import shown
 from ik_service.exceptions import OptionError
-from ik_service.kinematics.numbers import real_numbers
 
 _LARGEST = 1e9  # of any number: far beyond use, and within the range of a clock in nanoseconds
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-from ik_service.echo import shown
+from ik_service.common.quoting import shown
 from ik_service.exceptions import OptionError
 from ik_service.solvers.option_checks import (
     check_choice,

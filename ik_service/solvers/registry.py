@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 
 from ik_service.exceptions import OptionError, UnknownSolverError
-from ik_service.solvers.method import Method
 from ik_service.solvers.options import IkOptions, METHOD_OPTIONS
+from ik_service.solvers.spec import Method
 
 # Each has a module of its name, which is imported when it is first asked for.
 _NAMES = (
@@ -18,6 +18,7 @@ _NAMES = (
     'bfgs',
     'conjugate_gradient',
 )
+_HOME = {'extended_jacobian': 'ik_service.solvers.methods.extended_jacobian.method'}
 _DEFAULTS = IkOptions()
 DEFAULT_SOLVER = 'levenberg_marquardt'
 
@@ -35,7 +36,7 @@ def method(name: str) -> Method:
     """
     if not isinstance(name, str) or name not in _NAMES:
         raise UnknownSolverError(name, _NAMES)
-    return import_module(f'ik_service.solvers.{name}').METHOD
+    return import_module(_HOME.get(name, f'ik_service.solvers.methods.{name}')).METHOD
 
 
 def check_options(chosen: Method, options: IkOptions) -> None:

@@ -10,20 +10,20 @@ from typing import NoReturn, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.numbers import real_numbers
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.compile import entry_point, is_compiled
-from ik_service.kinematics.numbers import real_numbers
 from ik_service.kinematics.pose import check_transform
-from ik_service.solvers import search
-from ik_service.solvers.approach import APPROACH_STEPS
 from ik_service.solvers.argument_checks import check_kinds
-from ik_service.solvers.method import given
+from ik_service.solvers.loop import search
+from ik_service.solvers.loop.approach import APPROACH_STEPS
+from ik_service.solvers.loop.problem import allocate, Problem, Settings, views, Workspace
+from ik_service.solvers.loop.search import ANY, FAULTY, FIRST, NEAREST
 from ik_service.solvers.option_checks import nanoseconds
 from ik_service.solvers.options import IkOptions
-from ik_service.solvers.problem import allocate, Problem, Settings, views, Workspace
 from ik_service.solvers.registry import check_options, DEFAULT_SOLVER, method
 from ik_service.solvers.result import IkResult, IkStatus, IkTrace, new_result
-from ik_service.solvers.search import ANY, FAULTY, FIRST, NEAREST
+from ik_service.solvers.spec import given
 
 if TYPE_CHECKING:
     from ik_service.seeding.guess import Guess

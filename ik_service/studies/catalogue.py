@@ -9,18 +9,19 @@ from typing import Protocol
 
 from ik_service.exceptions import UnknownStudyError
 
-STUDY_NAMES = (
-    'soch-lorencz',
-    'step-size',
-    'movable-joints',
-    'unreachable',
-    'singularity',
-    'convergence',
-    'joint-limits',
-    'objectives',
-    'tracking',
-    'reach',
-)
+_FOLDERS = {
+    'soch-lorencz': 'paper',
+    'step-size': 'methods',
+    'movable-joints': 'methods',
+    'unreachable': 'methods',
+    'singularity': 'methods',
+    'convergence': 'methods',
+    'joint-limits': 'methods',
+    'objectives': 'methods',
+    'tracking': 'tracking',
+    'reach': 'reach',
+}
+STUDY_NAMES = tuple(_FOLDERS)
 
 
 class Study(Protocol):
@@ -48,4 +49,5 @@ def load_study(name: str) -> Study:
     """
     if name not in STUDY_NAMES:
         raise UnknownStudyError(name, STUDY_NAMES)
-    return import_module(f'ik_service.studies.{name.replace("-", "_")}')
+    module = name.replace('-', '_')
+    return import_module(f'ik_service.studies.{_FOLDERS[name]}.{module}')

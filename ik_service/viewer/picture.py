@@ -7,22 +7,22 @@ import math
 import numpy as np
 import viser
 
-from ik_service.ros.conversions import inverse
-from ik_service.ros.measured import MeasuredState
-from ik_service.viewer.history import ErrorHistory, Trail
-from ik_service.viewer.measures import (
+from ik_service.arm.joint_state import MeasuredState
+from ik_service.ros.common.conversions import inverse
+from ik_service.viewer.link.target import Target
+from ik_service.viewer.panel.history import ErrorHistory, Trail
+from ik_service.viewer.panel.measures import (
     joint_places,
     JointPlace,
     lag,
     manipulability,
     tracking_error,
 )
-from ik_service.viewer.panel import Panel
-from ik_service.viewer.panel_text import Figures
-from ik_service.viewer.robot_view import RobotView
-from ik_service.viewer.solve_figures import solve_figures, SolveFigures
-from ik_service.viewer.stage import Dragged, Poses, Stage
-from ik_service.viewer.target import Target
+from ik_service.viewer.panel.panel import Panel
+from ik_service.viewer.panel.panel_text import Figures
+from ik_service.viewer.panel.solve_figures import solve_figures, SolveFigures
+from ik_service.viewer.scene.robot_view import RobotView
+from ik_service.viewer.scene.scene import Dragged, Poses, Stage
 
 _SEEN = 1e-3  # difference of a joint from its command that can be seen [rad] or [m]
 _FRESH = 0.5  # age up to which a command is in force [s]

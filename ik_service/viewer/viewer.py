@@ -12,25 +12,25 @@ import numpy as np
 from sensor_msgs.msg import JointState
 import viser
 
+from ik_service.arm.joint_state import MeasuredState
+from ik_service.common.fault_log import Complaint
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.complaint import Complaint
-from ik_service.ros.conversions import matrix_from_pose
-from ik_service.ros.frames import in_base
-from ik_service.ros.measured import MeasuredState
-from ik_service.viewer.contact import Contact
-from ik_service.viewer.graph import Graph
-from ik_service.viewer.inbox import Inbox
-from ik_service.viewer.measures import random_reachable
-from ik_service.viewer.panel import Actions, notify, Panel
-from ik_service.viewer.parameter_fields import Value
+from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.ik.frames import in_base
+from ik_service.viewer.link.graph import Graph
+from ik_service.viewer.link.node_monitor import Contact
+from ik_service.viewer.link.questions import Questions
+from ik_service.viewer.link.robot_source import choose_robot, RobotChoice
+from ik_service.viewer.link.target import Target
+from ik_service.viewer.link.task_queue import Inbox
+from ik_service.viewer.panel.measures import random_reachable
+from ik_service.viewer.panel.panel import Actions, notify, Panel
+from ik_service.viewer.panel.parameter_fields import Value
 from ik_service.viewer.picture import Picture
-from ik_service.viewer.questions import Questions
-from ik_service.viewer.reach_layer import ReachLayer
-from ik_service.viewer.robot_clues import choose_robot, RobotChoice
-from ik_service.viewer.robot_view import load_in_background, RobotView
+from ik_service.viewer.scene.reach_layer import ReachLayer
+from ik_service.viewer.scene.robot_view import load_in_background, RobotView
+from ik_service.viewer.scene.scene import furnish
 from ik_service.viewer.settings import Settings
-from ik_service.viewer.stage import furnish
-from ik_service.viewer.target import Target
 
 _UNSEEN_PERIOD = 0.2  # time between two looks at the graph while no page is open [s]
 _PANEL_PERIOD = 0.2  # time between two refreshes of the panel [s]

@@ -1,9 +1,9 @@
 """Fixtures for the tests of the command line."""
 
-from chains import joint_xml, limit_xml, robot_xml
 import pytest
+from support.chains import joint_xml, limit_xml, robot_xml
 
-from ik_service.cli import solve
+from ik_service.cli.solve import main as solve
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pytest
 
 from ik_service.cli import study
 from ik_service.exceptions import IkServiceError, MissingExtraError
-from ik_service.studies import catalogue, figures
+from ik_service.studies import catalogue
+from ik_service.studies.drawing import figures
 
 
 def write_one(arguments):

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-import sys
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # for follower_helpers.py
 
 
 @pytest.fixture(scope='session')
 def solver():
     """The default solver of our Panda."""
-    from follower_helpers import panda_solver
+    from support.follower_helpers import panda_solver
 
     return panda_solver()
 
@@ -21,6 +16,6 @@ def solver():
 @pytest.fixture
 def rig(solver):
     """A follower and a perfect arm, ready."""
-    from follower_helpers import READY, Rig
+    from support.follower_helpers import READY, Rig
 
     return Rig(solver, READY)

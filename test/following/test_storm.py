@@ -1,7 +1,7 @@
 """The command stream in a storm of faults, seen from outside; storm.py runs it for longer."""
 
 import pytest
-from storm import Storm
+from support.storm import Storm
 
 TICKS = 6000
 

@@ -1,13 +1,13 @@
 """Where the follower leads the arm, and that it keeps to the bounds of every joint on the way."""
 
-from follower_helpers import pose_beside, RATE, READY
 import numpy as np
 import pytest
+from support.follower_helpers import pose_beside, RATE, READY
 
 from ik_service.exceptions import ArgumentError
 from ik_service.following.settings import FollowerState
 from ik_service.following.target_follower import TargetFollower
-from ik_service.ros.simulated_arm import SimulatedArm
+from ik_service.sim.simulated_arm import SimulatedArm
 
 
 def test_a_thousand_random_targets_at_50_hz(solver):

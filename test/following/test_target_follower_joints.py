@@ -1,8 +1,8 @@
 """The follower and joints out of the ordinary: beyond a limit, without one, still, endless."""
 
-from follower_helpers import RATE, READY, Rig
 import numpy as np
 import pytest
+from support.follower_helpers import RATE, READY, Rig
 
 import ik_service as iks
 from ik_service.following.settings import FALLBACK_LINEAR_SPEED, FALLBACK_SPEED, FollowerState

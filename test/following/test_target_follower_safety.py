@@ -1,8 +1,8 @@
 """The follower when something is amiss: silence, a hand on the arm, a stop, an old target."""
 
-from follower_helpers import pose_beside, RATE, READY, Rig
 import numpy as np
 import pytest
+from support.follower_helpers import pose_beside, RATE, READY, Rig
 
 from ik_service.exceptions import TargetRefusedError
 from ik_service.following.settings import FollowerState

@@ -1,8 +1,8 @@
 """Settings of the follower: checked, and changed while it follows."""
 
-from follower_helpers import panda_solver, pose_beside, RATE, READY
 import numpy as np
 import pytest
+from support.follower_helpers import panda_solver, pose_beside, RATE, READY
 
 import ik_service as iks
 from ik_service.exceptions import OptionError

@@ -2,8 +2,8 @@
 
 import threading
 
-from follower_helpers import pose_beside, READY
 import numpy as np
+from support.follower_helpers import pose_beside, READY
 
 from ik_service.following import target_follower
 from ik_service.following.settings import FollowerState

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-import sys
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # for workplace.py, which adds the rest
-
-import workplace
+from hardening import workplace
 
 
 @pytest.fixture(scope='session')

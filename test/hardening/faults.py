@@ -14,14 +14,15 @@ import threading
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
-from fault import fault, FAULTS
-import faults_of_states  # noqa: F401  (they come first)
 from geometry_msgs.msg import PoseStamped
-from harness import until
-from lying_arm import FOREIGN
 import numpy as np
 from sensor_msgs.msg import JointState
-from stage import URDF
+from support.harness import until
+
+from hardening import faults_of_states  # noqa: F401  (they come first)
+from hardening.fault import fault, FAULTS
+from hardening.lying_arm import FOREIGN
+from hardening.stage import URDF
 
 __all__ = ['FAULTS']
 
@@ -159,7 +160,7 @@ def _flood(stage, message, count, rate):
 
 @fault('2,000 targets at 1 kHz', stops=False, watch=0.5, short=False)
 def many_targets(stage):
-    from ik_service.ros.conversions import pose_from_matrix
+    from ik_service.ros.common.conversions import pose_from_matrix
 
     generator = np.random.default_rng(5)
     lower, upper = stage.chain.lower, stage.chain.upper

@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 import time
 
-from fault import fault
-from harness import until
 import numpy as np
 from sensor_msgs.msg import JointState
+from support.harness import until
+
+from hardening.fault import fault
 
 _BACK = 5 * 10**9  # how far stamps are off [ns]
 

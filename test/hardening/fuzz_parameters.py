@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import time
 
-from asking import ask_all, Client
-from fuzz_requests import check_node
-from harness import until
-from hostile_requests import NAMES, NUMBERS
 import numpy as np
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import (
@@ -18,10 +14,14 @@ from rcl_interfaces.srv import (
     SetParameters,
     SetParametersAtomically,
 )
-from rows import memory, percentile, Row
-from stage import Stage
+from support.harness import until
 
-from ik_service.ros.parameter_table import ARM_ROWS, FOLLOWER_ROWS, NODE_ROWS, SOLVER_ROWS
+from hardening.asking import ask_all, Client
+from hardening.fuzz_requests import check_node
+from hardening.hostile_requests import NAMES, NUMBERS
+from hardening.rows import memory, percentile, Row
+from hardening.stage import Stage
+from ik_service.ros.ik.parameter_table import ARM_ROWS, FOLLOWER_ROWS, NODE_ROWS, SOLVER_ROWS
 
 _ROWS = (*ARM_ROWS, *NODE_ROWS, *FOLLOWER_ROWS, *SOLVER_ROWS)
 _OTHERS = ('use_sim_time', 'qos_overrides./x', 'publish_rat', '', 'solver', 'solver.', 'a' * 5000)

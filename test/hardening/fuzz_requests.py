@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 
-from asking import ask_all, Client
-from cell import NAMES
-from hostile_requests import Hostile
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
-from reference import Reference
-from rows import memory, percentile, Row
-from stage import HOME, Stage
+from support.cell import NAMES
+
+from hardening.asking import ask_all, Client
+from hardening.hostile_requests import Hostile
+from hardening.reference import Reference
+from hardening.rows import memory, percentile, Row
+from hardening.stage import HOME, Stage
 
 _WARM_UP = 50
 _WINDOW = 4

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 
-from fuzz_requests import check_node
-from hostile_requests import Hostile, NAMES
 import numpy as np
-from rows import memory, Row
 from sensor_msgs.msg import JointState
-from stage import Stage
+
+from hardening.fuzz_requests import check_node
+from hardening.hostile_requests import Hostile, NAMES
+from hardening.rows import memory, Row
+from hardening.stage import Stage
 
 _RATE = 100.0
 

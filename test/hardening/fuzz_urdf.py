@@ -4,7 +4,7 @@ Damaged robot descriptions: each becomes a robot, or an error that says why not.
 In this process, and seeded. As a program, and where atheris can be imported, the same is done
 with its guidance by what the code has already done:
 
-    python test/hardening/fuzz_urdf.py -max_total_time=60
+    PYTHONPATH=test python -m hardening.fuzz_urdf -max_total_time=60
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ import tempfile
 import time
 import traceback
 
-import workplace  # isort: skip
-
 import numpy as np
-from rows import Row
 
+from hardening import workplace
+from hardening.rows import Row
 from ik_service.exceptions import IkServiceError
 
 _LONGEST = 400_000

@@ -16,7 +16,7 @@ from moveit_msgs.msg import (
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
 import numpy as np
 
-from ik_service.ros.conversions import pose_from_matrix
+from ik_service.ros.common.conversions import pose_from_matrix
 
 NUMBERS = (
     math.nan, math.inf, -math.inf, 1.7e308, -1.7e308, 5e-324, -0.0, 1e100, 1e15, 1e9, -1e9,

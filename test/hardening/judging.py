@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 import re
 import time
 
-from fault import Fault
-from faults import FAULTS
-from stage import Stage
-from stream import Figures, unasked
+from hardening.fault import Fault
+from hardening.faults import FAULTS
+from hardening.stage import Stage
+from hardening.stream import Figures, unasked
 
 COMMON = {'publish_rate': 100.0, 'velocity_scaling': 0.5, 'acceleration_time': 0.2}
 

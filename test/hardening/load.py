@@ -7,18 +7,18 @@ from itertools import pairwise
 import threading
 import time
 
-from asking import Client
-from cell import NAMES
-from chains import postures
-from fuzz_requests import check_node
 from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
 import numpy as np
-from reference import Reference
-from rows import memory, percentile, Row
-from stage import HOME, Stage
+from support.cell import NAMES
+from support.chains import postures
 
-from ik_service.ros.conversions import pose_from_matrix
+from hardening.asking import Client
+from hardening.fuzz_requests import check_node
+from hardening.reference import Reference
+from hardening.rows import memory, percentile, Row
+from hardening.stage import HOME, Stage
+from ik_service.ros.common.conversions import pose_from_matrix
 
 _KINDS = {'compute_ik': GetPositionIK, 'compute_fk': GetPositionFK}
 

@@ -9,7 +9,8 @@ import time
 import numpy as np
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
-from stream import Sample
+
+from hardening.stream import Sample
 
 RATE = 100.0
 FOREIGN = 'another commander'

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from chains import arm_path, pose_difference
 from moveit_msgs.msg import MoveItErrorCodes as Code
 import numpy as np
+from support.chains import arm_path, pose_difference
 
 from ik_service import Robot
 from ik_service.kinematics.tree import link_poses

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from stream import Figures
+from hardening.stream import Figures
 
 _PAGE = 4096
 

@@ -1,12 +1,12 @@
 """
 Everything that the package has to withstand, in one run, with figures.
 
-    python test/hardening/run.py                      a few minutes
-    python test/hardening/run.py --long               45 minutes; for docs/withstands.md
-    python test/hardening/run.py --only faults load   parts of it: requests parameters targets
+    python -m hardening.run                      a few minutes
+    python -m hardening.run --long               45 minutes; for docs/withstands.md
+    python -m hardening.run --only faults load   parts of it: requests parameters targets
                                                       descriptions load faults soak
-    python test/hardening/run.py --output FILE        the figures as JSON
-    python test/hardening/run.py --before FILE        figures of faults before, kept beside them:
+    python -m hardening.run --output FILE        the figures as JSON
+    python -m hardening.run --before FILE        figures of faults before, kept beside them:
                                                       those that a file keeps, or else its own
 """
 
@@ -23,16 +23,15 @@ import subprocess
 import sys
 import time
 
-import workplace  # isort: skip
-
-from fuzz_parameters import fuzz_parameters
-from fuzz_requests import fuzz_requests
-from fuzz_targets import fuzz_targets
-from fuzz_urdf import fuzz_urdf
-from judging import complaints, FAULTS, judge_all, outside_of
-from load import load
-from rows import Row
-from soak import soak
+from hardening import workplace
+from hardening.fuzz_parameters import fuzz_parameters
+from hardening.fuzz_requests import fuzz_requests
+from hardening.fuzz_targets import fuzz_targets
+from hardening.fuzz_urdf import fuzz_urdf
+from hardening.judging import complaints, FAULTS, judge_all, outside_of
+from hardening.load import load
+from hardening.rows import Row
+from hardening.soak import soak
 
 # Counts of a short and of a long run.
 _COUNTS = {

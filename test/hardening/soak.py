@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 
-from asking import ask_all, Client
-from cell import NAMES
-from faults import FAULTS
-from fuzz_requests import check_node
-from hostile_requests import Hostile
-from load import Load
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
 import numpy as np
-from reference import Reference
-from rows import memory, percentile, Row
-from stage import HOME, Stage
+from support.cell import NAMES
+
+from hardening.asking import ask_all, Client
+from hardening.faults import FAULTS
+from hardening.fuzz_requests import check_node
+from hardening.hostile_requests import Hostile
+from hardening.load import Load
+from hardening.reference import Reference
+from hardening.rows import memory, percentile, Row
+from hardening.stage import HOME, Stage
 
 _COMMON = {'publish_rate': 100.0, 'velocity_scaling': 0.5, 'acceleration_time': 0.2}
 

@@ -6,22 +6,22 @@ from contextlib import suppress
 import re
 import time
 
-from cell import CHAIN, NAMES, NODE, panda_chain
 from geometry_msgs.msg import PoseStamped
-from harness import until
-from lying_arm import LyingArm
 import numpy as np
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
-from stream import Bounds, check, Settings
-from workplace import REPOSITORY
+from support.cell import CHAIN, NAMES, NODE, panda_chain
+from support.harness import until
 
-from ik_service.following.nearby import NearbySolver
+from hardening.lying_arm import LyingArm
+from hardening.stream import Bounds, check, Settings
+from hardening.workplace import REPOSITORY
+from ik_service.following.continuous_solving import NearbySolver
 from ik_service.following.settings import joint_speeds
-from ik_service.ros.conversions import pose_from_matrix
-from ik_service.ros.qos import DESCRIPTION_QOS
+from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.common.qos import DESCRIPTION_QOS
 from ik_service.solvers.solver import Solver
 
 URDF = REPOSITORY / 'urdf' / 'panda.urdf'

@@ -5,9 +5,9 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
-from faults import FAULTS
-from judging import complaints, judge, line, Stages
-from workplace import wanted
+from hardening.faults import FAULTS
+from hardening.judging import complaints, judge, line, Stages
+from hardening.workplace import wanted
 
 
 @pytest.fixture(scope='module')

@@ -5,12 +5,13 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
-from fuzz_parameters import fuzz_parameters
-from fuzz_requests import fuzz_requests
-from fuzz_targets import fuzz_targets
-from fuzz_urdf import damaged, fuzz_urdf, texts
-from judging import outside_of
 import numpy as np
+
+from hardening.fuzz_parameters import fuzz_parameters
+from hardening.fuzz_requests import fuzz_requests
+from hardening.fuzz_targets import fuzz_targets
+from hardening.fuzz_urdf import damaged, fuzz_urdf, texts
+from hardening.judging import outside_of
 
 
 def test_requests(make_bench):

@@ -5,10 +5,10 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
-from judging import outside_of
-from load import load
-from soak import soak
-from workplace import LONG
+from hardening.judging import outside_of
+from hardening.load import load
+from hardening.soak import soak
+from hardening.workplace import LONG
 
 CASES = {'64 clients': {'clients': 64, 'each': 10},
          '1,000 at once': {'clients': 0, 'at_once': 1000}}  # fmt: skip

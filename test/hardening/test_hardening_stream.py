@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from stream import Bounds, check, Sample, Settings, unasked
+
+from hardening.stream import Bounds, check, Sample, Settings, unasked
 
 PERIOD, SPEED, ACCELERATION = 0.01, 1.0, 5.0
 

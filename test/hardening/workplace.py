@@ -6,18 +6,9 @@ from contextlib import contextmanager, redirect_stdout
 import io
 import os
 from pathlib import Path
-import sys
 import tempfile
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-HERE = Path(__file__).resolve().parent
-
-_FOLDERS = [REPOSITORY / 'test', REPOSITORY / 'test' / 'ros', HERE]
-if 'pytest' not in sys.modules:  # as a program: the package beside it, not an installed one
-    _FOLDERS.append(REPOSITORY)
-for folder in _FOLDERS:
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
 
 LONG = bool(os.environ.get('IK_SERVICE_LONG'))
 """Whether the tests run everything (``make soak``), or what there is time for in every run."""
@@ -36,7 +27,7 @@ def ros_context():
     """A ROS context in a domain of its own; the processes that are started inherit it."""
     import rclpy
 
-    from ik_service.ros.domain import own_domain
+    from ik_service.ros.common.domain import own_domain
 
     before = {name: os.environ.get(name) for name in ('ROS_DOMAIN_ID', *_VARIABLES)}
     with own_domain() as domain:
@@ -53,7 +44,7 @@ def ros_context():
 @contextmanager
 def bench(context):
     """A :class:`harness.Bench` outside of pytest; ends every process that it has started."""
-    from harness import Bench
+    from support.harness import Bench
 
     with tempfile.TemporaryDirectory(prefix='ik_hardening_') as scratch:
         made = Bench(context, Path(scratch))

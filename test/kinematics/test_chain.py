@@ -4,10 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 import math
 import pickle
 
-from chains import arm as chain_of
-from chains import joint_xml, limit_xml, planar, postures, robot_xml, snake, within_limits
 import numpy as np
 import pytest
+from support.chains import arm as chain_of
+from support.chains import joint_xml, limit_xml, planar, postures, robot_xml, snake, within_limits
 
 from ik_service import KinematicChain, Robot
 from ik_service.exceptions import ArgumentError, ChainError

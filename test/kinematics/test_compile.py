@@ -7,13 +7,13 @@ import shutil
 import subprocess
 import sys
 
-from chains import ROOT, snake
 import numba
 import numpy as np
 import pytest
+from support.chains import ROOT, snake
 
 from ik_service.kinematics import compile as compiled
-from ik_service.solvers.problem import allocate
+from ik_service.solvers.loop.problem import allocate
 
 PACKAGE = ROOT / 'ik_service'
 

@@ -2,7 +2,11 @@
 
 import math
 
-from chains import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+from support.chains import (
     forward_by_tree,
     joint_xml,
     limit_xml,
@@ -12,11 +16,7 @@ from chains import (
     snake,
     transform,
 )
-from consistency import assert_is_consistent
-from hypothesis import given, settings
-from hypothesis import strategies as st
-import numpy as np
-import pytest
+from support.consistency import assert_is_consistent
 
 from ik_service import Robot
 from ik_service.exceptions import ChainError, IkServiceError, UnknownJointError, UnknownLinkError

@@ -7,10 +7,10 @@ import random
 import subprocess
 import sys
 
-from chains import ROOT
 import numba
 import numpy as np
 import pytest
+from support.chains import ROOT
 
 from ik_service.kinematics import kernel_cache
 from ik_service.kinematics.compile import kernel

@@ -1,6 +1,8 @@
 """Compiled forward kinematics and Jacobian, against differences, a plain FK and Pinocchio."""
 
-from chains import (
+import numpy as np
+import pytest
+from support.chains import (
     arm_path,
     forward_by_tree,
     joint_xml,
@@ -11,9 +13,7 @@ from chains import (
     snake,
     snake_xml,
 )
-import numpy as np
-from pinocchio_reference import PinocchioChain
-import pytest
+from support.pinocchio_reference import PinocchioChain
 
 from ik_service import Robot
 from ik_service.kinematics.pose import pose_error

@@ -2,10 +2,10 @@
 
 import math
 
-from chains import arm as chain_of
-from chains import ARM_TIPS, SHARED_ROBOTS
 import numpy as np
 import pytest
+from support.chains import arm as chain_of
+from support.chains import ARM_TIPS, SHARED_ROBOTS
 
 from ik_service import Robot
 from ik_service.exceptions import ArgumentError, ChainError, UnknownJointError

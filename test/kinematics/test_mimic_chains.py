@@ -1,9 +1,9 @@
 """Joints that follow others, on the path and off it."""
 
-from chains import arm, joint_xml, limit_xml, robot_xml
-from consistency import assert_is_consistent
 import numpy as np
 import pytest
+from support.chains import arm, joint_xml, limit_xml, robot_xml
+from support.consistency import assert_is_consistent
 
 from ik_service import Robot
 from ik_service.exceptions import ChainError

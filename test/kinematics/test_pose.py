@@ -2,11 +2,11 @@
 
 import math
 
-from chains import pose_difference, rotation, transform
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+from support.chains import pose_difference, rotation, transform
 
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.pose import check_transform, frame_of, pose_error

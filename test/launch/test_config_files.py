@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ik_service.ros.bringup import BUNDLED_CHAIN, node_parameters
+from ik_service.ros.common.bringup import BUNDLED_CHAIN, node_parameters
 
 CONFIG = Path(__file__).resolve().parents[2] / 'config'
 
@@ -22,7 +22,7 @@ def flat(parameters, prefix=''):
 def test_the_parameter_file_holds_every_parameter_at_its_default(node):
     pytest.importorskip('rclpy')
     pytest.importorskip('moveit_msgs.msg')
-    from ik_service.ros.parameters import ROWS
+    from ik_service.ros.ik.parameters import ROWS
 
     in_file = dict(flat(node_parameters(CONFIG / 'ik_service.yaml', node)))
     assert in_file == {name: row.default for name, row in ROWS.items()}
@@ -73,7 +73,8 @@ def test_rviz_receives_what_was_published_before(displays, name, topic):
 
 def test_rviz_knows_the_namespaces_of_the_markers(displays):
     pytest.importorskip('visualization_msgs.msg')
-    from ik_service.ros import cloud_publisher, markers
+    from ik_service.ros.markers import arm_markers as markers
+    from ik_service.ros.markers import cloud_publisher
 
     motion = {markers.TARGET, markers.NEAREST, markers.TRAIL, markers.REACH}
     assert set(displays['Motion']['Namespaces']) == motion

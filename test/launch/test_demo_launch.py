@@ -15,10 +15,10 @@ from launch import LaunchDescription
 from launch_testing import parametrize, post_shutdown_test
 from launch_testing.actions import ReadyToTest
 from launch_testing.asserts import assertExitCodes
-from launched import client, is_installed, launched, SHARE, START_TIMEOUT
 from moveit_msgs.msg import MoveItErrorCodes
 from moveit_msgs.srv import GetPositionIK
 from sensor_msgs.msg import JointState
+from support.launched import client, is_installed, launched, SHARE, START_TIMEOUT
 
 from ik_service import Robot
 

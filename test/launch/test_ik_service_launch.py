@@ -14,8 +14,8 @@ from launch import LaunchDescription
 from launch_testing import post_shutdown_test
 from launch_testing.actions import ReadyToTest
 from launch_testing.asserts import assertExitCodes
-from launched import client, launched, SHARE, START_TIMEOUT
 from moveit_msgs.srv import GetPositionIK
+from support.launched import client, launched, SHARE, START_TIMEOUT
 
 PARAMS = """
 /**/ik_service:

@@ -14,7 +14,7 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.utilities import perform_substitutions
 from launch_ros.actions import Node
 from launch_ros.utilities import evaluate_parameters
-from launched import ENVIRONMENT, launched, SHARE
+from support.launched import ENVIRONMENT, launched, SHARE
 
 ARGUMENTS = {
     'urdf': '',

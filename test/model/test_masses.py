@@ -1,7 +1,7 @@
 from xml.etree import ElementTree
 
-from chains import arm_path
 import pytest
+from support.chains import arm_path
 
 from ik_service import Robot
 from ik_service.exceptions import UrdfError

@@ -1,7 +1,7 @@
 """What a URDF cannot mean: each is refused by an error that names the part at fault."""
 
 import pytest
-from urdf_helpers import joint_xml, LIMIT, read_joint, robot_xml
+from support.urdf_helpers import joint_xml, LIMIT, read_joint, robot_xml
 
 from ik_service.exceptions import ArgumentError, UrdfError
 from ik_service.model.robot import Robot

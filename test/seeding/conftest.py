@@ -2,8 +2,8 @@
 
 from functools import lru_cache
 
-from chains import arm
 import pytest
+from support.chains import arm
 
 
 @lru_cache

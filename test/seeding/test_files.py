@@ -6,9 +6,9 @@ import pickle
 import shlex
 import shutil
 
-from chains import arm_path, ARM_TIPS, targets
 import numpy as np
 import pytest
+from support.chains import arm_path, ARM_TIPS, targets
 
 from ik_service import Robot
 from ik_service.exceptions import ArgumentError, SeedFileError

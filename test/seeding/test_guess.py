@@ -1,8 +1,8 @@
 """What holds for every kind of guess."""
 
-from chains import pose_difference, targets, within_limits
 import numpy as np
 import pytest
+from support.chains import pose_difference, targets, within_limits
 
 from ik_service.seeding.guess import checked
 

@@ -1,8 +1,8 @@
 """What a guess saves, measured with the options that ask for it."""
 
-from chains import arm, targets
 import numpy as np
 import pytest
+from support.chains import arm, targets
 
 import ik_service as iks
 from ik_service.seeding.files import new_file, write

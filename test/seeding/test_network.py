@@ -3,9 +3,9 @@
 import subprocess
 import sys
 
-from chains import arm, snake
 import numpy as np
 import pytest
+from support.chains import arm, snake
 
 from ik_service.seeding.network import encode, NetworkGuess
 from ik_service.seeding.samples import sample_postures

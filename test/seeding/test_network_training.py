@@ -3,9 +3,9 @@
 import sys
 import warnings
 
-from chains import arm, snake, targets
 import numpy as np
 import pytest
+from support.chains import arm, snake, targets
 
 import ik_service as iks
 from ik_service.exceptions import MissingExtraError

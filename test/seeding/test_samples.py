@@ -2,9 +2,9 @@
 
 import math
 
-from chains import arm, joint_xml, limit_xml, robot_xml, snake, within_limits
 import numpy as np
 import pytest
+from support.chains import arm, joint_xml, limit_xml, robot_xml, snake, within_limits
 
 from ik_service import Robot
 from ik_service.seeding.samples import (

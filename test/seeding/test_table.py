@@ -2,7 +2,9 @@
 
 import sys
 
-from chains import (
+import numpy as np
+import pytest
+from support.chains import (
     arm,
     joint_xml,
     limit_xml,
@@ -13,8 +15,6 @@ from chains import (
     targets,
     within_limits,
 )
-import numpy as np
-import pytest
 
 from ik_service import Robot
 from ik_service.exceptions import ArgumentError, MissingExtraError

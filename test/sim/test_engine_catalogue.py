@@ -1,6 +1,6 @@
-from chains import arm_path
 import numpy as np
 import pytest
+from support.chains import arm_path
 
 from ik_service import Robot
 from ik_service.exceptions import MissingExtraError, UnknownEngineError

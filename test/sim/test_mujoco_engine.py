@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip('mujoco', reason='the extra sim is not installed')
 
-from chains import arm
 import numpy as np
+from support.chains import arm
 
 from ik_service import Robot
 from ik_service.exceptions import SimulationError

@@ -4,9 +4,9 @@ import pytest
 
 pytest.importorskip('mujoco', reason='the extra sim is not installed')
 
-from chains import arm, arm_path, ARM_TIPS, SHARED_ROBOTS
 import mujoco
 import numpy as np
+from support.chains import arm, arm_path, ARM_TIPS, SHARED_ROBOTS
 
 from ik_service import Robot
 from ik_service.exceptions import SimulationError

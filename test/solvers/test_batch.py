@@ -1,9 +1,9 @@
 """Many targets at once are answered as one by one."""
 
-from chains import arm as chain_of
-from chains import postures, targets, transform
 import numpy as np
 import pytest
+from support.chains import arm as chain_of
+from support.chains import postures, targets, transform
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError, UnknownSolverError

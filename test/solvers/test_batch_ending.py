@@ -5,15 +5,15 @@ import os
 import signal
 import threading
 
-from chains import arm as chain_of
-from chains import postures, targets
 import numpy as np
 import pytest
+from support.chains import arm as chain_of
+from support.chains import postures, targets
 
 import ik_service as iks
 from ik_service.exceptions import BatchInterruptedError
 from ik_service.solvers import batch as module
-from ik_service.solvers import search
+from ik_service.solvers.loop import search
 
 COUNT = 4000
 

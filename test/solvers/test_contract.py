@@ -8,11 +8,20 @@ combination has no meaning.
 
 from functools import lru_cache
 
-from chains import arm as arm_of
-from chains import ARM_TIPS, joint_xml, limit_xml, postures, robot_xml, snake, targets, transform
-from contract import assert_honest, assert_same, options_with, suited
 import numpy as np
 import pytest
+from support.chains import arm as arm_of
+from support.chains import (
+    ARM_TIPS,
+    joint_xml,
+    limit_xml,
+    postures,
+    robot_xml,
+    snake,
+    targets,
+    transform,
+)
+from support.contract import assert_honest, assert_same, options_with, suited
 
 import ik_service as iks
 from ik_service.exceptions import OptionError

@@ -3,12 +3,12 @@
 import csv
 from importlib import import_module
 
-from chains import ROOT
 import numpy as np
 import pytest
+from support.chains import ROOT
 
 import ik_service as iks
-from ik_service.solvers.extended_matrix import extended_matrix
+from ik_service.solvers.methods.extended_jacobian.matrix import extended_matrix
 
 TABLE = ROOT / 'docs' / 'figures' / 'extended_rank.csv'
 COLUMNS = [

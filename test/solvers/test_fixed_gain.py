@@ -2,11 +2,11 @@
 
 import time
 
-from chains import arm as arm_of
-from chains import planar, postures, snake, targets, transform
-from contract import assert_honest, options_with
 import numpy as np
 import pytest
+from support.chains import arm as arm_of
+from support.chains import planar, postures, snake, targets, transform
+from support.contract import assert_honest, options_with
 
 import ik_service as iks
 

@@ -1,12 +1,12 @@
 """The Jacobian by perturbation: as good as its perturbation is small, for every method."""
 
-from chains import arm as arm_of
-from chains import postures, snake, targets
-from contract import assert_honest, options_with
-from elements import mimicking
-from first_step import first_step
 import numpy as np
 import pytest
+from support.chains import arm as arm_of
+from support.chains import postures, snake, targets
+from support.contract import assert_honest, options_with
+from support.elements import mimicking
+from support.first_step import first_step
 
 import ik_service as iks
 from ik_service.exceptions import OptionError

@@ -8,7 +8,7 @@ import pytest
 
 from ik_service import IkOptions
 from ik_service.exceptions import IkServiceError, OptionError
-from ik_service.solvers.limits import STRATEGIES
+from ik_service.solvers.loop.limits import STRATEGIES
 from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
 
 ONES = (1.0,) * 6

@@ -4,9 +4,9 @@ How often the methods reach poses that can be reached, from the middle of the li
 The measure over 1,000 poses is benchmarks/pass_rates.py.
 """
 
-from chains import arm as chain_of
-from chains import ARM_TIPS, targets, within_limits
 import pytest
+from support.chains import arm as chain_of
+from support.chains import ARM_TIPS, targets, within_limits
 
 import ik_service as iks
 

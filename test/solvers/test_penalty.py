@@ -2,11 +2,11 @@
 
 import math
 
-from chains import arm as arm_of
-from chains import postures, snake, targets
-from contract import options_with
 import numpy as np
 import pytest
+from support.chains import arm as arm_of
+from support.chains import postures, snake, targets
+from support.contract import options_with
 
 import ik_service as iks
 from ik_service.kinematics.pose import pose_error

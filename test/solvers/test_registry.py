@@ -1,7 +1,7 @@
 """The methods by name, and which options each of them uses."""
 
-from chains import planar
 import pytest
+from support.chains import planar
 
 import ik_service as iks
 from ik_service.exceptions import OptionError, UnknownSolverError

@@ -2,9 +2,9 @@
 
 from dataclasses import FrozenInstanceError
 
-from chains import arm as chain_of
-from chains import planar, transform
 import pytest
+from support.chains import arm as chain_of
+from support.chains import planar, transform
 
 import ik_service as iks
 

@@ -5,8 +5,10 @@ import math
 import threading
 import time
 
-from chains import arm as chain_of
-from chains import (
+import numpy as np
+import pytest
+from support.chains import arm as chain_of
+from support.chains import (
     ARM_TIPS,
     forward_by_tree,
     planar,
@@ -16,9 +18,7 @@ from chains import (
     transform,
     within_limits,
 )
-from contract import assert_honest, assert_same, hard_targets, options_with
-import numpy as np
-import pytest
+from support.contract import assert_honest, assert_same, hard_targets, options_with
 
 import ik_service as iks
 

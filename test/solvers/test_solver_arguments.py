@@ -2,11 +2,11 @@
 
 import math
 
-from chains import arm as chain_of
-from chains import postures, targets
-from contract import assert_honest, assert_same, options_with
 import numpy as np
 import pytest
+from support.chains import arm as chain_of
+from support.chains import postures, targets
+from support.contract import assert_honest, assert_same, options_with
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from ik_service.studies.progress import ProgressBar
+from ik_service.common.progress import ProgressBar
 
 
 class Terminal(io.StringIO):

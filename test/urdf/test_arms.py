@@ -1,8 +1,8 @@
 """What holds for every arm of the project: bodies, primitives, colours, inertias."""
 
-from arm_figures import path_of
 import numpy as np
 import pytest
+from support.arm_figures import path_of
 from urdf_parser_py import urdf
 
 ARMS = ('panda', 'ur5e', 'planar_6r')

@@ -2,7 +2,9 @@
 
 from math import pi
 
-from arm_figures import (
+import numpy as np
+import pytest
+from support.arm_figures import (
     assert_same_pose,
     limits_of,
     path_of,
@@ -13,8 +15,6 @@ from arm_figures import (
     rot_z,
     trans,
 )
-import numpy as np
-import pytest
 
 from ik_service import Robot
 from ik_service.exceptions import ChainError

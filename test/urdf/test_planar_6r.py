@@ -2,9 +2,9 @@
 
 from math import pi
 
-from arm_figures import assert_same_pose, path_of, postures, rot_z, trans
 import numpy as np
 import pytest
+from support.arm_figures import assert_same_pose, path_of, postures, rot_z, trans
 
 from ik_service import Robot
 

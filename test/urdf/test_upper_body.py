@@ -1,8 +1,8 @@
 """The upper body: a person's proportions, two arms that mirror each other, shapes and masses."""
 
-from arm_figures import path_of
 import numpy as np
 import pytest
+from support.arm_figures import path_of
 from urdf_parser_py import urdf
 
 from ik_service import Robot

@@ -2,9 +2,9 @@
 
 from math import pi
 
-from arm_figures import assert_same_pose, limits_of, path_of, postures, rot_x, rot_z, trans
 import numpy as np
 import pytest
+from support.arm_figures import assert_same_pose, limits_of, path_of, postures, rot_x, rot_z, trans
 from urdf_parser_py import urdf
 
 from ik_service import Robot

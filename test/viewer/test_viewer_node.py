@@ -14,13 +14,13 @@ pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_ser
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
 from geometry_msgs.msg import PoseStamped
-from harness import until
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from support.harness import until
 
-from ik_service.ros.qos import DESCRIPTION_QOS
+from ik_service.ros.common.qos import DESCRIPTION_QOS
 
-VIEWER = 'ik_service.viewer.node'
+VIEWER = 'ik_service.viewer.main'
 SLOW = 60.0  # for a robot that is read and, without a cache, compiled [s]
 READY = r'ready: (http\S+)'
 MESHED = """<robot name="m">

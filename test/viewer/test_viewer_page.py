@@ -6,15 +6,15 @@ from pathlib import Path
 import re
 import signal
 
-from browser import browser, changed_pixels, project, View
 import numpy as np
 import pytest
-from reach_files import write_reach
+from support.browser import browser, changed_pixels, project, View
+from support.reach_files import write_reach
 
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
-from harness import Bench, START_TIMEOUT, until
+from support.harness import Bench, START_TIMEOUT, until
 
 import ik_service as iks
 
@@ -37,7 +37,7 @@ class Scenario:
         self.bench = bench
         self.chain = iks.Robot.from_urdf(URDF).chain(BASE, TIP)
         told = {'port': 0, 'reach': str(write_cloud(scratch))}
-        viewer = bench.start('ik_service.viewer.node', ready=None, **told)
+        viewer = bench.start('ik_service.viewer.main', ready=None, **told)
         for solver in ('levenberg_marquardt', 'pseudoinverse'):  # not in the node, under the clock
             iks.Solver(self.chain, solver).warm_up()
         viewer.wait_for(r'ready: http\S+', START_TIMEOUT)
@@ -49,7 +49,7 @@ class Scenario:
         self.view.wait_for('No word from the arm')
         self.empty = self.view.shot('viewer-empty')
         initial = ', '.join(f'{name}={value}' for name, value in START.items())
-        bench.start('ik_service.ros.sim_node', urdf=URDF, initial_positions=initial)
+        bench.start('ik_service.ros.sim.main', urdf=URDF, initial_positions=initial)
         from sensor_msgs.msg import JointState
 
         self.states = bench.record(JointState, 'joint_states')
@@ -57,7 +57,7 @@ class Scenario:
 
     def start_node(self):
         told = {'urdf': URDF, 'base_link': BASE, 'tip_link': TIP, 'velocity_scaling': SPEED}
-        return self.bench.start('ik_service.ros.node', **told)
+        return self.bench.start('ik_service.ros.ik.main', **told)
 
     def joints(self):
         """The measured positions (n,) of the chain's joints."""
@@ -105,7 +105,7 @@ def yellow_pixels(picture):
 
 def gizmo_arrow(scenario, axis):
     """Where the middle of a gizmo's arrow is seen, and where it points to there [px]."""
-    from ik_service.viewer import stage
+    from ik_service.viewer.scene import scene as stage
 
     size = float(scenario.chain.arrays.reach[3])
     look_at, eye = stage.camera_of(size)

@@ -1,0 +1,1 @@
+"""``ik_demo``: node, simulated arm, page and client in one terminal."""

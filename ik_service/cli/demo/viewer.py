@@ -1,0 +1,47 @@
+"""The demo's browser view, in a process of its own; the demo goes on without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from ik_service.cli.demo.text import say
+from ik_service.common.child_process import ChildFailedError, ChildProcess
+from ik_service.exceptions import MissingExtraError
+
+_PATIENCE = 30.0  # with its start [s]
+_GRACE = 0.5  # for its end: it holds nothing that could be lost [s]
+
+
+@contextmanager
+def viewer_program(wanted: bool) -> Iterator[ChildProcess | None]:
+    """
+    Run the viewer for a ``with`` block.
+
+    :param wanted: whether it shall run.
+    :returns: its process; None when it is not wanted or viser is not installed.
+    """
+    if not wanted or find_spec('viser') is None:
+        yield None
+        return
+    with ChildProcess('the viewer', 'ik_service.viewer.main') as child:
+        try:
+            yield child
+        finally:
+            child.end(_GRACE)
+
+
+def announce(viewer: ChildProcess | None, wanted: bool) -> None:
+    """Print where the viewer can be seen, or why it cannot."""
+    if viewer is None:
+        if wanted:
+            say(f'Viewer    none: {MissingExtraError("viser", "viewer")}')
+        return
+    try:
+        address = viewer.wait_for(r'ready: (\S+)', _PATIENCE)[1]
+    except ChildFailedError as error:
+        last = error.output.rstrip().rpartition('\n')[2]
+        say(f'Viewer    none: it did not start: {last}')
+    else:
+        say(f'Viewer    {address}   drag the arrows, and the arm follows')

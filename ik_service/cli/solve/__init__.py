@@ -1,0 +1,1 @@
+"""``ik_solve``: one pose for any arm, from the command line."""

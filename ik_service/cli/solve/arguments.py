@@ -1,0 +1,243 @@
+"""The command line of ``ik_solve``, and the help that explains it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import math
+from pathlib import Path
+import textwrap
+from typing import NoReturn
+
+from ik_service.cli.solve.options import option_texts, UsageError
+from ik_service.common.resources import share_folder
+from ik_service.solvers.registry import DEFAULT_SOLVER, method, solver_names
+
+ALL = 'all'
+_LARGEST = 1e9  # of any number [m] or [rad]: far beyond use
+
+_DESCRIPTION = """
+Which joint values put the tip of an arm at a pose? Solves one pose for any URDF, and shows the
+answer, how good it is, and on request how it was found.
+
+Lengths are in metres. Joint values are in radians, those of sliding joints in metres, as in the
+URDF. Only --rpy is in degrees. Poses are those of the tip link in the frame of the base link.
+"""
+
+_WORDS = """
+what the words mean:
+  seed      Where the search starts. Most poses have several answers; the one near the seed is
+            found. Give the arm's present joint values to get an answer close by. Without a seed
+            it is the middle of the joint limits. One outside the limits is brought inside.
+  limits    Every answer lies within the joint limits of the URDF, unless
+            --set joint_limits=ignore. "To the limit" in the table says how much is left.
+  search    A method goes step by step (iterations) from a start towards the target. Where it
+            gets stuck, another search starts from a random posture. The same command always
+            gives the same answer; --set random_seed=1 gives other random postures.
+  solved    Means: position and orientation within tolerance, computed again from the answer,
+            and all joints within their limits. Otherwise the closest pose found is shown.
+  time      That of a second call. The first one loads (on a new machine: compiles) the solver.
+"""
+
+_EXAMPLES = """
+examples:
+  ik_solve panda --xyz 0.4 0.1 0.5 --rpy 180 0 0
+  ik_solve panda --xyz 0.4 0.1 0.5                   any orientation will do
+  ik_solve ur5e --random 7 --plot ur5e.png           a random pose within reach, as a picture
+  ik_solve ur5e --random 7 --solver all              every method on the same pose
+  ik_solve panda --joints 0 -0.8 0 -2.4 0 1.6 0.8 --seed 0 0 0 -1 0 1 0 --trace
+  ik_solve my_robot.urdf --base-link base --tip-link tool0 --lock torso=0.1 \\
+           --xyz 0.3 0 0.4 --quaternion 1 0 0 0 --set timeout=0.05 prefer=nearest --json
+
+exit code: 0 solved (with --solver all: by at least one), 1 not solved, 2 the command is wrong.
+"""
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """
+    Parse a command line.
+
+    :param words: the words after the program's name.
+    :raises UsageError: it cannot be understood.
+    :raises SystemExit: it asked for help, which is printed.
+    """
+    # argparse takes -1e-3 and -inf for options, but no word that starts with a space.
+    arguments = _parser().parse_args([f' {w}' if _is_number(w) else w for w in words])
+    _check(arguments)
+    return arguments
+
+
+def our_arms() -> tuple[str, ...]:
+    """Return the names of the arms that come with the package."""
+    return tuple(sorted(file.stem for file in share_folder('urdf').glob('*.urdf')))
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that leaves it to the program how to end."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog='ik_solve',
+        usage='ik_solve URDF (--xyz X Y Z [--rpy … | --quaternion …] | --joints Q … | --random) '
+        '[options]',
+        description=_DESCRIPTION,
+        epilog=f'{_WORDS}\n{_solver_lines()}\n{_option_lines()}\n{_EXAMPLES}',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_robot(parser.add_argument_group('robot'))
+    _add_target(parser.add_argument_group('target, one of --xyz, --joints and --random'))
+    _add_search(parser.add_argument_group('search'))
+    _add_output(parser.add_argument_group('output'))
+    return parser
+
+
+def _add_robot(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        'urdf', metavar='URDF', help=f'a file, or one of our own arms: {", ".join(our_arms())}'
+    )
+    group.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
+    group.add_argument('--tip-link', metavar='LINK', help='default: the only leaf below the base')
+    group.add_argument(
+        '--lock',
+        nargs='+',
+        action='extend',
+        default=[],
+        metavar='JOINT=VALUE',
+        help='joints that shall not move, and where they stand [rad or m]',
+    )
+
+
+def _add_target(group: argparse._ArgumentGroup) -> None:
+    which = group.add_mutually_exclusive_group(required=True)
+    which.add_argument(
+        '--xyz', nargs=3, type=_number, metavar=('X', 'Y', 'Z'), help='position [m]'
+    )
+    which.add_argument(
+        '--joints',
+        nargs='+',
+        type=_number,
+        metavar='Q',
+        help='the pose that these joint values give [rad or m], base to tip',
+    )
+    which.add_argument(
+        '--random',
+        nargs='?',
+        type=_whole,
+        const=0,
+        metavar='SEED',
+        help='the pose of a random posture within the limits (default seed: %(const)s)',
+    )
+    how = group.add_mutually_exclusive_group()
+    how.add_argument(
+        '--rpy',
+        nargs=3,
+        type=_number,
+        metavar=('ROLL', 'PITCH', 'YAW'),
+        help='orientation for --xyz, about the fixed axes x, y, z, as in a URDF, but in DEGREES; '
+        'without --rpy and --quaternion any orientation will do',
+    )
+    how.add_argument(
+        '--quaternion',
+        nargs=4,
+        type=_number,
+        metavar=('X', 'Y', 'Z', 'W'),
+        help='orientation for --xyz, the scalar part last, as in ROS',
+    )
+    group.add_argument(
+        '--position-only', action='store_true', help='any orientation will do, whatever is given'
+    )
+
+
+def _add_search(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        '--seed', nargs='+', type=_number, metavar='Q', help='where it starts [rad or m]'
+    )
+    group.add_argument(
+        '--solver',
+        choices=(*solver_names(), ALL),
+        default=DEFAULT_SOLVER,
+        metavar='NAME',
+        help=f'a method of the list below, or "{ALL}" to compare them (default: %(default)s)',
+    )
+    group.add_argument(
+        '--set',
+        nargs='+',
+        action='extend',
+        default=[],
+        metavar='OPTION=VALUE',
+        help='options of the solver, see below; "none" stands for the method\'s own default',
+    )
+
+
+def _add_output(group: argparse._ArgumentGroup) -> None:
+    group.add_argument('--trace', action='store_true', help='show the iterations')
+    group.add_argument(
+        '--plot', type=Path, metavar='FILE.png', help='draw how it went, and the arm'
+    )
+    group.add_argument(
+        '--json', action='store_true', help='print all of it as JSON (with --trace: every step)'
+    )
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse what argparse cannot see."""
+    for name in ('rpy', 'quaternion'):
+        if getattr(arguments, name) is not None and arguments.xyz is None:
+            raise UsageError(
+                f'--{name} goes with --xyz; --joints and --random bring their own orientation'
+            )
+    if arguments.trace and arguments.solver == ALL and not arguments.json:
+        raise UsageError(f'--trace shows one method: name it instead of {ALL}, or add --json')
+    if arguments.plot is not None and arguments.plot.suffix.lower() != '.png':
+        raise UsageError(f'--plot: the file has to end in .png, not {str(arguments.plot)!r}')
+    if arguments.plot is not None and not arguments.plot.absolute().parent.is_dir():
+        raise UsageError(f'--plot: there is no folder {str(arguments.plot.parent)!r}')
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not abs(value) <= _LARGEST:
+        raise argparse.ArgumentTypeError(f'{text.strip()!r} is no number up to {_LARGEST:g}')
+    return value
+
+
+def _whole(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(
+            f'{text.strip()!r} is no whole number of at least 0 (the URDF comes first)'
+        )
+    return value
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _solver_lines() -> str:
+    width = max(map(len, solver_names()))
+    lines = [f'  {name:{width}}  {method(name).summary}' for name in solver_names()]
+    return '\n'.join(['methods (--solver):', *lines, ''])
+
+
+def _option_lines() -> str:
+    lines = ['options (--set), for those methods that use them:']
+    for name, text in option_texts().items():
+        lines += [f'  {name}']
+        lines += textwrap.wrap(text, 94, initial_indent=' ' * 6, subsequent_indent=' ' * 6)
+    return '\n'.join([*lines, ''])

@@ -1,0 +1,281 @@
+"""The curves in the pictures of ``ik_solve``: errors and joints over the iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from ik_service.cli.solve.question import Question
+from ik_service.cli.solve.run import Answer
+from ik_service.studies.drawing.figures import (
+    ACCENT,
+    BORDER,
+    FAINT,
+    GRID,
+    INK,
+    method_label,
+    PALETTE,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import SubFigure
+
+_CURVE = PALETTE[0]
+_ANSWER = {
+    'marker': 'o',
+    'markersize': 9,
+    'markerfacecolor': 'none',
+    'markeredgewidth': 2.0,
+    'zorder': 4,
+}  # how the iteration is marked that the answer comes from
+_FEW = 40  # points of a curve that are marked
+_MOST_JOINTS, _COLUMN = 16, 8  # joints that are drawn, and in one column
+_MOST_SEARCHES = 12  # that are drawn one after the other; more lie upon each other
+_MARGIN = 0.08  # around limits, of the range
+
+
+class _Error(NamedTuple):
+    """
+    A kind of error.
+
+    :ivar field: of the trace.
+    :ivar title: with the unit that it is shown in.
+    :ivar scale: from the unit of the trace to that one.
+    :ivar tolerance: in the unit of the trace.
+    """
+
+    field: str
+    title: str
+    scale: float
+    tolerance: float
+
+    def of(self, answer: Answer) -> np.ndarray:
+        """(k,) over the iterations, for a scale on which 0 and infinity have no place."""
+        values = getattr(answer.trace, self.field)
+        return _finite(self.scale * np.maximum(values, 1e-7 * self.tolerance))
+
+
+def draw_errors(panel: SubFigure, question: Question, answer: Answer) -> None:
+    """
+    Draw the errors over the iterations, with the tolerances.
+
+    :param panel: where to.
+    :param question: what was asked.
+    :param answer: of the solver.
+    """
+    grid = _error_axes(panel, question)
+    row = _answer_row(question, answer)
+    first = min(r[0] for r in _searches(answer) if row in r) if _stacked(answer) else 0
+    for axes, error in grid:
+        values = error.of(answer)
+        _draw_searches(axes, question, answer, values)
+        axes.plot(row - first, values[row], color=ACCENT, **_ANSWER)
+        _mark_restarts(axes, answer, named=axes is grid[0][0])
+        _whole_iterations(axes)
+    grid[-1][0].set_xlabel(_iteration_text(answer))
+
+
+def draw_all_errors(
+    panel: SubFigure, question: Question, answers: Sequence[Answer], colors: Sequence[str]
+) -> None:
+    """
+    Draw the errors over the iterations of several solvers, with the tolerances.
+
+    :param panel: where to.
+    :param question: what was asked.
+    :param answers: of the solvers.
+    :param colors: one each.
+    """
+    grid = _error_axes(panel, question)
+    for axes, error in grid:
+        for answer, color in zip(answers, colors, strict=True):
+            values, row = error.of(answer), _answer_row(question, answer)
+            width, alpha = (0.6, 0.35) if _stacked(answer) else (1.6, 1.0)
+            for rows in _searches(answer):
+                axes.plot(rows + 1, values[rows], color=color, linewidth=width, alpha=alpha)
+            axes.plot(row + 1, values[row], color=color, **_ANSWER)
+        axes.set_xscale('log')
+    grid[-1][0].set_xlabel('iteration + 1, over all searches')
+
+
+def _error_axes(panel: SubFigure, question: Question) -> list[tuple[Axes, _Error]]:
+    """Return axes for each error that matters, with its tolerance."""
+    options = question.options
+    errors = []
+    if question.places:
+        errors.append(
+            _Error('position_error', 'Position error [mm]', 1e3, options.position_tolerance)
+        )
+    if question.turns:
+        scale = 180.0 / np.pi
+        tolerance = options.orientation_tolerance
+        errors.append(_Error('orientation_error', 'Orientation error [°]', scale, tolerance))
+    grid = panel.subplots(len(errors), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, error in zip(grid, errors, strict=True):
+        tolerance = error.scale * error.tolerance
+        axes.set_yscale('log')
+        axes.axhline(tolerance, color=INK, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
+        axes.annotate(
+            'tolerance', (0.0, tolerance), (4, 3), xycoords=('axes fraction', 'data'),
+            textcoords='offset points', fontsize=8, color=INK,
+        )  # fmt: skip
+        axes.set_title(error.title)
+    return list(zip(grid, errors, strict=True))
+
+
+def draw_joints(panel: SubFigure, question: Question, answer: Answer) -> None:
+    """
+    Draw the joints over the iterations, each between its limits.
+
+    :param panel: where to.
+    :param question: what was asked.
+    :param answer: of the solver.
+    """
+    chain, trace = question.chain, answer.trace
+    moves = np.ptp(np.nan_to_num(trace.q), axis=0)
+    shown = sorted(np.argsort(-moves, kind='stable')[:_MOST_JOINTS])
+    columns = 1 if len(shown) <= _COLUMN else 2
+    count = -(-len(shown) // columns)
+    grid = panel.subplots(count, columns, sharex=True, squeeze=False).ravel(order='F')
+    for axes, i in zip(grid, shown, strict=False):
+        scale = 1.0 if question.slides[i] else 180.0 / np.pi
+        unit = 'm' if question.slides[i] else '°'
+        _draw_searches(axes, question, answer, _finite(scale * trace.q[:, i]))
+        _mark_restarts(axes, answer)
+        _draw_limits(axes, scale * chain.lower[i], scale * chain.upper[i])
+        axes.set_title(f'{chain.joint_names[i]} [{unit}]', fontsize=8, pad=2)
+        axes.tick_params(labelsize=7)
+        axes.grid(axis='y', visible=False)
+        _whole_iterations(axes)
+    for axes in grid[len(shown) :]:
+        axes.set_visible(False)
+    left_out = chain.n - len(shown)
+    more = f'; {left_out} that move less are left out' if left_out else ''
+    panel.suptitle(f'Joints between their limits{more}', fontsize=11, x=0.02, ha='left')
+    panel.supxlabel(_iteration_text(answer), fontsize=10)
+
+
+def draw_postures(
+    panel: SubFigure, question: Question, answers: Sequence[Answer], colors: Sequence[str]
+) -> None:
+    """
+    Draw where each solver's answer has the joints, between their limits.
+
+    :param panel: where to.
+    :param question: what was asked.
+    :param answers: of the solvers.
+    :param colors: one each.
+    """
+    chain = question.chain
+    axes = panel.subplots()
+    known = np.vstack([answers[0].trace.q[0], *(answer.result.q for answer in answers)])
+    lower = np.where(np.isfinite(chain.lower), chain.lower, known.min(axis=0) - 0.1)
+    upper = np.where(np.isfinite(chain.upper), chain.upper, known.max(axis=0) + 0.1)
+    span = np.where(upper > lower, upper - lower, 1.0)
+    heights = np.arange(chain.n)
+    axes.barh(heights, 1.0, 0.74, color=GRID, zorder=0)
+    shares = (known - lower) / span
+    axes.plot(shares[0], heights, '|', color=INK, markersize=20, markeredgewidth=1.5)
+    lanes = np.linspace(-0.27, 0.27, len(answers)) if len(answers) > 1 else [0.0]
+    for share, color, lane, answer in zip(shares[1:], colors, lanes, answers, strict=True):
+        filled = color if answer.result.success else 'white'
+        axes.plot(
+            share, heights + lane, 'o', color=color, markersize=5, markerfacecolor=filled,
+            label=method_label(answer.solver),
+        )  # fmt: skip
+    bounded = np.isfinite(chain.lower) & np.isfinite(chain.upper)
+    names = [
+        name if limits else f'{name}\n(no limits)'
+        for name, limits in zip(chain.joint_names, bounded, strict=True)
+    ]
+    axes.set_yticks(heights, names, fontsize=8)
+    axes.set_xticks([0.0, 0.5, 1.0], ['lower\nlimit', 'middle', 'upper\nlimit'])
+    axes.set_title('Answers between the limits')
+    axes.set_xlabel('|  seed      ●  solved      ○  not solved')
+    axes.invert_yaxis()
+    axes.grid(visible=False)
+    axes.spines[['left', 'bottom']].set_visible(False)
+
+
+def _searches(answer: Answer) -> list[np.ndarray]:
+    """Row numbers of each search."""
+    numbers = answer.trace.search
+    return np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(numbers)) + 1)
+
+
+def _stacked(answer: Answer) -> bool:
+    """Whether the searches lie upon each other, because they are too many for one line."""
+    return len(_searches(answer)) > _MOST_SEARCHES
+
+
+def _iteration_text(answer: Answer) -> str:
+    if not _stacked(answer):
+        return 'iteration, over all searches'
+    return (
+        f'iteration of its search; {len(_searches(answer))} searches, that of the answer in blue'
+    )
+
+
+def _draw_searches(axes: Axes, question: Question, answer: Answer, values: np.ndarray) -> None:
+    """Draw a curve over the iterations of each search: one after the other, or stacked."""
+    row = _answer_row(question, answer)
+    marker = '.' if len(values) <= _FEW else None
+    for rows in _searches(answer):
+        if not _stacked(answer):
+            axes.plot(rows, values[rows], color=_CURVE, marker=marker)
+        elif row in rows:
+            axes.plot(rows - rows[0], values[rows], color=_CURVE, linewidth=2.2, zorder=3)
+        else:
+            axes.plot(rows - rows[0], values[rows], color=BORDER, linewidth=0.7)
+
+
+def _mark_restarts(axes: Axes, answer: Answer, named: bool = False) -> None:
+    """Draw a line where a search starts again."""
+    if _stacked(answer):
+        return
+    for number, rows in enumerate(_searches(answer)):
+        approach = answer.trace.search[rows[0]] == answer.approach
+        if number > 0:
+            axes.axvline(rows[0] - 0.5, color=BORDER, linewidth=1.0, zorder=0)
+        if named and (approach or number == 1):
+            axes.annotate(
+                'final approach' if approach else 'restart', (rows[0] - 0.5, 1.0), (2, -2),
+                xycoords=('data', 'axes fraction'), textcoords='offset points', va='top',
+                fontsize=8, color=FAINT, rotation=90,
+            )  # fmt: skip
+
+
+def _answer_row(question: Question, answer: Answer) -> int:
+    """Return the row of the trace that the answer comes from, full turns aside."""
+    difference = answer.trace.q - answer.result.q
+    turn = question.chain.arrays.turn
+    turns = np.where(turn > 0.0, np.round(difference / np.where(turn > 0.0, turn, 1.0)), 0.0)
+    distance = np.abs(difference - turns * turn).max(axis=1)
+    return int(np.argmin(np.nan_to_num(distance, nan=np.inf)))
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    """Values with gaps where a method diverged."""
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _draw_limits(axes: Axes, lower: float, upper: float) -> None:
+    """Draw limits as dashed lines, and shade what lies beyond."""
+    low, high = axes.dataLim.intervaly
+    bounds = [bound for bound in (lower, upper) if np.isfinite(bound)]
+    low, high = min([low, *bounds]), max([high, *bounds])
+    margin = _MARGIN * (high - low) or 1.0
+    axes.set_ylim(low - margin, high + margin)
+    for bound, end in ((lower, low - margin), (upper, high + margin)):
+        if np.isfinite(bound):
+            axes.axhspan(bound, end, color=GRID, linewidth=0, zorder=0)
+            axes.axhline(bound, color=FAINT, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+
+
+def _whole_iterations(axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))

@@ -1,0 +1,1 @@
+"""``ik_train``: training of learned starting postures."""

@@ -1,0 +1,1 @@
+"""Tools without ROS and without kinematics that several folders use."""

@@ -1,0 +1,47 @@
+"""Arrays of numbers from whatever a caller gives: nothing is cast in silence."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.common.quoting import shown
+from ik_service.exceptions import ArgumentError
+
+_REAL = 'fiu'  # kinds of NumPy's types that hold real numbers
+
+
+def real_numbers(values: ArrayLike, argument: str) -> np.ndarray:
+    """
+    Array of floats of its own, contiguous; infinity and NaN may be among them.
+
+    :param values: numbers in any nesting that NumPy understands.
+    :param argument: what the error calls them.
+    :raises ArgumentError: they are no real numbers, such as complex ones, truth values or text,
+        or no array can be made of them.
+    """
+    try:
+        array = np.asarray(values)
+    except Exception as error:  # also what an object raises that is asked for its array
+        raise ArgumentError(argument, f'has to be numbers: {shown(error, str)}') from error
+    if array.dtype.kind == 'O':
+        array = _from_objects(array, argument)
+    if array.dtype.kind not in _REAL:
+        raise ArgumentError(argument, f'has to be real numbers, not {array.dtype}')
+    with np.errstate(over='ignore'):  # of a longer float: infinity, as is told then
+        return np.array(array, dtype=np.float64, order='C')
+
+
+def _from_objects(array: np.ndarray, argument: str) -> np.ndarray:
+    """Floats from Python's objects, among which are whole numbers beyond 64 bits."""
+    floats = np.empty(array.shape)
+    for place, value in np.ndenumerate(array):
+        if isinstance(value, (bool, np.bool_)) or not isinstance(
+            value, (int, float, np.integer, np.floating)
+        ):
+            raise ArgumentError(argument, f'has to be numbers, not {shown(value)}')
+        try:
+            floats[place] = value
+        except OverflowError as error:
+            raise ArgumentError(argument, f'{shown(value)} is beyond all numbers') from error
+    return floats

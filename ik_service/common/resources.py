@@ -1,0 +1,57 @@
+"""Where the files that come with the package lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import os
+from pathlib import Path
+import sys
+
+from ik_service.exceptions import IkServiceError, UnknownArmError
+
+_PACKAGE = 'ik_service'
+
+
+class MissingResourceError(IkServiceError, FileNotFoundError):
+    """Files that come with the package are not where they should be."""
+
+
+def share_folder(name: str) -> Path:
+    """
+    Return a folder of the package's data, such as ``urdf`` or ``config``.
+
+    It is looked for in the source tree that this module belongs to (editable installs), in the
+    prefixes of AMENT_PREFIX_PATH (colcon), and in Python's own prefix (pip).
+
+    :raises MissingResourceError: there is no such folder.
+    """
+    places = [*_places(name)]
+    for place in places:
+        if place.is_dir():
+            return place
+    tried = ', '.join(str(place) for place in places)
+    raise MissingResourceError(f'the folder {name!r} of {_PACKAGE} is missing; looked in {tried}')
+
+
+def urdf_path(arm: str) -> Path:
+    """
+    Return the URDF file of an arm that comes with the package.
+
+    :param arm: its name, such as ``panda``.
+    :raises UnknownArmError: there is no such arm; the message lists those there are.
+    """
+    folder = share_folder('urdf')
+    path = folder / f'{arm}.urdf'
+    if not path.is_file():
+        raise UnknownArmError(arm, sorted(file.stem for file in folder.glob('*.urdf')))
+    return path
+
+
+def _places(name: str) -> Iterator[Path]:
+    source_tree = Path(__file__).parents[2]
+    if (source_tree / 'package.xml').is_file():
+        yield source_tree / name
+    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
+        if prefix:
+            yield Path(prefix) / 'share' / _PACKAGE / name
+    yield Path(sys.prefix) / 'share' / _PACKAGE / name

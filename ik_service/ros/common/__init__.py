@@ -1,0 +1,1 @@
+"""What all ROS programs share: start and end, executors, parameters, conversions."""

@@ -1,0 +1,166 @@
+"""Which robot the launch files bring up: what their arguments and the parameter file say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+import os
+from pathlib import Path
+import re
+import shutil
+import subprocess
+
+import yaml
+
+from ik_service.common.regular_file import read_regular
+from ik_service.exceptions import ArgumentError, UrdfError
+from ik_service.model.safe_xml import MAX_BYTES
+
+NODE_NAME = 'ik_service'
+BUNDLED_URDF = Path('urdf') / 'panda.urdf'
+BUNDLED_CHAIN = {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
+
+_LONGEST_PARAMETERS = 64 * 2**20  # [byte]
+
+
+@dataclass(frozen=True)
+class Bringup:
+    """
+    The robot to bring up, and how its nodes are told.
+
+    :ivar namespace: absolute namespace of the nodes, such as ``/`` or ``/cell_1``.
+    :ivar params_file: absolute path of the user's parameter file; empty where there is none.
+    :ivar description: the URDF, as text; empty where it comes from the topic.
+    :ivar source: the parameter that hands the robot to a node: ``urdf`` with the path of its
+        file, or ``robot_description`` with the text where no file holds it (an expanded xacro);
+        empty where nodes wait for the topic ``robot_description``.
+    :ivar chain: ``base_link`` and ``tip_link`` as far as they are settled; the node finds the
+        others by itself.
+    """
+
+    namespace: str
+    params_file: str
+    description: str
+    source: Mapping[str, str]
+    chain: Mapping[str, str]
+
+
+def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
+    """
+    Settle the robot: an argument wins over the parameter file, and that over the bundled arm.
+
+    Without ``robot_state_publisher`` there is no bundled arm: somebody else has a robot, and
+    publishes its description.
+
+    :param arguments: the launch arguments ``urdf``, ``base_link``, ``tip_link``,
+        ``params_file``, ``namespace``, ``robot_state_publisher``; empty or absent where the user
+        gave none. A namespace that an including launch file has pushed is found under
+        ``ros_namespace``.
+    :param share: the share folder of this package, which holds the bundled arm.
+    :raises ArgumentError: the parameter file is missing or is not YAML.
+    :raises UrdfError: the URDF is missing or cannot be read, or xacro is missing or fails.
+    """
+    namespace = _absolute_namespace(arguments)
+    params_file = _path(arguments.get('params_file', ''))
+    node = f'{namespace.rstrip("/")}/{NODE_NAME}'
+    params = node_parameters(Path(params_file), node) if params_file else {}
+    given = {key: value for key, value in params.items() if value}
+    given.update({key: value for key, value in arguments.items() if value})
+
+    text = '' if arguments.get('urdf') else str(params.get('robot_description') or '')
+    if text:
+        source = {'robot_description': text}
+    elif not given.get('urdf') and arguments.get('robot_state_publisher') == 'false':
+        source = {}
+    else:
+        file = Path(_path(str(given.get('urdf', share / BUNDLED_URDF))))
+        if file.resolve() == (share / BUNDLED_URDF).resolve():
+            given = {**BUNDLED_CHAIN, **given}
+        text = read_description(file)
+        source = {'robot_description': text} if _is_xacro(file) else {'urdf': str(file)}
+    chain = {name: str(given[name]) for name in BUNDLED_CHAIN if name in given}
+    return Bringup(namespace, params_file, text, source, chain)
+
+
+def read_description(file: Path) -> str:
+    """
+    Read a URDF file as text; one whose name ends in ``.xacro`` is expanded first.
+
+    :raises UrdfError: the file is missing or cannot be read, or xacro is missing or fails.
+    """
+    try:
+        text = read_regular(file, MAX_BYTES).decode('utf-8')
+    except FileNotFoundError as error:
+        raise UrdfError(f'there is no such file: {file}', 'urdf') from error
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, 'strerror', None) or error
+        raise UrdfError(f'{file} cannot be read: {reason}', 'urdf') from error
+    return _expand_xacro(file) if _is_xacro(file) else text
+
+
+def node_parameters(file: Path, node: str) -> dict[str, object]:
+    """
+    Return what a ROS parameter file sets for one node.
+
+    :param node: fully qualified name of the node, such as ``/cell_1/ik_service``.
+    :raises ArgumentError: the file is missing or is not YAML.
+    """
+    try:
+        tree = yaml.safe_load(read_regular(file, _LONGEST_PARAMETERS).decode('utf-8'))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = getattr(error, 'strerror', None) or error
+        raise ArgumentError('params_file', f'{file} cannot be read: {reason}') from error
+    found: dict[str, object] = {}
+    for rule, parameters in _rules(tree, ''):
+        if re.fullmatch(_node_pattern(rule), node):
+            found.update(parameters)
+    return found
+
+
+def _absolute_namespace(arguments: Mapping[str, str]) -> str:
+    namespace = arguments.get('namespace', '')
+    if not namespace.startswith('/'):
+        namespace = f'{arguments.get("ros_namespace", "")}/{namespace}'
+    return '/' + '/'.join(part for part in namespace.split('/') if part)
+
+
+def _path(name: str) -> str:
+    """Make a path absolute; a shell leaves the ~ of ``urdf:=~/arm.urdf`` to us."""
+    return str(Path(os.path.expanduser(name)).absolute()) if name else ''
+
+
+def _is_xacro(file: Path) -> bool:
+    return file.suffix == '.xacro'
+
+
+def _expand_xacro(file: Path) -> str:
+    """Run the xacro command, which belongs to ROS 2 and is not a dependency of this package."""
+    command = shutil.which('xacro')
+    if command is None:
+        raise UrdfError(
+            f'{file} needs the command xacro, which is not installed '
+            '(it is the ROS 2 package xacro): install it, or give a plain URDF',
+            'urdf',
+        )
+    run = subprocess.run([command, str(file)], capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        reason = ' '.join(run.stderr.split())
+        raise UrdfError(f'xacro cannot expand {file}: {reason}', 'urdf')
+    return run.stdout
+
+
+def _rules(tree: object, name: str) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Walk namespaces and nodes, in the order of the file: a later rule wins, as in ROS."""
+    if not isinstance(tree, Mapping):
+        return
+    for key, value in tree.items():
+        if key == 'ros__parameters' and isinstance(value, Mapping):
+            yield name, value
+        else:
+            yield from _rules(value, f'{name}/{str(key).lstrip("/")}')
+
+
+def _node_pattern(rule: str) -> str:
+    """Turn a node name with wildcards into a regular expression, in the way of rclpy."""
+    name = re.escape(rule)
+    return name.replace(r'/\*\*', r'(/\w+)*').replace(r'/\*', r'(/\w+)')

@@ -1,0 +1,198 @@
+"""
+Start and end of the ROS programs.
+
+The main thread only waits for signals; the program runs in a thread beside it. So SIGINT and
+SIGTERM end the process within a second at any moment, also while modules are imported or kernels
+are compiled, with exit code 0 and no traceback. This module imports nothing heavy, so that
+the signals are caught from the first moment on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+import os
+import signal
+import sys
+import threading
+import traceback
+from typing import TYPE_CHECKING
+
+from ik_service.exceptions import ArgumentError, IkServiceError
+
+if TYPE_CHECKING:
+    from rclpy.executors import Executor
+    from rclpy.node import Node
+
+GRACE = 0.6
+"""Time that a program has for its own clean-up after a signal [s], unless it asks for more."""
+
+_LOOK = 0.02  # how often to look for signals [s]
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class StopRequest(threading.Event):
+    """
+    Set by SIGINT and SIGTERM.
+
+    :ivar grace: time that the program has for its own clean-up after it is set [s]; may be changed
+        while it runs.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.grace = GRACE
+
+
+Program = Callable[[StopRequest], 'int | None']
+
+
+def run(program: Program, name: str = 'ik_service') -> int:
+    """
+    Run a program until it returns or a signal asks it to end; call this from the main thread.
+
+    :param program: called in its own thread with an event that SIGINT and SIGTERM set; it
+        returns the exit code (``None`` is 0), soon after the event is set. An
+        :class:`~ik_service.exceptions.IkServiceError` is printed as one sentence, with exit
+        code 1.
+    :param name: what the messages begin with.
+    :returns: the exit code. The call does not return when threads that cannot be interrupted are
+        still running: the process ends here instead.
+    """
+    stop = StopRequest()
+    finished = threading.Event()
+    signals: list[int] = []
+    codes: list[int] = []
+
+    def work() -> None:
+        codes.append(_guarded(program, stop, name))
+        finished.set()
+
+    for number in _SIGNALS:
+        # Only this: a handler that takes a lock, as an event does, can meet itself in it.
+        signal.signal(number, lambda number, _frame: signals.append(number))
+    worker = threading.Thread(target=work, name='program', daemon=True)
+    worker.start()
+    while not finished.wait(_LOOK) and not signals:
+        pass
+    stop.set()
+    finished.wait(stop.grace)
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)  # one more must not kill what is ending
+    return _leave(codes[0] if codes else 0, worker)
+
+
+def _guarded(program: Program, stop: StopRequest, name: str) -> int:
+    try:
+        return program(stop) or 0
+    except IkServiceError as error:
+        print(f'{name}: {error}', file=sys.stderr)
+    except SystemExit as request:  # argparse and friends
+        return request.code if isinstance(request.code, int) else int(request.code is not None)
+    except BaseException as error:
+        if stop.is_set():  # what breaks while everything is taken down is no news
+            return 0
+        if _demands_security() and 'security' in str(error):
+            print(f'{name}: {_refused(error)}', file=sys.stderr)
+        else:
+            traceback.print_exc()
+    return 1
+
+
+def _demands_security() -> bool:
+    """Whether ROS shall protect what this process sends and hears."""
+    return os.environ.get('ROS_SECURITY_ENABLE') == 'true'
+
+
+def _refused(error: BaseException) -> str:
+    """What ROS says that it cannot protect, in one line."""
+    reason = ' '.join(str(error).split())
+    return f'ROS_SECURITY_ENABLE is true, and without that protection nothing starts: {reason}'
+
+
+def _leave(code: int, worker: threading.Thread) -> int:
+    """Hand back the code, or end the process here when some thread cannot be interrupted."""
+    worker.join(0.05)
+    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    if others:
+        # Ending the interpreter under a running compiler thread can crash, and the only thing
+        # left to save is the output.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+@contextmanager
+def ros(args: list[str] | None = None) -> Iterator[None]:
+    """
+    A ROS context for the time of a ``with`` block; signals stay with :func:`run`.
+
+    :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
+    :raises ArgumentError: ROS cannot read the command line, or a file that it names.
+    """
+    import rclpy
+    from rclpy.signals import SignalHandlerOptions
+
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except Exception as error:  # the classes for it are private to rclpy
+        if _demands_security():
+            raise IkServiceError(_refused(error)) from error
+        raise ArgumentError('command line', str(error)) from error
+    try:
+        yield
+    finally:
+        rclpy.try_shutdown()
+
+
+@contextmanager
+def spinning(*executors: Executor) -> Iterator[None]:
+    """
+    Spin each executor in a thread of its own for the time of a ``with`` block.
+
+    An exception that leaves a callback is printed and the spinning goes on: one bad message must
+    not end a node.
+    """
+    stopping = threading.Event()
+    threads = [
+        threading.Thread(target=_spin, args=(executor, stopping), name='spin', daemon=True)
+        for executor in executors
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        for executor in executors:
+            executor.shutdown(timeout_sec=0.1)
+        for thread in threads:
+            thread.join(0.2)
+
+
+@contextmanager
+def spinning_node(node: Node) -> Iterator[None]:
+    """Spin a node in a thread for the time of a ``with`` block, and destroy it at the end."""
+    from rclpy.executors import SingleThreadedExecutor
+
+    from ik_service.ros.common.response_retry import answer_insistently
+
+    answer_insistently(node)
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    try:
+        with spinning(executor):
+            yield
+    finally:
+        node.destroy_node()
+
+
+def _spin(executor: Executor, stopping: threading.Event) -> None:
+    while not stopping.is_set():
+        try:
+            executor.spin()
+        except Exception:
+            if not stopping.is_set():  # what breaks while everything is taken down is no news
+                traceback.print_exc()
+            stopping.wait(0.1)  # a fault that stays must not fill the disk

@@ -1,0 +1,217 @@
+"""What the demo asks of the ROS graph: a client of the IK node in a process of its own."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+import math
+import threading
+import time
+
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.srv import GetPositionFK, GetPositionIK
+import numpy as np
+import rclpy
+from rclpy.client import Client
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import qos_profile_sensor_data
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+
+from ik_service.exceptions import IkServiceError
+from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
+from ik_service.ros.common.qos import SERVICE_QOS
+
+_SUCCESS = 1
+_PATIENCE = 10.0  # with a service that does not answer, and a topic that is silent [s]
+_GLANCE = 0.2  # how long to wait between two looks at what may go wrong [s]
+
+_LISTENERS = 2  # to joint_states: this client and the node
+
+
+class ServiceFailedError(IkServiceError):
+    """A service did not answer, or answered that it could not do what was asked."""
+
+
+@dataclass(frozen=True)
+class IkAnswer:
+    """
+    What ``compute_ik`` answered.
+
+    :ivar success: whether it found joint values.
+    :ivar code: MoveIt's error code.
+    :ivar message: the same in a sentence; empty where the distribution has no such field.
+    :ivar positions: joint values by name [rad] or [m]; empty without success.
+    :ivar seconds: from request to response.
+    """
+
+    success: bool
+    code: int
+    message: str
+    positions: Mapping[str, float]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class ArmState:
+    """
+    What the arm says of itself on ``joint_states``.
+
+    :ivar positions: by joint [rad] or [m].
+    :ivar speed: that of the fastest joint [rad/s] or [m/s].
+    """
+
+    positions: Mapping[str, float]
+    speed: float
+
+
+class DemoClient:
+    """
+    A client of the IK node; to be closed.
+
+    :param base_link: frame of all poses.
+    :param tip_link: link that the poses are of.
+    :param check: called now and then while it waits for an answer; may raise to give up.
+    :ivar foreign_target_at: when somebody else published a target last, on the monotonic clock
+        [s]; −inf when nobody has.
+    """
+
+    def __init__(self, base_link: str, tip_link: str, check: Callable[[], None]) -> None:
+        self._check = check
+        self._base_link, self._tip_link = base_link, tip_link
+        self._context = rclpy.context.Context()
+        rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self._node = rclpy.create_node('ik_demo', context=self._context)
+        self._ik = self._node.create_client(GetPositionIK, 'compute_ik', qos_profile=SERVICE_QOS)
+        self._fk = self._node.create_client(GetPositionFK, 'compute_fk', qos_profile=SERVICE_QOS)
+        self._target = self._node.create_publisher(PoseStamped, 'target_pose', 10)
+        self._own_stamps: deque[tuple[int, int]] = deque(maxlen=64)
+        self.foreign_target_at = -math.inf
+        self._node.create_subscription(PoseStamped, 'target_pose', self._on_target, 10)
+        self._news = threading.Condition()
+        self._state: ArmState | None = None
+        self._node.create_subscription(
+            JointState, 'joint_states', self._on_state, qos_profile_sensor_data
+        )
+        # Spins in its own thread: spin_until_future_complete busy-waits on Jazzy.
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._executor.spin, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Leave the ROS graph."""
+        self._executor.shutdown()
+        self._thread.join(2.0)
+        self._node.destroy_node()
+        self._context.try_shutdown()
+
+    def is_ready(self) -> bool:
+        """Whether the services are there, targets are taken, and the arm's state arrives."""
+        return (
+            self._ik.service_is_ready()
+            and self._fk.service_is_ready()
+            and self._target.get_subscription_count() > 1  # this client's own, and the node's
+            and self._node.count_subscribers('joint_states') >= _LISTENERS
+            and self._state is not None
+        )
+
+    def solve(self, T_base_tip: np.ndarray) -> IkAnswer:
+        """
+        Ask ``compute_ik`` for the joint values of a pose.
+
+        :param T_base_tip: (4, 4) pose of the tip.
+        :raises ServiceFailedError: no answer came.
+        """
+        request = GetPositionIK.Request()
+        request.ik_request.ik_link_name = self._tip_link
+        request.ik_request.pose_stamped = self._stamped(T_base_tip)
+        request.ik_request.robot_state.is_diff = True
+        start = time.perf_counter()
+        answer = self._call(self._ik, request)
+        seconds = time.perf_counter() - start
+        state = answer.solution.joint_state
+        return IkAnswer(
+            success=answer.error_code.val == _SUCCESS,
+            code=answer.error_code.val,
+            message=getattr(answer.error_code, 'message', ''),
+            positions=dict(zip(state.name, state.position, strict=True)),
+            seconds=seconds,
+        )
+
+    def tip_pose(self, positions: Mapping[str, float]) -> np.ndarray:
+        """
+        Ask ``compute_fk`` where the tip is.
+
+        :param positions: by joint [rad] or [m].
+        :returns: (4, 4) T_base_tip.
+        :raises ServiceFailedError: no answer came, or a refusal.
+        """
+        request = GetPositionFK.Request(fk_link_names=[self._tip_link])
+        request.header.frame_id = self._base_link
+        request.robot_state.joint_state.name = list(positions)
+        request.robot_state.joint_state.position = list(positions.values())
+        answer = self._call(self._fk, request)
+        if answer.error_code.val != _SUCCESS:
+            reason = getattr(answer.error_code, 'message', '') or answer.error_code.val
+            raise ServiceFailedError(f'compute_fk refused: {reason}')
+        return matrix_from_pose(answer.pose_stamped[0].pose)
+
+    def publish_target(self, T_base_tip: np.ndarray) -> None:
+        """Publish where the tip shall be, (4, 4)."""
+        message = self._stamped(T_base_tip)
+        self._own_stamps.append(_stamp(message))
+        self._target.publish(message)
+
+    def next_state(self) -> ArmState:
+        """
+        Wait for the next joint state and return it.
+
+        :raises ServiceFailedError: none comes.
+        """
+        before = self._state
+
+        def is_there() -> bool:
+            with self._news:
+                return self._news.wait_for(lambda: self._state is not before, _GLANCE)
+
+        self._wait(is_there, 'joint_states is silent')
+        return self._state
+
+    def _on_target(self, message: PoseStamped) -> None:
+        if _stamp(message) not in self._own_stamps:
+            self.foreign_target_at = time.monotonic()
+
+    def _on_state(self, message: JointState) -> None:
+        with self._news:
+            self._state = ArmState(
+                positions=dict(zip(message.name, message.position, strict=True)),
+                speed=max((abs(speed) for speed in message.velocity), default=math.inf),
+            )
+            self._news.notify_all()
+
+    def _stamped(self, T_base_tip: np.ndarray) -> PoseStamped:
+        message = PoseStamped(pose=pose_from_matrix(T_base_tip))
+        message.header.frame_id = self._base_link
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        return message
+
+    def _call(self, client: Client, request: object) -> object:
+        done = threading.Event()
+        future = client.call_async(request)
+        future.add_done_callback(lambda _: done.set())
+        self._wait(lambda: done.wait(_GLANCE), f'{client.srv_name} does not answer')
+        return future.result()
+
+    def _wait(self, is_there: Callable[[], bool], failure: str) -> None:
+        """Wait for something; ``is_there`` itself waits for a moment."""
+        deadline = time.monotonic() + _PATIENCE
+        while not is_there():
+            self._check()
+            if time.monotonic() > deadline:
+                raise ServiceFailedError(f'{failure} for {_PATIENCE:g} s')
+
+
+def _stamp(message: PoseStamped) -> tuple[int, int]:
+    return message.header.stamp.sec, message.header.stamp.nanosec

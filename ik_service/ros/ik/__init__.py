@@ -1,0 +1,1 @@
+"""The IK node: services, parameters and diagnostics."""

@@ -1,0 +1,118 @@
+"""
+The constraints of a ``compute_ik`` request.
+
+Joint constraints become narrower joint limits of the chain for that one solve, so that every
+method keeps them. The other kinds are refused by name: a client must never believe that a
+constraint holds which nobody looked at.
+"""
+
+from __future__ import annotations
+
+import math
+
+from moveit_msgs.msg import Constraints, JointConstraint
+
+from ik_service.common.quoting import echo
+from ik_service.exceptions import ChainError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.joint import JointType
+from ik_service.model.robot import Robot
+from ik_service.ros.common.errors import ErrorCode, RequestError
+
+_MOST = 1000  # joint constraints in a request
+_UNSUPPORTED = ('position_constraints', 'orientation_constraints', 'visibility_constraints')
+
+
+def has_constraints(constraints: Constraints) -> bool:
+    """Return whether a request asks for any constraint."""
+    return bool(constraints.joint_constraints) or any(
+        getattr(constraints, kind) for kind in _UNSUPPORTED
+    )
+
+
+def constrained_chain(
+    chain: KinematicChain,
+    constraints: Constraints,
+    positions: dict[str, float],
+    joint_limits: str,
+) -> KinematicChain:
+    """
+    Return the chain with the limits that the constraints leave.
+
+    A constraint on a continuous joint holds for the turn that lies nearest to the seed. One on a
+    joint that the chain does not move must already hold. Weights are not used, as in MoveIt.
+
+    :param chain: the chain to be solved.
+    :param positions: position of every movable joint at the seed [rad] or [m].
+    :param joint_limits: the solver's strategy; with 'ignore' joint constraints cannot be kept.
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong.
+    """
+    for kind in _UNSUPPORTED:
+        if getattr(constraints, kind):
+            raise _refused(f'{kind} are not supported; joint_constraints are')
+    if len(constraints.joint_constraints) > _MOST:
+        raise _refused(
+            f'joint_constraints has {len(constraints.joint_constraints)} elements, more than '
+            f'the {_MOST} that are looked at'
+        )
+    if joint_limits == 'ignore':
+        raise _refused("joint_constraints need joint limits, but solver.joint_limits is 'ignore'")
+    lower, upper = chain.lower.copy(), chain.upper.copy()
+    for number, constraint in enumerate(constraints.joint_constraints):
+        low, high = _interval(constraint, chain.robot, f'joint_constraints[{number}]')
+        name = constraint.joint_name
+        if name in chain.joint_names:
+            i = chain.joint_names.index(name)
+            turns = _turns_to(chain, i, (low + high) / 2, positions[name])
+            lower[i] = max(lower[i], low + turns)
+            upper[i] = min(upper[i], high + turns)
+        else:
+            _check_holds(name, low, high, positions[name])
+    try:
+        return chain.with_limits(lower, upper)
+    except ChainError as error:
+        raise _refused(f'joint_constraints: {error}') from error
+
+
+def _interval(constraint: JointConstraint, robot: Robot, field: str) -> tuple[float, float]:
+    """Return the lowest and highest position that a constraint allows."""
+    name = constraint.joint_name
+    joint = robot.joints.get(name)
+    if joint is None or not joint.movable:
+        raise _refused(f'{field}.joint_name: the robot has no movable joint {echo(name)}')
+    if joint.mimic is not None:
+        source = robot.resolve_mimic(name)[0]
+        raise _refused(f'{field}: joint {name!r} follows {source!r}; constrain {source!r} instead')
+    if not math.isfinite(constraint.position):
+        raise _refused(f'{field}.position is {constraint.position}; it has to be finite')
+    for tolerance in ('tolerance_above', 'tolerance_below'):
+        if not getattr(constraint, tolerance) >= 0.0:
+            raise _refused(
+                f'{field}.{tolerance} is {getattr(constraint, tolerance)}; '
+                'it has to be 0 or more [rad or m]'
+            )
+    return (
+        constraint.position - constraint.tolerance_below,
+        constraint.position + constraint.tolerance_above,
+    )
+
+
+def _turns_to(chain: KinematicChain, i: int, middle: float, seed: float) -> float:
+    """Return the full turns [rad] from an interval's middle to near the seed, where unlimited."""
+    joint = chain.robot.joints[chain.joint_names[i]]
+    limited = math.isfinite(chain.lower[i]) or math.isfinite(chain.upper[i])
+    if joint.type is not JointType.CONTINUOUS or limited or not math.isfinite(middle):
+        return 0.0
+    return math.tau * round((seed - middle) / math.tau)
+
+
+def _check_holds(name: str, low: float, high: float, position: float) -> None:
+    if not low <= position <= high:
+        raise _refused(
+            f'joint {name!r} is not moved by this chain, and its position {position:g} '
+            f'is not within the {low:g} … {high:g} of its constraint'
+        )
+
+
+def _refused(message: str) -> RequestError:
+    return RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, message)

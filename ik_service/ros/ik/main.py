@@ -1,0 +1,44 @@
+"""The program ``ik_node``."""
+
+from __future__ import annotations
+
+import sys
+
+from ik_service.ros.common.runtime import GRACE, ros, run, StopRequest
+
+_SWITCH_INTERVAL = 5e-4
+"""
+How long a thread may keep the interpreter from the others [s].
+
+A tenth of Python's default: a command that is due waits at most so long for a callback.
+"""
+
+
+def main(args: list[str] | None = None) -> None:
+    """
+    Run the node until SIGINT or SIGTERM.
+
+    :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
+    """
+    sys.exit(run(lambda stop: _program(args, stop), 'ik_node'))
+
+
+def _program(args: list[str] | None, stop: StopRequest) -> None:
+    sys.setswitchinterval(_SWITCH_INTERVAL)
+    with ros(args):
+        # Only now, so that signals are caught while it is imported.
+        from ik_service.following.motion import LONGEST_RAMP
+        from ik_service.ros.ik.ik_node import IkNode
+
+        node = IkNode()
+        try:
+            node.start()
+            with node.running():
+                stop.grace = GRACE + LONGEST_RAMP  # a moving arm comes to rest first
+                stop.wait()
+        finally:
+            node.destroy_node()
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,1 @@
+"""The simulated arm as a ROS node."""

@@ -1,0 +1,31 @@
+"""The program ``ik_sim``: a simulated arm as a ROS node."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from ik_service.ros.common import runtime
+
+
+def main(args: list[str] | None = None) -> int:
+    """
+    Run the program; return its exit code.
+
+    :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
+    """
+
+    def program(stop: threading.Event) -> None:
+        # What takes time to import is imported here, where signals are already caught.
+        from ik_service.ros.sim.simulated_arm_node import SimulatedArmNode
+
+        with runtime.ros(args):
+            node = SimulatedArmNode()
+            with runtime.spinning_node(node), node.running():
+                stop.wait()
+
+    return runtime.run(program, 'ik_sim')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,186 @@
+"""The simulated arm on the ROS graph."""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+import time
+
+import numpy as np
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from ik_service.arm.description import read_robot, Source, source_of
+from ik_service.common.fault_log import Complaint
+from ik_service.common.ticker import Ticker
+from ik_service.exceptions import IkServiceError
+from ik_service.ros.common.parameter_names import refuse_unknown
+from ik_service.ros.common.parameter_services import ParameterServices
+from ik_service.ros.common.qos import COMMAND_QOS, DESCRIPTION_QOS
+from ik_service.ros.sim.parameters import SimParameters
+from ik_service.ros.sim.report import SimReport
+from ik_service.sim.faults import FaultSettings
+from ik_service.sim.simulated_arm import SimulatedArm
+from ik_service.sim.simulation import ArmState, Simulation
+
+_REPORT_PERIOD = 1.0  # [s]
+
+
+class SimulatedArmNode(Node):
+    """
+    Takes ``joint_command`` or ``joint_trajectory``, and publishes ``joint_states``.
+
+    All movable joints of the robot are published, mimic joints among them. The description comes
+    from the parameter ``urdf`` or ``robot_description``, or else from the topic of that name; when
+    the topic brings another one, joints of the same names stay where they are. A command that
+    cannot be understood is ignored as a whole, and that is said.
+
+    ``~/reset`` puts the arm where it started, and lets the IK node drop its target; ``~/pause``
+    lets its time stand still. The
+    parameters ``faults.*`` let things go wrong, see
+    :class:`~ik_service.sim.faults.FaultSettings`.
+
+    :raises IkServiceError: the parameters describe no arm.
+    """
+
+    def __init__(self) -> None:
+        super().__init__('ik_sim', start_parameter_services=False)
+        self._settings = SimParameters(self)
+        refuse_unknown(self)
+        ParameterServices(self)
+        self._urdf = ''
+        log = self.get_logger()
+        # In functions of their own: rclpy wants one severity from each place in the code.
+        self._break_downs = Complaint(lambda text: log.error(text))
+        self._simulation = Simulation(
+            self._settings.faults,
+            Complaint(lambda text: log.warning(text), well='commands are understood again'),
+            self._break_downs,
+            1.0 / self._settings['rate'],
+        )
+        self._report = SimReport(self, str(self._settings['engine']), self._simulation)
+        self._states = self.create_publisher(JointState, 'joint_states', 10)
+        self._take_description()
+        self._settings.when_faults_change(self._put_into_force)
+        self.create_subscription(JointState, 'joint_command', self._on_command, COMMAND_QOS)
+        self.create_subscription(
+            JointTrajectory, 'joint_trajectory', self._on_trajectory, COMMAND_QOS
+        )
+        self._stop = self.create_client(Trigger, f'{self._settings["ik_node"]}/stop')
+        self.create_service(Trigger, '~/reset', self._on_reset)
+        self.create_service(SetBool, '~/pause', self._on_pause)
+        self.create_timer(_REPORT_PERIOD, lambda: self._report.publish(self._break_downs.last))
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Let the time pass for a ``with`` block, in a thread of its own; spin meanwhile."""
+        rate = float(self._settings['rate'])
+        with Ticker(self._on_tick, rate, self._on_error):
+            yield
+
+    # The robot
+
+    def _take_description(self) -> None:
+        urdf, text = str(self._settings['urdf']), str(self._settings['robot_description'])
+        if urdf or text:
+            self._start(source_of(urdf, text), self._settings.initial_positions)
+            return
+        self.create_subscription(
+            String, 'robot_description', self._on_description, DESCRIPTION_QOS
+        )
+        self.get_logger().info('waiting for a robot on the topic robot_description')
+
+    def _start(self, source: Source, positions: Mapping[str, float]) -> None:
+        robot, settings = read_robot(source), self._settings
+        engine = str(settings['engine'])
+        arm = SimulatedArm(
+            robot,
+            positions,
+            settings['time_constant'],
+            engine,
+            settings['gravity_compensation'],
+        )
+        self._simulation.use(arm)
+        for remark in arm.engine.remarks:
+            self.get_logger().info(remark)
+        name, count = robot.name or 'the robot', len(arm.joint_names)
+        self.get_logger().info(f'ready: {name} with {count} joints, engine {engine}')
+
+    def _on_description(self, message: String) -> None:
+        if message.data == self._urdf:
+            return
+        self._urdf = message.data
+        positions, arm = dict(self._settings.initial_positions), self._simulation.arm
+        try:
+            if arm is not None:
+                names = read_robot(message.data).movable_joint_names
+                now = zip(arm.joint_names, arm.positions.tolist(), strict=True)
+                positions = {name: position for name, position in now if name in names}
+            self._start(message.data, positions)
+        except IkServiceError as error:
+            self.get_logger().error(f'robot_description is ignored: {error}')
+
+    # What the outside asks for
+
+    def _on_command(self, message: JointState) -> None:
+        if message.position or message.name:
+            command = message.name, message.position, message.velocity
+            self._simulation.command(command, time.monotonic())
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        """Go where a trajectory ends; when it shall be there is not looked at."""
+        if message.points:
+            command = message.joint_names, message.points[-1].positions, ()
+            self._simulation.command(command, time.monotonic())
+
+    def _on_reset(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
+        if self._stop.service_is_ready():  # or the node would fetch the arm back
+            self._stop.call_async(Trigger.Request())
+        answer.success = self._simulation.reset(time.monotonic())
+        answer.message = (
+            'the arm is where it started' if answer.success else 'there is no robot yet'
+        )
+        return answer
+
+    def _on_pause(self, request: SetBool.Request, answer: SetBool.Response) -> SetBool.Response:
+        self._simulation.paused = request.data
+        answer.success = True
+        answer.message = 'the time stands still' if request.data else 'the time goes on'
+        return answer
+
+    def _put_into_force(self, faults: FaultSettings) -> None:
+        self._simulation.set_faults(faults)
+        self.get_logger().info(f'faults on request: {faults}')
+
+    # The course of time
+
+    def _on_tick(self, now: float) -> None:
+        stamp = self.get_clock().now().to_msg()
+        for state in self._simulation.advance(now, stamp):
+            self._states.publish(_message(state))
+
+    def _on_error(self, error: Exception) -> None:
+        self.get_logger().error(
+            f'error in the simulation: {type(error).__name__}: {error}',
+            throttle_duration_sec=5.0,
+        )
+
+
+def _message(state: ArmState) -> JointState:
+    efforts = array.array('d') if state.efforts is None else _numbers(state.efforts)
+    message = JointState(
+        name=state.names,
+        position=_numbers(state.positions),
+        velocity=_numbers(state.velocities),
+        effort=efforts,
+    )
+    message.header.stamp = state.stamp
+    return message
+
+
+def _numbers(values: np.ndarray) -> array.array:
+    return array.array('d', values.tobytes())

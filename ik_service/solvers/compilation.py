@@ -1,0 +1,80 @@
+"""
+Compilation beside the node.
+
+The compiler holds the interpreter for up to half a second at a time, in which a moving arm would
+get no commands. So what is compiled while the node is at work is compiled by another process, and
+loaded from the cache on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import threading
+
+from ik_service.common.child_process import ChildFailedError, ChildProcess
+from ik_service.exceptions import IkServiceError
+from ik_service.kinematics.kernel_cache import cache_folder
+from ik_service.solvers.compile_method import DONE
+from ik_service.solvers.solver import Solver
+
+_PATIENCE = 600.0  # with the compiler [s]
+_MOST = 3  # solvers that are compiled or wait for it
+
+
+class Compiler:
+    """
+    Makes solvers ready, one after the other. Safe to share between threads.
+
+    :param warn: called with a sentence when a solver has to be compiled in this process.
+    """
+
+    def __init__(self, warn: Callable[[str], object]) -> None:
+        self._warn = warn
+        self._child: ChildProcess | None = None
+        self._ended = False
+        self._turn = threading.Lock()
+        self._places = threading.Semaphore(_MOST)
+
+    def prepare(self, solver: Solver) -> None:
+        """
+        Return when a solver can solve at once.
+
+        :raises IkServiceError: the compiler was ended meanwhile, or too many wait for it.
+        """
+        if not solver.compiled and cache_folder() is not None:
+            self._compile_in_turn(solver)
+        solver.warm_up()
+
+    def _compile_in_turn(self, solver: Solver) -> None:
+        if not self._places.acquire(blocking=False):
+            raise IkServiceError(
+                f'{solver.name} is not compiled yet, and {_MOST} others wait for that; '
+                'try again in a minute'
+            )
+        try:
+            with self._turn:
+                if not solver.compiled:  # by the one before
+                    self._compile(solver.name)
+        except (ChildFailedError, OSError) as error:
+            if self._ended:
+                raise IkServiceError('the node is ending') from error
+            self._warn(f'{solver.name} is compiled in the node, which disturbs it: {error}')
+        finally:
+            self._places.release()
+
+    def end(self) -> None:
+        """Give up what is being compiled."""
+        self._ended = True
+        child = self._child
+        if child is not None:
+            child.kill()
+
+    def _compile(self, name: str) -> None:
+        with ChildProcess('the compiler', 'ik_service.solvers.compile_method', [name]) as child:
+            self._child = child
+            try:
+                if self._ended:  # before there was something to end
+                    child.kill()
+                child.wait_for(f'^{DONE}$', _PATIENCE)
+            finally:
+                self._child = None

@@ -1,0 +1,1 @@
+"""What all methods share: searches, iterations, joint limits, restarts, stopping rules."""

@@ -1,0 +1,67 @@
+"""The way to the closest pose, for targets that no search has reached."""
+
+from __future__ import annotations
+
+import math
+
+from ik_service.kinematics.compile import (
+    copy_vector,
+    fill_vector,
+    merged_kernel,
+    monotonic_ns,
+)
+from ik_service.solvers.loop import limits
+from ik_service.solvers.loop.iteration import forget_substitution, look, step_within_limits
+from ik_service.solvers.methods.levenberg_marquardt import LevenbergMarquardt
+
+# Steps at most, the first damping in shares of the cost, the damping at which no step helps any
+# more (per metre of error, where that is large), the share of the cost that a step has to win, the
+# steps between two looks at the clock.
+APPROACH_STEPS = 100
+_DAMPING = 0.1
+_LARGEST_DAMPING = 1e4
+_PROGRESS = 1e-7
+_CLOCK_INTERVAL = 8
+
+
+@merged_kernel
+def approach(chain, settings, work, deadline, search, best, trace):
+    """
+    From the best joint vector go as close to the target as can be, leaving the result in `work.q`.
+
+    Whatever the method, this is Levenberg–Marquardt as Marquardt (1963) has it: a step that does
+    not lower the cost is taken back and the damping is raised, so the cost falls to a minimum
+    also where that is far from zero.
+
+    :returns: the steps tried, and whether the target is reached.
+    """
+    strategy = limits.IGNORE
+    copy_vector(best, work.q)
+    if settings.limits != limits.IGNORE:
+        strategy = limits.ACTIVE_SET
+        forget_substitution(work)
+        limits.bring_inside(chain, work.q)
+    copy_vector(work.q, work.kept)
+    fill_vector(work.step, 0.0)
+    cost, reached = look(chain, settings, work, search, trace)
+    far = max(1.0, math.sqrt(cost))
+    damping = min(_DAMPING, 1.0 / far)
+    steps = 0
+    while steps < APPROACH_STEPS and damping * cost < _LARGEST_DAMPING * far and not reached:
+        if steps % _CLOCK_INTERVAL == 0 and monotonic_ns(work.clock) > deadline:
+            break
+        step_within_limits(chain, LevenbergMarquardt(damping, 0.0), settings, work, strategy)
+        after, reached = look(chain, settings, work, search, trace)
+        steps += 1
+        if after < cost:
+            copy_vector(work.q, work.kept)
+            if after > (1.0 - _PROGRESS) * cost:
+                break
+            cost = after
+            damping *= 0.3
+        else:
+            damping *= 4.0
+            copy_vector(work.kept, work.q)
+            look(chain, settings, work, search, trace[:0])
+    copy_vector(work.kept, work.q)
+    return steps, reached

@@ -1,0 +1,242 @@
+"""
+The loop that all methods share: searches, limits, stopping rule.
+
+A search iterates the method's step from a start until the pose is within tolerance, the error
+stops falling, or its iterations are used up. The first search starts at the seed, the others at
+random postures within the limits.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ik_service.kinematics.compile import (
+    copy_vector,
+    fill_vector,
+    inner_kernel,
+    kernel,
+    merged_kernel,
+    monotonic_ns,
+)
+from ik_service.kinematics.kernels import all_finite
+from ik_service.kinematics.pose import transform_fault
+from ik_service.solvers.loop import limits
+from ik_service.solvers.loop.approach import approach
+from ik_service.solvers.loop.iteration import look, step_within_limits
+from ik_service.solvers.loop.problem import open_problem
+from ik_service.solvers.loop.restarts import next_start
+from ik_service.solvers.loop.task import beyond_reach, errors_at, set_goal, within_tolerance
+
+# How a solve ends; the order of IkStatus.
+SUCCESS, NO_SOLUTION, TIMED_OUT, UNREACHABLE, DIVERGED = range(5)
+# The target is no rigid transform, or the seed no posture of the chain; nothing was solved.
+FAULTY = -1
+# How a search ends.
+_CONVERGED, _STALLED, _OUT_OF_TIME, _DIVERGED = range(4)
+# How much it matters that the solution is near the seed: little, so that only a jump is avoided;
+# above all; not at all, because the seed is a guess.
+FIRST, NEAREST, ANY = range(3)
+# Steps between two looks at the clock.
+_CLOCK_INTERVAL = 8
+# After this many searches the target is a hard one; each search then gets more time to progress.
+_EASY_SEARCHES = 10
+# A cost at the seed below this means that the tip is near the target, as when a path is tracked.
+# If the solution found is then farther from the seed than a jump [rad] or [m], or if there is
+# none, so many searches start close to the seed, each a little less so, and the nearest solution
+# is taken.
+_NEAR_COST = 0.02
+_JUMP = 0.1
+_NEAR_SEARCHES = 8
+_NEAR_RADIUS = 0.1
+_NEAR_GROWTH = 1.3
+# Steps in which a search can be seen to diverge, and the share of them that made it worse.
+_FEWEST_STEPS = 8
+_WORSENING = 0.3
+
+
+@kernel
+def solve(problem, method, target, seed, best, trace):
+    """
+    Solve for one target.
+
+    :param problem: :class:`~ik_service.solvers.loop.problem.Problem`.
+    :param method: parameters of the method.
+    :param target: (4, 4) T_base_target.
+    :param seed: (n,) start of the first search.
+    :param best: (n,) out: the best joint vector found.
+    :param trace: (rows, 2n + 3) out: every iteration, its q, step, position error, orientation
+        error and search. (0, …) for none.
+    :returns: status, position error [m], orientation error [rad], iterations, searches, time [ns].
+    """
+    chain, settings, work = open_problem(problem)
+    fits = target.shape == (4, 4) and seed.shape == best.shape
+    if not fits or transform_fault(target) or not all_finite(seed):
+        return FAULTY, 0.0, 0.0, 0, 0, 0
+    return _solve(chain, method, settings, work, target, seed, best, trace)
+
+
+@kernel
+def solve_many(
+    problem, method, targets, seeds, chained, budget, best, status, errors_out, counts, trace
+):
+    """
+    Solve for many targets, one after the other, until the time is up.
+
+    :param targets: (N, 4, 4) T_base_target.
+    :param seeds: (N, n).
+    :param chained: whether each target after the first is seeded with the answer before it.
+    :param budget: time after which no further target is begun [ns].
+    :param best: (N, n) out.
+    :param status: (N,) int64 out.
+    :param errors_out: (N, 2) out: position error [m] and orientation error [rad].
+    :param counts: (N, 2) int64 out: iterations and searches.
+    :returns: number of targets that were solved, at least one.
+    """
+    chain, settings, work = open_problem(problem)
+    spent = 0
+    for k in range(targets.shape[0]):
+        seed = best[k - 1] if chained and k > 0 else seeds[k]
+        status[k], errors_out[k, 0], errors_out[k, 1], counts[k, 0], counts[k, 1], time = _solve(
+            chain, method, settings, work, targets[k], seed, best[k], trace
+        )
+        spent += time
+        if spent > budget:
+            return k + 1
+    return targets.shape[0]
+
+
+@merged_kernel
+def _solve(chain, method, settings, work, target, seed, best, trace):
+    """Search until the target is reached or the searches are used up; returns as `solve` does."""
+    began = monotonic_ns(work.clock)
+    deadline = began + settings.timeout
+    strategy = settings.limits
+    nearest = settings.nearest == NEAREST
+    jumps = settings.nearest == ANY
+    set_goal(chain, target, work.goal)
+    limits.start_inside(chain, seed, work.start, strategy)
+    work.random[0] = settings.random_seed
+    work.recorded[0] = 0
+    beyond = beyond_reach(chain, settings, work.goal)
+    ending, found, near, diverged = _STALLED, False, False, True
+    # Typed, because Numba would otherwise compile all that they are passed to once more, for 0.
+    iterations, searches = np.int64(0), np.int64(0)
+    score = math.inf  # of the best: its largest motion once a solution is found, its cost before
+    copy_vector(work.start, best)
+    while searches < settings.max_searches and not beyond and ending != _OUT_OF_TIME:
+        radius = score if found else math.inf
+        if near:
+            radius = min(radius, _NEAR_RADIUS * _NEAR_GROWTH**searches)
+        work.returning[0] = near and searches % 2 == 1
+        next_start(chain, work, searches, radius)
+        patience = settings.patience * (1 if searches < _EASY_SEARCHES else 2)
+        ending, cost, used = _search(
+            chain, method, settings, work, deadline, patience, searches, trace
+        )
+        searches += 1
+        iterations += used
+        converged = ending == _CONVERGED
+        diverged &= ending == _DIVERGED
+        if converged:
+            limits.turn_towards(chain, seed, work.q, strategy)
+            cost = largest_difference(work.start, work.q)
+        if (converged and not found) or (converged == found and cost < score):
+            found, score = converged, cost
+            copy_vector(work.q, best)
+        near = not jumps and searches < _NEAR_SEARCHES and work.initial[0] < _NEAR_COST
+        if found and not nearest and not (near and score > _JUMP):
+            break
+        if monotonic_ns(work.clock) > deadline:
+            ending = _OUT_OF_TIME
+    if not found:
+        if strategy >= limits.PENALTY:
+            limits.bring_inside(chain, best)
+        used, solved = approach(chain, settings, work, deadline, searches, best, trace)
+        iterations += used
+        found = solved and (settings.descends != 0 or used == 0)
+        if found or not solved:
+            limits.turn_towards(chain, seed, work.q, strategy)
+            copy_vector(work.q, best)
+    position_error, orientation_error = errors_at(chain, settings, work, best)
+    reached = found and within_tolerance(settings, position_error, orientation_error)
+    status = _status(reached, beyond, ending, diverged)
+    elapsed = monotonic_ns(work.clock) - began
+    return status, position_error, orientation_error, iterations, max(searches, 1), elapsed
+
+
+@inner_kernel
+def _status(reached, beyond, ending, diverged):
+    """How the solve ended."""
+    if reached:
+        return SUCCESS
+    if beyond:
+        return UNREACHABLE
+    if diverged:
+        return DIVERGED
+    return TIMED_OUT if ending == _OUT_OF_TIME else NO_SOLUTION
+
+
+@merged_kernel
+def _search(chain, method, settings, work, deadline, patience, search, trace):
+    """
+    Iterate from ``work.q``.
+
+    It ends at the posture of least cost that it has seen; a method with a secondary objective goes
+    on at the target, and ends where it was there last.
+
+    :returns: how it ended, the cost ½ eᵀWe at ``work.q``, and the steps taken.
+    """
+    strategy = settings.limits
+    fill_vector(work.step, 0.0)
+    iteration = worse = 0
+    reference = before = kept = math.inf
+    found = False
+    work.pending[0] = settings.secondary
+    while True:
+        work.iteration[0] = iteration
+        cost, reached = look(chain, settings, work, search, trace)
+        if search == 0 and iteration == 0:
+            work.initial[0] = cost
+        if reached and (strategy < limits.PENALTY or limits.all_inside(chain, work.q)):
+            found, kept = True, cost
+            copy_vector(work.q, work.kept)
+            if work.pending[0] == 0:
+                break
+        elif not found and cost < kept:
+            kept = cost
+            copy_vector(work.q, work.kept)
+        ending = _STALLED
+        if iteration == settings.max_iterations or not cost < settings.largest_cost:
+            break
+        worse += cost > before
+        before = cost
+        if iteration % patience == 0 and not found:
+            if cost > (1.0 - settings.progress) * reference:
+                break
+            reference = cost
+        ending = _OUT_OF_TIME
+        late = iteration % _CLOCK_INTERVAL == _CLOCK_INTERVAL - 1
+        if late and monotonic_ns(work.clock) > deadline:
+            break
+        step_within_limits(chain, method, settings, work, strategy)
+        iteration += 1
+    if kept < math.inf:
+        copy_vector(work.kept, work.q)
+    if found:
+        ending = _CONVERGED
+    elif settings.fixed_gain != 0 and iteration > 0:
+        beyond_sense = not cost < settings.largest_cost
+        if beyond_sense or worse > _WORSENING * max(iteration, _FEWEST_STEPS):
+            ending = _DIVERGED
+    return ending, kept, iteration
+
+
+@inner_kernel
+def largest_difference(a, b):
+    """Largest difference of two joint vectors."""
+    largest = 0.0
+    for i in range(a.shape[0]):
+        largest = max(largest, abs(a[i] - b[i]))
+    return largest

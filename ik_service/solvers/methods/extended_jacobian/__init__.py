@@ -1,0 +1,1 @@
+"""The extended Jacobian: rows are added until the matrix determines every joint."""

@@ -1,0 +1,144 @@
+"""
+The extended Jacobian: rows are added until the matrix determines every joint.
+
+- ``basic_elements``: rows of every two consecutive joints, see
+  ``basic_elements.py``; ordinary least squares (Šoch and Lórencz, equations 9
+  and 10), see ``element_system.py``. With rows of the whole pose the matrix
+  has full rank at every posture.
+- ``null_space_gradient``: rows that keep the slope of an objective along the self-motions as it
+  is, ∂(ηᵢ · ∇g) / ∂q, with ηᵢ a basis of the null space (J. Baillieul, "Kinematic programming
+  alternatives for redundant manipulators", ICRA 1985; equation 6 of Šoch and Lórencz). The matrix
+  is square, and singular where J is or where the optimum of g is not a strict one. Without
+  redundant joints there are no such rows, and it is the plain inverse of J.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_service.exceptions import OptionError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.kernels.linear import solve_by_lu
+from ik_service.solvers.loop.step import step_of
+from ik_service.solvers.methods.extended_jacobian.basic_elements import Elements
+from ik_service.solvers.methods.extended_jacobian.element_choice import choose_elements
+from ik_service.solvers.methods.extended_jacobian.element_system import (
+    memory_needed,
+    solve_elements,
+)
+from ik_service.solvers.methods.extended_jacobian.null_space_gradient import (
+    fill_square_system,
+    memory_rows,
+)
+from ik_service.solvers.options import EXTENSIONS, IkOptions, OBJECTIVES
+from ik_service.solvers.secondary.objective_choice import choose_objective, task_rank
+from ik_service.solvers.secondary.objectives import (
+    JOINT_CENTERS,
+    JOINT_LIMITS,
+    NO_OBJECTIVE,
+    Objective,
+)
+from ik_service.solvers.spec import given, Method
+
+BASIC_ELEMENTS, NULL_SPACE_GRADIENT = range(2)
+
+
+class ExtendedJacobian(NamedTuple):
+    """
+    Parameters of the method.
+
+    :ivar gain: the share of the step that is taken.
+    :ivar extension: which rows are added.
+    :ivar elements: the basic elements.
+    :ivar null_space_gain: β, how much of the slope of g along the self-motions a step shall take
+        away; 0 keeps it, as the paper has it.
+    :ivar objective: g.
+    """
+
+    gain: float
+    extension: int
+    elements: Elements
+    null_space_gain: float
+    objective: Objective
+
+
+@step_of(ExtendedJacobian)
+def extended_jacobian_step(method, chain, settings, work):
+    """Write the step of the extended system to ``work.step``."""
+    if method.extension == BASIC_ELEMENTS:
+        regular = solve_elements(method.elements, chain, work)
+    else:
+        matrix = work.memory[0 : work.q.shape[0]]
+        fill_square_system(method, chain, settings, work, matrix)
+        regular = solve_by_lu(matrix, work.step)
+    for i in range(work.q.shape[0]):
+        work.step[i] = method.gain * work.step[i] if regular else 0.0
+
+
+_OF_ELEMENTS = frozenset({'element_weight', 'element_displacements', 'characteristic_length'})
+_OF_OBJECTIVES = frozenset({'objective', 'null_space_gain', 'preferred_posture'})
+
+
+def _parameters(chain: KinematicChain, options: IkOptions) -> ExtendedJacobian:
+    extension = options.extension or EXTENSIONS[BASIC_ELEMENTS]
+    foreign = _OF_ELEMENTS if extension == EXTENSIONS[NULL_SPACE_GRADIENT] else _OF_OBJECTIVES
+    for option in sorted(foreign):
+        if getattr(options, option) is not None:
+            raise OptionError(option, f'is not used by the extension {extension}')
+    objective = choose_objective(chain, options)
+    if objective.kind == NO_OBJECTIVE:
+        objective = objective._replace(kind=JOINT_CENTERS)
+    if extension == EXTENSIONS[NULL_SPACE_GRADIENT]:
+        _refuse_level_objective(chain, objective)
+    return ExtendedJacobian(
+        given(options.step_gain, 1.0),
+        EXTENSIONS.index(extension),
+        choose_elements(chain, options),
+        given(options.null_space_gain, 0.0),
+        objective,
+    )
+
+
+def _refuse_level_objective(chain: KinematicChain, objective: Objective) -> None:
+    """
+    Refuse an objective that is the same everywhere: the matrix would be singular everywhere.
+
+    :raises OptionError: naming what to do.
+    """
+    by_range = objective.kind in (JOINT_CENTERS, JOINT_LIMITS)
+    if by_range and chain.n > objective.rank and not np.isfinite(chain.upper - chain.lower).any():
+        name = OBJECTIVES[objective.kind - JOINT_CENTERS]
+        raise OptionError(
+            'objective', f'{name} is the same everywhere, as no joint has limits; take another'
+        )
+
+
+def _memory_rows(chain: KinematicChain) -> int:
+    numbers = memory_needed(chain.n, len(chain.arrays.variables))
+    return max(memory_rows(chain.n), -(-numbers // chain.n))
+
+
+def _remark(chain: KinematicChain, options: IkOptions) -> str:
+    if options.extension != EXTENSIONS[NULL_SPACE_GRADIENT]:
+        return ''
+    redundant = chain.n - task_rank(chain, options.task_weights)
+    if redundant:
+        return f'the Jacobian is extended by {redundant} rows of the objective'
+    return 'no joint is redundant (n − m = 0), so the extended Jacobian is the plain inverse'
+
+
+METHOD = Method(
+    name='extended_jacobian',
+    summary='rows added until every joint is determined (Šoch and Lórencz, Baillieul)',
+    uses=frozenset({'step_gain', 'jacobian', 'extension'}) | _OF_ELEMENTS | _OF_OBJECTIVES,
+    parameters=_parameters,
+    max_iterations=1000,
+    max_searches=50,
+    patience=25,
+    progress=0.05,
+    memory=_memory_rows,
+    secondary=lambda options: bool(options.null_space_gain),
+    remark=_remark,
+)

@@ -1,0 +1,86 @@
+"""
+Levenberg–Marquardt with damping in proportion to the error.
+
+The step is (JᵀWJ + λI)⁻¹ JᵀW e with λ = damping · ½ eᵀWe: S. K. Chan and P. D. Lawrence, "General
+inverse kinematics with the error damped pseudoinverse", ICRA 1988. It is computed in the space of
+the six error components, where Jᵀ(JJᵀ + λI)⁻¹ e is the same vector: the system is 6×6 for any
+number of joints, so the cost of an iteration is linear in that number.
+
+While a path is tracked, redundant joints are drawn to the middle of their limits: ‖Δq − c‖² takes
+the place of ‖Δq‖², with c a wish in proportion to the error, which leaves the order of convergence
+as it is. Without it such an arm drifts into a limit or a singular posture, and has to jump. Where
+it would jump all the same, every other search for something nearer is drawn to the seed instead.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ik_service.kinematics.compile import copy_vector, inner_kernel
+from ik_service.solvers.kernels.damped_least_squares import damped_least_squares
+from ik_service.solvers.loop.limits import ACTIVE_SET, CLAMP
+from ik_service.solvers.loop.step import step_of
+from ik_service.solvers.spec import given, Method
+
+# Keeps the 6×6 system definite where the Jacobian is singular and the error is nearly zero.
+_LEAST_DAMPING = 1e-12
+# The share of the way to the middle that a joint would go for an error of 1.
+_CENTRING = 2.0
+# Cost at the seed [half a squared error] below which a path is tracked: closer than about 4 cm.
+_TRACKING_COST = 1e-3
+
+
+class LevenbergMarquardt(NamedTuple):
+    """
+    Parameters of the method.
+
+    :ivar damping: λ per unit of ½ eᵀWe.
+    :ivar centring: the share of the way to the middle of its limits that a joint would go, per
+        unit of ‖e‖, while a path is tracked; 0 for none.
+    """
+
+    damping: float
+    centring: float = 0.0
+
+
+@step_of(LevenbergMarquardt, short=True)
+def levenberg_marquardt_step(method, chain, settings, work):
+    """Write the damped step to ``work.step``."""
+    damping = method.damping * work.cost[0] + _LEAST_DAMPING
+    tracks = work.initial[0] < _TRACKING_COST and settings.nearest == 0
+    if tracks and method.centring > 0.0 and CLAMP <= settings.limits <= ACTIVE_SET:
+        _centred_step(method.centring, chain, work, damping)
+    else:
+        damped_least_squares(work.rows, work.error, damping, work.step)
+
+
+@inner_kernel
+def _centred_step(centring, chain, work, damping):
+    """Write the step c + Jᵀ(JJᵀ + λI)⁻¹ (e − J c) to ``work.step``."""
+    wish, rest = work.columns[0], work.vector
+    returns = work.returning[0] != 0
+    gain = 1.0 if returns else centring * math.sqrt(2.0 * work.cost[0])
+    copy_vector(work.error, rest)
+    for i in range(work.q.shape[0]):
+        goal = work.start[i] if returns else 0.5 * (chain.lower[i] + chain.upper[i])
+        free = math.isnan(work.held[i]) and math.isfinite(goal)
+        wish[i] = gain * (goal - work.q[i]) if free else 0.0
+        for j in range(6):
+            rest[j] -= work.rows[i, j] * wish[i]
+    damped_least_squares(work.rows, rest, damping, work.step)
+    for i in range(work.q.shape[0]):
+        work.step[i] += wish[i]
+
+
+METHOD = Method(
+    name='levenberg_marquardt',
+    summary='damped least squares, damping in proportion to the error (Chan)',
+    uses=frozenset({'damping', 'jacobian'}),
+    parameters=lambda chain, options: LevenbergMarquardt(given(options.damping, 0.1), _CENTRING),
+    max_iterations=50,
+    max_searches=200,
+    patience=3,
+    progress=0.19,
+    descends=True,
+)

@@ -1,0 +1,1 @@
+"""Secondary objectives of redundant arms, and motions that do not move the tip."""

@@ -1,0 +1,86 @@
+"""From the objective that the options name to what the kernels take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+import math
+
+import numba
+from numba.core import types
+from numba.core.errors import NumbaError
+import numpy as np
+
+from ik_service.exceptions import OptionError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.options import IkOptions, OBJECTIVES
+from ik_service.solvers.secondary.objectives import CALLERS, JOINT_CENTERS, NO_OBJECTIVE, Objective
+
+_C_SIGNATURE = types.float64(types.CPointer(types.float64), types.intp)
+# How Numba's messages begin.
+_STAGE = 'Failed in nopython mode'
+# Random postures at which the rank of a Jacobian is what it is in general.
+_POSTURES = 8
+
+
+def choose_objective(chain: KinematicChain, options: IkOptions) -> Objective:
+    """
+    The objective of the options.
+
+    :raises OptionError: when the preferred posture does not fit the chain, or the caller's
+        function cannot be compiled or does not return a number.
+    """
+    kind, address = NO_OBJECTIVE, 0
+    if callable(options.objective):
+        kind, address = CALLERS, _compiled(options.objective).address
+    elif options.objective is not None:
+        kind = JOINT_CENTERS + OBJECTIVES.index(options.objective)
+    posture = options.preferred_posture or (0.0,) * chain.n
+    if len(posture) != chain.n:
+        raise OptionError(
+            'preferred_posture',
+            f'has to be {chain.n} numbers, one each for {", ".join(chain.joint_names)}, '
+            f'not {len(posture)}',
+        )
+    return Objective(kind, task_rank(chain, options.task_weights), address, np.array(posture))
+
+
+def task_rank(chain: KinematicChain, weights: tuple[float, ...]) -> int:
+    """
+    Rank that the Jacobian of a task has in general: the components a chain can fulfil at once.
+
+    :param weights: (6,) of the task; 0 frees an axis.
+    """
+    lower = np.where(np.isfinite(chain.lower), chain.lower, -math.pi)
+    upper = np.where(np.isfinite(chain.upper), chain.upper, math.pi)
+    used = np.array(weights) > 0.0
+    postures = np.random.default_rng(0).uniform(lower, upper, (_POSTURES, chain.n))
+    return max(int(np.linalg.matrix_rank(chain.jacobian(q)[used])) for q in postures)
+
+
+@lru_cache(maxsize=64)
+def _compiled(function: Callable) -> Callable:
+    """
+    A function of the caller's, compiled to be called from C; kept for as long as it is known.
+
+    :raises OptionError: when it cannot be compiled, or does not return a number.
+    """
+    try:
+        compiled = function if hasattr(function, 'py_func') else numba.njit(function)
+
+        def objective(pointer, length):
+            return compiled(numba.carray(pointer, length))
+
+        return numba.cfunc(_C_SIGNATURE)(objective)
+    except (NumbaError, TypeError) as error:  # TypeError: callable, but no function
+        raise OptionError(
+            'objective',
+            'has to be a function of q (n,) that returns a number and that Numba can compile; '
+            f'{getattr(function, "__name__", function)!r} is not: {_reason(error)}',
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    """The line of a message of Numba's that says what is wrong, not at which stage it was seen."""
+    lines = [line for line in str(error).splitlines() if line]
+    return next((line for line in lines if not line.startswith(_STAGE)), lines[0])

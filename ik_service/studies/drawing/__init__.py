@@ -1,0 +1,1 @@
+"""Figures of the studies: robots, curves, and tables of their numbers."""

@@ -1,0 +1,1 @@
+"""Studies of the methods: steps, limits, objectives, singularities, targets out of reach."""

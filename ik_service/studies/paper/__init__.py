@@ -1,0 +1,1 @@
+"""The experiment of Šoch and Lórencz."""

@@ -1,0 +1,1 @@
+"""Reachability: positions that an arm reaches, and with how many orientations."""

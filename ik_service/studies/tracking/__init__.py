@@ -1,0 +1,1 @@
+"""Simulated arms that hold a pose and follow a circle."""

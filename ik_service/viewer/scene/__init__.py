@@ -1,0 +1,1 @@
+"""The three-dimensional scene of the page: robot, ghosts, target, reachable positions."""

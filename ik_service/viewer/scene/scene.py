@@ -1,0 +1,149 @@
+"""The scene of the page: ground and camera; the arm, its ghosts, its trail and the gizmo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+import math
+
+import numpy as np
+import viser
+from viser.transforms import SO3
+
+from ik_service.viewer.panel.history import Trail
+from ik_service.viewer.scene.arm_model import ArmModel, GHOST, OPAQUE, PREVIEW
+from ik_service.viewer.scene.parts import Part
+
+Poses = Mapping[str, np.ndarray]
+Dragged = Callable[[np.ndarray, bool], object]
+
+_TRAIL_YOUNG, _TRAIL_OLD = (222, 62, 0), (255, 214, 186)
+_ERROR_COLOR = (201, 42, 42)
+_SKY, _HORIZON = (222, 231, 241), (250, 251, 252)
+_VIEW_DIRECTION = np.array([0.80, -0.95, 0.42])  # from the arm to the camera
+
+FIELD_OF_VIEW = 0.62
+"""Of the camera, vertical [rad]."""
+
+
+class Stage:
+    """
+    What is seen of a robot. To be used from one thread.
+
+    :param server: the page's server.
+    :param links: the robot's links.
+    :param parts: what it is drawn as.
+    :param size: how far its tip can reach, about [m].
+    :param on_drag: called, in a thread of the server, with the pose (4, 4) of the gizmo in the
+        root's frame, and whether the drag goes on.
+    """
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        links: Sequence[str],
+        parts: Sequence[Part],
+        size: float,
+        on_drag: Dragged,
+    ) -> None:
+        self._server = server
+        scene = server.scene
+        self.arm = ArmModel(scene, '/arm', links, parts, OPAQUE)
+        self.ghost = ArmModel(scene, '/ghost', links, parts, GHOST)
+        self.preview = ArmModel(scene, '/preview', links, parts, PREVIEW)
+        self._trail = scene.add_line_segments(
+            '/trail',
+            np.zeros((1, 2, 3)),
+            np.full((1, 2, 3), _TRAIL_YOUNG, dtype=np.uint8),
+            thickness=0.006 * size,
+            visible=False,
+        )
+        self._gap = scene.add_line_segments(
+            '/gap', np.zeros((1, 2, 3)), _ERROR_COLOR, thickness=0.003 * size, visible=False
+        )
+        self._gizmo = scene.add_transform_controls(
+            '/target', scale=0.22 * size, line_width=3.0, depth_test=False, visible=False
+        )
+        self._listen(on_drag)
+        _frame_camera(server, size)
+
+    def place_gizmo(self, T_root_target: np.ndarray) -> None:
+        """Put the gizmo somewhere, (4, 4), and show it."""
+        self._gizmo.wxyz = SO3.from_matrix(T_root_target[:3, :3]).wxyz
+        self._gizmo.position = T_root_target[:3, 3]
+        self._gizmo.visible = True
+
+    def show_gap(self, tip: np.ndarray, target: np.ndarray | None) -> None:
+        """Draw a line from the tip (3,) to its target, when they are more than 2 mm apart."""
+        apart = target is not None and float(np.linalg.norm(target - tip)) > 2e-3
+        if apart:
+            self._gap.points = np.array([[tip, target]], dtype=np.float32)
+        self._gap.visible = apart
+
+    def show_trail(self, trail: Trail, visible: bool) -> None:
+        """Draw the way of the tip."""
+        segments = trail.segments()
+        self._trail.visible = visible and len(segments) > 0
+        if self._trail.visible:
+            self._trail.points = segments
+            self._trail.colors = trail.colors(_TRAIL_YOUNG, _TRAIL_OLD)
+
+    def remove(self) -> None:
+        """Take everything out of the scene."""
+        for thing in (self.arm, self.ghost, self.preview, self._trail, self._gap, self._gizmo):
+            thing.remove()
+
+    def _listen(self, on_drag: Dragged) -> None:
+        gizmo = self._gizmo
+
+        @gizmo.on_update
+        async def _(event: viser.TransformControlsEvent) -> None:
+            # Asynchronous: so the phases keep their order.
+            wxyz, position = np.array(gizmo.wxyz, float), np.array(gizmo.position, float)
+            norm = float(np.linalg.norm(wxyz))
+            if math.isfinite(norm) and norm > 0.0 and np.isfinite(position).all():
+                T = np.eye(4)
+                T[:3, :3] = SO3(wxyz / norm).as_matrix()
+                T[:3, 3] = position
+                on_drag(T, event.phase != 'end')
+
+
+def furnish(server: viser.ViserServer) -> None:
+    """Lay the ground and set the light of an empty scene."""
+    scene = server.scene
+    share = np.linspace(0.0, 1.0, 256)[:, None, None]
+    sky = (np.array(_SKY) + share * (np.array(_HORIZON) - np.array(_SKY))).astype(np.uint8)
+    scene.set_background_image(np.repeat(sky, 4, axis=1), format='png')
+    scene.add_grid(
+        '/ground',
+        width=6.0,
+        height=6.0,
+        cell_size=0.1,
+        section_size=0.5,
+        cell_color=(225, 229, 234),
+        section_color=(196, 204, 214),
+        fade_distance=9.0,
+        fade_from='origin',
+        shadow_opacity=0.22,
+    )
+
+
+def camera_of(size: float) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return how the space that an arm reaches is seen best.
+
+    :param size: how far its tip can reach [m].
+    :returns: (3,) what is in the middle of the picture, and (3,) where the camera is.
+    """
+    look_at = np.array([0.12, 0.0, 0.36]) * size
+    direction = _VIEW_DIRECTION / np.linalg.norm(_VIEW_DIRECTION)
+    return look_at, look_at + 2.6 * size * direction
+
+
+def _frame_camera(server: viser.ViserServer, size: float) -> None:
+    """Look at the arm, in pages that are open and in those to come."""
+    look_at, position = camera_of(size)
+    camera = server.initial_camera
+    camera.position, camera.look_at, camera.fov = position, look_at, FIELD_OF_VIEW
+    for client in server.get_clients().values():
+        client.camera.fov = FIELD_OF_VIEW
+        client.camera.position, client.camera.look_at = position, look_at

@@ -1,0 +1,207 @@
+"""
+What a robot looks like: the ``<visual>`` elements of its URDF.
+
+The kinematic model does without them (:mod:`ik_service.model.sanitize`), so they are read here, by
+urdf_parser_py, link by link: a visual that makes no sense is left out and reported, and the robot
+is shown without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+import math
+from xml.etree import ElementTree
+
+import numpy as np
+from urdf_parser_py import urdf as urdf_xml
+
+from ik_service.model.part_names import named
+from ik_service.model.safe_xml import read_elements
+
+Color = tuple[float, float, float]
+
+_KEPT = {  # of all that may stand in a <visual>: what is drawn
+    'visual': (),
+    'origin': ('xyz', 'rpy'),
+    'geometry': (),
+    'box': ('size',),
+    'cylinder': ('radius', 'length'),
+    'sphere': ('radius',),
+    'mesh': ('filename', 'scale'),
+    'material': ('name',),
+    'color': ('rgba',),
+}
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box; ``size`` is its extent along x, y and z [m]."""
+
+    size: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Cylinder:
+    """A cylinder about its z axis; ``radius`` and ``length`` in [m]."""
+
+    radius: float
+    length: float
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """A sphere; ``radius`` in [m]."""
+
+    radius: float
+
+
+@dataclass(frozen=True)
+class MeshFile:
+    """A mesh; ``filename`` as it stands in the URDF, ``scale`` along x, y and z."""
+
+    filename: str
+    scale: tuple[float, float, float]
+
+
+Solid = Box | Cylinder | Sphere | MeshFile
+
+
+@dataclass(frozen=True)
+class Visual:
+    """
+    A visible part of a link.
+
+    :ivar link: the link's name.
+    :ivar solid: its shape.
+    :ivar T_link_solid: (4, 4) pose of the shape's centre in the link's frame [m].
+    :ivar color: red, green and blue, 0 to 1; None where the URDF names none.
+    """
+
+    link: str
+    solid: Solid
+    T_link_solid: np.ndarray
+    color: Color | None
+
+
+@dataclass(frozen=True)
+class Look:
+    """
+    All that is visible of a robot.
+
+    :ivar visuals: its parts.
+    :ivar complaints: a sentence about each part that is left out.
+    """
+
+    visuals: tuple[Visual, ...]
+    complaints: tuple[str, ...]
+
+
+def read_look(text: str) -> Look:
+    """
+    Read what a robot looks like.
+
+    :param text: URDF text.
+    :raises UrdfError: the text is no URDF, or is hostile.
+    """
+    read_elements(text)  # bounds, and no document types: what follows can be parsed as a tree
+    root = ElementTree.fromstring(text.strip())
+    colors = dict(_colors(root))
+    visuals: list[Visual] = []
+    complaints: list[str] = []
+    for link in root.findall('link'):
+        for element in link.findall('visual'):
+            name = link.get('name', '')
+            try:
+                visuals.append(_visual(name, element, colors))
+            except Exception as error:  # urdf_parser_py raises whatever its helpers raise
+                complaints.append(f'{named("link", name)}: a visual is not shown: {error}')
+    return Look(tuple(visuals), tuple(complaints))
+
+
+def _visual(link: str, element: ElementTree.Element, colors: dict[str, Color]) -> Visual:
+    if element.find('geometry') is None:
+        raise ValueError('it has no <geometry>')
+    parsed = urdf_xml.Visual.from_xml_string(ElementTree.tostring(_known(element)))
+    color = None
+    if parsed.material is not None:
+        own = parsed.material.color
+        color = _color(own.rgba) if own is not None else colors.get(parsed.material.name)
+    return Visual(link, _solid(parsed.geometry), origin_matrix(parsed.origin), color)
+
+
+def _colors(root: ElementTree.Element) -> Iterator[tuple[str, Color]]:
+    """Yield the colours that the robot's materials have names for."""
+    for material in root.findall('material'):
+        color = material.find('color')
+        if color is None:
+            continue
+        try:
+            parsed = urdf_xml.Material.from_xml_string(ElementTree.tostring(_known(material)))
+            yield parsed.name, _color(parsed.color.rgba)
+        except Exception:  # as above; what refers to it is drawn in the colour for none
+            continue
+
+
+def _known(element: ElementTree.Element) -> ElementTree.Element:
+    """Return a copy with what urdf_parser_py knows; it writes to stderr about all else."""
+    copy = ElementTree.Element(element.tag)
+    for attribute in _KEPT[element.tag]:
+        if element.get(attribute) is not None:
+            copy.set(attribute, element.get(attribute))
+    copy.extend([_known(child) for child in element if child.tag in _KEPT])
+    if element.tag == 'material' and copy.get('name') is None:
+        copy.set('name', '')
+    if element.tag == 'geometry' and len(copy) != 1:
+        shapes = ', '.join(child.tag for child in element) or 'nothing'
+        raise ValueError(f'<geometry> has to hold one box, cylinder, sphere or mesh, not {shapes}')
+    return copy
+
+
+def _solid(geometry: urdf_xml.GeometricType) -> Solid:
+    if isinstance(geometry, urdf_xml.Box):
+        return Box(_three(geometry.size))
+    if isinstance(geometry, urdf_xml.Cylinder):
+        return Cylinder(_length(geometry.radius), _length(geometry.length))
+    if isinstance(geometry, urdf_xml.Sphere):
+        return Sphere(_length(geometry.radius))
+    scale = (1.0, 1.0, 1.0) if geometry.scale is None else tuple(map(float, geometry.scale))
+    if len(scale) != 3 or not all(map(math.isfinite, scale)) or 0.0 in scale:
+        raise ValueError(f'scale {geometry.scale} of {geometry.filename} is unusable')
+    return MeshFile(str(geometry.filename), scale)
+
+
+def _three(values: list[float]) -> tuple[float, float, float]:
+    x, y, z = map(_length, values)
+    return x, y, z
+
+
+def _length(value: float) -> float:
+    if not 0.0 < float(value) < math.inf:
+        raise ValueError(f'{value} is no length')
+    return float(value)
+
+
+def _color(rgba: list[float]) -> Color:
+    red, green, blue = (min(max(float(value), 0.0), 1.0) for value in rgba[:3])
+    return red, green, blue
+
+
+def origin_matrix(origin: urdf_xml.Pose | None) -> np.ndarray:
+    """
+    Return the transform of an ``<origin>``: R = Rz(yaw) Ry(pitch) Rx(roll).
+
+    :returns: (4, 4) [m]; the identity without an origin.
+    :raises ValueError: a number is not finite.
+    """
+    T = np.eye(4)
+    if origin is None:
+        return T
+    T[:3, 3] = origin.xyz or (0.0, 0.0, 0.0)
+    for axis, angle in enumerate(origin.rpy or (0.0, 0.0, 0.0)):
+        c, s = np.cos(angle), np.sin(angle)
+        R = np.roll([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]], (axis, axis), (0, 1))
+        T[:3, :3] = R @ T[:3, :3]
+    if not np.isfinite(T).all():
+        raise ValueError('<origin> holds a number that is not finite')
+    return T

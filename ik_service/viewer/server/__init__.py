@@ -1,0 +1,1 @@
+"""The web server of the page, and the checks of who may open it."""

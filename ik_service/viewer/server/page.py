@@ -1,0 +1,102 @@
+"""The server of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+import io
+import secrets
+import socket
+
+from ik_service.exceptions import MissingExtraError
+from ik_service.viewer.server.door import Door, door_of, EVERYWHERE
+from ik_service.viewer.server.ports import free_port, PortError
+
+try:
+    import viser
+
+    from ik_service.viewer.server.guarded import guarded, UnguardedError
+except ImportError as error:
+    raise MissingExtraError('viser', 'viewer') from error
+
+_BRAND = (25, 113, 194)
+_TOKEN_BYTES = 24
+
+
+@dataclass(frozen=True)
+class Page:
+    """
+    A page that is served.
+
+    :ivar server: serves it.
+    :ivar address: what to type into a browser, with the token where one is asked for.
+    """
+
+    server: viser.ViserServer
+    address: str
+
+
+def serve(
+    host: str,
+    port: int,
+    search: bool,
+    allowed_hosts: Sequence[str] = (),
+    report: Callable[[str], object] = lambda refusal: None,
+) -> Page:
+    """
+    Start to serve an empty page, to its own programs in a browser and to nobody else.
+
+    :param host: address of this machine to bind.
+    :param port: TCP port; 0 for any free one.
+    :param search: whether the next free port will do when that one is busy.
+    :param allowed_hosts: further host names that the page is served under, of
+        :func:`ik_service.viewer.server.door.host_name`.
+    :param report: called with a sentence about a request that is refused, from another thread.
+    :raises PortError: the port is busy, or the address is none of this machine's.
+    :raises UnguardedError: this version of viser cannot be guarded.
+    """
+    # viser would take another port without asking, and wait for ever for an address that is not
+    # this machine's.
+    free = free_port(host, port, search)
+    token = secrets.token_urlsafe(_TOKEN_BYTES)
+    door = door_of(host, free, allowed_hosts, socket.gethostname(), token)
+    server = _start(host, free, door, report)
+    if server.get_port() != free and not search:
+        _stop(server)
+        raise PortError(f'port {free} of {host} was taken by another program just now')
+    server.gui.configure_theme(
+        control_width='large', show_logo=False, show_share_button=False, brand_color=_BRAND
+    )
+    server.gui.main_panel.dock_right()
+    return Page(server, _address(host, server.get_port(), door.token))
+
+
+def close(page: Page) -> None:
+    """Stop to serve the page."""
+    _stop(page.server)
+
+
+def _start(host: str, port: int, door: Door, report: Callable[[str], object]) -> viser.ViserServer:
+    server = None
+    try:
+        # It prints a box, with an address in it that is not ours.
+        with redirect_stdout(io.StringIO()), guarded(door, report):
+            server = viser.ViserServer(host=host, port=port, label='ik_service', verbose=False)
+    except UnguardedError:
+        if server is not None:
+            _stop(server)
+        raise
+    return server
+
+
+def _stop(server: viser.ViserServer) -> None:
+    with redirect_stdout(io.StringIO()):  # it prints that it has stopped
+        server.stop()
+
+
+def _address(host: str, port: int, token: str) -> str:
+    if host in EVERYWHERE:
+        host = socket.gethostname()
+    query = f'/?token={token}' if token else ''
+    return f'http://{f"[{host}]" if ":" in host else host}:{port}{query}'

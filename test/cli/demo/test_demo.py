@@ -1,0 +1,171 @@
+from contextlib import contextmanager
+import os
+from pathlib import Path
+import re
+import signal
+import subprocess
+import sys
+import time
+from urllib.request import urlopen
+
+import pytest
+
+import ik_service
+from ik_service.cli.demo import main as demo
+from ik_service.common.child_process import ChildProcess
+
+REPOSITORY = Path(ik_service.__file__).parents[1]
+START_TIMEOUT = 240.0  # kernels may have to be compiled
+
+
+@pytest.fixture
+def run():
+    """Starts the demo as a program of its own, in a ROS domain of its own."""
+    pytest.importorskip('rclpy', reason='the demo needs ROS 2: "make test", or source it')
+    started = []
+
+    def start(*arguments):
+        environment = {'PYTHONPATH': str(REPOSITORY), 'ROS_DOMAIN_ID': ''}
+        started.append(ChildProcess('ik_demo', 'ik_service.cli.demo.main', arguments, environment))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.end()
+
+
+def children_of(process):
+    file = Path(f'/proc/{process.pid}/task/{process.pid}/children')
+    return [int(pid) for pid in file.read_text().split()]
+
+
+def has_ended(pid):
+    return not Path(f'/proc/{pid}').exists()
+
+
+def wait_for_end(process, timeout):
+    deadline = time.monotonic() + timeout
+    while process.exit_code is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return process.exit_code
+
+
+def test_one_round_reaches_every_target_and_leaves_nothing_behind(run):
+    process = run('--once', '--speed', '1.0')
+    process.wait_for('^Ready', START_TIMEOUT)
+    children = children_of(process)
+    assert len(children) == 2
+    assert wait_for_end(process, 90.0) == 0, process.output
+    assert all(map(has_ended, children))
+    rows = re.findall(r' s   (\S+|< 0.001) mm, .*°   reached$', process.output, re.MULTILINE)
+    assert len(rows) == 5
+    assert all(float(row.strip('< ')) <= 1.0 for row in rows)
+    assert re.search(r'^5 of 5 targets reached within 1 mm and 0.5°', process.output, re.MULTILINE)
+    assert re.search(r'panda_joint4 +-\d\.\d+ rad +-\d+\.\d\d°', process.output)
+    assert 'outside the reach' in process.output
+    assert 'Traceback' not in process.output
+
+
+def test_ctrl_c_ends_it_and_its_programs(run):
+    process = run()
+    process.wait_for('corner 1 .* reached', START_TIMEOUT)
+    children = children_of(process)
+    start = time.monotonic()
+    process.send(signal.SIGINT)
+    assert wait_for_end(process, 10.0) == 0, process.output
+    assert time.monotonic() - start < 6.0
+    assert all(map(has_ended, children))
+    assert process.output.rstrip().endswith('stopped')
+    assert 'Traceback' not in process.output
+
+
+def test_the_viewer_runs_beside_it_and_gives_way_to_whoever_moves_the_arm(run):
+    pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
+    process = run()
+    address = process.wait_for(r'^Viewer    (http://127\.0\.0\.1:\d+) ', START_TIMEOUT)[1]
+    assert len(children_of(process)) == 3
+    with urlopen(address, timeout=5.0) as page:
+        assert page.status == 200
+    process.wait_for('corner 1 .* reached', START_TIMEOUT)
+    domain = process.wait_for(r'^ROS       domain (\d+)', 1.0)[1]
+    with targets_of_somebody_else(domain):
+        process.wait_for('^Somebody else moves the arm', 30.0)
+    assert process.exit_code is None
+
+
+@contextmanager
+def targets_of_somebody_else(domain):
+    """Publish a target from a process of its own, in the demo's domain, for a `with` block."""
+    code = (
+        'import time, rclpy, geometry_msgs.msg as m; rclpy.init(); n = rclpy.create_node("other");'
+        'p = n.create_publisher(m.PoseStamped, "target_pose", 10); t = m.PoseStamped();'
+        't.header.frame_id = "panda_link0"; t.pose.position.x = t.pose.position.z = 0.4;'
+        '[(p.publish(t), time.sleep(0.2)) for _ in range(300)]'
+    )
+    local = {'ROS_DOMAIN_ID': domain, 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+    with subprocess.Popen([sys.executable, '-c', code], env={**os.environ, **local}) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize('delay', [0.0, 0.3, 1.0])
+def test_ctrl_c_while_it_starts(run, delay):
+    process = run('--once')
+    process.wait_for('^Robot', START_TIMEOUT)
+    time.sleep(delay)
+    process.send(signal.SIGINT)
+    assert wait_for_end(process, 10.0) == 130, process.output
+    assert process.output.rstrip().endswith('stopped')
+    assert 'Traceback' not in process.output
+
+
+def test_a_program_that_dies_is_named_with_its_output(run):
+    process = run('--no-viewer')
+    process.wait_for('corner 1 .* reached', START_TIMEOUT)
+    node, arm = children_of(process)
+    os.kill(node, signal.SIGKILL)
+    assert wait_for_end(process, 5.0) == 1
+    assert 'ik_demo: the IK node ended with exit code -9; its output:' in process.output
+    assert 'ready' in process.output.rpartition('its output:')[2]
+    assert has_ended(arm)
+    assert 'Traceback' not in process.output
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        (['--urdf', 'no_such_file.urdf'], 'no_such_file.urdf'),
+        (['--tip-link', 'nose'], "unknown link 'nose'"),
+        (['--record', 'arm.mp4'], 'has to end in .gif, not arm.mp4'),
+        (['--record', 'no_such_folder/arm.gif'], 'there is no folder'),
+    ],
+)
+def test_what_cannot_be_is_told_before_anything_starts(arguments, message, capsys):
+    pytest.importorskip('rclpy')
+    assert demo.main(['--once', *arguments]) == 1
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert 'Starting' not in captured.out
+
+
+def test_says_what_is_missing_without_ros(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, 'rclpy', None)
+    assert demo.main(['--once']) == 1
+    assert 'ROS 2 is needed' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('arguments', [['--speed', '0'], ['--speed', 'x'], ['--solver', 'magic']])
+def test_a_wrong_option_is_refused(arguments):
+    with pytest.raises(SystemExit) as ending:
+        demo.main(arguments)
+    assert ending.value.code == 2
+
+
+def test_the_help_teaches(capsys):
+    with pytest.raises(SystemExit):
+        demo.main(['--help'])
+    text = capsys.readouterr().out
+    assert 'exit code 0 only if every target was reached' in text
+    assert 'ROS_DOMAIN_ID=7' in text

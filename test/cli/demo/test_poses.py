@@ -1,0 +1,67 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ik_service
+from ik_service.cli.demo.poses import out_of_reach, postures, square, start_posture
+
+URDF = Path(ik_service.__file__).parents[1] / 'urdf'
+
+
+@pytest.fixture(params=['panda', 'ur5e', 'planar_6r'])
+def chain(request):
+    tips = {'panda': 'panda_hand_tcp', 'ur5e': 'tool0', 'planar_6r': None}
+    robot = ik_service.Robot.from_urdf(URDF / f'{request.param}.urdf')
+    return robot.chain(None, tips[request.param])
+
+
+def test_the_start_is_within_the_limits_and_not_stretched_out(chain):
+    q = start_posture(chain)
+    assert ((q >= chain.lower) & (q <= chain.upper)).all()
+    J = chain.jacobian(q)
+    free = np.linalg.matrix_rank(chain.jacobian(np.full(chain.n, 0.3)), tol=1e-6)
+    assert np.linalg.svd(J, compute_uv=False)[free - 1] > 1e-3
+
+
+def test_the_square_is_a_square_around_the_start(chain):
+    T = chain.forward(start_posture(chain))
+    description, stops = square(T, lambda target: True)
+    assert 'square' in description
+    points = np.array([stop.T_base_tip[:3, 3] for stop in stops])
+    sides = np.linalg.norm(np.diff(points[[0, 1, 2, 3, 0]], axis=0), axis=1)
+    assert sides == pytest.approx(np.full(4, sides[0]))
+    assert points[:4].mean(axis=0) == pytest.approx(T[:3, 3])
+    assert points[4] == pytest.approx(T[:3, 3])
+    assert all(np.array_equal(stop.T_base_tip[:3, :3], T[:3, :3]) for stop in stops)
+
+
+def test_the_square_lies_flat_for_an_arm_that_cannot_go_up():
+    T = np.eye(4)
+    T[:3, 3] = 0.5, 0.1, 0.0
+    description, stops = square(T, lambda target: target[2, 3] == 0.0)
+    assert 'flat' in description
+    assert {stop.T_base_tip[2, 3] for stop in stops} == {0.0}
+
+
+def test_the_square_shrinks_until_it_is_in_reach_or_is_given_up():
+    T = np.eye(4)
+    T[:3, 3] = 1.0, 0.0, 0.5
+    _, stops = square(T, lambda target: abs(target[1, 3]) < 0.2)
+    assert 0.1 < max(stop.T_base_tip[1, 3] for stop in stops) < 0.2
+    assert square(T, lambda target: False) is None
+
+
+def test_postures_are_in_reach_and_end_at_the_start(chain):
+    q = start_posture(chain)
+    _, stops = postures(chain, q)
+    assert len(stops) == 5
+    assert stops[-1].T_base_tip == pytest.approx(chain.forward(q))
+    solver = ik_service.Solver(chain)
+    assert all(solver.solve(stop.T_base_tip, q).success for stop in stops)
+
+
+def test_out_of_reach_is_out_of_reach(chain):
+    T = out_of_reach(chain, chain.forward(start_posture(chain)))
+    result = ik_service.Solver(chain).solve(T)
+    assert result.status is ik_service.IkStatus.UNREACHABLE

@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+
+import ik_service
+from ik_service.cli.demo import text as demo_text
+from ik_service.cli.demo.text import Deviation
+
+
+def rotation(roll=0.0, pitch=0.0, yaw=0.0):
+    cr, sr, cp, sp, cy, sy = (f(a) for a in (roll, pitch, yaw) for f in (np.cos, np.sin))
+    about_x = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
+    about_y = np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+    about_z = np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
+    T = np.eye(4)
+    T[:3, :3] = about_z @ about_y @ about_x
+    return T
+
+
+def test_a_deviation_in_people_s_units():
+    T = rotation(yaw=np.radians(0.25))
+    T[:3, 3] = 0.003, 0.0, 0.004
+    off = Deviation(T, np.eye(4))
+    assert off.position == pytest.approx(0.005)
+    assert off.orientation == pytest.approx(np.radians(0.25))
+    assert str(off) == '5.000 mm, 0.250°'
+    assert str(Deviation(np.eye(4), np.eye(4))) == '< 0.001 mm, < 0.001°'
+
+
+def test_a_pose_in_words():
+    T = rotation(np.radians(10.0), np.radians(-20.0), np.radians(30.0))
+    T[:3, 3] = 1.0, -0.0, -0.25
+    assert demo_text.pose_text(T) == (
+        'x 1.000  y 0.000  z -0.250 m   roll 10.0  pitch -20.0  yaw 30.0°'
+    )
+
+
+@pytest.mark.parametrize('pitch', [90.0, -90.0])
+def test_a_pose_in_gimbal_lock_keeps_its_rotation(pitch):
+    text = demo_text.pose_text(rotation(np.radians(40.0), np.radians(pitch), 0.0))
+    assert text.endswith(f'roll 40.0  pitch {pitch:.1f}  yaw 0.0°')
+
+
+def test_joint_values_in_radians_and_degrees_or_metres():
+    robot = ik_service.Robot.from_urdf("""<robot name="r">
+      <link name="a"/><link name="b"/><link name="c"/>
+      <joint name="lift" type="prismatic"><parent link="a"/><child link="b"/>
+        <limit lower="0" upper="1" velocity="1" effort="1"/></joint>
+      <joint name="elbow" type="continuous"><parent link="b"/><child link="c"/></joint>
+    </robot>""")
+    lines = demo_text.joint_lines(robot.chain(), {'elbow': np.pi / 2, 'lift': 0.25, 'x': 0.0})
+    assert [line.split() for line in lines] == [
+        ['lift', '0.2500', 'm', '250.00', 'mm'],
+        ['elbow', '1.5708', 'rad', '90.00°'],
+    ]
+
+
+def test_long_answers_are_wrapped_under_their_label(capsys):
+    demo_text.row('answer', 'word ' * 40)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith('   answer        word')
+    assert lines[1].startswith('                 word')
+    assert max(map(len, lines)) <= 100

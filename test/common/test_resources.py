@@ -1,0 +1,33 @@
+import pytest
+
+from ik_service import Robot
+from ik_service.common import resources
+from ik_service.exceptions import UnknownArmError
+
+
+@pytest.mark.parametrize('arm', ['panda', 'ur5e', 'planar_6r'])
+def test_finds_every_arm_of_the_package(arm):
+    assert Robot.from_urdf(resources.urdf_path(arm)).links
+
+
+def test_an_unknown_arm_is_told_with_those_there_are():
+    with pytest.raises(UnknownArmError, match=r"unknown arm 'r2d2'; valid: .*panda.*ur5e"):
+        resources.urdf_path('r2d2')
+
+
+def test_looks_where_colcon_installs(monkeypatch, tmp_path):
+    installed = tmp_path / 'second' / 'share' / 'ik_service' / 'urdf'
+    installed.mkdir(parents=True)
+    module = tmp_path / 'lib' / 'ik_service' / 'resources.py'
+    monkeypatch.setattr(resources, '__file__', str(module))
+    prefixes = f'{tmp_path / "first"}:{tmp_path / "second"}'
+    monkeypatch.setenv('AMENT_PREFIX_PATH', prefixes)
+    assert resources.share_folder('urdf') == installed
+
+
+def test_says_where_it_looked(monkeypatch, tmp_path):
+    monkeypatch.setattr(resources, '__file__', str(tmp_path / 'a' / 'resources.py'))
+    monkeypatch.setattr(resources.sys, 'prefix', str(tmp_path / 'nowhere'))
+    monkeypatch.setenv('AMENT_PREFIX_PATH', '')
+    with pytest.raises(resources.MissingResourceError, match='nowhere'):
+        resources.share_folder('urdf')

@@ -1,0 +1,1 @@
+"""Attacks on running programs, with what is measured in them."""

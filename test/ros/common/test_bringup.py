@@ -1,0 +1,271 @@
+"""Which robot the launch files bring up; needs no ROS."""
+
+import os
+from pathlib import Path
+import stat
+
+import pytest
+
+from ik_service.exceptions import ArgumentError, UrdfError
+from ik_service.ros.common.bringup import node_parameters, read_description, settle
+
+ROBOT = '<robot name="r"><link name="a"/></robot>'
+PANDA = '<robot name="panda"><link name="panda_link0"/></robot>'
+
+
+@pytest.fixture
+def share(tmp_path):
+    folder = tmp_path / 'share' / 'ik_service'
+    (folder / 'urdf').mkdir(parents=True)
+    (folder / 'urdf' / 'panda.urdf').write_text(PANDA, encoding='utf-8')
+    return folder
+
+
+@pytest.fixture
+def arm(tmp_path):
+    file = tmp_path / 'arm.urdf'
+    file.write_text(ROBOT, encoding='utf-8')
+    return file
+
+
+@pytest.fixture
+def params_file(tmp_path):
+    def write(text):
+        file = tmp_path / 'params.yaml'
+        file.write_text(text, encoding='utf-8')
+        return file
+
+    return write
+
+
+def rule(node, **parameters):
+    lines = [f'    {name}: {value}' for name, value in parameters.items()]
+    return '\n'.join([f'{node}:', '  ros__parameters:', *lines, ''])
+
+
+class TestRobot:
+    def test_without_arguments_it_is_the_bundled_panda_with_its_chain(self, share):
+        robot = settle({}, share)
+        assert robot.source == {'urdf': str(share / 'urdf' / 'panda.urdf')}
+        assert robot.chain == {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
+        assert robot.description == PANDA
+
+    def test_empty_arguments_count_as_not_given(self, share):
+        names = ('urdf', 'base_link', 'tip_link', 'params_file', 'namespace')
+        assert settle(dict.fromkeys(names, ''), share) == settle({}, share)
+
+    def test_another_urdf_does_not_inherit_the_links_of_the_panda(self, share, arm):
+        robot = settle({'urdf': str(arm)}, share)
+        assert robot.source == {'urdf': str(arm)}
+        assert robot.chain == {}
+        assert robot.description == ROBOT
+
+    def test_the_panda_named_by_its_path_keeps_its_chain(self, share):
+        path = share / '..' / 'ik_service' / 'urdf' / 'panda.urdf'
+        assert settle({'urdf': str(path)}, share).chain == settle({}, share).chain
+
+    def test_one_link_given_leaves_the_other_as_it_is(self, share, arm):
+        chain = settle({'tip_link': 'panda_link8'}, share).chain
+        assert chain == {'base_link': 'panda_link0', 'tip_link': 'panda_link8'}
+        assert settle({'urdf': str(arm), 'tip_link': 'a'}, share).chain == {'tip_link': 'a'}
+
+    def test_a_relative_path_and_a_tilde_become_absolute(self, share, arm, monkeypatch):
+        monkeypatch.chdir(arm.parent)
+        monkeypatch.setenv('HOME', str(arm.parent))
+        for path in ('arm.urdf', '~/arm.urdf'):
+            assert settle({'urdf': path}, share).source == {'urdf': str(arm)}
+
+
+class TestAnotherOnesStatePublisher:
+    """With ``robot_state_publisher:=false``: the robot is the one on the topic."""
+
+    def test_the_panda_is_not_taken_by_itself(self, share):
+        robot = settle({'robot_state_publisher': 'false'}, share)
+        assert (robot.source, robot.chain, robot.description) == ({}, {}, '')
+        with_it = settle({'robot_state_publisher': 'true'}, share)
+        assert with_it == settle({}, share) != robot
+
+    def test_links_are_kept(self, share):
+        given = {'base_link': 'a', 'tip_link': 'b'}
+        assert settle({'robot_state_publisher': 'false', **given}, share).chain == given
+
+    def test_a_robot_that_is_named_is_taken(self, share, arm, params_file):
+        arguments = {'robot_state_publisher': 'false'}
+        assert settle({**arguments, 'urdf': str(arm)}, share).source == {'urdf': str(arm)}
+        panda = str(share / 'urdf' / 'panda.urdf')
+        robot = settle({**arguments, 'urdf': panda}, share)
+        assert robot.chain['tip_link'] == 'panda_hand_tcp'
+        file = params_file(rule('/**', urdf=arm))
+        robot = settle({**arguments, 'params_file': str(file)}, share)
+        assert robot.source == {'urdf': str(arm)}
+        file = params_file(rule('/**', robot_description=f"'{ROBOT}'"))
+        robot = settle({**arguments, 'params_file': str(file)}, share)
+        assert robot.source == {'robot_description': ROBOT}
+
+    def test_empty_values_in_the_parameter_file_name_no_robot(self, share, params_file):
+        file = params_file(rule('/**', urdf="''", robot_description="''"))
+        arguments = {'robot_state_publisher': 'false', 'params_file': str(file)}
+        assert settle(arguments, share).source == {}
+
+
+class TestParameterFile:
+    def test_its_robot_wins_over_the_panda(self, share, arm, params_file):
+        file = params_file(rule('/**/ik_service', urdf=arm, tip_link='a'))
+        robot = settle({'params_file': str(file)}, share)
+        assert robot.params_file == str(file)
+        assert robot.source == {'urdf': str(arm)}
+        assert robot.chain == {'tip_link': 'a'}
+
+    def test_an_argument_wins_over_it(self, share, arm, params_file):
+        file = params_file(rule('/**', urdf='elsewhere.urdf', tip_link='b'))
+        arguments = {'params_file': str(file), 'urdf': str(arm), 'tip_link': 'a'}
+        robot = settle(arguments, share)
+        assert robot.source == {'urdf': str(arm)}
+        assert robot.chain == {'tip_link': 'a'}
+
+    def test_empty_values_in_it_leave_the_panda(self, share, params_file):
+        file = params_file(rule('/**', urdf="''", tip_link="''"))
+        robot = settle({'params_file': str(file)}, share)
+        assert robot.source == {'urdf': str(share / 'urdf' / 'panda.urdf')}
+        assert robot.chain['tip_link'] == 'panda_hand_tcp'
+
+    def test_its_tip_is_kept_for_the_panda(self, share, params_file):
+        file = params_file(rule('/**', tip_link='panda_link8'))
+        assert settle({'params_file': str(file)}, share).chain['tip_link'] == 'panda_link8'
+
+    def test_its_robot_description_is_used_as_text(self, share, params_file):
+        file = params_file(rule('/**', robot_description=f"'{ROBOT}'"))
+        robot = settle({'params_file': str(file)}, share)
+        assert robot.source == {'robot_description': ROBOT}
+        assert robot.description == ROBOT
+
+    @pytest.mark.parametrize(
+        ('node', 'applies'),
+        [
+            ('/**', True),
+            ('/**/ik_service', True),
+            ('/cell_1/ik_service', True),
+            ('cell_1/ik_service', True),
+            ('/*/ik_service', True),
+            ('ik_service', False),
+            ('/cell_2/ik_service', False),
+            ('/*/*/ik_service', False),
+            ('/cell_1/ik_ser[v]ice', False),
+        ],
+    )
+    def test_rules_are_matched_as_ros_matches_them(self, params_file, node, applies):
+        file = params_file(rule(f"'{node}'", publish_rate=50.0))
+        found = node_parameters(file, '/cell_1/ik_service')
+        assert found == ({'publish_rate': 50.0} if applies else {})
+
+    def test_a_pipe_is_not_waited_for(self, share, tmp_path):
+        os.mkfifo(tmp_path / 'params.yaml')
+        with pytest.raises(ArgumentError, match=r'params\.yaml cannot be read: it is a pipe'):
+            settle({'params_file': str(tmp_path / 'params.yaml')}, share)
+
+    def test_a_later_rule_wins(self, params_file):
+        text = rule('/**', a=1, b=1) + rule('/ik_service', b=2)
+        assert node_parameters(params_file(text), '/ik_service') == {'a': 1, 'b': 2}
+
+    def test_namespaces_may_be_nested(self, params_file):
+        text = 'cell_1:\n  ik_service:\n    ros__parameters:\n      a: 1\n'
+        assert node_parameters(params_file(text), '/cell_1/ik_service') == {'a': 1}
+
+    def test_the_namespace_chooses_the_rule(self, share, arm, params_file):
+        file = params_file(rule('/cell_1/ik_service', urdf=arm))
+        inside = settle({'params_file': str(file), 'namespace': 'cell_1'}, share)
+        outside = settle({'params_file': str(file)}, share)
+        assert inside.source == {'urdf': str(arm)}
+        assert outside.source == {'urdf': str(share / 'urdf' / 'panda.urdf')}
+
+    def test_a_file_without_rules_sets_nothing(self, params_file):
+        assert node_parameters(params_file('- just\n- a list\n'), '/ik_service') == {}
+        assert node_parameters(params_file(''), '/ik_service') == {}
+
+    @pytest.mark.parametrize('text', [None, 'a: [1,', '\0'])
+    def test_a_missing_or_broken_file_is_named(self, share, params_file, text):
+        path = '/nowhere/params.yaml' if text is None else str(params_file(text))
+        with pytest.raises(ArgumentError, match=f'^params_file: {path}'):
+            settle({'params_file': path}, share)
+
+
+class TestNamespace:
+    @pytest.mark.parametrize(
+        ('given', 'pushed', 'absolute'),
+        [
+            ('', '', '/'),
+            ('cell_1', '', '/cell_1'),
+            ('/cell_1/', '', '/cell_1'),
+            ('arm', '/cell_1', '/cell_1/arm'),
+            ('', 'cell_1', '/cell_1'),
+            ('/arm', '/cell_1', '/arm'),
+        ],
+    )
+    def test_it_is_absolute_and_heeds_what_was_pushed(self, share, given, pushed, absolute):
+        robot = settle({'namespace': given, 'ros_namespace': pushed}, share)
+        assert robot.namespace == absolute
+
+
+class TestDescription:
+    def test_a_missing_file_is_named_in_one_sentence(self, share):
+        with pytest.raises(UrdfError, match=r'^urdf: there is no such file: /nowhere/arm\.urdf$'):
+            settle({'urdf': '/nowhere/arm.urdf'}, share)
+
+    def test_a_folder_is_no_file(self, tmp_path):
+        with pytest.raises(UrdfError, match='cannot be read: it is a folder, and a regular file'):
+            read_description(tmp_path)
+
+    @pytest.mark.parametrize('name', ['arm.urdf', 'arm.urdf.xacro'])
+    def test_a_pipe_is_not_waited_for(self, tmp_path, name):
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(UrdfError, match=f'{name} cannot be read: it is a pipe'):
+            read_description(tmp_path / name)
+
+    def test_a_file_that_is_not_text_is_refused(self, tmp_path):
+        file = tmp_path / 'arm.urdf'
+        file.write_bytes(b'\xff\xfe\x00')
+        with pytest.raises(UrdfError, match='cannot be read'):
+            read_description(file)
+
+
+class TestXacro:
+    @pytest.fixture
+    def macro(self, tmp_path):
+        file = tmp_path / 'arm.urdf.xacro'
+        file.write_text('<robot/>', encoding='utf-8')
+        return file
+
+    @pytest.fixture
+    def install(self, tmp_path, monkeypatch):
+        """Put a stand-in for the xacro command, a shell script, first on the PATH."""
+
+        def write(script):
+            command = tmp_path / 'bin' / 'xacro'
+            command.parent.mkdir()
+            command.write_text(f'#!/bin/sh\n{script}\n', encoding='utf-8')
+            command.chmod(command.stat().st_mode | stat.S_IXUSR)
+            monkeypatch.setenv('PATH', str(command.parent), prepend=':')
+
+        return write
+
+    def test_it_is_expanded_and_handed_over_as_text(self, share, macro, install):
+        install(f"""test "$1" = '{macro}' && echo '{ROBOT}'""")
+        robot = settle({'urdf': str(macro)}, share)
+        assert robot.source == {'robot_description': f'{ROBOT}\n'}
+        assert robot.description == f'{ROBOT}\n'
+
+    def test_a_failure_is_told_in_one_line(self, macro, install):
+        install("printf 'error: undefined\\nwhile reading\\n' >&2; exit 2")
+        with pytest.raises(UrdfError, match=r'cannot expand .*: error: undefined while reading$'):
+            read_description(macro)
+
+    def test_a_missing_command_is_named(self, macro, monkeypatch):
+        monkeypatch.setenv('PATH', '/nowhere')
+        with pytest.raises(UrdfError, match='the command xacro, which is not installed'):
+            read_description(macro)
+
+
+def test_the_bundled_file_is_in_the_package():
+    folder = Path(__file__).resolve().parents[3]
+    robot = settle({}, folder)
+    assert all(f'<link name="{link}"' in robot.description for link in robot.chain.values())

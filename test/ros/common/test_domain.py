@@ -1,0 +1,30 @@
+import socket
+
+import pytest
+
+from ik_service.ros.common import domain
+from ik_service.ros.common.domain import DOMAINS, NoFreeDomainError, own_domain
+
+
+def test_two_reservations_differ_and_end():
+    with own_domain() as first, own_domain() as second:
+        assert first in DOMAINS
+        assert second in DOMAINS
+        assert first != second
+    with own_domain() as again:
+        assert again == first
+
+
+def test_a_domain_in_which_somebody_listens_is_left_alone():
+    with own_domain() as taken:
+        pass
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as participant:
+        participant.bind(('', 7410 + 250 * taken))
+        with own_domain() as other:
+            assert other != taken
+
+
+def test_says_so_when_all_are_taken(monkeypatch):
+    monkeypatch.setattr(domain, '_is_silent', lambda number: False)
+    with pytest.raises(NoFreeDomainError, match='ROS_DOMAIN_ID'), own_domain():
+        pass

@@ -1,0 +1,49 @@
+"""Parameters of the command line that a node does not have."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from support.arm_helpers import PANDA, TIP
+from support.harness import until
+from support.node_helpers import NODE
+
+
+@pytest.mark.parametrize(
+    ('module', 'parameters', 'sentence'),
+    [
+        (NODE, {'publish_rat': 50.0}, 'publish_rat: there is no such parameter; is publish_rate'),
+        (NODE, {'solver': 'ccd'}, 'solver: there is no such parameter; is solver.name meant'),
+        (NODE, {'quux': 1}, 'quux: there is no such parameter'),
+        ('ik_service.ros.sim.main', {'nois': 0.1}, 'is faults.noise meant'),
+        ('ik_service.ros.sim.main', {'rat': 50.0}, 'is rate meant'),
+        ('ik_service.viewer.main', {'prt': 8081}, 'is port meant'),
+        (NODE, {'publish_rate': 50}, 'publish_rate: wrong type: has to be a number with a dec'),
+        (NODE, {'solver.timeout': '1e-4'}, "not the text '1e-4'; write 1.0e-4"),
+        ('ik_service.ros.sim.main', {'rate': 50}, 'not the whole number 50; write 50.0'),
+    ],
+)
+def test_what_cannot_be_is_refused_at_the_start_in_one_sentence(
+    bench, module, parameters, sentence
+):
+    node = bench.start(module, ready=None, **{'urdf': str(PANDA), **parameters})
+    until(lambda: node.exit_code is not None, 60.0, 'the end')
+    assert node.exit_code == 1
+    assert sentence in node.output
+    assert 'Traceback' not in node.output
+
+
+def test_what_ros_itself_takes_is_taken(bench):
+    node = bench.start(
+        NODE,
+        **{
+            'urdf': str(PANDA),
+            'tip_link': TIP,
+            'use_sim_time': False,
+            'start_type_description_service': True,
+            'qos_overrides./parameter_events.publisher.depth': 100,
+        },
+    )
+    node.check()

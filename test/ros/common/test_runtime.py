@@ -1,0 +1,78 @@
+"""How the programs start and end."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+PROGRAM = """
+import sys, time
+from ik_service.exceptions import IkServiceError
+from ik_service.ros.common.runtime import run
+
+def program(stop):
+    print('started', flush=True)
+    {body}
+
+sys.exit(run(program, 'tool'))
+"""
+
+
+def start(body):
+    return subprocess.Popen(
+        [sys.executable, '-c', PROGRAM.format(body=body)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding='utf-8',
+    )
+
+
+@pytest.mark.parametrize(
+    ('body', 'code', 'error'),
+    [
+        ('return None', 0, ''),
+        ('return 3', 3, ''),
+        ('sys.exit(2)', 2, ''),
+        ('sys.exit()', 0, ''),
+        ("raise IkServiceError('no robot')", 1, 'tool: no robot\n'),
+    ],
+)
+def test_exit_codes(body, code, error):
+    process = start(body)
+    output, errors = process.communicate(timeout=30)
+    assert (process.returncode, output, errors) == (code, 'started\n', error)
+
+
+def test_an_unexpected_error_shows_where_it_came_from():
+    process = start('1 / 0')
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert 'Traceback' in errors
+    assert 'ZeroDivisionError' in errors
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    'body',
+    [
+        'stop.wait()',  # as it should be
+        'time.sleep(60)',  # deaf
+        'stop.wait(); 1 / 0',  # breaks while it is taken down
+        'stop.wait(); time.sleep(0.3); print("cleaned up", flush=True)',
+    ],
+)
+def test_signals_end_it_in_time_and_quietly(number, body):
+    process = start(body)
+    assert process.stdout.readline() == 'started\n'
+    process.send_signal(number)
+    process.send_signal(number)
+    began = time.monotonic()
+    output, errors = process.communicate(timeout=30)
+    assert time.monotonic() - began < 3.0
+    assert process.returncode == 0
+    assert errors == ''
+    assert ('cleaned up' in output) == ('cleaned up' in body)

@@ -1,0 +1,127 @@
+"""The policy for SROS2, and that nothing runs unprotected where protection is demanded."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from xml.etree import ElementTree
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from support.harness import until
+from support.node_helpers import NODE, start_panda
+
+from ik_service.common.resources import share_folder
+
+SIMULATED = 'ik_service.ros.sim.main'
+# Used with other settings than here, or where tf2_ros is installed; and what is about to come.
+SOMETIMES = {'joint_command', 'robot_description', 'tf', 'tf_static', '~/stop', '~/enable'}
+OPENSSL = (
+    'req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout ca.key.pem -out ca.pem',
+    'req -newkey rsa:2048 -nodes -subj /CN=enclave -keyout key.pem -out own.csr',
+    'x509 -req -in own.csr -CA ca.pem -CAkey ca.key.pem -CAcreateserial -days 2 -out cert.pem',
+    'smime -sign -text -in rules.xml -out governance.p7s -signer ca.pem -inkey ca.key.pem',
+)
+
+
+def allowed(node):
+    """The names that the policy allows a node, by what for."""
+    policy = ElementTree.parse(share_folder('config') / 'sros2_policy.xml').getroot()
+    profile = policy.find(f".//profile[@node='{node}']")
+    return {
+        (group.tag, next(iter(group.attrib))): {name.text.removeprefix('/') for name in group}
+        for group in profile
+    }
+
+
+def in_use(client, node, namespace):
+    """The names that a node uses, as the policy writes them, by what for."""
+
+    def relative(names_and_types):
+        names = {name.replace(f'{namespace}/{node}/', '~/') for name, _ in names_and_types}
+        return {name.removeprefix(f'{namespace}/').removeprefix('/') for name in names}
+
+    return {
+        ('topics', 'subscribe'): relative(
+            client.get_subscriber_names_and_types_by_node(node, namespace)
+        ),
+        ('topics', 'publish'): relative(
+            client.get_publisher_names_and_types_by_node(node, namespace)
+        ),
+        ('services', 'reply'): relative(
+            client.get_service_names_and_types_by_node(node, namespace)
+        ),
+    }
+
+
+def test_the_policy_allows_what_the_nodes_use_and_no_more(bench):
+    start_panda(bench, command_interface='joint_trajectory', publish_markers=True)
+    bench.start(SIMULATED, urdf=str(share_folder('urdf') / 'panda.urdf'))
+    for node in ('ik_service', 'ik_sim'):
+        until(lambda node=node: node in bench.node.get_node_names(), what=f'the node {node}')
+        policy = allowed(node)
+
+        def all_allowed(node=node, policy=policy):
+            used = in_use(bench.node, node, bench.namespace)
+            lacking = {kind: names - policy[kind] for kind, names in used.items()}
+            assert not any(lacking.values()), lacking
+            superfluous = {kind: policy[kind] - names - SOMETIMES for kind, names in used.items()}
+            return not any(superfluous.values())
+
+        until(all_allowed, what=f'all that the policy allows {node}')  # discovery takes its time
+
+
+@pytest.fixture
+def keystore(tmp_path):
+    """A keystore as SROS2 makes one, for one enclave; with permissions that allow nothing."""
+    if shutil.which('openssl') is None:
+        pytest.skip('openssl is not installed')
+    folder = tmp_path / 'keystore' / 'enclaves' / 'enclave'
+    folder.mkdir(parents=True)
+    (folder / 'rules.xml').write_text('<dds><domain_access_rules/></dds>')
+    for command in OPENSSL:
+        subprocess.run(['openssl', *command.split()], cwd=folder, check=True, capture_output=True)
+    for name in ('identity_ca.cert.pem', 'permissions_ca.cert.pem'):
+        shutil.copy(folder / 'ca.pem', folder / name)
+    shutil.copy(folder / 'governance.p7s', folder / 'permissions.p7s')
+    return tmp_path / 'keystore'
+
+
+@pytest.mark.parametrize('strategy', ['Enforce', 'Permissive'])
+@pytest.mark.parametrize('module', [NODE, SIMULATED])
+def test_nothing_runs_unprotected_where_protection_is_demanded(
+    bench, keystore, panda, module, strategy
+):
+    """Whether the middleware has no security, as in the wheels, or nothing is permitted."""
+    child = bench.start(
+        module,
+        '--ros-args',
+        '--enclave',
+        '/enclave',
+        ready=None,
+        urdf=str(panda),
+        environment={
+            'ROS_SECURITY_ENABLE': 'true',
+            'ROS_SECURITY_STRATEGY': strategy,
+            'ROS_SECURITY_KEYSTORE': str(keystore),
+        },
+    )
+    until(lambda: child.exit_code is not None, 30.0, 'the end of the program')
+    assert child.exit_code == 1
+    assert 'ROS_SECURITY_ENABLE is true' in child.output
+    assert 'ready' not in child.output
+
+
+def test_a_keystore_that_is_missing_is_told(bench, tmp_path, panda):
+    environment = {
+        'ROS_SECURITY_ENABLE': 'true',
+        'ROS_SECURITY_STRATEGY': 'Enforce',
+        'ROS_SECURITY_KEYSTORE': str(tmp_path / 'missing'),
+    }
+    child = bench.start(NODE, ready=None, urdf=str(panda), environment=environment)
+    until(lambda: child.exit_code is not None, 30.0, 'the end of the program')
+    assert child.exit_code == 1
+    assert 'ROS_SECURITY_ENABLE is true' in child.output
+    assert 'Traceback' not in child.output

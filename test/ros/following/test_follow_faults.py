@@ -1,0 +1,265 @@
+"""What the follower does when things go wrong between it and the arm, over real DDS."""
+
+from contextlib import contextmanager
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+from support.cell import Cell, panda_chain, READY
+from support.harness import Bench, until
+
+SCALING = 0.8
+
+
+@pytest.fixture(scope='module')
+def shared_cell(ros_context, tmp_path_factory, panda):
+    bench = Bench(ros_context, tmp_path_factory.mktemp('faults'))
+    try:
+        yield Cell(bench, panda, panda_chain())
+    finally:
+        bench.close()
+
+
+@pytest.fixture
+def cell(shared_cell):
+    shared_cell.rest()
+    return shared_cell
+
+
+@contextmanager
+def faults(cell, **values):
+    """Let things go wrong for a ``with`` block."""
+    wrong = {f'faults.{name}': value for name, value in values.items()}
+    right = {name: '' if isinstance(value, str) else 0.0 for name, value in wrong.items()}
+    try:
+        assert all(result.successful for result in set_all(cell, wrong))
+        yield
+    finally:
+        set_all(cell, right)
+
+
+def set_all(cell, values):
+    return cell.bench.set_parameters('ik_sim', **values)
+
+
+def said(cell, sentence, since):
+    """Wait until the node has said something after a place in its output."""
+    deadline = time.monotonic() + 8.0
+    while sentence not in cell.node.output[since:]:
+        assert time.monotonic() < deadline, cell.node.output[since:]
+        time.sleep(0.05)
+
+
+def following_value(diagnostics, key):
+    """A value of the node's status about following; empty in a message of others."""
+    for status in diagnostics.status:
+        if status.name == 'ik_service: following':
+            return {item.key: item.value for item in status.values}[key]
+    return ''
+
+
+def far_and_near(cell):
+    """Two targets that are a second of motion apart."""
+    return cell.pose_beside_ready(-0.1, 0.45, 0.1), cell.pose_beside_ready(0.05, -0.2, -0.1)
+
+
+def assert_recovers(cell, target):
+    cell.states.wait(cell.is_at(target), timeout=20.0, since=len(cell.states))
+    cell.assert_commands_keep_the_bounds(SCALING)
+
+
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        {'lost_states': 0.6},
+        {'lost_commands': 0.6},
+        {'state_delay': 0.2, 'command_delay': 0.1},
+        {'lost_states': 0.3, 'lost_commands': 0.3, 'state_delay': 0.1, 'command_delay': 0.1},
+    ],
+    ids=str,
+)
+def test_it_arrives_in_spite_of_a_bad_line(cell, wrong):
+    far, near = far_and_near(cell)
+    with faults(cell, **wrong):
+        cell.send(far)
+        time.sleep(0.4)
+        cell.send(near)  # on the way: it has to turn back
+        assert_recovers(cell, near)
+
+
+def test_noise_makes_no_command_jump(cell):
+    _, near = far_and_near(cell)
+    with faults(cell, noise=0.05):
+        cell.send(near)
+        cell.commands.wait(lambda message: any(message.velocity))
+        cell.commands.wait(lambda message: not any(message.velocity), since=len(cell.commands))
+        measured = np.array([cell.positions(state) for state in cell.states.messages[-20:]])
+        assert measured.std(axis=0).max() > 0.01
+    assert_recovers(cell, near)
+
+
+def test_without_states_it_stops_says_so_and_waits_when_they_are_back(cell):
+    far, _ = far_and_near(cell)
+    since = len(cell.node.output)
+    cell.send(far)
+    cell.commands.wait()
+    with faults(cell, lost_states=1.0):
+        said(cell, 'no joint state arrives any more', since)
+        time.sleep(0.3)
+        cell.commands.clear()
+        time.sleep(0.3)
+        assert len(cell.commands) == 0
+        cell.states.clear()
+    cell.start = cell.positions(cell.states.wait())
+    said(cell, 'target dropped: the last joint state is', since)
+    time.sleep(0.5)
+    assert len(cell.commands) == 0, 'it does not move by itself'
+    assert cell.enable(True) == 'the dropped target is followed again'
+    assert_recovers(cell, far)
+
+
+def test_with_resume_it_goes_on_by_itself_when_states_are_back(cell):
+    far, _ = far_and_near(cell)
+    cell.bench.set_parameters('ik_service', resume=True)
+    try:
+        cell.send(far)
+        cell.commands.wait()
+        with faults(cell, lost_states=1.0):
+            time.sleep(1.2)
+            cell.commands.clear()
+            cell.states.clear()
+        cell.start = cell.positions(cell.states.wait())
+        assert_recovers(cell, far)
+    finally:
+        cell.bench.set_parameters('ik_service', resume=False)
+
+
+def test_it_waits_for_an_arm_that_gets_no_commands_and_says_so(cell):
+    far, _ = far_and_near(cell)
+    since = len(cell.node.output)
+    with faults(cell, lost_commands=1.0):
+        cell.send(far)
+        said(cell, 'the arm does not keep up', since)
+        ahead = cell.positions(cell.commands.messages[-1]) - cell.positions(cell.states.next())
+        lag = np.abs(ahead / cell.chain.velocity).max()
+        assert 0.2 < lag <= 0.25 + 1e-6, 'as far as lag_limit allows'
+    assert_recovers(cell, far)
+
+
+def test_it_says_that_a_stuck_joint_keeps_the_arm_from_its_target(cell):
+    far, _ = far_and_near(cell)
+    since = len(cell.node.output)
+    with faults(cell, stuck_joint='panda_joint1'):
+        cell.send(far)
+        said(cell, 'the arm does not keep up', since)
+        state = cell.states.next()
+        assert cell.positions(state)[0] == pytest.approx(cell.start[0], abs=1e-3)
+        assert not cell.is_at(far, 0.02)(state)
+    assert_recovers(cell, far)
+
+
+def test_it_waits_while_the_time_of_the_arm_stands_still(cell):
+    far, _ = far_and_near(cell)
+    since = len(cell.node.output)
+    cell.send(far)
+    cell.commands.wait()
+    assert cell.bench.call(SetBool, 'ik_sim/pause', SetBool.Request(data=True)).success
+    said(cell, 'the arm does not keep up', since)
+    assert cell.bench.call(SetBool, 'ik_sim/pause', SetBool.Request(data=False)).success
+    assert_recovers(cell, far)
+
+
+@pytest.mark.parametrize('under_way', [False, True])
+def test_a_reset_of_the_simulated_arm_drops_the_target(cell, under_way):
+    far, _ = far_and_near(cell)
+    cell.send(far)
+    if under_way:
+        cell.commands.wait(lambda message: max(map(abs, message.velocity)) > 0.5)
+    else:
+        assert_recovers(cell, far)
+    assert cell.bench.call(Trigger, 'ik_sim/reset', Trigger.Request()).success
+    cell.states.clear()
+    time.sleep(1.0)
+    cell.commands.clear()
+    time.sleep(0.5)
+    assert len(cell.commands) == 0
+    measured = np.array([cell.positions(state) for state in cell.states.messages[5:]])
+    assert np.abs(measured - READY).max() < 0.06, 'it stays where it was put'
+
+
+def test_stop_comes_to_rest_and_drops_the_target(cell):
+    far, near = far_and_near(cell)
+    cell.send(far)
+    cell.commands.wait(lambda message: max(map(abs, message.velocity)) > 0.5)
+    answer = cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
+    assert answer.success
+    assert 'the commands come to rest' in answer.message
+    time.sleep(0.5)
+    count = len(cell.commands)
+    assert not any(cell.commands.messages[-1].velocity)
+    time.sleep(0.3)
+    assert len(cell.commands) == count
+    cell.send(near)
+    assert_recovers(cell, near)
+
+
+def test_switched_off_it_ignores_targets_and_says_why(cell):
+    far, _ = far_and_near(cell)
+    since = len(cell.node.output)
+    cell.enable(False)
+    try:
+        cell.send(far)
+        said(cell, 'target_pose ignored: following is switched off', since)
+        assert len(cell.commands) == 0
+    finally:
+        assert cell.enable(True) == 'waiting for a target'
+    cell.send(far)
+    assert_recovers(cell, far)
+
+
+def test_a_killed_predecessor_that_discovery_still_knows_keeps_nobody_from_moving(cell):
+    """A publisher of a node of the same name that sends nothing."""
+    twin = Node('ik_service', namespace=cell.bench.namespace, context=cell.bench.node.context)
+    try:
+        other = twin.create_publisher(JointState, 'joint_command', 10)
+        until(lambda: other.get_subscription_count() >= 3, what='the discovery of the publisher')
+        cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
+        time.sleep(0.4)
+        far, _ = far_and_near(cell)
+        cell.send(far)
+        assert_recovers(cell, far)
+        diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
+        diagnostics.wait(lambda m: 'silent so far' in following_value(m, 'other commanders'))
+    finally:
+        twin.destroy_node()
+
+
+def test_it_does_not_start_while_somebody_else_commands_the_arm(cell):
+    far, _ = far_and_near(cell)
+    since = len(cell.node.output)
+    other = cell.bench.node.create_publisher(JointState, 'joint_command', 10)
+    try:
+        until(lambda: other.get_subscription_count() >= 3, what='the discovery of the publisher')
+        cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
+        time.sleep(0.4)
+        cell.commands.clear()
+        cell.send(far)
+        said(cell, 'test_client commands the arm too', since)
+        assert len(cell.commands) == 0
+        diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
+        diagnostics.wait(lambda m: '/test_client' in following_value(m, 'other commanders'))
+        other.publish(JointState(name=['panda_joint1'], position=[0.0]))
+        diagnostics.wait(lambda m: following_value(m, 'commands of others') == '1')
+    finally:
+        cell.bench.node.destroy_publisher(other)
+    diagnostics.wait(lambda m: following_value(m, 'other commanders') == 'none')
+    cell.commands.clear()
+    cell.send(far)
+    assert_recovers(cell, far)

@@ -1,0 +1,243 @@
+"""The loop that all methods share: reach, time, effort, preference."""
+
+import math
+from statistics import median
+
+import numpy as np
+import pytest
+from support.chains import arm as chain_of
+from support.chains import planar, postures, snake, targets, transform, within_limits
+from support.contract import options_with
+
+import ik_service as iks
+
+POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+# Two links of 1 m and 0.4 m cannot come closer to their base than 0.6 m.
+HOLE = transform(p=(0.1, 0.0, 0.0))
+
+
+# Out of reach
+
+
+@pytest.mark.parametrize('angle', [0.0, 0.7, 2.0, -3.0])
+@pytest.mark.parametrize('name', ['planar_6r', 'two_links'])
+def test_beyond_the_reach_the_arm_stretches_towards_the_target(solver, name, angle):
+    chain = chain_of('planar_6r') if name == 'planar_6r' else planar(1.0, 0.4)
+    length = 0.63 if name == 'planar_6r' else 1.4
+    shoulder = chain.forward(np.zeros(chain.n))[:3, 3] - (length, 0.0, 0.0)
+    direction = np.array([math.cos(angle), math.sin(angle), 0.0])
+    target = transform(p=shoulder + 2.0 * length * direction)
+    options = options_with(task_weights=POSITION_ONLY)
+    seed = np.full(chain.n, 0.3)
+    result = iks.solve_ik(chain, target, seed, solver, options)
+    assert result.status is iks.IkStatus.UNREACHABLE
+    assert 'outside the reach' in result.reason
+    assert result.position_error == pytest.approx(length, rel=0.02)
+    tip = chain.forward(result.q)[:3, 3] - shoulder
+    assert np.linalg.norm(tip) > 0.98 * length
+    assert tip @ direction > 0.98 * length
+
+
+def test_beyond_the_reach_the_closest_pose_is_no_worse_than_a_random_one(solver, arm):
+    options = options_with(task_weights=POSITION_ONLY)
+    sampled = np.array([arm.forward(q)[:3, 3] for q in postures(arm, 2000)])
+    for k, target in enumerate(targets(arm, 5, seed=20)):
+        target[:3, 3] *= 5.0 / np.linalg.norm(target[:3, 3])
+        result = iks.solve_ik(arm, target, None, solver, options)
+        assert result.status is iks.IkStatus.UNREACHABLE, k
+        best = np.linalg.norm(sampled - target[:3, 3], axis=1).min()
+        assert result.position_error <= best + 1e-3
+
+
+def test_reach_is_that_of_all_links_in_a_line():
+    """A hair inside the reach is solved, a hair outside is said to be so."""
+    chain = planar(1.0, 0.4)
+    options = options_with(task_weights=POSITION_ONLY)
+    statuses = [
+        iks.solve_ik(chain, transform(p=(1.4 + excess, 0.0, 0.0)), [0.1, 0.1], options=options)
+        .status.name
+        for excess in (-1e-4, 5e-6, 2e-5, 1.0)
+    ]  # fmt: skip
+    assert statuses == ['SUCCESS', 'SUCCESS', 'UNREACHABLE', 'UNREACHABLE']
+
+
+def test_reach_is_measured_from_the_first_joint():
+    """The planar arm stands at -0.23 m and reaches 0.63 m from there."""
+    chain = chain_of('planar_6r').robot.chain('world', 'tool0')
+    for x, status in ((-0.85, 'SUCCESS'), (-0.87, 'UNREACHABLE'), (0.41, 'UNREACHABLE')):
+        options = options_with(task_weights=POSITION_ONLY, max_searches=100)
+        result = iks.solve_ik(chain, transform(p=(x, 0.0, 0.0)), options=options)
+        assert result.status.name == status
+
+
+@pytest.mark.parametrize('n', [3, 6, 13])
+def test_reachable_poses_are_never_called_out_of_reach(n):
+    """Prismatic joints lengthen the arm."""
+    chain = snake(n, seed=1, prismatic=0.5)
+    options = options_with(max_searches=1, max_iterations=1)
+    for target in targets(chain, 200, seed=21):
+        result = iks.solve_ik(chain, target, options=options)
+        assert result.status is not iks.IkStatus.UNREACHABLE
+
+
+def test_free_axes_have_no_reach():
+    chain = chain_of('panda')
+    target = chain.forward(chain.mid_range())
+    target[2, 3] += 100.0
+    options = options_with(task_weights=(1, 1, 0, 1, 1, 1))
+    assert iks.solve_ik(chain, target, options=options).success
+
+
+def test_inside_the_hole_the_tip_comes_as_close_as_it_can(solver):
+    chain = planar(1.0, 0.4)
+    options = options_with(task_weights=POSITION_ONLY)
+    result = iks.solve_ik(chain, HOLE, [0.3, 1.0], solver, options)
+    assert result.status is iks.IkStatus.NO_SOLUTION
+    assert result.position_error == pytest.approx(0.5, abs=1e-3)
+    assert 'closest pose found is 500 mm' in result.reason
+
+
+def test_target_out_of_the_plane_of_a_planar_arm(solver):
+    chain = chain_of('planar_6r')
+    target = chain.forward(np.full(6, 0.4))
+    target[2, 3] = 0.05
+    result = iks.solve_ik(chain, target, None, solver, options_with())
+    assert result.status is iks.IkStatus.NO_SOLUTION
+    assert result.position_error == pytest.approx(0.05, abs=1e-3)
+
+
+# Time
+
+
+def assert_ends_in_time(chain, target, solver, **options):
+    options = iks.IkOptions(timeout=1e-3, max_searches=10**6, **options)
+    prepared = iks.Solver(chain, solver, options)
+    prepared.warm_up()
+    results = [prepared.solve(target) for _ in range(15)]
+    assert {result.status for result in results} == {iks.IkStatus.TIMED_OUT}
+    assert all(result.solve_time > 0.9e-3 for result in results)
+    assert median(result.solve_time for result in results) < 3e-3
+
+
+def test_one_millisecond_is_one_millisecond(solver):
+    chain = chain_of('planar_6r')
+    target = chain.forward(np.full(6, 0.4))
+    target[2, 3] = 0.05
+    assert_ends_in_time(chain, target, solver)
+
+
+@pytest.mark.parametrize('max_iterations', [1, 2, 5, 7, 8, 9])
+def test_searches_of_few_iterations_end_in_time_as_well(solver, max_iterations):
+    chain = chain_of('planar_6r')
+    target = chain.forward(np.full(6, 0.4))
+    target[2, 3] = 0.05
+    assert_ends_in_time(chain, target, solver, max_iterations=max_iterations)
+
+
+def test_long_chains_end_in_time_as_well(solver, strategy):
+    chain = planar(*[0.05] * 60)
+    target = chain.forward(np.full(60, 0.05))
+    target[2, 3] = 0.05
+    assert_ends_in_time(chain, target, solver, joint_limits=strategy)
+
+
+def test_time_of_a_call_goes_before_that_of_the_options(solver):
+    chain = planar(1.0, 0.4)
+    prepared = iks.Solver(chain, solver, iks.IkOptions(timeout=60.0, max_searches=10**9))
+    for timeout in (1e-3, 2e-2):
+        result = prepared.solve(HOLE, [0.3, 1.0], timeout=timeout)
+        assert result.status is iks.IkStatus.TIMED_OUT
+        assert timeout * 0.9 < result.solve_time < timeout + 1.0
+    quick = prepared.solve(chain.forward([0.4, 1.0]), [0.4, 1.0], timeout=1e-3)
+    assert quick.success
+
+
+def test_nearest_stops_when_the_time_is_up(solver):
+    chain = planar(1.0, 0.4)
+    options = iks.IkOptions(timeout=5e-3, max_searches=10**9, prefer='nearest')
+    result = iks.solve_ik(chain, chain.forward([0.4, 1.0]), [0.3, 0.9], solver, options)
+    assert result.success
+    assert 4e-3 < result.solve_time < 1.0
+
+
+def test_shortest_time_still_answers(solver):
+    chain = chain_of('panda')
+    result = iks.Solver(chain, solver).solve(targets(chain, 1)[0], timeout=1e-9)
+    assert result.status in (iks.IkStatus.TIMED_OUT, iks.IkStatus.SUCCESS)
+    assert within_limits(chain, result.q)
+    assert result.solve_time < 1.0
+
+
+# Effort
+
+
+def test_iterations_and_searches_are_bounded(solver):
+    chain = planar(1.0, 0.4)
+    for max_iterations, max_searches in ((1, 1), (3, 1), (4, 7), (20, 3)):
+        options = options_with(
+            max_iterations=max_iterations, max_searches=max_searches, record_trace=True
+        )
+        result = iks.solve_ik(chain, HOLE, [0.3, 1.0], solver, options)
+        assert result.searches == max_searches
+        # What comes after the searches is the approach to the closest pose.
+        rows = np.bincount(result.trace.search)[: result.searches]
+        assert np.all(rows <= max_iterations + 1)
+        assert result.iterations <= max_iterations * max_searches + 100
+
+
+def test_tolerances_are_used(solver):
+    chain = chain_of('panda')
+    target, seed = chain.forward(chain.mid_range() + 0.05), chain.mid_range()
+    iterations = []
+    for tolerance in (1e-1, 1e-3, 1e-5):
+        options = options_with(position_tolerance=tolerance, orientation_tolerance=tolerance)
+        result = iks.solve_ik(chain, target, seed, solver, options)
+        assert result.success
+        assert max(result.position_error, result.orientation_error) <= tolerance
+        iterations.append(result.iterations)
+    assert iterations == sorted(iterations)
+    assert iterations[0] < iterations[-1]
+
+
+def test_tightest_tolerances_are_reached():
+    chain = chain_of('panda')
+    options = options_with(position_tolerance=1e-12, orientation_tolerance=1e-12, max_searches=300)
+    results = [iks.solve_ik(chain, T, options=options) for T in targets(chain, 20, seed=22)]
+    assert sum(result.success for result in results) >= 19
+
+
+# Preference
+
+
+def test_nearest_is_never_farther_than_first(solver, arm):
+    easier = {'position_tolerance': 1e-3, 'orientation_tolerance': 1e-3, 'max_searches': 30}
+    gained = solved = 0
+    for k, target in enumerate(targets(arm, 10, seed=30)):
+        seed = postures(arm, 1, seed=k)[0]
+        first = iks.solve_ik(arm, target, seed, solver, options_with(**easier))
+        nearest = iks.solve_ik(arm, target, seed, solver, options_with(**easier, prefer='nearest'))
+        assert nearest.success == first.success
+        if not first.success:
+            continue
+        solved += 1
+        motion, least = (np.abs(result.q - seed).max() for result in (first, nearest))
+        assert least <= motion
+        gained += least < 0.95 * motion
+    assert solved >= 5
+    assert gained >= 1
+
+
+def test_nearest_of_two_solutions():
+    """Elbow up and elbow down: the one on the seed's side, although the first may be the other."""
+    chain = planar(1.0, 0.8)
+    options = options_with(prefer='nearest', task_weights=POSITION_ONLY, max_searches=50)
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        q = rng.uniform([-1.0, 0.3], [1.0, 2.0])
+        target = chain.forward(q)
+        x, y = target[:2, 3]
+        mirrored = np.array([2 * math.atan2(y, x) - q[0], -q[1]])
+        seed = rng.uniform(-2.0, 2.0, 2)
+        best = min(np.abs(q - seed).max(), np.abs(mirrored - seed).max())
+        result = iks.solve_ik(chain, target, seed, options=options)
+        assert np.abs(result.q - seed).max() <= best + 1e-3

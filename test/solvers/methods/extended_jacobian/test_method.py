@@ -1,0 +1,236 @@
+"""Steps of the extended Jacobian with basic elements, against least squares in NumPy."""
+
+import math
+
+import numpy as np
+import pytest
+from support.chains import arm as arm_of
+from support.chains import joint_xml, limit_xml, planar, postures, robot_xml, snake, targets
+from support.contract import assert_honest, options_with
+from support.elements import mean_distance, mimicking
+from support.first_step import first_step
+
+import ik_service as iks
+from ik_service.exceptions import OptionError
+from ik_service.kinematics.pose import pose_error
+from ik_service.solvers.methods.extended_jacobian.matrix import extended_matrix
+
+PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+POSE = (1.0,) * 6
+PAPER = (0.09, 0.06, 0.09, 0.15, 0.15, 0.09)
+# Chain, task, and how many rows an element has.
+PROBLEMS = {
+    'planar_6r': (lambda: arm_of('planar_6r'), PLANE, 2),
+    'paper': (lambda: planar(*PAPER), PLANE, 2),
+    'planar, pose': (lambda: arm_of('planar_6r'), POSE, 6),
+    'panda': (lambda: arm_of('panda'), POSE, 6),
+    'panda, position': (lambda: arm_of('panda'), (1, 1, 1, 0, 0, 0), 6),
+    'ur5e': (lambda: arm_of('ur5e'), (2.0, 1.0, 0.5, 0.0, 3.0, 0.0), 6),
+    'sliding': (lambda: snake(6, prismatic=0.5), POSE, 6),
+    'long': (lambda: snake(30), POSE, 6),
+    'mimicking': (mimicking, POSE, 6),
+}
+
+
+def right_side(chain, e, rows, weights, displacements, w):
+    """What the elements shall do in units of the characteristic length, and the tip's error."""
+    wanted = np.array(displacements).reshape(rows, -1)
+    if rows == 6:
+        wanted[:3] /= mean_distance(chain)
+    return np.concatenate([w * wanted.ravel(), e[np.array(weights) > 0.0]])
+
+
+def least_squares(A, b):
+    return np.linalg.lstsq(A, b, rcond=None)[0]
+
+
+@pytest.mark.parametrize('name', PROBLEMS)
+@pytest.mark.parametrize('w', [None, 1.0, 0.1])
+@pytest.mark.parametrize('moved', [False, True])
+def test_step_is_that_of_least_squares(name, w, moved):
+    make, weights, rows = PROBLEMS[name]
+    chain = make()
+    count = rows * (len(chain.arrays.variables) - 1)
+    d = np.random.default_rng(3).normal(0.0, 0.1, count) if moved else np.zeros(count)
+    values = {'element_weight': w, 'element_displacements': d if moved else None}
+    for q, q_target in postures(chain, 6).reshape(3, 2, chain.n):
+        target = chain.forward(q_target)
+        first = first_step(chain, q, target, 'extended_jacobian', weights, **values)
+        A = extended_matrix(chain, q, iks.IkOptions(task_weights=weights, element_weight=w))
+        expected = least_squares(A, right_side(chain, first.e, rows, weights, d, w or 0.01))
+        # Normal equations square the condition of the problem.
+        bound = 1e-15 * np.linalg.cond(A) ** 2 * (np.linalg.norm(expected) + 1.0)
+        np.testing.assert_allclose(first.step, expected, rtol=0, atol=bound)
+        assert bound < 1e-6
+
+
+def test_displacements_move_the_inner_joints():
+    """The paper's joint stiffness: an element that shall turn does, and the tip hardly moves."""
+    chain = planar(*PAPER)
+    q = np.array([0.3, 0.4, -0.5, 0.6, -0.7, 0.8])
+    A = extended_matrix(chain, q, iks.IkOptions(task_weights=PLANE, element_weight=1.0))
+    turn = np.array([0.0, 0.0, 0.05, 0.0, 0.0, 0.0])
+    values = {'element_weight': 1e-3, 'element_displacements': (A[:10] @ turn)}
+    target = chain.forward(q + 1e-6)  # at the target itself there would be no step
+    values['position_tolerance'] = 1e-9
+    first = first_step(chain, q, target, 'extended_jacobian', PLANE, **values)
+    assert first.step[2] == pytest.approx(0.05, rel=0.5)
+    assert np.linalg.norm(chain.jacobian(q)[:2] @ first.step) < 1e-4
+
+
+def test_gain_scales_the_step():
+    chain = arm_of('panda')
+    q, q_target = postures(chain, 2)
+    whole, part = (
+        first_step(chain, q, chain.forward(q_target), 'extended_jacobian', step_gain=gain).step
+        for gain in (1.0, 0.3)
+    )
+    np.testing.assert_allclose(part, 0.3 * whole, rtol=1e-14)
+
+
+def test_with_little_weight_it_is_the_inverse():
+    chain = arm_of('ur5e')
+    for q in postures(chain, 3):
+        first = first_step(
+            chain, q, chain.forward(q + 0.01), 'extended_jacobian', element_weight=1e-6
+        )
+        np.testing.assert_allclose(first.step, np.linalg.solve(first.J, first.e), rtol=1e-4)
+
+
+def test_without_an_element_to_help_the_stretched_arm_stays():
+    """Two segments in line: the only element ends where the tip does; the matrix is singular."""
+    chain = planar(1.0, 1.0)
+    first = first_step(chain, np.zeros(2), chain.forward([0.2, 0.3]), 'extended_jacobian', PLANE)
+    assert not first.step.any()
+
+
+def test_stretched_arm_takes_a_bounded_step():
+    chain = planar(*PAPER)
+    target = chain.forward(np.zeros(6))
+    target[:2, 3] += -0.01, 0.02
+    first = first_step(chain, np.zeros(6), target, 'extended_jacobian', PLANE, element_weight=1.0)
+    assert 0.01 < np.linalg.norm(first.step) < 1.0
+
+
+# Joints that are held, and joints that cannot move
+
+
+def active_set_step(chain, A, b, q):
+    """Least squares for the joints that do not cross a bound; the others go to the bound."""
+    bounds = np.full(chain.n, np.nan)
+    while True:
+        free = np.isnan(bounds)
+        step = np.where(free, 0.0, bounds - q)
+        step[free] = least_squares(A[:, free], b - A @ step)
+        crossing = free & ((q + step < chain.lower) | (q + step > chain.upper))
+        if not crossing.any():
+            return step
+        bounds = np.where(crossing, np.where(step > 0.0, chain.upper, chain.lower), bounds)
+
+
+@pytest.mark.parametrize('name', ['planar_6r', 'panda', 'sliding'])
+@pytest.mark.parametrize('moved', [False, True])
+def test_held_joints_leave_the_least_squares_problem(name, moved):
+    make, weights, rows = PROBLEMS[name]
+    whole = make()
+    count = rows * (len(whole.arrays.variables) - 1)
+    d = np.random.default_rng(3).normal(0.0, 0.05, count) if moved else np.zeros(count)
+    held = 0
+    for q, q_target in postures(whole, 20, seed=4).reshape(10, 2, whole.n):
+        chain = whole.with_limits(q - 0.05, q + 0.05)
+        options = iks.IkOptions(
+            task_weights=weights, element_weight=1.0, element_displacements=d if moved else None,
+            joint_limits='active_set', max_iterations=1, max_searches=1, record_trace=True,
+        )  # fmt: skip
+        q = np.clip(q, chain.lower, chain.upper)
+        target = chain.forward(q + 0.2 * (q_target - q))
+        step = iks.solve_ik(chain, target, q, 'extended_jacobian', options).trace.step[1]
+        e = np.sqrt(weights) * pose_error(chain.forward(q), target)
+        A = extended_matrix(chain, q, iks.IkOptions(task_weights=weights, element_weight=1.0))
+        expected = active_set_step(chain, A, right_side(chain, e, rows, weights, d, 1.0), q)
+        np.testing.assert_allclose(step, expected, rtol=0, atol=1e-9)
+        held += np.count_nonzero((q + step == chain.lower) | (q + step == chain.upper))
+    assert held > 10
+
+
+@pytest.mark.parametrize('extension', ['basic_elements', 'null_space_gradient'])
+@pytest.mark.parametrize('strategy', ['clamp', 'active_set', 'transform', 'penalty'])
+def test_joint_without_a_range_does_not_stop_the_others(extension, strategy):
+    chain = arm_of('panda')
+    lower, upper = chain.lower.copy(), chain.upper.copy()
+    lower[2] = upper[2] = 0.4
+    fixed = chain.with_limits(lower, upper)
+    options = options_with(joint_limits=strategy, extension=extension, position_tolerance=1e-3)
+    moved = 0
+    for q in postures(fixed, 5):
+        start = np.clip(q + 0.02, lower, upper)
+        result = iks.solve_ik(fixed, fixed.forward(q), start, 'extended_jacobian', options)
+        assert_honest(fixed, fixed.forward(q), options, result)
+        moved += result.success
+    assert moved >= 3
+
+
+def test_variable_that_moves_nothing_does_not_stop_the_others():
+    """The third joint follows a fourth, off the path, by a multiplier of 0."""
+    follows = limit_xml(-2.0, 2.0) + '<mimic joint="off" multiplier="0.0" offset="0.2"/>'
+    joints = [
+        joint_xml('first', 'continuous', 'a', 'b', (0, 0, 0.1)),
+        joint_xml('second', 'continuous', 'b', 'c', (0.3, 0, 0), axis=(0, 1, 0)),
+        joint_xml('third', 'revolute', 'c', 'd', (0.3, 0, 0), axis=(0, 1, 0), inner=follows),
+        joint_xml('off', 'continuous', 'a', 'e'),
+    ]
+    chain = iks.Robot.from_urdf(robot_xml('abcde', joints)).chain('a', 'd')
+    assert chain.n == 3
+    for name in ('extended_jacobian', 'ccd'):
+        result = iks.solve_ik(chain, chain.forward([0.3, 0.4, 0.5]), [0.1, 0.2, 0.7], name)
+        assert result.success
+        assert result.q[2] == 0.7
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    ('extension', 'option', 'value'),
+    [
+        ('null_space_gradient', 'element_weight', 0.1),
+        ('null_space_gradient', 'element_displacements', (0.0,) * 36),
+        ('null_space_gradient', 'characteristic_length', 1.0),
+        ('basic_elements', 'objective', 'joint_centers'),
+        ('basic_elements', 'null_space_gain', 0.1),
+        (None, 'objective', 'manipulability'),
+    ],
+)
+def test_options_of_the_other_extension_are_refused(extension, option, value):
+    options = iks.IkOptions(extension=extension, **{option: value})
+    with pytest.raises(OptionError, match=f'^{option}: is not used by the extension') as error:
+        iks.Solver(arm_of('panda'), 'extended_jacobian', options)
+    assert error.value.option == option
+
+
+@pytest.mark.parametrize(
+    ('name', 'weights', 'length'),
+    [('panda', POSE, 36), ('panda', PLANE, 36), ('planar_6r', PLANE, 10), ('planar_6r', POSE, 30)],
+)
+def test_displacements_of_another_length_are_refused_with_the_right_one(name, weights, length):
+    for count in (1, length - 1, length + 1):
+        options = iks.IkOptions(task_weights=weights, element_displacements=(0.0,) * count)
+        with pytest.raises(OptionError, match=f'has to be {length} numbers, .*not {count}$'):
+            iks.Solver(arm_of(name), 'extended_jacobian', options)
+    right = iks.IkOptions(task_weights=weights, element_displacements=(0.0,) * length)
+    iks.Solver(arm_of(name), 'extended_jacobian', right)
+
+
+def test_displacements_are_numbers():
+    for values in ((), 'displacements', (0.0, math.nan), 3.0, [[0.0], [0.0]]):
+        with pytest.raises(OptionError, match=r'^element_displacements: has to be finite numbers'):
+            iks.IkOptions(element_displacements=values)
+
+
+def test_basic_elements_are_the_default_and_have_no_remark():
+    chain = arm_of('panda')
+    target = targets(chain, 1)[0]
+    default = iks.Solver(chain, 'extended_jacobian')
+    named = iks.Solver(chain, 'extended_jacobian', iks.IkOptions(extension='basic_elements'))
+    assert default.remark == named.remark == ''
+    np.testing.assert_array_equal(default.solve(target).q, named.solve(target).q)

@@ -1,0 +1,201 @@
+"""Baillieul's extended Jacobian against equation (6) in NumPy, differentiated numerically."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from support.chains import arm as arm_of
+from support.chains import planar_xml, postures, snake, targets
+from support.contract import assert_honest, options_with
+from support.first_step import first_step
+from support.self_motions import GRADIENTS, null_projection
+
+import ik_service as iks
+from ik_service.exceptions import OptionError
+
+PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+POSITION = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+PROBLEMS = {
+    'panda': (lambda: arm_of('panda'), (1.0,) * 6),
+    'panda, position': (lambda: arm_of('panda'), POSITION),
+    'planar_6r': (lambda: arm_of('planar_6r'), PLANE),
+    'planar_6r, pose': (lambda: arm_of('planar_6r'), (1.0,) * 6),
+    'snake': (lambda: snake(9), (2.0, 1.0, 0.5, 0.1, 3.0, 1.0)),
+}
+_STEP = 1e-5
+
+
+def weighted(chain, weights, q):
+    return np.sqrt(weights)[:, None] * chain.jacobian(q)
+
+
+def equation_6(chain, weights, gradient, q, e, gain, turn):
+    """
+    The step of the square system.
+
+    :param turn: of the basis of the null space, which is any orthonormal one.
+    """
+    U, sigma, Vt = np.linalg.svd(weighted(chain, weights, q))
+    rank = int(np.sum(sigma > 1e-10))
+    basis = Vt[rank:]
+    basis = np.linalg.qr(np.random.default_rng(turn).normal(size=(len(basis),) * 2))[0] @ basis
+
+    def slopes(p):
+        return basis @ null_projection(weighted(chain, weights, p), rank) @ gradient(p)
+
+    ways = _STEP * np.eye(chain.n)
+    added = np.array([(slopes(q + way) - slopes(q - way)) / (2 * _STEP) for way in ways]).T
+    A = np.vstack([Vt[:rank], added])
+    b = np.concatenate([(U[:, :rank].T @ e) / sigma[:rank], -gain * slopes(q)])
+    return np.linalg.solve(A, b), np.linalg.cond(A)
+
+
+# The tip is on the last joint's axis, so that joint changes neither the position nor how well the
+# tip can be moved, and the matrix is singular.
+UNDETERMINED = ('panda, position', 'manipulability')
+
+
+@pytest.mark.parametrize(
+    ('name', 'objective'),
+    [pair for pair in itertools.product(PROBLEMS, GRADIENTS) if pair != UNDETERMINED],
+)
+def test_step_is_equation_6_whatever_the_basis(name, objective):
+    make, weights = PROBLEMS[name]
+    chain = make()
+    values, gradient = GRADIENTS[objective](chain, weights)
+    compared = 0
+    for q, q_target in postures(chain, 6, seed=1).reshape(3, 2, chain.n):
+        q = 0.8 * q
+        for gain in (None, 0.3):
+            first = first_step(
+                chain, q, chain.forward(q_target), 'extended_jacobian', weights,
+                extension='null_space_gradient', null_space_gain=gain, **values,
+            )  # fmt: skip
+            for turn in range(2):
+                expected, condition = equation_6(
+                    chain, weights, gradient, q, first.e, gain or 0.0, turn
+                )
+                if condition < 1e4:
+                    compared += 1
+                    bound = 1e-6 * condition * np.linalg.norm(expected)
+                    np.testing.assert_allclose(first.step, expected, rtol=0, atol=bound)
+    assert compared >= 4
+
+
+def test_without_redundancy_it_is_the_plain_inverse_and_says_so():
+    chain = arm_of('ur5e')
+    options = iks.IkOptions(extension='null_space_gradient')
+    remark = iks.Solver(chain, 'extended_jacobian', options).remark
+    assert 'plain inverse' in remark
+    assert 'n − m = 0' in remark
+    for q, q_target in postures(chain, 8).reshape(4, 2, 6):
+        first = first_step(
+            chain, q, chain.forward(q_target), 'extended_jacobian',
+            extension='null_space_gradient', objective='manipulability',
+        )  # fmt: skip
+        np.testing.assert_allclose(first.step, np.linalg.solve(first.J, first.e), rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ('name', 'weights', 'rows'),
+    [
+        ('panda', (1.0,) * 6, 1),
+        ('panda', POSITION, 4),
+        ('planar_6r', PLANE, 4),
+        ('planar_6r', (1.0,) * 6, 3),
+    ],
+)
+def test_remark_counts_the_rows(name, weights, rows):
+    options = iks.IkOptions(extension='null_space_gradient', task_weights=weights)
+    remark = iks.Solver(arm_of(name), 'extended_jacobian', options).remark
+    assert remark == f'the Jacobian is extended by {rows} rows of the objective'
+
+
+def test_singular_posture_is_left_to_the_next_search():
+    """The plain inverse does not exist there, and no step is better than one of 1e16 rad."""
+    chain = arm_of('ur5e')
+    rng = np.random.default_rng(5)
+    for q in (
+        np.zeros(6),
+        *(np.where(np.arange(6) == 4, k * math.pi, rng.uniform(-2, 2, 6)) for k in range(2)),
+    ):
+        assert np.linalg.svd(chain.jacobian(q), compute_uv=False)[-1] < 1e-12
+        first = first_step(
+            chain, q, chain.forward(q + 0.1), 'extended_jacobian', extension='null_space_gradient'
+        )
+        assert not first.step.any()
+
+
+@pytest.mark.parametrize('name', PROBLEMS)
+def test_slope_goes_to_zero_with_a_gain(name):
+    make, weights = PROBLEMS[name]
+    chain = make()
+    values, gradient = GRADIENTS['preferred_posture'](chain, weights)
+    rank = np.linalg.matrix_rank(weighted(chain, weights, postures(chain, 1)[0]))
+
+    def slope(p):
+        return np.abs(null_projection(weighted(chain, weights, p), rank) @ gradient(p)).max()
+
+    settled = 0
+    for q in postures(chain, 6, seed=2):
+        q = 0.5 * q
+        target = chain.forward(q)
+        options = options_with(
+            extension='null_space_gradient', null_space_gain=0.5, task_weights=weights,
+            joint_limits='ignore', max_searches=1, **values,
+        )  # fmt: skip
+        result = iks.solve_ik(chain, target, q, 'extended_jacobian', options)
+        if not result.success or result.iterations == 1000:
+            continue
+        settled += slope(result.q) < 1e-4 * slope(q)
+    assert settled >= 4
+
+
+def test_without_a_gain_it_stops_at_the_target():
+    chain = arm_of('panda')
+    q = 0.5 * postures(chain, 1)[0]
+    options = iks.IkOptions(extension='null_space_gradient')
+    result = iks.solve_ik(chain, chain.forward(q), q, 'extended_jacobian', options)
+    assert (result.success, result.iterations) == (True, 0)
+
+
+def test_with_a_gain_but_nothing_to_gain_it_stops_at_the_target():
+    chain = arm_of('ur5e')
+    q = chain.mid_range() + 0.3
+    options = iks.IkOptions(extension='null_space_gradient', null_space_gain=0.1)
+    result = iks.solve_ik(chain, chain.forward(q), q - 0.05, 'extended_jacobian', options)
+    assert result.success
+    assert result.iterations < 10
+
+
+@pytest.mark.parametrize('name', PROBLEMS)
+@pytest.mark.parametrize('gain', [None, 0.2])
+def test_results_are_honest_with_every_strategy(name, gain, strategy):
+    make, weights = PROBLEMS[name]
+    chain = make()
+    options = options_with(
+        extension='null_space_gradient', null_space_gain=gain, joint_limits=strategy,
+        max_iterations=60, max_searches=2,
+    )  # fmt: skip
+    if weights == (1.0,) * 6:
+        for target in targets(chain, 3):
+            result = iks.solve_ik(chain, target, None, 'extended_jacobian', options)
+            assert_honest(chain, target, options, result)
+
+
+def test_objective_that_is_the_same_everywhere_is_refused():
+    """All joints turn without end, so none has a middle or a limit to keep away from."""
+    xml = planar_xml([0.5, 0.4, 0.3, 0.2], 'continuous', inner='')
+    chain = iks.Robot.from_urdf(xml).chain('link0', 'tip')
+    for objective, name in ((None, 'joint_centers'), ('joint_limits', 'joint_limits')):
+        options = iks.IkOptions(
+            extension='null_space_gradient', task_weights=PLANE, objective=objective
+        )
+        with pytest.raises(OptionError, match=f'^objective: {name} is the same everywhere'):
+            iks.Solver(chain, 'extended_jacobian', options)
+    options = iks.IkOptions(
+        extension='null_space_gradient', task_weights=PLANE, objective='manipulability'
+    )
+    q = np.array([0.3, 0.5, -0.4, 0.9])
+    assert iks.solve_ik(chain, chain.forward(q), q + 0.1, 'extended_jacobian', options).success

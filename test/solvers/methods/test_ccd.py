@@ -1,0 +1,195 @@
+"""Cyclic coordinate descent: each joint goes to its best place, one after the other."""
+
+import math
+
+import numpy as np
+import pytest
+from support.chains import arm as arm_of
+from support.chains import planar, planar_xml, postures, snake, targets, within_limits
+from support.contract import assert_honest, options_with
+from support.elements import mimicking
+
+import ik_service as iks
+from ik_service.exceptions import OptionError
+from ik_service.kinematics.pose import pose_error
+
+POSE = (1.0,) * 6
+POSITION = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+
+
+def one_cycle(chain, q, target, weights=POSE, strategy='clamp', **options):
+    """The joint vector after one cycle."""
+    options = iks.IkOptions(
+        joint_limits=strategy, max_iterations=1, max_searches=1, record_trace=True,
+        task_weights=weights, **options,
+    )  # fmt: skip
+    trace = iks.solve_ik(chain, target, q, 'ccd', options).trace
+    np.testing.assert_array_equal(trace.q[0], q)
+    return trace.q[1]
+
+
+def disagreement(chain, q, target, weights):
+    """What a joint minimises: weighted distance², and the distance² of the rotation matrices."""
+    T = chain.forward(q)
+    position = weights[0] * np.sum((T[:3, 3] - target[:3, 3]) ** 2)
+    return position + 0.5 * weights[3] * np.sum((T[:3, :3] - target[:3, :3]) ** 2)
+
+
+def best_by_scanning(chain, q, i, target, weights, lower, upper):
+    """Least disagreement for any place of one joint: a scan, then finer ones about the best."""
+    places = np.linspace(lower, upper, 721)
+    for _ in range(3):
+        costs = []
+        for place in places:
+            varied = q.copy()
+            varied[i] = place
+            costs.append(disagreement(chain, varied, target, weights))
+        best = int(np.argmin(costs))
+        way = places[1] - places[0]
+        places = np.linspace(max(lower, places[best] - way), min(upper, places[best] + way), 41)
+    return min(costs)
+
+
+@pytest.mark.parametrize(
+    'weights', [POSE, POSITION, (0, 0, 0, 1, 1, 1), (4, 4, 4, 0.25, 0.25, 0.25)]
+)
+@pytest.mark.parametrize('name', ['panda', 'ur5e', 'planar_6r', 'sliding', 'continuous'])
+def test_each_joint_goes_to_its_best_place_within_its_limits(name, weights):
+    chain = {
+        'sliding': lambda: snake(6, prismatic=0.5),
+        'continuous': lambda: iks.Robot.from_urdf(
+            planar_xml([0.5, 0.4, 0.3], 'continuous', inner='')
+        ).chain('link0', 'tip'),
+    }.get(name, lambda: arm_of(name))()  # fmt: skip
+    tight = 0.35 * (chain.upper - chain.lower)
+    if name != 'continuous':
+        chain = chain.with_limits(chain.lower + tight, chain.upper - tight)
+    lower = np.where(np.isfinite(chain.lower), chain.lower, -math.pi)
+    upper = np.where(np.isfinite(chain.upper), chain.upper, math.pi)
+    q, q_target = postures(chain, 2, seed=7)
+    target = (
+        arm_of(name).forward(q_target + 0.3)
+        if name in ('panda', 'ur5e')
+        else chain.forward(q_target + 0.3)
+    )
+    after = one_cycle(chain, q, target, weights)
+    assert within_limits(chain, after)
+    varied = q.copy()
+    for i in reversed(range(chain.n)):
+        before = disagreement(chain, varied, target, weights)
+        varied[i] = after[i]
+        cost = disagreement(chain, varied, target, weights)
+        best = best_by_scanning(chain, varied, i, target, weights, lower[i], upper[i])
+        assert cost <= before + 1e-15
+        assert cost == pytest.approx(best, abs=1e-7)
+        assert cost <= best + 1e-12
+
+
+def test_joint_that_may_turn_more_than_once_takes_the_nearest_turn():
+    chain = arm_of('ur5e')
+    q = np.full(6, 3.0)
+    after = one_cycle(chain, q, chain.forward(q + 0.1))
+    assert np.abs(after - q).max() <= math.pi
+
+
+def test_limit_on_the_better_side_is_taken():
+    """One joint within ±1 rad, the best place at 3 rad: 1 rad is nearer to it than −1 rad."""
+    chain = planar(1.0, 0.5).with_limits([-1.0, 0.0], [1.0, 0.0])
+    for angle, bound in ((3.0, 1.0), (-3.0, -1.0), (0.4, 0.4)):
+        after = one_cycle(chain, np.zeros(2), chain.forward([angle, 0.0]))
+        assert after[0] == pytest.approx(bound, abs=1e-12)
+
+
+def test_gain_is_the_share_of_each_motion():
+    chain = planar(1.0)
+    target = chain.forward([0.8])
+    for gain in (1.0, 0.25):
+        after = one_cycle(chain, np.zeros(1), target, step_gain=gain)
+        assert after[0] == pytest.approx(gain * 0.8, abs=1e-12)
+
+
+def test_ignored_limits_are_not_kept():
+    chain = planar(1.0).with_limits([-0.1], [0.1])
+    after = one_cycle(chain, np.zeros(1), chain.forward([0.8]), strategy='ignore')
+    assert after[0] == pytest.approx(0.8, abs=1e-12)
+
+
+# Joints that change nothing
+
+
+@pytest.mark.parametrize('weights', [POSITION, (1.0, 1.0, 2.0, 0.0, 0.0, 0.0)])
+@pytest.mark.parametrize('strategy', ['clamp', 'ignore'])
+def test_joint_that_cannot_help_stays(weights, strategy):
+    """The tip of the Panda is on its last axis, so its position is not that joint's affair."""
+    chain = arm_of('panda')
+    for q, q_target in postures(chain, 20, seed=3).reshape(10, 2, 7):
+        options = options_with(
+            task_weights=weights, joint_limits=strategy, record_trace=True, max_searches=1
+        )
+        result = iks.solve_ik(chain, chain.forward(q_target), q, 'ccd', options)
+        steps = result.trace.step[result.trace.search == 0]
+        assert not steps[:, 6].any()
+        assert np.abs(steps).max() <= 2 * math.pi
+
+
+# What has no closed form
+
+
+@pytest.mark.parametrize('weights', [(1.0, 2.0, 0.5, 1.0, 1.0, 1.0), (1, 1, 0, 0, 0, 0)])
+def test_with_weights_that_differ_each_joint_minimises_its_linearised_error(weights):
+    chain = arm_of('ur5e')
+    roots = np.sqrt(weights)
+    for q, q_target in postures(chain, 6).reshape(3, 2, 6):
+        target = chain.forward(q + 0.1 * (q_target - q))
+        after = one_cycle(chain, q, target, weights)
+        varied = q.copy()
+        for i in reversed(range(6)):
+            e = roots * pose_error(chain.forward(varied), target)
+            row = roots * chain.jacobian(varied)[:, i]
+            if np.linalg.norm(row) < 1e-12:  # the tip is on its axis
+                assert after[i] == varied[i]
+                continue
+            motion = np.clip(row @ e / (row @ row), -math.pi, math.pi)
+            expected = np.clip(varied[i] + motion, chain.lower[i], chain.upper[i])
+            assert after[i] == pytest.approx(expected, abs=1e-9)
+            varied[i] = after[i]
+
+
+def test_variable_that_moves_several_joints():
+    chain = mimicking()
+    options = options_with(task_weights=POSITION, max_searches=30)
+    for target in targets(chain, 5, seed=8):
+        result = iks.solve_ik(chain, target, None, 'ccd', options)
+        assert_honest_position(chain, target, result)
+
+
+def assert_honest_position(chain, target, result):
+    distance = np.linalg.norm(chain.forward(result.q)[:3, 3] - target[:3, 3])
+    assert result.position_error == pytest.approx(distance, abs=1e-12)
+    assert result.success == (distance <= 1e-5)
+    assert within_limits(chain, result.q)
+    assert distance < 0.05
+
+
+def test_active_set_is_the_same_as_clamp():
+    chain = arm_of('panda')
+    for target in targets(chain, 3):
+        answers = [
+            iks.solve_ik(chain, target, None, 'ccd', options_with(joint_limits=strategy))
+            for strategy in ('clamp', 'active_set')
+        ]
+        assert answers[0].q.tobytes() == answers[1].q.tobytes()
+
+
+@pytest.mark.parametrize('values', [{'jacobian': 'numerical'}, {'damping': 0.1}])
+def test_what_needs_a_jacobian_is_refused(values):
+    name = next(iter(values))
+    with pytest.raises(OptionError, match=f'^{name}: is not used by ccd, which uses step_gain'):
+        iks.Solver(arm_of('panda'), 'ccd', iks.IkOptions(**values))
+
+
+def test_prismatic_chains_are_solved_honestly():
+    chain = snake(7, prismatic=0.6)
+    options = options_with(max_searches=10)
+    for target in targets(chain, 5, seed=9):
+        assert_honest(chain, target, options, iks.solve_ik(chain, target, None, 'ccd', options))

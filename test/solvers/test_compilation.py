@@ -1,0 +1,104 @@
+"""Solvers that are compiled by another process, so that the node goes on."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from support.chains import planar
+
+import ik_service as iks
+from ik_service.exceptions import IkServiceError
+import ik_service.solvers.compilation as compiling
+from ik_service.solvers.compilation import Compiler
+
+PREPARE = """
+import ik_service as iks
+from ik_service.common.resources import urdf_path
+from ik_service.solvers.compilation import Compiler
+from ik_service.solvers import search
+warnings = []
+chain = iks.Robot.from_urdf(urdf_path('panda')).chain('panda_link0', 'panda_hand_tcp')
+solver = iks.Solver(chain, 'transpose')
+print(solver.compiled)
+Compiler(warnings.append).prepare(solver)
+print(solver.compiled, sum(search.solve.stats.cache_hits.values()))
+print(sum(search.solve.stats.cache_misses.values()), warnings)
+"""
+
+
+class FakeSolver:
+    """A solver of a name, that is not compiled until it is warmed up."""
+
+    def __init__(self, name):
+        self.name = name
+        self.compiled = False
+
+    def warm_up(self):
+        self.compiled = True
+
+
+def test_nothing_is_compiled_in_the_process_itself(tmp_path):
+    answer = subprocess.run(
+        [sys.executable, '-c', PREPARE], capture_output=True, text=True, check=True,
+        env={**os.environ, 'XDG_CACHE_HOME': str(tmp_path), 'NUMBA_CACHE_DIR': ''},
+    )  # fmt: skip
+    assert answer.stdout.splitlines() == ['False', 'True 1', '0 []']
+
+
+def test_what_is_compiled_needs_no_other_process(monkeypatch):
+    solver = iks.Solver(planar(1.0, 1.0))
+    solver.warm_up()
+    monkeypatch.setattr(compiling, 'ChildProcess', None)
+    Compiler(pytest.fail).prepare(solver)
+
+
+def test_without_a_cache_another_process_is_of_no_use(monkeypatch):
+    monkeypatch.setattr(compiling, 'cache_folder', lambda: None)
+    monkeypatch.setattr(compiling, 'ChildProcess', None)
+    solver = FakeSolver('bfgs')
+    Compiler(pytest.fail).prepare(solver)
+    assert solver.compiled
+
+
+def test_a_compiler_that_fails_is_said_and_the_node_compiles():
+    said = []
+    solver = FakeSolver('no such method')
+    Compiler(said.append).prepare(solver)
+    assert solver.compiled
+    (sentence,) = said
+    assert sentence.startswith('no such method is compiled in the node, which disturbs it: ')
+    assert 'UnknownSolverError' in sentence
+
+
+def test_a_node_that_ends_takes_the_compiler_with_it(monkeypatch, tmp_path):
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))  # of the other process: all is compiled
+    monkeypatch.setenv('NUMBA_CACHE_DIR', '')
+    compiler, errors = Compiler(pytest.fail), []
+
+    def prepare():
+        try:
+            compiler.prepare(FakeSolver('extended_jacobian'))
+        except IkServiceError as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=prepare)
+    thread.start()
+    while (child := compiler._child) is None:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    pid = child.pid
+    compiler.end()
+    thread.join(10.0)
+    assert errors == ['the node is ending']
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_an_ended_compiler_compiles_nothing_more():
+    compiler = Compiler(pytest.fail)
+    compiler.end()
+    with pytest.raises(IkServiceError, match='ending'):
+        compiler.prepare(FakeSolver('bfgs'))

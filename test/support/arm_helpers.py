@@ -1,0 +1,160 @@
+"""What the tests of the handlers share: an arm without a node, and requests for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from builtin_interfaces.msg import Time
+from moveit_msgs.srv import GetPositionFK, GetPositionIK
+import numpy as np
+
+from ik_service.arm.arm import ArmSettings, SolverSettings
+from ik_service.arm.description import build_arm
+from ik_service.arm.joint_state import MeasuredState
+from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.common.errors import ErrorCode
+from ik_service.ros.ik.fk_handler import FkHandler
+from ik_service.ros.ik.ik_handler import IkHandler
+from ik_service.solvers.options import IkOptions
+
+PANDA = Path(__file__).parents[2] / 'urdf' / 'panda.urdf'
+TIP = 'panda_hand_tcp'
+
+# A tree: a turning base above the arm's base, a mimic gripper and a camera on a neck beside it.
+TREE = """
+<robot name="tree">
+  <link name="world"/>
+  <link name="table"/>
+  <link name="base"/>
+  <link name="upper"/>
+  <link name="fore"/>
+  <link name="hand"/>
+  <link name="tool"/>
+  <link name="finger_1"/>
+  <link name="finger_2"/>
+  <link name="neck"/>
+  <joint name="floor" type="fixed">
+    <parent link="world"/><child link="table"/><origin xyz="0 0 0.5"/>
+  </joint>
+  <joint name="turntable" type="continuous">
+    <parent link="table"/><child link="base"/><axis xyz="0 0 1"/><origin xyz="1 0 0"/>
+  </joint>
+  <joint name="shoulder" type="revolute">
+    <parent link="base"/><child link="upper"/><axis xyz="0 0 1"/>
+    <limit lower="-2" upper="2" velocity="1" effort="1"/>
+  </joint>
+  <joint name="elbow" type="revolute">
+    <parent link="upper"/><child link="fore"/><axis xyz="0 0 1"/><origin xyz="1 0 0"/>
+    <limit lower="0.1" upper="2.5" velocity="1" effort="1"/>
+  </joint>
+  <joint name="wrist" type="continuous">
+    <parent link="fore"/><child link="hand"/><axis xyz="0 0 1"/><origin xyz="1 0 0"/>
+    <limit velocity="1" effort="1"/>
+  </joint>
+  <joint name="flange" type="fixed">
+    <parent link="hand"/><child link="tool"/><origin xyz="0.1 0 0"/>
+  </joint>
+  <joint name="grip" type="prismatic">
+    <parent link="hand"/><child link="finger_1"/><axis xyz="0 1 0"/>
+    <limit lower="0" upper="0.04" velocity="1" effort="1"/>
+  </joint>
+  <joint name="grip_too" type="prismatic">
+    <parent link="hand"/><child link="finger_2"/><axis xyz="0 -1 0"/>
+    <limit lower="0" upper="0.04" velocity="1" effort="1"/><mimic joint="grip"/>
+  </joint>
+  <joint name="pan" type="revolute">
+    <parent link="table"/><child link="neck"/><axis xyz="0 0 1"/>
+    <limit lower="0.2" upper="1" velocity="1" effort="1"/>
+  </joint>
+</robot>
+"""
+
+# The tree's arm moves in a plane, so only these axes count.
+IN_PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+def panda_arm(**settings):
+    return build_arm(PANDA, ArmSettings(**{'tip_link': TIP, **settings}))
+
+
+def tree_arm(**settings):
+    return build_arm(TREE, ArmSettings(**{'base_link': 'base', 'tip_link': 'tool', **settings}))
+
+
+class Server:
+    """Both handlers on one arm, as the node has them."""
+
+    def __init__(self, arm, solver='levenberg_marquardt', tf=None, **options):
+        self.arm = arm
+        self.measured = MeasuredState(arm)
+        self.settings = SolverSettings(solver, IkOptions(**options))
+        self.errors = []
+        self.ik = IkHandler(
+            lambda: self.settings,
+            lambda: self.measured,
+            lambda: Time(sec=7),
+            tf,
+            self.errors.append,
+        )
+        self.fk = FkHandler(lambda: self.measured, lambda: Time(sec=7), tf, self.errors.append)
+
+    def solve(self, request):
+        return self.ik.handle(request, GetPositionIK.Response())
+
+    def place(self, request):
+        return self.fk.handle(request, GetPositionFK.Response())
+
+
+def hopeless():
+    """A target within the Panda's reach for which all searches are in vain."""
+    T = np.eye(4)
+    T[2, 3] = -0.3
+    return T
+
+
+def ik_request(T=None, frame='', **fields):
+    request = GetPositionIK.Request()
+    if T is not None:
+        request.ik_request.pose_stamped.pose = pose_from_matrix(T)
+    request.ik_request.pose_stamped.header.frame_id = frame
+    for name, value in fields.items():
+        setattr(request.ik_request, name, value)
+    return request
+
+
+def with_seed(request, names, positions):
+    joints = request.ik_request.robot_state.joint_state
+    joints.name = list(names)
+    joints.position = [float(position) for position in positions]
+    return request
+
+
+def posture_of(arm, seed=0):
+    """A random full posture within the limits."""
+    rng = np.random.default_rng(seed)
+    chain = arm.chain
+    lower, upper = np.maximum(chain.lower, -np.pi), np.minimum(chain.upper, np.pi)
+    posture = arm.rest.copy()
+    posture[arm.indices] = rng.uniform(lower, upper)
+    return arm.postures.complete(posture)
+
+
+def reachable(arm, seed=0):
+    """T_root_tip of a random posture; the Panda's root is its base."""
+    return arm.link_poses(posture_of(arm, seed))[arm.chain.tip_link]
+
+
+def solved(answer):
+    """The joint positions by name of an answer that must be a success."""
+    assert answer.error_code.val == ErrorCode.SUCCESS, answer.error_code
+    joints = answer.solution.joint_state
+    return dict(zip(joints.name, joints.position, strict=True))
+
+
+def refused(server, answer, code, *words):
+    """Check that an answer is this error, holds no solution and says these words."""
+    assert answer.error_code.val == code, answer.error_code
+    assert not answer.solution.joint_state.name, answer.solution
+    assert not server.errors, server.errors
+    for word in words:
+        assert word in answer.error_code.message, answer.error_code.message

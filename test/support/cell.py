@@ -1,0 +1,110 @@
+"""An arm under way: the node and the simulated arm, a process each, and what they publish."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import ik_service as iks
+from support.chains import arm_path
+
+NODE, SIM = 'ik_service.ros.ik.main', 'ik_service.ros.sim.main'
+CHAIN = {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
+NAMES = tuple(f'panda_joint{number}' for number in range(1, 8))
+READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+RATE = 50.0
+
+
+def panda_chain():
+    return iks.Robot.from_urdf(arm_path('panda')).chain(*CHAIN.values())
+
+
+class Cell:
+    """A node and a simulated arm; what they publish is recorded."""
+
+    def __init__(self, bench, panda, chain, command='joint_command', sim=None, **parameters):
+        from diagnostic_msgs.msg import DiagnosticArray
+        from geometry_msgs.msg import PoseStamped
+        from sensor_msgs.msg import JointState
+        from trajectory_msgs.msg import JointTrajectory
+
+        self.bench, self.panda, self.chain = bench, panda, chain
+        self.sim_parameters = sim or {}
+        # Listening before anything is commanded, so that the first command is not missed.
+        kind = JointTrajectory if command == 'joint_trajectory' else JointState
+        self.commands = bench.record(kind, command)
+        self.states = bench.record(JointState, 'joint_states')
+        parameters = {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN, **parameters}
+        self.node = bench.start(NODE, urdf=str(panda), command_interface=command, **parameters)
+        self.sim = self.start_sim(READY)
+        self.start = READY
+        self.targets = bench.publisher(PoseStamped, 'target_pose')
+        diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+        diagnostics.wait(self.says_that_states_arrive)
+
+    @staticmethod
+    def says_that_states_arrive(message):
+        """Whether the node says that it receives the arm's joint states."""
+        values = {item.key: item.value for status in message.status for item in status.values}
+        return values.get('joints without a joint state') == 'none'
+
+    def start_sim(self, q):
+        positions = ', '.join(f'{name}={value}' for name, value in zip(NAMES, q, strict=True))
+        parameters = {'urdf': str(self.panda), 'initial_positions': positions}
+        return self.bench.start(SIM, **parameters, **self.sim_parameters)
+
+    def rest(self):
+        """Bring the arm to the pose of READY, and forget what was recorded."""
+        home = self.pose_beside_ready(0.0, 0.0, 0.0)
+        self.send(home)
+        self.states.wait(self.is_at(home), timeout=20.0, since=len(self.states))
+        last = self.commands.wait(
+            lambda message: not any(message.velocity), since=len(self.commands)
+        )
+        self.start = self.positions(last)
+        settled = 0  # the arm goes a little too far, and comes back
+        while settled < 5:
+            away = np.abs(self.positions(self.states.next()) - self.start).max()
+            settled = settled + 1 if away < 1e-4 else 0
+        self.commands.clear()
+        self.states.clear()
+
+    def send(self, T, frame_id='panda_link0'):
+        from geometry_msgs.msg import PoseStamped
+
+        from ik_service.ros.common.conversions import pose_from_matrix
+
+        message = PoseStamped(pose=pose_from_matrix(T))
+        message.header.frame_id = frame_id
+        self.targets.publish(message)
+
+    def enable(self, enabled):
+        """Switch following on or off; return the answer."""
+        from std_srvs.srv import SetBool
+
+        request = SetBool.Request(data=enabled)
+        answer = self.bench.call(SetBool, 'ik_service/enable', request)
+        assert answer.success, answer.message
+        return answer.message
+
+    def pose_beside_ready(self, *offset):
+        T = self.chain.forward(READY)
+        T[:3, 3] += offset
+        return T
+
+    def positions(self, message):
+        found = dict(zip(message.name, message.position, strict=True))
+        return np.array([found[name] for name in NAMES])
+
+    def is_at(self, T, tolerance=1e-4):
+        return lambda message: (
+            np.abs(self.chain.forward(self.positions(message)) - T).max() < tolerance
+        )
+
+    def assert_commands_keep_the_bounds(self, scaling, rate=RATE, start=None):
+        """Check every command so far, the first against where the arm started."""
+        start = self.start if start is None else start
+        commands = np.array([self.positions(message) for message in self.commands.messages])
+        bound = self.chain.velocity * scaling / rate
+        path = np.vstack([start, commands])
+        assert (np.abs(np.diff(path, axis=0)) <= bound).all()
+        assert ((commands >= self.chain.lower) & (commands <= self.chain.upper)).all()

@@ -1,0 +1,226 @@
+"""
+What the tests of the node need: programs in processes of their own, and a client that spins.
+
+The fixture ``bench`` (conftest.py) gives each test a :class:`Bench`. All of its programs and its
+client live in one namespace that no other test uses, in a ROS domain that no other test run on
+this machine uses, so that nothing a killed program leaves behind in discovery disturbs anyone:
+
+    def test_something(bench):
+        node = bench.start('ik_service.ros.ik.main', urdf=str(PANDA), tip_link='panda_link8')
+        bench.start('ik_service.ros.sim.main', urdf=str(PANDA))
+        answer = bench.call(GetPositionIK, 'compute_ik', request)
+        states = bench.record(JointState, 'joint_states')
+        states.wait(lambda message: message.position[0] > 0.5)
+        target = bench.publisher(PoseStamped, 'target_pose')
+        node.kill()
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+import itertools
+import json
+import os
+from pathlib import Path
+import threading
+import time
+
+import ik_service
+from ik_service.common.child_process import ChildProcess
+
+START_TIMEOUT = 120.0
+"""How long a program may take until it is ready [s]: kernels may have to be compiled first."""
+
+_numbers = itertools.count(1)
+
+
+def until(condition, timeout=10.0, what='the condition', period=0.02):
+    """Return the first true value of ``condition()``; fail when there is none in time."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f'{what} did not come true within {timeout:g} s')
+        time.sleep(period)
+
+
+class Recorder:
+    """The messages of a topic, as (arrival on the monotonic clock [s], message)."""
+
+    def __init__(self):
+        self._news = threading.Condition()
+        self._received = []
+
+    def __call__(self, message):
+        with self._news:
+            self._received.append((time.monotonic(), message))
+            self._news.notify_all()
+
+    def __len__(self):
+        return len(self._received)
+
+    @property
+    def messages(self):
+        with self._news:
+            return [message for _, message in self._received]
+
+    @property
+    def times(self):
+        with self._news:
+            return [arrival for arrival, _ in self._received]
+
+    def clear(self):
+        with self._news:
+            self._received.clear()
+
+    def wait(self, wanted=lambda message: True, timeout=10.0, since=0):
+        """Return the first message from index ``since`` on that is wanted."""
+        deadline = time.monotonic() + timeout
+        with self._news:
+            while True:
+                for _, message in self._received[since:]:
+                    if wanted(message):
+                        return message
+                since = len(self._received)
+                left = deadline - time.monotonic()
+                if left <= 0.0 or not self._news.wait(left):
+                    raise AssertionError(
+                        f'no such message within {timeout:g} s, among {len(self._received)}: '
+                        f'{self._received[-1:]}'
+                    )
+
+    def next(self, timeout=10.0):
+        """Return the next message that arrives."""
+        return self.wait(timeout=timeout, since=len(self))
+
+
+class Bench:
+    """Programs under test and a client node, all in one namespace; see the module's text."""
+
+    def __init__(self, context, scratch: Path):
+        from rclpy.executors import SingleThreadedExecutor
+        from rclpy.node import Node
+
+        self.namespace = f'/bench_{next(_numbers)}'
+        self._scratch = scratch
+        self._stack = ExitStack()
+        self._children = []
+        self._publishers = {}
+        self._clients = {}
+        self.node = Node('test_client', namespace=self.namespace, context=context)
+        # Spins in its own thread: spin_until_future_complete busy-waits on Jazzy.
+        self._executor = SingleThreadedExecutor(context=context)
+        self._executor.add_node(self.node)
+        self._thread = threading.Thread(target=self._executor.spin, daemon=True)
+        self._thread.start()
+
+    def close(self):
+        try:
+            self._stack.close()
+        finally:
+            for child in self._children:  # pytest shows it when the test has failed
+                print(f'--- {child.name} ended with {child.exit_code}:\n{child.output}')
+            self._executor.shutdown()
+            self._thread.join(5.0)
+            self.node.destroy_node()
+
+    # Programs
+
+    def start(self, module, *arguments, ready='ready', name=None, environment=None, **parameters):
+        """
+        Start ``python -m module`` with ROS parameters and wait until it has printed ``ready``.
+
+        :param arguments: command line besides the ROS arguments.
+        :param ready: regular expression in its output; None does not wait.
+        :returns: the :class:`ChildProcess`: output, wait_for(), end(), kill(), send().
+        """
+        ros = ['--ros-args', '-r', f'__ns:={self.namespace}']
+        if parameters:
+            ros += ['--params-file', str(self._parameter_file(parameters))]
+        path = str(Path(ik_service.__file__).parents[1])
+        child = ChildProcess(
+            name or module.rpartition('.')[2],
+            module,
+            [*arguments, *ros],
+            {'PYTHONPATH': _prepended('PYTHONPATH', path), **(environment or {})},
+        )
+        self._stack.enter_context(child)
+        self._children.append(child)
+        if ready:
+            child.wait_for(ready, START_TIMEOUT)
+        return child
+
+    def _parameter_file(self, parameters):
+        # JSON is YAML, and keeps the difference between 1 and 1.0, which ROS insists on.
+        file = self._scratch / f'parameters_{next(_numbers)}.yaml'
+        file.write_text(json.dumps({'/**': {'ros__parameters': parameters}}))
+        return file
+
+    # The client
+
+    def call(self, service_type, service, request, timeout=10.0):
+        """Call a service of the namespace (or an absolute name) and return the response."""
+        client = self.service_client(service_type, service)
+        done = threading.Event()
+        future = client.call_async(request)
+        future.add_done_callback(lambda _: done.set())
+        assert done.wait(timeout), f'{service} did not answer within {timeout:g} s'
+        return future.result()
+
+    def service_client(self, service_type, service, timeout=10.0):
+        """Return the client of a service, once a server is there."""
+        client = self._clients.get(service)
+        if client is None:
+            client = self._clients[service] = self.node.create_client(service_type, service)
+        until(client.service_is_ready, timeout, f'the service {service}')
+        return client
+
+    def publisher(self, message_type, topic, qos=10, subscribers=1, timeout=10.0):
+        """Return the publisher of a topic, once so many subscribers are there."""
+        publisher = self._publishers.get(topic)
+        if publisher is None:
+            publisher = self.node.create_publisher(message_type, topic, qos)
+            self._publishers[topic] = publisher
+        until(
+            lambda: publisher.get_subscription_count() >= subscribers,
+            timeout,
+            f'a subscriber of {topic}',
+        )
+        return publisher
+
+    def record(self, message_type, topic, qos=100, publishers=0, timeout=10.0):
+        """Return a :class:`Recorder` of a topic, once so many publishers are there."""
+        recorder = Recorder()
+        subscription = self.node.create_subscription(message_type, topic, recorder, qos)
+        until(
+            lambda: subscription.get_publisher_count() >= publishers,
+            timeout,
+            f'a publisher of {topic}',
+        )
+        return recorder
+
+    def set_parameters(self, node, timeout=10.0, **values):
+        """Set parameters of a node, as ``ros2 param set`` does; return the list of results."""
+        from rcl_interfaces.srv import SetParameters
+        from rclpy.parameter import Parameter
+
+        request = SetParameters.Request(
+            parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
+        )
+        return self.call(SetParameters, f'{node}/set_parameters', request, timeout).results
+
+    def get_parameters(self, node, *names, timeout=10.0):
+        """Return the values of parameters of a node."""
+        from rcl_interfaces.srv import GetParameters
+        from rclpy.parameter import parameter_value_to_python
+
+        request = GetParameters.Request(names=list(names))
+        answer = self.call(GetParameters, f'{node}/get_parameters', request, timeout)
+        return [parameter_value_to_python(value) for value in answer.values]
+
+
+def _prepended(variable, path):
+    rest = os.environ.get(variable)
+    return f'{path}{os.pathsep}{rest}' if rest else path

@@ -1,0 +1,67 @@
+"""Fixtures of the tests that need ROS 2; they are skipped where it is not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.harness import Bench
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope='session')
+def ros_context():
+    """A ROS context in a domain of this test run's own; inherited by the processes it starts."""
+    reason = 'rclpy cannot be imported: run the tests with "make test", or source ROS 2'
+    rclpy = pytest.importorskip('rclpy', reason=reason)
+    from ik_service.ros.common.domain import own_domain
+
+    with own_domain() as domain, pytest.MonkeyPatch.context() as environment:
+        environment.setenv('ROS_DOMAIN_ID', str(domain))
+        environment.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+        environment.delenv('ROS_LOCALHOST_ONLY', raising=False)  # older, and would win
+        context = rclpy.context.Context()
+        rclpy.init(args=[], context=context)
+        yield context
+        context.try_shutdown()
+
+
+@pytest.fixture
+def bench(ros_context, tmp_path):
+    """Programs under test in processes of their own, and a client; see :mod:`support.harness`."""
+    bench = Bench(ros_context, tmp_path)
+    yield bench
+    bench.close()
+
+
+@pytest.fixture(scope='session')
+def panda():
+    """The path of our Panda's URDF."""
+    return REPOSITORY / 'urdf' / 'panda.urdf'
+
+
+@pytest.fixture(scope='session')
+def shared_robots():
+    """The folder with the descriptions of many makers' robots."""
+    folder = REPOSITORY.parent / 'shared' / 'robots'
+    if not folder.is_dir():
+        pytest.skip(f'the folder {folder.name} of robot descriptions is not beside the repository')
+    return folder
+
+
+@pytest.fixture(scope='session')
+def panda_model():
+    """Our Panda, built as the node builds it; the tests that ask for it have message types."""
+    from support.arm_helpers import panda_arm
+
+    return panda_arm()
+
+
+@pytest.fixture
+def server(panda_model):
+    """Both handlers on our Panda."""
+    from support.arm_helpers import Server
+
+    return Server(panda_model)

@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+
+from ik_service.viewer.link.target import Target
+
+
+def pose(x):
+    T = np.eye(4)
+    T[0, 3] = x
+    return T
+
+
+@pytest.fixture
+def target():
+    return Target()
+
+
+def test_without_a_target_there_is_nothing_to_do(target):
+    assert target.take_unpublished() is None
+    assert target.unasked() is None
+    assert target.take_unplaced() is None
+    target.reconsider()
+    assert target.unasked() is None
+
+
+def test_one_from_the_page_is_published_asked_about_and_placed_once(target):
+    target.set(pose(1.0))
+    assert target.take_unpublished() is target.pose
+    assert target.take_unpublished() is None
+    assert target.unasked() is target.pose
+    target.mark_asked()
+    assert target.unasked() is None
+    assert target.take_unplaced() is target.pose
+    assert target.take_unplaced() is None
+    target.reconsider()
+    assert target.unasked() is target.pose
+
+
+def test_a_drag_is_published_and_the_gizmo_left_alone(target):
+    target.drag(pose(1.0), True, now=10.0)
+    assert target.is_dragged(10.5)
+    assert target.take_unpublished() is target.pose
+    assert target.take_unplaced() is None
+    target.mark_asked()
+    target.drag(pose(1.0), False, now=10.6)  # the end, where the gizmo is already
+    assert not target.is_dragged(10.6)
+    assert target.take_unpublished() is None
+    assert target.unasked() is None
+
+
+def test_a_drag_whose_end_is_lost_ends(target):
+    target.drag(pose(1.0), True, now=10.0)
+    assert not target.is_dragged(12.0)
+
+
+def test_one_that_is_heard_is_shown_and_not_published_again(target):
+    target.set(pose(1.0))
+    target.hear(pose(2.0), now=0.0)
+    assert target.take_unpublished() is None
+    assert target.take_unplaced()[0, 3] == 2.0
+
+
+def test_a_drag_is_stronger_than_what_is_heard(target):
+    target.drag(pose(1.0), True, now=10.0)
+    target.hear(pose(2.0), now=10.1)
+    assert target.pose[0, 3] == 1.0
+    assert target.take_unpublished() is not None
+
+
+def test_a_target_can_be_forgotten(target):
+    target.set(pose(1.0))
+    target.forget()
+    assert target.pose is None
+    assert target.take_unpublished() is None

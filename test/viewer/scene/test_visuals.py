@@ -1,0 +1,100 @@
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ik_service.exceptions import UrdfError
+from ik_service.viewer.scene.visuals import Box, Cylinder, MeshFile, read_look, Sphere
+
+ARMS = sorted((Path(__file__).parents[3] / 'urdf').glob('*.urdf'))
+
+
+def robot(visual, materials=''):
+    return f'<robot name="r">{materials}<link name="a"><visual>{visual}</visual></link></robot>'
+
+
+def only(text):
+    look = read_look(text)
+    assert look.complaints == ()
+    (visual,) = look.visuals
+    return visual
+
+
+@pytest.mark.parametrize(
+    ('geometry', 'solid'),
+    [
+        ('<box size="1 2 3"/>', Box((1.0, 2.0, 3.0))),
+        ('<cylinder radius="0.1" length="0.5"/>', Cylinder(0.1, 0.5)),
+        ('<sphere radius="0.2"/>', Sphere(0.2)),
+        ('<mesh filename="package://p/a.stl"/>', MeshFile('package://p/a.stl', (1.0, 1.0, 1.0))),
+        ('<mesh filename="a.stl" scale="1 -1 2"/>', MeshFile('a.stl', (1.0, -1.0, 2.0))),
+    ],
+)
+def test_reads_each_geometry(geometry, solid):
+    visual = only(robot(f'<geometry>{geometry}</geometry>'))
+    assert (visual.link, visual.solid, visual.color) == ('a', solid, None)
+    assert (visual.T_link_solid == np.eye(4)).all()
+
+
+def test_reads_the_origin_as_urdf_means_it():
+    origin = '<origin xyz="1 2 3" rpy="0.3 -0.2 0.9"/>'
+    T = only(robot(f'{origin}<geometry><sphere radius="1"/></geometry>')).T_link_solid
+    assert T[:3, 3].tolist() == [1.0, 2.0, 3.0]
+    assert math.atan2(T[1, 0], T[0, 0]) == pytest.approx(0.9)  # yaw
+    assert -math.asin(T[2, 0]) == pytest.approx(-0.2)  # pitch
+    assert math.atan2(T[2, 1], T[2, 2]) == pytest.approx(0.3)  # roll
+
+
+def test_colors_by_name_and_in_place():
+    sphere = '<geometry><sphere radius="1"/></geometry>'
+    red = '<material name="red"><color rgba="1 0 0 1"/></material>'
+    assert only(robot(f'{sphere}<material name="red"/>', red)).color == (1.0, 0.0, 0.0)
+    inline = '<material name=""><color rgba="0 0.5 2 1"/></material>'
+    assert only(robot(sphere + inline)).color == (0.0, 0.5, 1.0)
+    assert only(robot(f'{sphere}<material name="unknown"/>')).color is None
+
+
+@pytest.mark.parametrize(
+    ('visual', 'words'),
+    [
+        ('', 'it has no <geometry>'),
+        ('<geometry/>', 'not nothing'),
+        ('<geometry><capsule radius="1" length="1"/></geometry>', 'not capsule'),
+        ('<geometry><sphere radius="-1"/></geometry>', '-1.0 is no length'),
+        ('<geometry><sphere radius="nan"/></geometry>', 'nan is no length'),
+        ('<geometry><sphere radius="wide"/></geometry>', 'wide'),
+        ('<geometry><box size="1 2"/></geometry>', 'a visual is not shown'),
+        ('<geometry><mesh filename="a.stl" scale="0 1 1"/></geometry>', 'unusable'),
+        ('<origin xyz="inf 0 0"/><geometry><sphere radius="1"/></geometry>', 'not finite'),
+    ],
+)
+def test_a_visual_that_makes_no_sense_is_left_out_and_told(visual, words, capfd):
+    good = '<visual><geometry><sphere radius="1"/></geometry></visual>'
+    look = read_look(robot(visual).replace('</link>', f'{good}</link>'))
+    assert [v.solid for v in look.visuals] == [Sphere(1.0)]
+    (complaint,) = look.complaints
+    assert complaint.startswith("link 'a': a visual is not shown")
+    assert words in complaint
+    assert capfd.readouterr().err == ''
+
+
+def test_says_nothing_about_what_it_does_not_know(capfd):
+    extra = '<gazebo reference="a"/><custom x="1"><y/></custom>'
+    text = robot('<custom/><geometry><sphere radius="1"/></geometry>', extra)
+    assert len(read_look(text).visuals) == 1
+    assert capfd.readouterr().err == ''
+
+
+def test_refuses_entities():
+    bomb = '<!DOCTYPE robot [<!ENTITY a "aaaa">]><robot name="&a;"/>'
+    with pytest.raises(UrdfError, match='DOCTYPE'):
+        read_look(bomb)
+
+
+@pytest.mark.parametrize('path', ARMS, ids=lambda path: path.stem)
+def test_our_own_arms_are_wholly_visible(path):
+    look = read_look(path.read_text())
+    assert look.complaints == ()
+    assert len(look.visuals) > 6
+    assert all(visual.color for visual in look.visuals)
