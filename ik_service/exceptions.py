@@ -105,11 +105,13 @@ class OptionError(IkServiceError, ValueError):
     A solver option has a value that it cannot have, or that the solver does not use.
 
     :ivar option: the option's name.
+    :ivar reason: what is wrong, without that name.
     """
 
     def __init__(self, option: str, message: str) -> None:
         super().__init__(f'{option}: {message}')
         self.option = option
+        self.reason = message
 
 
 class ArgumentError(IkServiceError, ValueError):

@@ -9,16 +9,15 @@ import time
 from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
 
-from ik_service.arm.joint_state import MeasuredState
+from ik_service.arm.arm import MeasuredState
 from ik_service.common.fault_log import Complaint
 from ik_service.exceptions import IkServiceError, TargetRefusedError
 from ik_service.following.motion import LONGEST_RAMP
 from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
 from ik_service.following.target_follower import TargetFollower
-from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.common.conversions import in_base, matrix_from_pose, TfLookup
 from ik_service.ros.following.commanders import CommanderWatch
 from ik_service.ros.following.stamps import StampWatch
-from ik_service.ros.ik.frames import in_base, TfLookup
 from ik_service.solvers.solver import Solver
 
 Prepare = Callable[[tuple[str, ...], FollowerCommand, float], Callable[[], object]]

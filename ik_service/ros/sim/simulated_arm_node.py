@@ -14,14 +14,22 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_service.arm.description import read_robot, Source, source_of
+from ik_service.arm.loader import read_robot, Source, source_of
 from ik_service.common.fault_log import Complaint
 from ik_service.common.ticker import Ticker
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.common.parameter_names import refuse_unknown
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.qos import COMMAND_QOS, DESCRIPTION_QOS
-from ik_service.ros.sim.parameters import SimParameters
+from ik_service.ros.sim.parameters import (
+    ENGINE,
+    GRAVITY_COMPENSATION,
+    IK_NODE,
+    RATE,
+    ROBOT_DESCRIPTION,
+    SimParameters,
+    TIME_CONSTANT,
+    URDF,
+)
 from ik_service.ros.sim.report import SimReport
 from ik_service.sim.faults import FaultSettings
 from ik_service.sim.simulated_arm import SimulatedArm
@@ -50,7 +58,6 @@ class SimulatedArmNode(Node):
     def __init__(self) -> None:
         super().__init__('ik_sim', start_parameter_services=False)
         self._settings = SimParameters(self)
-        refuse_unknown(self)
         ParameterServices(self)
         self._urdf = ''
         log = self.get_logger()
@@ -60,9 +67,9 @@ class SimulatedArmNode(Node):
             self._settings.faults,
             Complaint(lambda text: log.warning(text), well='commands are understood again'),
             self._break_downs,
-            1.0 / self._settings['rate'],
+            1.0 / self._settings[RATE],
         )
-        self._report = SimReport(self, str(self._settings['engine']), self._simulation)
+        self._report = SimReport(self, self._settings[ENGINE], self._simulation)
         self._states = self.create_publisher(JointState, 'joint_states', 10)
         self._take_description()
         self._settings.when_faults_change(self._put_into_force)
@@ -70,7 +77,7 @@ class SimulatedArmNode(Node):
         self.create_subscription(
             JointTrajectory, 'joint_trajectory', self._on_trajectory, COMMAND_QOS
         )
-        self._stop = self.create_client(Trigger, f'{self._settings["ik_node"]}/stop')
+        self._stop = self.create_client(Trigger, f'{self._settings[IK_NODE]}/stop')
         self.create_service(Trigger, '~/reset', self._on_reset)
         self.create_service(SetBool, '~/pause', self._on_pause)
         self.create_timer(_REPORT_PERIOD, lambda: self._report.publish(self._break_downs.last))
@@ -78,14 +85,13 @@ class SimulatedArmNode(Node):
     @contextmanager
     def running(self) -> Iterator[None]:
         """Let the time pass for a ``with`` block, in a thread of its own; spin meanwhile."""
-        rate = float(self._settings['rate'])
-        with Ticker(self._on_tick, rate, self._on_error):
+        with Ticker(self._on_tick, self._settings[RATE], self._on_error):
             yield
 
     # The robot
 
     def _take_description(self) -> None:
-        urdf, text = str(self._settings['urdf']), str(self._settings['robot_description'])
+        urdf, text = self._settings[URDF], self._settings[ROBOT_DESCRIPTION]
         if urdf or text:
             self._start(source_of(urdf, text), self._settings.initial_positions)
             return
@@ -96,13 +102,13 @@ class SimulatedArmNode(Node):
 
     def _start(self, source: Source, positions: Mapping[str, float]) -> None:
         robot, settings = read_robot(source), self._settings
-        engine = str(settings['engine'])
+        engine = settings[ENGINE]
         arm = SimulatedArm(
             robot,
             positions,
-            settings['time_constant'],
+            settings[TIME_CONSTANT],
             engine,
-            settings['gravity_compensation'],
+            settings[GRAVITY_COMPENSATION],
         )
         self._simulation.use(arm)
         for remark in arm.engine.remarks:

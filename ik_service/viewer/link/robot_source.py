@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ik_service.arm.arm import ArmSettings
-from ik_service.arm.description import Source, source_of
+from ik_service.arm.loader import Source, source_of
 from ik_service.common.number_list import parse_positions
 
 

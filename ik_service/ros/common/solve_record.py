@@ -1,0 +1,48 @@
+"""Record of a solve, and its numbers as values of the diagnostics."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ik_service.solvers.result import IkResult
+
+
+class SolveRecord(NamedTuple):
+    """
+    A solve that the diagnostics report.
+
+    :ivar stamp: ROS time at its end [ns].
+    :ivar source: what asked for it: ``compute_ik`` or ``target_pose``.
+    :ivar solver: name of the method.
+    :ivar result: the solver's result.
+    """
+
+    stamp: int
+    source: str
+    solver: str
+    result: IkResult
+
+
+def solve_values(record: SolveRecord) -> dict[str, str]:
+    """
+    Return a solve as keys and values of the diagnostics; all numbers are plain decimal numbers.
+
+    ``last_solve.stamp`` is the ROS time at its end [s], ``last_solve.solve_time`` is in [s],
+    ``last_solve.position_error`` in [m] and ``last_solve.orientation_error`` in [rad];
+    ``last_solve.status`` is the name of an :class:`~ik_service.IkStatus`.
+
+    :param record: the solve.
+    """
+    result = record.result
+    seconds, nanoseconds = divmod(record.stamp, 10**9)
+    return {
+        'last_solve.stamp': f'{seconds}.{nanoseconds:09d}',
+        'last_solve.source': record.source,
+        'last_solve.solver': record.solver,
+        'last_solve.status': result.status.name,
+        'last_solve.iterations': str(int(result.iterations)),
+        'last_solve.searches': str(int(result.searches)),
+        'last_solve.solve_time': repr(float(result.solve_time)),
+        'last_solve.position_error': repr(float(result.position_error)),
+        'last_solve.orientation_error': repr(float(result.orientation_error)),
+    }
