@@ -10,12 +10,12 @@ import numpy as np
 from ik_service.arm.joint_state import JointStateBuffer, PostureSpace
 from ik_service.arm.links import attached_links, links_below
 from ik_service.common.quoting import echo
+from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import link_poses
 from ik_service.model.part_names import listed
 from ik_service.model.robot import Robot
-from ik_service.ros.common.conversions import inverse
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import Solver
 
@@ -135,7 +135,7 @@ class Arm:
         if fixed is not None:
             return fixed
         poses = self.link_poses(positions)
-        return inverse(poses[self.chain.base_link]) @ poses[link]
+        return inverse_transform(poses[self.chain.base_link]) @ poses[link]
 
     def joints_that_move(self, links: Iterable[str]) -> np.ndarray:
         """

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ik_service.common.transforms import inverse_transform
 from ik_service.model.robot import Robot
-from ik_service.ros.common.conversions import inverse
 
 
 def links_below(robot: Robot, link: str) -> Iterator[str]:
@@ -42,7 +42,7 @@ def attached_links(robot: Robot, link: str) -> dict[str, np.ndarray]:
             down = joint.parent == at
             other = joint.child if down else joint.parent
             if not joint.movable and other not in found:
-                T = joint.T_parent_joint if down else inverse(joint.T_parent_joint)
+                T = joint.T_parent_joint if down else inverse_transform(joint.T_parent_joint)
                 found[other] = found[at] @ T
                 pending.append(other)
     return found

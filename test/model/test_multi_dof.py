@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from support.urdf_helpers import joint_xml, pose_of, robot_xml, rotation
+from support.chains import rotation
+from support.urdf_helpers import joint_xml, pose_of, robot_xml
 
 from ik_service.exceptions import UrdfError
 from ik_service.model.joint import JointLimits

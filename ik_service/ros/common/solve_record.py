@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
+
+from builtin_interfaces.msg import Time
 
 from ik_service.solvers.result import IkResult
+
+
+class StampedTime(Protocol):
+    """A time of a clock, as :class:`rclpy.time.Time` is one."""
+
+    @property
+    def nanoseconds(self) -> int:
+        """Return the time [ns]."""
+        ...
+
+    def to_msg(self) -> Time:
+        """Return the time as a message."""
+        ...
 
 
 class SolveRecord(NamedTuple):
     """
     A solve that the diagnostics report.
 
-    :ivar stamp: ROS time at its end [ns].
+    :ivar stamp: ROS time at its end.
     :ivar source: what asked for it: ``compute_ik`` or ``target_pose``.
     :ivar solver: name of the method.
     :ivar result: the solver's result.
     """
 
-    stamp: int
+    stamp: StampedTime
     source: str
     solver: str
     result: IkResult
@@ -34,7 +49,7 @@ def solve_values(record: SolveRecord) -> dict[str, str]:
     :param record: the solve.
     """
     result = record.result
-    seconds, nanoseconds = divmod(record.stamp, 10**9)
+    seconds, nanoseconds = divmod(record.stamp.nanoseconds, 10**9)
     return {
         'last_solve.stamp': f'{seconds}.{nanoseconds:09d}',
         'last_solve.source': record.source,

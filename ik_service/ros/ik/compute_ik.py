@@ -18,7 +18,7 @@ from ik_service.exceptions import ChainError
 from ik_service.ros.common.conversions import in_base, matrix_from_pose, TfLookup
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.solve_record import SolveRecord
-from ik_service.ros.ik.constraints import constrained_chain, UNSUPPORTED_KINDS
+from ik_service.ros.ik.constraints import constrained_chain
 from ik_service.ros.ik.service_handler import (
     assumed_joints,
     RequestStatistics,
@@ -102,7 +102,7 @@ class IkHandler(ServiceHandler):
         solve = None
         if outcome.result is not None:
             now = self._clock.now()
-            solve = SolveRecord(now.nanoseconds, 'compute_ik', outcome.solver, outcome.result)
+            solve = SolveRecord(now, 'compute_ik', outcome.solver, outcome.result)
             if outcome.posture is not None and measured is not None:
                 _write_solution(response.solution, measured.arm, outcome.posture, now.to_msg())
         write_code(response.error_code, outcome.code, outcome.message)
@@ -125,12 +125,17 @@ class IkHandler(ServiceHandler):
         outside = _bring_inside(arm, chosen, posture, given)
         T = matrix_from_pose(target.pose, f'{field}.pose')
         T_base_target = in_base(arm, target.header.frame_id, T, posture, self._tf)
-        timeout = _timeout(request)
+        seconds = request.timeout.sec + 1e-9 * request.timeout.nanosec
+        if seconds < 0.0:
+            raise RequestError(
+                ErrorCode.INVALID_GOAL_CONSTRAINTS,
+                f'timeout is {seconds:g} s; it has to be positive, or 0 for the default',
+            )
         solver = _constrained_solver(chosen, request.constraints, arm, posture)
         learned = settings.options.seed_source != 'given' and not len(given)
         seed = None if learned else posture[chosen.indices]
-        result = solver.solve(T_base_target, seed, timeout=timeout)
-        notes = _notes(request, assumed_joints(measured, chosen.indices, given))
+        result = solver.solve(T_base_target, seed, timeout=min(seconds, LONGEST_TIMEOUT) or None)
+        notes = _notes(request, seconds, assumed_joints(measured, chosen.indices, given))
         return _outcome_of(result, arm, chosen, posture, notes, outside)
 
 
@@ -197,28 +202,16 @@ def _chain_solver(arm: Arm, link: str, settings: SolverSettings) -> ChainSolver:
         raise RequestError(ErrorCode.INVALID_LINK_NAME, f'ik_link_name: {error}') from error
 
 
-def _seconds(request: PositionIKRequest) -> float:
-    return request.timeout.sec + 1e-9 * request.timeout.nanosec
-
-
-def _timeout(request: PositionIKRequest) -> float | None:
-    """Return the time for the solve [s], bounded; None is the default."""
-    seconds = _seconds(request)
-    if seconds < 0.0:
-        raise RequestError(
-            ErrorCode.INVALID_GOAL_CONSTRAINTS,
-            f'timeout is {seconds:g} s; it has to be positive, or 0 for the default',
-        )
-    return min(seconds, LONGEST_TIMEOUT) or None
-
-
 def _constrained_solver(
     chosen: ChainSolver, constraints: Constraints, arm: Arm, posture: np.ndarray
 ) -> Solver:
     """Return the solver for the joint limits that the constraints leave."""
     solver = chosen.solver
-    if not constraints.joint_constraints and not any(
-        getattr(constraints, kind) for kind in UNSUPPORTED_KINDS
+    if not (
+        constraints.joint_constraints
+        or constraints.position_constraints
+        or constraints.orientation_constraints
+        or constraints.visibility_constraints
     ):
         return solver
     positions = arm.postures.by_name(posture)
@@ -226,10 +219,9 @@ def _constrained_solver(
     return Solver(chain, solver.name, solver.options)
 
 
-def _notes(request: PositionIKRequest, assumed: list[str]) -> str:
+def _notes(request: PositionIKRequest, seconds: float, assumed: list[str]) -> str:
     """Return remarks for the client: what was cut, assumed, or is not considered."""
     notes = ''
-    seconds = _seconds(request)
     if seconds > LONGEST_TIMEOUT:
         notes += f'; the timeout of {seconds:g} s is cut to {LONGEST_TIMEOUT:g} s'
     if assumed:

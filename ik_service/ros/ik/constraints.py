@@ -20,13 +20,7 @@ from ik_service.model.robot import Robot
 from ik_service.ros.common.errors import ErrorCode, RequestError
 
 _MOST = 1000  # joint constraints in a request
-
-UNSUPPORTED_KINDS = (
-    'position_constraints',
-    'orientation_constraints',
-    'visibility_constraints',
-)
-"""Kinds of constraints that are refused."""
+_UNSUPPORTED_KINDS = ('position_constraints', 'orientation_constraints', 'visibility_constraints')
 
 
 def constrained_chain(
@@ -47,7 +41,7 @@ def constrained_chain(
     :param joint_limits: the solver's strategy; with 'ignore' joint constraints cannot be kept.
     :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong.
     """
-    for kind in UNSUPPORTED_KINDS:
+    for kind in _UNSUPPORTED_KINDS:
         if getattr(constraints, kind):
             raise _refused(f'{kind} are not supported; joint_constraints are')
     if len(constraints.joint_constraints) > _MOST:

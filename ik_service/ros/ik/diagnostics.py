@@ -48,7 +48,7 @@ class DiagnosticsPublisher:
         """
         result, last = following.follower.result, self._target_solve
         if result is not None and (last is None or result is not last.result):
-            now = self._node.get_clock().now().nanoseconds
+            now = self._node.get_clock().now()
             self._target_solve = SolveRecord(now, 'target_pose', solver, result)
 
     def publish(self, waiting_for: str, refused: str, following: Following | None) -> None:
@@ -78,7 +78,7 @@ class DiagnosticsPublisher:
     def _last_solve(self) -> SolveRecord | None:
         solves = [statistics.last_solve for statistics in self._services.values()]
         known = [solve for solve in (*solves, self._target_solve) if solve is not None]
-        return max(known, key=lambda solve: solve.stamp, default=None)
+        return max(known, key=lambda solve: solve.stamp.nanoseconds, default=None)
 
 
 def _description(waiting_for: str, refused: str, following: Following | None) -> DiagnosticStatus:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import threading
 from typing import Protocol
 
-from builtin_interfaces.msg import Time
 from moveit_msgs.msg import MoveItErrorCodes, RobotState
 import numpy as np
 
@@ -16,23 +15,10 @@ from ik_service.common.quoting import echo
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.ros.common.conversions import TfLookup
 from ik_service.ros.common.errors import ErrorCode, RequestError
-from ik_service.ros.common.solve_record import SolveRecord
+from ik_service.ros.common.solve_record import SolveRecord, StampedTime
 
 _SOURCE = 'ik_service'
 _HAS_MESSAGE = hasattr(MoveItErrorCodes(), 'message')  # ROS 2 Humble has only the number
-
-
-class StampedTime(Protocol):
-    """A time of a clock, as :class:`rclpy.time.Time` is one."""
-
-    @property
-    def nanoseconds(self) -> int:
-        """Return the time [ns]."""
-        ...
-
-    def to_msg(self) -> Time:
-        """Return the time as a message."""
-        ...
 
 
 class StampClock(Protocol):
