@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ik_service.arm.posture import PostureSpace
-from ik_service.common.quoting import echo
+from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import link_poses
@@ -153,7 +153,7 @@ class Arm:
         if tip_link != chain.tip_link:
             if tip_link not in self._tips:
                 raise ChainError(
-                    f'link {echo(tip_link)} is neither below {chain.base_link!r} nor attached to '
+                    f'link {quote(tip_link)} is neither below {chain.base_link!r} nor attached to '
                     f'{chain.tip_link!r}; valid: {listed(self._tips)}'
                 )
             chain = self.robot.chain(chain.base_link, tip_link, self._locked)

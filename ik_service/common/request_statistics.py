@@ -1,15 +1,13 @@
-"""Counts and times of the requests of a service, for the diagnostics."""
+"""Statistics of the requests of a service, for the diagnostics."""
 
 from __future__ import annotations
 
 from collections import Counter
 import threading
 
-from ik_service.solvers.result import IkResult
-
 
 class RequestStatistics:
-    """What became of all requests of a service so far. Safe to share between threads."""
+    """Outcomes of the requests of a service. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -26,11 +24,15 @@ class RequestStatistics:
             self._outcomes[outcome] += 1
 
     def refuse(self, message: str) -> None:
-        """Keep why a request was refused, until the next one is."""
+        """
+        Keep why the last refused request was refused.
+
+        :param message: the reason.
+        """
         self._refusal = message
 
     def report(self) -> dict[str, str]:
-        """Return the numbers as names and values to show."""
+        """Return names and values for the diagnostics."""
         with self._lock:
             return {
                 'requests': str(self._outcomes.total()),
@@ -40,7 +42,7 @@ class RequestStatistics:
 
 
 class SolveStatistics(RequestStatistics):
-    """The same, with the times of the solves."""
+    """Outcomes of the requests of a service, with the times of their solves."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,22 +50,22 @@ class SolveStatistics(RequestStatistics):
         self._total = 0.0
         self._longest = 0.0
 
-    def add(self, outcome: str, result: IkResult | None = None) -> None:
+    def add(self, outcome: str, solve_time: float | None = None) -> None:
         """
         Count a request.
 
         :param outcome: name of its error code.
-        :param result: what the solver said; None when it was not asked.
+        :param solve_time: time of its solve [s]; None when nothing was solved.
         """
         with self._lock:
             self._outcomes[outcome] += 1
-            if result is not None:
+            if solve_time is not None:
                 self._solves += 1
-                self._total += result.solve_time
-                self._longest = max(self._longest, result.solve_time)
+                self._total += solve_time
+                self._longest = max(self._longest, solve_time)
 
     def report(self) -> dict[str, str]:
-        """Return the numbers as names and values to show."""
+        """Return names and values for the diagnostics."""
         report = super().report()
         with self._lock:
             mean = self._total / self._solves if self._solves else 0.0

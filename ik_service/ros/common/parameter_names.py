@@ -8,7 +8,7 @@ import difflib
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ik_service.common.quoting import cut
+from ik_service.common.quoting import truncate
 from ik_service.exceptions import OptionError
 
 _OF_ROS = ('qos_overrides.',)  # the others of ROS are declared by rclpy
@@ -25,7 +25,7 @@ def refuse_unknown(node: Node) -> None:
     declared = node.list_parameters([], 0).names
     for name in given(node):
         if name not in declared and not name.startswith(_OF_ROS):
-            raise OptionError(cut(name), no_such(name, declared))
+            raise OptionError(truncate(name), no_such(name, declared))
 
 
 def given(node: Node) -> dict[str, Parameter]:
@@ -36,5 +36,5 @@ def given(node: Node) -> dict[str, Parameter]:
 
 def no_such(name: str, names: Iterable[str]) -> str:
     """Return what is said of a parameter that does not exist, with the nearest one that does."""
-    near = difflib.get_close_matches(cut(name), names, 1, 0.5)
+    near = difflib.get_close_matches(truncate(name), names, 1, 0.5)
     return 'there is no such parameter' + (f'; is {near[0]} meant?' if near else '')

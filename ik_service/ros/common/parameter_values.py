@@ -6,7 +6,7 @@ import re
 
 from rclpy.parameter import Parameter
 
-from ik_service.common.quoting import echo
+from ik_service.common.quoting import quote
 
 _WANTED = {
     Parameter.Type.BOOL: 'true or false',
@@ -37,7 +37,7 @@ def wrong_type(wanted: Parameter.Type, value: object) -> str:
 
 def _shown(value: object) -> str:
     if isinstance(value, str):
-        return f'the text {echo(value)}'
+        return f'the text {quote(value)}'
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
@@ -46,7 +46,7 @@ def _shown(value: object) -> str:
         return f'the number {value}'
     if value is None:
         return 'nothing'
-    shown = ', '.join(echo(str(element)) for element in list(value)[:_SHOWN])
+    shown = ', '.join(quote(str(element)) for element in list(value)[:_SHOWN])
     return f'the list [{shown}{", …" if len(value) > _SHOWN else ""}]'
 
 

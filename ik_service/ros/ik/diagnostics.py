@@ -9,7 +9,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from ik_service.common.request_statistics import RequestStatistics
 from ik_service.following.settings import FollowerState
-from ik_service.ros.following.following import Following
+from ik_service.ros.following.follower_interface import FollowerInterface
 
 _LEVELS = {
     FollowerState.UNREACHABLE: DiagnosticStatus.WARN,
@@ -29,7 +29,7 @@ def diagnostic_array(
     stamp: Time,
     waiting_for: str,
     refused: str,
-    following: Following | None,
+    following: FollowerInterface | None,
     services: Mapping[str, RequestStatistics],
 ) -> DiagnosticArray:
     """
@@ -56,7 +56,9 @@ def diagnostic_array(
     return array
 
 
-def _description(waiting_for: str, refused: str, following: Following | None) -> DiagnosticStatus:
+def _description(
+    waiting_for: str, refused: str, following: FollowerInterface | None
+) -> DiagnosticStatus:
     values = {'refused': refused} if refused else {}
     if following is None:
         # With a refused description there is nothing to work with; else it is only early.
@@ -75,7 +77,7 @@ def _description(waiting_for: str, refused: str, following: Following | None) ->
     return _status('robot description', DiagnosticStatus.OK, 'in use', values)
 
 
-def _following(following: Following) -> DiagnosticStatus:
+def _following(following: FollowerInterface) -> DiagnosticStatus:
     state = following.follower.state
     level = _LEVELS.get(state, DiagnosticStatus.OK)
     return _status('following', level, state.value, following.report())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionFK
 
-from ik_service.common.quoting import echo
+from ik_service.common.quoting import quote
 from ik_service.common.request_statistics import RequestStatistics
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode, RequestError, write_code
@@ -77,7 +77,7 @@ class FkHandler(Handler):
             more = f' and {len(unknown) - _SHOWN} more' if len(unknown) > _SHOWN else ''
             raise RequestError(
                 ErrorCode.INVALID_LINK_NAME,
-                f'the robot has no link: {", ".join(map(echo, unknown[:_SHOWN]))}{more}',
+                f'the robot has no link: {", ".join(map(quote, unknown[:_SHOWN]))}{more}',
             )
         assumed = assumed_joints(measured, arm.moves(known), given)
         if not assumed:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ik_service.arm.arm import Arm
-from ik_service.common.quoting import cut, echo
+from ik_service.common.quoting import quote, truncate
 from ik_service.ros.common.conversions import inverse, matrix_from_transform
 from ik_service.ros.common.errors import ErrorCode, RequestError
 
@@ -43,11 +43,11 @@ def base_from_frame(
     if tf is None:
         raise RequestError(
             ErrorCode.FRAME_TRANSFORM_FAILURE,
-            f'frame {echo(frame_id)} is no link of {arm.robot.name!r}, and tf is not in use',
+            f'frame {quote(frame_id)} is no link of {arm.robot.name!r}, and tf is not in use',
         )
     if len(frame) > _LONGEST_FRAME:
         raise RequestError(
-            ErrorCode.FRAME_TRANSFORM_FAILURE, f'frame {echo(frame_id)} is no name of a frame'
+            ErrorCode.FRAME_TRANSFORM_FAILURE, f'frame {quote(frame_id)} is no name of a frame'
         )
     root = arm.robot.root_link
     return arm.base_from_link(root, posture) @ tf(root, frame)
@@ -90,8 +90,8 @@ def tf_of(node: Node) -> TfLookup | None:
         except (tf2_ros.TransformException, ValueError) as error:
             raise RequestError(
                 ErrorCode.FRAME_TRANSFORM_FAILURE,
-                f'frame {echo(source)} is no link of the robot, and tf knows no way from '
-                f'{target!r}: {cut(str(error))}',
+                f'frame {quote(source)} is no link of the robot, and tf knows no way from '
+                f'{target!r}: {truncate(str(error))}',
             ) from error
         return matrix_from_transform(found.transform, f'tf {target} <- {source}')
 

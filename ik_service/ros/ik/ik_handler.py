@@ -13,7 +13,7 @@ import numpy as np
 
 from ik_service.arm.arm import Arm, Limb, SolverSettings
 from ik_service.arm.joint_state import MeasuredState
-from ik_service.common.quoting import echo
+from ik_service.common.quoting import quote
 from ik_service.common.request_statistics import SolveStatistics
 from ik_service.exceptions import ChainError
 from ik_service.ros.common.conversions import matrix_from_pose
@@ -75,7 +75,8 @@ class IkHandler(Handler):
         if outcome.posture is not None:
             self._write_solution(response.solution, measured.arm, outcome.posture)
         write_code(response.error_code, outcome.code, outcome.message)
-        self.statistics.add(outcome.code.name, outcome.result)
+        solve_time = outcome.result.solve_time if outcome.result else None
+        self.statistics.add(outcome.code.name, solve_time)
         return response
 
     def _outcome(self, request: PositionIKRequest, measured: MeasuredState) -> Outcome:
@@ -89,7 +90,7 @@ class IkHandler(Handler):
         if request.group_name and request.group_name not in arm.group_names:
             raise RequestError(
                 ErrorCode.INVALID_GROUP_NAME,
-                f'there is no group {echo(request.group_name)}; groups, which all mean the same '
+                f'there is no group {quote(request.group_name)}; groups, which all mean the same '
                 f'chain: {", ".join(arm.group_names)}',
             )
         link, target, field = _target_of(request)

@@ -17,8 +17,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ik_service.arm.arm import ArmSettings, SolverSettings
-from ik_service.common.number_list import parse_numbers, parse_positions
-from ik_service.common.quoting import echo
+from ik_service.common.number_parsing import parse_numbers, parse_positions
+from ik_service.common.quoting import quote
 from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.common.parameter_names import given, refuse_unknown
@@ -127,7 +127,7 @@ def _check(row: Row, value: Value) -> None:
     """Refuse text that is no choice; ROS knows ranges of numbers only."""
     if row.choices and value not in row.choices:
         choices = ', '.join(choice or "''" for choice in row.choices)
-        raise OptionError(row.name, f'has to be one of {choices}, not {echo(str(value))}')
+        raise OptionError(row.name, f'has to be one of {choices}, not {quote(str(value))}')
 
 
 def _solver_settings(values: Mapping[str, Value]) -> SolverSettings:

@@ -1,17 +1,18 @@
-"""The parameters of the simulated arm's node."""
+"""Parameters of the simulated arm's node."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ik_service.common.number_list import parse_positions
+from ik_service.common.number_parsing import parse_positions
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.declare import Bounds, declare, Value
-from ik_service.sim.catalogue import check_engine, DEFAULT_ENGINE, ENGINES
+from ik_service.sim.engine_registry import check_engine, DEFAULT_ENGINE, ENGINES
 from ik_service.sim.faults import FaultSettings
 
 _PREFIX = 'faults.'
@@ -48,7 +49,7 @@ _FIXED: dict[str, tuple[Value, str, Bounds | None]] = {
         None,
     ),
 }
-"""Default, meaning and bounds of what is settled when the node starts."""
+"""Default, meaning and bounds of the read-only parameters."""
 
 _FAULTS: dict[str, tuple[str, Bounds | None]] = {
     'lost_commands': ('Share of the commands that never arrive', (0.0, 1.0)),
@@ -64,11 +65,11 @@ _FAULTS: dict[str, tuple[str, Bounds | None]] = {
 
 class SimParameters:
     """
-    The parameters of a simulated arm's node, and the faults that are asked for.
+    Parameters of a simulated arm's node, and the faults they ask for.
 
     :param node: the node that gets them.
-    :ivar faults: in force.
-    :ivar initial_positions: where joints start [rad] or [m].
+    :ivar faults: faults that are injected.
+    :ivar initial_positions: where joints start [rad] or [m], by name.
     :raises IkServiceError: a parameter has a value that it cannot have.
     """
 
@@ -82,7 +83,7 @@ class SimParameters:
         check_engine(str(self['engine']))
         text = str(self['initial_positions'])
         self.initial_positions = parse_positions(text, 'initial_positions')
-        faults = {
+        faults: dict[str, Any] = {
             name: declare(
                 node,
                 f'{_PREFIX}{name}',
@@ -98,11 +99,16 @@ class SimParameters:
         node.add_on_set_parameters_callback(self._on_set)
 
     def __getitem__(self, name: str) -> Value:
+        """
+        Return the value of a read-only parameter.
+
+        :param name: its name.
+        """
         return self._values[name]
 
-    def when_faults_change(self, apply: Callable[[FaultSettings], None]) -> None:
+    def on_faults_changed(self, apply: Callable[[FaultSettings], None]) -> None:
         """
-        Say what puts changed faults into force.
+        Register what puts changed faults into force.
 
         :param apply: called before the change is accepted; what it raises as
             :class:`~ik_service.exceptions.IkServiceError` refuses the change, with the reason.
