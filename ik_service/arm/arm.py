@@ -9,7 +9,7 @@ import numpy as np
 
 from ik_service.arm.joint_state import JointStateBuffer, PostureSpace
 from ik_service.arm.links import attached_links, links_below
-from ik_service.common.quoting import echo
+from ik_service.common.quoting import quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
@@ -158,7 +158,7 @@ class Arm:
         if tip_link not in ('', chain.tip_link):
             if tip_link not in self._tips:
                 raise ChainError(
-                    f'link {echo(tip_link)} is neither below {chain.base_link!r} nor attached to '
+                    f'link {quote(tip_link)} is neither below {chain.base_link!r} nor attached to '
                     f'{chain.tip_link!r}; valid: {listed(self._tips)}'
                 )
             chain = self.robot.chain(chain.base_link, tip_link, self._locked)

@@ -9,7 +9,7 @@ import threading
 import numpy as np
 
 from ik_service.arm.bounds import independent_bounds, Mimic
-from ik_service.common.quoting import echo
+from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.model.robot import Robot
 
@@ -149,7 +149,7 @@ class PostureSpace:
                 raise UnknownJointError(name, self.names)
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise ArgumentError('joint_state', f'names joint {echo(twice)} twice')
+            raise ArgumentError('joint_state', f'names joint {quote(twice)} twice')
         return np.array([self._index[name] for name in names], dtype=np.intp)
 
 
@@ -303,4 +303,4 @@ def check_near(names: Sequence[str], values: np.ndarray) -> None:
     for name, value in zip(names, values.tolist(), strict=True):
         if not abs(value) <= FARTHEST:
             fault = f'beyond ±{FARTHEST:g}' if math.isfinite(value) else 'which is not finite'
-            raise ArgumentError('joint_state', f'joint {echo(name)} is at {value:g}, {fault}')
+            raise ArgumentError('joint_state', f'joint {quote(name)} is at {value:g}, {fault}')

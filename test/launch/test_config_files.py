@@ -74,11 +74,11 @@ def test_rviz_receives_what_was_published_before(displays, name, topic):
 def test_rviz_knows_the_namespaces_of_the_markers(displays):
     pytest.importorskip('visualization_msgs.msg')
     from ik_service.ros.markers import arm_markers as markers
-    from ik_service.ros.markers import cloud_publisher
+    from ik_service.ros.markers import reach_cloud_publisher
 
     motion = {markers.TARGET, markers.NEAREST, markers.TRAIL, markers.REACH}
     assert set(displays['Motion']['Namespaces']) == motion
-    cloud = {cloud_publisher.SHELL, cloud_publisher.INSIDE}
+    cloud = {reach_cloud_publisher.SHELL, reach_cloud_publisher.INSIDE}
     assert set(displays['Reachable shell']['Namespaces']) == cloud
 
 

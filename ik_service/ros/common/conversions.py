@@ -13,7 +13,7 @@ import numpy as np
 from rclpy.node import Node
 
 from ik_service.arm.arm import Arm
-from ik_service.common.quoting import cut, echo
+from ik_service.common.quoting import quote, truncate
 from ik_service.common.transforms import (
     inverse_transform,
     quaternion_xyzw_from_rotation,
@@ -90,11 +90,11 @@ def base_from_frame(
     if tf is None:
         raise RequestError(
             ErrorCode.FRAME_TRANSFORM_FAILURE,
-            f'frame {echo(frame_id)} is no link of {arm.robot.name!r}, and tf is not in use',
+            f'frame {quote(frame_id)} is no link of {arm.robot.name!r}, and tf is not in use',
         )
     if len(frame) > _LONGEST_FRAME:
         raise RequestError(
-            ErrorCode.FRAME_TRANSFORM_FAILURE, f'frame {echo(frame_id)} is no name of a frame'
+            ErrorCode.FRAME_TRANSFORM_FAILURE, f'frame {quote(frame_id)} is no name of a frame'
         )
     return arm.base_from_link(arm.root_link, posture) @ tf(arm.root_link, frame)
 
@@ -152,8 +152,8 @@ def tf_lookup(node: Node) -> TfLookup | None:
         except (tf2_ros.TransformException, ValueError) as error:
             raise RequestError(
                 ErrorCode.FRAME_TRANSFORM_FAILURE,
-                f'frame {echo(source)} is no link of the robot, and tf knows no way from '
-                f'{target!r}: {cut(str(error))}',
+                f'frame {quote(source)} is no link of the robot, and tf knows no way from '
+                f'{target!r}: {truncate(str(error))}',
             ) from error
         return matrix_from_transform(found.transform, f'tf {target} <- {source}')
 

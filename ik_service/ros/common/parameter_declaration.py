@@ -11,7 +11,7 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ik_service.common.quoting import cut, echo
+from ik_service.common.quoting import quote, truncate
 from ik_service.exceptions import OptionError
 from ik_service.ros.common.parameter_refusals import no_such_parameter, wrong_type
 
@@ -85,7 +85,7 @@ class ParameterSpec(Generic[T]):
         """
         if self.choices and value not in self.choices:
             choices = ', '.join(choice or "''" for choice in self.choices)
-            raise OptionError(self.name, f'has to be one of {choices}, not {echo(str(value))}')
+            raise OptionError(self.name, f'has to be one of {choices}, not {quote(str(value))}')
 
 
 class ParameterValues:
@@ -155,7 +155,7 @@ def _refuse_unknown(node: Node) -> None:
     declared = node.list_parameters([], 0).names
     for name in _given(node):
         if name not in declared and not name.startswith(_OF_ROS):
-            raise OptionError(cut(name), no_such_parameter(name, declared))
+            raise OptionError(truncate(name), no_such_parameter(name, declared))
 
 
 def _given(node: Node) -> dict[str, Parameter]:

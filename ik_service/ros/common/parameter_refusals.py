@@ -8,7 +8,7 @@ import re
 
 from rclpy.parameter import Parameter
 
-from ik_service.common.quoting import cut, echo
+from ik_service.common.quoting import quote, truncate
 
 _WANTED = {
     Parameter.Type.BOOL: 'true or false',
@@ -32,7 +32,7 @@ def no_such_parameter(name: str, names: Iterable[str]) -> str:
     :param name: its name.
     :param names: the names that exist.
     """
-    near = difflib.get_close_matches(cut(name), names, 1, 0.5)
+    near = difflib.get_close_matches(truncate(name), names, 1, 0.5)
     return 'there is no such parameter' + (f'; is {near[0]} meant?' if near else '')
 
 
@@ -50,7 +50,7 @@ def wrong_type(wanted: Parameter.Type, value: object) -> str:
 
 def _shown(value: object) -> str:
     if isinstance(value, str):
-        return f'the text {echo(value)}'
+        return f'the text {quote(value)}'
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
@@ -60,8 +60,8 @@ def _shown(value: object) -> str:
     if value is None:
         return 'nothing'
     if not isinstance(value, Sequence):
-        return echo(str(value))
-    shown = ', '.join(echo(str(element)) for element in value[:_SHOWN])
+        return quote(str(value))
+    shown = ', '.join(quote(str(element)) for element in value[:_SHOWN])
     return f'the list [{shown}{", …" if len(value) > _SHOWN else ""}]'
 
 

@@ -27,7 +27,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import qos_profile_parameters
 
-from ik_service.common.quoting import cut
+from ik_service.common.quoting import truncate
 from ik_service.exceptions import OptionError
 from ik_service.ros.common.parameter_refusals import no_such_parameter, wrong_type
 
@@ -132,9 +132,9 @@ class ParameterServices:
         except OptionError as error:
             return _refused(str(error))
         except ParameterNotDeclaredException as error:  # undeclared in the meantime
-            return _refused(cut(str(error)))
+            return _refused(truncate(str(error)))
         except Exception as error:
-            return _refused(f'error in the node: {type(error).__name__}: {cut(str(error))}')
+            return _refused(f'error in the node: {type(error).__name__}: {truncate(str(error))}')
         return result
 
     def _read(self, message: ParameterMessage) -> Parameter:
@@ -145,7 +145,7 @@ class ParameterServices:
         """
         name = message.name
         if not self._node.has_parameter(name):
-            raise OptionError(cut(name) or "''", no_such_parameter(name, self._names()))
+            raise OptionError(truncate(name) or "''", no_such_parameter(name, self._names()))
         try:
             parameter = Parameter.from_parameter_msg(message)
         except (TypeError, ValueError) as error:

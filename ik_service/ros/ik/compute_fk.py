@@ -5,7 +5,7 @@ from __future__ import annotations
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionFK
 
-from ik_service.common.quoting import echo
+from ik_service.common.quoting import quote
 from ik_service.ros.common.conversions import frame_from_root, pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.ik.service_handler import (
@@ -79,7 +79,7 @@ class FkHandler(ServiceHandler):
             more = f' and {len(unknown) - _SHOWN} more' if len(unknown) > _SHOWN else ''
             raise RequestError(
                 ErrorCode.INVALID_LINK_NAME,
-                f'the robot has no link: {", ".join(map(echo, unknown[:_SHOWN]))}{more}',
+                f'the robot has no link: {", ".join(map(quote, unknown[:_SHOWN]))}{more}',
             )
         assumed = assumed_joints(measured, arm.joints_that_move(known), given)
         if not assumed:

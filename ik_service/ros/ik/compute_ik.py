@@ -13,7 +13,7 @@ from moveit_msgs.srv import GetPositionIK
 import numpy as np
 
 from ik_service.arm.arm import Arm, ChainSolver, MeasuredState, SolverSettings
-from ik_service.common.quoting import echo
+from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError
 from ik_service.ros.common.conversions import in_base, matrix_from_pose, TfLookup
 from ik_service.ros.common.errors import ErrorCode, RequestError
@@ -114,7 +114,7 @@ class IkHandler(ServiceHandler):
         if request.group_name and request.group_name not in arm.group_names:
             raise RequestError(
                 ErrorCode.INVALID_GROUP_NAME,
-                f'there is no group {echo(request.group_name)}; groups, which all mean the same '
+                f'there is no group {quote(request.group_name)}; groups, which all mean the same '
                 f'chain: {", ".join(arm.group_names)}',
             )
         link, target, field = _target_of(request)

@@ -12,7 +12,7 @@ import math
 
 from moveit_msgs.msg import Constraints, JointConstraint
 
-from ik_service.common.quoting import echo
+from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
@@ -73,7 +73,7 @@ def _interval(constraint: JointConstraint, robot: Robot, field: str) -> tuple[fl
     name = constraint.joint_name
     joint = robot.joints.get(name)
     if joint is None or not joint.movable:
-        raise _refused(f'{field}.joint_name: the robot has no movable joint {echo(name)}')
+        raise _refused(f'{field}.joint_name: the robot has no movable joint {quote(name)}')
     if joint.mimic is not None:
         source = robot.resolve_mimic(name)[0]
         raise _refused(f'{field}: joint {name!r} follows {source!r}; constrain {source!r} instead')

@@ -9,7 +9,7 @@ from rclpy.node import Node
 
 from ik_service.following.settings import FollowerState
 from ik_service.ros.common.solve_record import solve_values, SolveRecord
-from ik_service.ros.following.following import Following
+from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.ik.service_handler import RequestStatistics
 
 _LEVELS = {
@@ -39,7 +39,7 @@ class DiagnosticsPublisher:
         self._publisher = node.create_publisher(DiagnosticArray, 'diagnostics', 10)
         self._target_solve: SolveRecord | None = None
 
-    def record_target_solve(self, following: Following, solver: str) -> None:
+    def record_target_solve(self, following: FollowerInterface, solver: str) -> None:
         """
         Record the solve for the target in force, if it is a new one.
 
@@ -51,7 +51,7 @@ class DiagnosticsPublisher:
             now = self._node.get_clock().now()
             self._target_solve = SolveRecord(now, 'target_pose', solver, result)
 
-    def publish(self, waiting_for: str, refused: str, following: Following | None) -> None:
+    def publish(self, waiting_for: str, refused: str, following: FollowerInterface | None) -> None:
         """
         Publish the diagnostics.
 
@@ -81,7 +81,9 @@ class DiagnosticsPublisher:
         return max(known, key=lambda solve: solve.stamp.nanoseconds, default=None)
 
 
-def _description(waiting_for: str, refused: str, following: Following | None) -> DiagnosticStatus:
+def _description(
+    waiting_for: str, refused: str, following: FollowerInterface | None
+) -> DiagnosticStatus:
     values = {'refused': refused} if refused else {}
     if following is None:
         # With a refused description there is nothing to work with; else it is only early.
@@ -100,7 +102,7 @@ def _description(waiting_for: str, refused: str, following: Following | None) ->
     return _status('robot description', DiagnosticStatus.OK, 'in use', values)
 
 
-def _following(following: Following) -> DiagnosticStatus:
+def _following(following: FollowerInterface) -> DiagnosticStatus:
     state = following.follower.state
     level = _LEVELS.get(state, DiagnosticStatus.OK)
     return _status('following', level, state.value, following.report())

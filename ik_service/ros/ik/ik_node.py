@@ -19,8 +19,8 @@ from std_msgs.msg import String
 
 from ik_service.arm.arm import Arm, MeasuredState, SolverSettings
 from ik_service.arm.loader import ArmLoader, build_arm, source_of
-from ik_service.common.fault_log import Complaint, refusals
-from ik_service.common.ticker import Ticker
+from ik_service.common.fault_logger import FaultLogger, refusal_logger
+from ik_service.common.periodic_thread import PeriodicThread
 from ik_service.exceptions import IkServiceError
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.common.conversions import tf_lookup
@@ -30,10 +30,10 @@ from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.qos import DESCRIPTION_QOS, SERVICE_QOS
 from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.common.runtime import spinning
-from ik_service.ros.following.commanders import publishers_of
-from ik_service.ros.following.commands import CommandPublisher
-from ik_service.ros.following.following import Following, Surroundings
-from ik_service.ros.following.stamps import waiting_time
+from ik_service.ros.following.command_monitor import publishers_of
+from ik_service.ros.following.command_publisher import CommandPublisher
+from ik_service.ros.following.follower_interface import FollowerInterface, NodeContext
+from ik_service.ros.following.stamps import queue_delay
 from ik_service.ros.following.stop_services import StopServices
 from ik_service.ros.ik.compute_fk import FkHandler
 from ik_service.ros.ik.compute_ik import IkHandler
@@ -45,7 +45,7 @@ from ik_service.ros.ik.parameter_table import (
     URDF,
 )
 from ik_service.ros.ik.parameters import NodeParameters
-from ik_service.ros.markers.marker_publisher import MarkerPublisher
+from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.solvers.compilation import Compiler
 
 _THREADS = (3, 4, 1, 3)
@@ -72,29 +72,29 @@ class IkNode(Node):
         self.parameters = NodeParameters(self)
         self._change_group = ReentrantCallbackGroup()
         ParameterServices(self, ReentrantCallbackGroup(), self._change_group)
-        self._following: Following | None = None
+        self._following: FollowerInterface | None = None
         self._received = ''
         self._refused = ''
         self._started_at = time.monotonic()
         self._commands = CommandPublisher(self, self.parameters[COMMAND_INTERFACE])
-        self._markers = MarkerPublisher(self, lambda: self._following, self._on_error)
+        self._markers = ArmMarkerPublisher(self, lambda: self._following, self._on_error)
         self._service_group = ReentrantCallbackGroup()
         self._stop = StopServices(self, lambda: self._following)
         self._tf = tf_lookup(self)
-        self._around = Surroundings(
+        self._around = NodeContext(
             lambda: self.get_clock().now().nanoseconds,
             lambda: publishers_of(self, 'joint_states'),
-            self._commands.watch,
+            self._commands.monitor,
             self._tf,
         )
-        self._errors = Complaint(lambda text: self.get_logger().error(text))
+        self._errors = FaultLogger(lambda text: self.get_logger().error(text))
         warn, shared = self.get_logger().warning, (self.get_clock(), self._tf, self._on_error)
-        self._ik = IkHandler(self.parameters.solver, *shared, refusals('compute_ik', warn))
-        self._fk = FkHandler(*shared, refusals('compute_fk', warn))
+        self._ik = IkHandler(self.parameters.solver, *shared, refusal_logger('compute_ik', warn))
+        self._fk = FkHandler(*shared, refusal_logger('compute_fk', warn))
         self._diagnostics = DiagnosticsPublisher(
             self, {'compute_ik': self._ik.statistics, 'compute_fk': self._fk.statistics}
         )
-        self._ticker = Ticker(self._tick, self.parameters.follower.rate, self._on_error)
+        self._ticker = PeriodicThread(self._tick, self.parameters.follower.rate, self._on_error)
         self._compiler = Compiler(warn)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
         self._executors: tuple[PartialExecutor, ...] = ()
@@ -167,7 +167,7 @@ class IkNode(Node):
     def _on_joint_states(self, message: JointState, info: Mapping[str, int]) -> None:
         following = self._following
         if following is not None:
-            following.on_joint_states(message, waiting_time(info))
+            following.on_joint_states(message, queue_delay(info))
 
     def _on_target(self, message: PoseStamped) -> None:
         following = self._following
@@ -189,7 +189,7 @@ class IkNode(Node):
         following = self._following
         self._markers.switch(self.parameters[PUBLISH_MARKERS])
         if following is not None:
-            following.watch()
+            following.log_state()
         elif not self._refused:
             self.get_logger().info(self._waiting_for, throttle_duration_sec=10.0)
         self._diagnostics.publish(self._waiting_for, self._refused, following)
@@ -208,27 +208,27 @@ class IkNode(Node):
         with self.parameters.lock:
             measured = MeasuredState(arm, old.measured if old else None)
             following = self._make_following(measured)
-            following.pass_on_state()
-            self._stop.hand_over(following, self._use)
+            following.forward_state()
+            self._stop.replace(following, self._use)
         if old is None:
             self._advertise()
         self._announce(following, first=old is None)
 
-    def _use(self, following: Following) -> None:
+    def _use(self, following: FollowerInterface) -> None:
         self._ik.measured = self._fk.measured = following.measured
         self._following, self._refused = following, ''
 
-    def _make_following(self, measured: MeasuredState) -> Following:
-        return Following(
+    def _make_following(self, measured: MeasuredState) -> FollowerInterface:
+        return FollowerInterface(
             measured,
             measured.arm.chain_solvers['', self.parameters.solver].solver,
             self.parameters.follower,
-            self._commands.prepare,
+            self._commands,
             self.get_logger().warning,
             self._around,
         )
 
-    def _announce(self, following: Following, first: bool) -> None:
+    def _announce(self, following: FollowerInterface, first: bool) -> None:
         arm = following.measured.arm
         chain = arm.chain
         what = f'{arm.robot.name}, {chain.base_link} to {chain.tip_link}, {chain.n} joints'
@@ -283,7 +283,7 @@ class IkNode(Node):
 
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))
-        self._errors.about(f'error in the node, which goes on:\n{text}')
+        self._errors.report(f'error in the node, which goes on:\n{text}')
 
     @property
     def _waiting_for(self) -> str:

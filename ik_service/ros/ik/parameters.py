@@ -17,7 +17,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ik_service.arm.arm import ArmSettings, SolverSettings
-from ik_service.common.number_list import parse_numbers, parse_positions
+from ik_service.common.number_parsing import parse_numbers, parse_positions
 from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.common.parameter_declaration import (

@@ -11,7 +11,7 @@ from moveit_msgs.msg import MoveItErrorCodes, RobotState
 import numpy as np
 
 from ik_service.arm.arm import MeasuredState
-from ik_service.common.quoting import echo
+from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.ros.common.conversions import TfLookup
 from ik_service.ros.common.errors import ErrorCode, RequestError
@@ -205,7 +205,7 @@ def _refuse_multi_dof(state: RobotState, names: tuple[str, ...], field: str) -> 
         hint = f'give its degrees of freedom in joint_state: {", ".join(parts)}'
     else:
         hint = 'the robot has no such joint'
-    raise _invalid_state(f'{field}.multi_dof_joint_state: joint {echo(joint)}: {hint}')
+    raise _invalid_state(f'{field}.multi_dof_joint_state: joint {quote(joint)}: {hint}')
 
 
 def _invalid_state(message: str) -> RequestError:

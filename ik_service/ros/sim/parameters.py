@@ -1,4 +1,4 @@
-"""The parameters of the simulated arm's node."""
+"""Parameters of the simulated arm's node."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ik_service.common.number_list import parse_positions
+from ik_service.common.number_parsing import parse_positions
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.parameter_declaration import declare_parameters, ParameterSpec, Value
-from ik_service.sim.catalogue import DEFAULT_ENGINE, ENGINES
+from ik_service.sim.engine_registry import DEFAULT_ENGINE, ENGINES
 from ik_service.sim.faults import FaultSettings
 
 _PREFIX = 'faults.'
@@ -98,11 +98,11 @@ T = TypeVar('T', bound=Value)
 
 class SimParameters:
     """
-    The parameters of a simulated arm's node, and the faults that are asked for.
+    Parameters of a simulated arm's node, and the faults they ask for.
 
     :param node: the node that gets them.
-    :ivar faults: in force.
-    :ivar initial_positions: where joints start [rad] or [m].
+    :ivar faults: faults that are injected.
+    :ivar initial_positions: where joints start [rad] or [m], by name.
     :raises IkServiceError: a parameter has a value that it cannot have.
     """
 
@@ -116,11 +116,16 @@ class SimParameters:
         node.add_on_set_parameters_callback(self._on_set)
 
     def __getitem__(self, spec: ParameterSpec[T]) -> T:
+        """
+        Return the value of a read-only parameter.
+
+        :param spec: its specification.
+        """
         return self._values[spec]
 
-    def when_faults_change(self, apply: Callable[[FaultSettings], None]) -> None:
+    def on_faults_changed(self, apply: Callable[[FaultSettings], None]) -> None:
         """
-        Say what puts changed faults into force.
+        Register what puts changed faults into force.
 
         :param apply: called before the change is accepted; what it raises as
             :class:`~ik_service.exceptions.IkServiceError` refuses the change, with the reason.

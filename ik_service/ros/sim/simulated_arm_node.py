@@ -1,4 +1,4 @@
-"""The simulated arm on the ROS graph."""
+"""ROS node of the simulated arm: commands in, joint states out."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.arm.loader import read_robot, Source, source_of
-from ik_service.common.fault_log import Complaint
-from ik_service.common.ticker import Ticker
+from ik_service.common.fault_logger import FaultLogger
+from ik_service.common.periodic_thread import PeriodicThread
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.qos import COMMAND_QOS, DESCRIPTION_QOS
@@ -30,26 +30,25 @@ from ik_service.ros.sim.parameters import (
     TIME_CONSTANT,
     URDF,
 )
-from ik_service.ros.sim.report import SimReport
+from ik_service.ros.sim.simulation_diagnostics import SimulationDiagnostics
 from ik_service.sim.faults import FaultSettings
+from ik_service.sim.real_time_simulation import ArmState, RealTimeSimulation
 from ik_service.sim.simulated_arm import SimulatedArm
-from ik_service.sim.simulation import ArmState, Simulation
 
 _REPORT_PERIOD = 1.0  # [s]
 
 
 class SimulatedArmNode(Node):
     """
-    Takes ``joint_command`` or ``joint_trajectory``, and publishes ``joint_states``.
+    Node that takes ``joint_command`` or ``joint_trajectory`` and publishes ``joint_states``.
 
     All movable joints of the robot are published, mimic joints among them. The description comes
     from the parameter ``urdf`` or ``robot_description``, or else from the topic of that name; when
     the topic brings another one, joints of the same names stay where they are. A command that
-    cannot be understood is ignored as a whole, and that is said.
+    cannot be understood is ignored as a whole, and logged.
 
     ``~/reset`` puts the arm where it started, and lets the IK node drop its target; ``~/pause``
-    lets its time stand still. The
-    parameters ``faults.*`` let things go wrong, see
+    stops the simulated time. The parameters ``faults.*`` inject faults, see
     :class:`~ik_service.sim.faults.FaultSettings`.
 
     :raises IkServiceError: the parameters describe no arm.
@@ -61,18 +60,18 @@ class SimulatedArmNode(Node):
         ParameterServices(self)
         self._urdf = ''
         log = self.get_logger()
-        # In functions of their own: rclpy wants one severity from each place in the code.
-        self._break_downs = Complaint(lambda text: log.error(text))
-        self._simulation = Simulation(
+        # Separate functions, because rclpy wants one severity from each place in the code.
+        self._break_downs = FaultLogger(lambda text: log.error(text))
+        self._simulation = RealTimeSimulation(
             self._settings.faults,
-            Complaint(lambda text: log.warning(text), well='commands are understood again'),
+            FaultLogger(lambda text: log.warning(text), recovered='commands are understood again'),
             self._break_downs,
             1.0 / self._settings[RATE],
         )
-        self._report = SimReport(self, self._settings[ENGINE], self._simulation)
+        self._diagnostics = SimulationDiagnostics(self, self._settings[ENGINE], self._simulation)
         self._states = self.create_publisher(JointState, 'joint_states', 10)
         self._take_description()
-        self._settings.when_faults_change(self._put_into_force)
+        self._settings.on_faults_changed(self._apply_faults)
         self.create_subscription(JointState, 'joint_command', self._on_command, COMMAND_QOS)
         self.create_subscription(
             JointTrajectory, 'joint_trajectory', self._on_trajectory, COMMAND_QOS
@@ -80,12 +79,14 @@ class SimulatedArmNode(Node):
         self._stop = self.create_client(Trigger, f'{self._settings[IK_NODE]}/stop')
         self.create_service(Trigger, '~/reset', self._on_reset)
         self.create_service(SetBool, '~/pause', self._on_pause)
-        self.create_timer(_REPORT_PERIOD, lambda: self._report.publish(self._break_downs.last))
+        self.create_timer(
+            _REPORT_PERIOD, lambda: self._diagnostics.publish(self._break_downs.last)
+        )
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Let the time pass for a ``with`` block, in a thread of its own; spin meanwhile."""
-        with Ticker(self._on_tick, self._settings[RATE], self._on_error):
+        """Run the simulation in a thread, for a ``with`` block; spin the node meanwhile."""
+        with PeriodicThread(self._on_tick, self._settings[RATE], self._on_error):
             yield
 
     # The robot
@@ -110,7 +111,7 @@ class SimulatedArmNode(Node):
             engine,
             settings[GRAVITY_COMPENSATION],
         )
-        self._simulation.use(arm)
+        self._simulation.set_arm(arm)
         for remark in arm.engine.remarks:
             self.get_logger().info(remark)
         name, count = robot.name or 'the robot', len(arm.joint_names)
@@ -130,7 +131,7 @@ class SimulatedArmNode(Node):
         except IkServiceError as error:
             self.get_logger().error(f'robot_description is ignored: {error}')
 
-    # What the outside asks for
+    # Subscriptions and services
 
     def _on_command(self, message: JointState) -> None:
         if message.position or message.name:
@@ -138,7 +139,7 @@ class SimulatedArmNode(Node):
             self._simulation.command(command, time.monotonic())
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        """Go where a trajectory ends; when it shall be there is not looked at."""
+        """Go to the last point of a trajectory; its time is ignored."""
         if message.points:
             command = message.joint_names, message.points[-1].positions, ()
             self._simulation.command(command, time.monotonic())
@@ -158,11 +159,14 @@ class SimulatedArmNode(Node):
         answer.message = 'the time stands still' if request.data else 'the time goes on'
         return answer
 
-    def _put_into_force(self, faults: FaultSettings) -> None:
+    def _apply_faults(self, faults: FaultSettings) -> None:
         self._simulation.set_faults(faults)
         self.get_logger().info(f'faults on request: {faults}')
 
-    # The course of time
+    # Periodic calls
+
+    def _report(self) -> None:
+        self._diagnostics.publish(self._break_downs.last)
 
     def _on_tick(self, now: float) -> None:
         stamp = self.get_clock().now().to_msg()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import Source, source_of
-from ik_service.common.number_list import parse_positions
+from ik_service.common.number_parsing import parse_positions
 
 
 @dataclass(frozen=True)
