@@ -18,7 +18,7 @@ from ik_service.common.transforms import (
 )
 from ik_service.exceptions import ChainError, UnknownJointError
 from ik_service.model.joint import Joint, JointType
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 
 _LARGEST = sys.float_info.max
 
@@ -55,7 +55,7 @@ class FlatPath:
 
 
 def flatten_path(
-    robot: Robot, base_link: str, tip_link: str, locked: Mapping[str, float]
+    robot: RobotModel, base_link: str, tip_link: str, locked: Mapping[str, float]
 ) -> FlatPath:
     """
     Turn every joint between two links into a motion about its own z axis.
@@ -91,7 +91,7 @@ def flatten_path(
     return FlatPath(tuple(motions), T)
 
 
-def check_locked(robot: Robot, locked: Mapping[str, float]) -> None:
+def check_locked(robot: RobotModel, locked: Mapping[str, float]) -> None:
     """
     Refuse joints that cannot be locked at the value given.
 
