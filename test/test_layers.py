@@ -37,8 +37,6 @@ ROS_SUFFIXES = ('_msgs', '_srvs')
 
 ALLOWED_UPWARD = {
     ('common.request_statistics', 'solvers.result'),
-    ('solvers.solver', 'seeding.guess'),
-    ('solvers.solver', 'seeding.source'),
     ('studies.reach.reach', 'ros.markers.cloud_publisher'),
 }
 """Imports that point up, still to be removed: importing module, imported module."""

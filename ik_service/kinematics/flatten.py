@@ -169,3 +169,30 @@ def moved(joint: Joint, value: float) -> np.ndarray:
     if joint.type is JointType.PRISMATIC:
         return rigid_transform(position=value * joint.axis)
     return rigid_transform(rotation_about_axis(joint.axis, value))
+
+
+def reach(
+    joints: np.ndarray,
+    path: FlatPath,
+    names: tuple[str, ...],
+    lower: np.ndarray,
+    upper: np.ndarray,
+) -> float:
+    """
+    Return the distance from the first joint that the tip cannot exceed: all links in one line.
+
+    :param joints: (m, 8) from :func:`kernel_joints`.
+    :param path: the path, of m motions.
+    :param names: names of the n variables.
+    :param lower: (n,) lower limits of the variables [rad] or [m].
+    :param upper: (n,) upper limits.
+    :returns: the distance [m].
+    """
+    distance = 0.0
+    for k, motion in enumerate(path.motions):
+        i = names.index(motion.variable)
+        ends = joints[k, 7] * np.array([lower[i], upper[i]]) if joints[k, 7] else [0.0]
+        distance += max(
+            math.hypot(joints[k, 1], joints[k, 2], joints[k, 3] + slide) for slide in ends
+        )
+    return distance
