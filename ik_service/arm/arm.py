@@ -15,7 +15,7 @@ from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import link_poses
 from ik_service.model.part_names import listed
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import Solver
 

@@ -11,7 +11,7 @@ import numpy as np
 from ik_service.arm.bounds import independent_bounds, Mimic
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, UnknownJointError
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 
 _KEPT_NAME_LISTS = 64
 _LONGEST_KEPT = 1000  # names; longer lists are looked up anew
@@ -33,7 +33,7 @@ class PostureSpace:
     :raises UnknownJointError: there is no such joint to lock.
     """
 
-    def __init__(self, robot: Robot, locked: Mapping[str, float]) -> None:
+    def __init__(self, robot: RobotModel, locked: Mapping[str, float]) -> None:
         self.names = robot.movable_joint_names
         self._index = {name: i for i, name in enumerate(self.names)}
         self._known: dict[tuple[str, ...], np.ndarray] = {}

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from ik_service.common.transforms import inverse_transform
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 
 
-def links_below(robot: Robot, link: str) -> Iterator[str]:
+def links_below(robot: RobotModel, link: str) -> Iterator[str]:
     """
     Yield all links below a link.
 
@@ -24,7 +24,7 @@ def links_below(robot: Robot, link: str) -> Iterator[str]:
             yield joint.child
 
 
-def attached_links(robot: Robot, link: str) -> dict[str, np.ndarray]:
+def attached_links(robot: RobotModel, link: str) -> dict[str, np.ndarray]:
     """
     Return the links that are rigidly attached to a link, itself among them.
 

@@ -18,7 +18,7 @@ from ik_service.common.transforms import (
 )
 from ik_service.exceptions import ChainError, UnknownJointError
 from ik_service.model.joint import Joint, JointType
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 
 _LARGEST = sys.float_info.max
 
@@ -55,7 +55,7 @@ class FlatPath:
 
 
 def flatten_path(
-    robot: Robot, base_link: str, tip_link: str, locked: Mapping[str, float]
+    robot: RobotModel, base_link: str, tip_link: str, locked: Mapping[str, float]
 ) -> FlatPath:
     """
     Turn every joint between two links into a motion about its own z axis.
@@ -91,7 +91,7 @@ def flatten_path(
     return FlatPath(tuple(motions), T)
 
 
-def check_locked(robot: Robot, locked: Mapping[str, float]) -> None:
+def check_locked(robot: RobotModel, locked: Mapping[str, float]) -> None:
     """
     Refuse joints that cannot be locked at the value given.
 
@@ -169,3 +169,30 @@ def moved(joint: Joint, value: float) -> np.ndarray:
     if joint.type is JointType.PRISMATIC:
         return rigid_transform(position=value * joint.axis)
     return rigid_transform(rotation_about_axis(joint.axis, value))
+
+
+def reach(
+    joints: np.ndarray,
+    path: FlatPath,
+    names: tuple[str, ...],
+    lower: np.ndarray,
+    upper: np.ndarray,
+) -> float:
+    """
+    Return the distance from the first joint that the tip cannot exceed: all links in one line.
+
+    :param joints: (m, 8) from :func:`kernel_joints`.
+    :param path: the path, of m motions.
+    :param names: names of the n variables.
+    :param lower: (n,) lower limits of the variables [rad] or [m].
+    :param upper: (n,) upper limits.
+    :returns: the distance [m].
+    """
+    distance = 0.0
+    for k, motion in enumerate(path.motions):
+        i = names.index(motion.variable)
+        ends = joints[k, 7] * np.array([lower[i], upper[i]]) if joints[k, 7] else [0.0]
+        distance += max(
+            math.hypot(joints[k, 1], joints[k, 2], joints[k, 3] + slide) for slide in ends
+        )
+    return distance

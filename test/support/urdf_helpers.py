@@ -3,7 +3,7 @@
 import numpy as np
 
 from ik_service.model.joint import JointType
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from support.chains import rotation
 
 LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'

@@ -19,7 +19,7 @@ from ik_service.common.transforms import rigid_transform, rotation_from_rpy
 from ik_service.exceptions import ChainError, UrdfError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import solver_names
 from ik_service.solvers.solver import Solver

@@ -11,7 +11,7 @@ import numpy as np
 from ik_service.cli.solve.question import Question
 from ik_service.cli.solve.run import Answer
 from ik_service.common.transforms import rpy_from_rotation
-from ik_service.solvers.registry import method
+from ik_service.solvers.registry import solver_spec
 
 _LABEL = 10  # width of the first column
 _WIDTH = 100  # of all of them
@@ -40,7 +40,7 @@ def answer_lines(question: Question, answer: Answer) -> list[str]:
     lines = row('Reached' if result.success else 'Closest', pose_text(answer.T_base_reached))
     lines += row('Off by', f'{off}   (tolerance {within})')
     lines += row('Result', f'{result.status.name}: {result.status.value}')
-    lines += row('Solver', f'{answer.solver}: {method(answer.solver).summary}')
+    lines += row('Solver', f'{answer.solver}: {solver_spec(answer.solver).summary}')
     if answer.remark:
         lines += row('', answer.remark)
     lines += row('Effort', effort_text(result.iterations, result.searches))

@@ -38,7 +38,7 @@ from ik_service.ros.ik.parameter_table import (
     TIP_LINK,
 )
 from ik_service.solvers.options import IkOptions
-from ik_service.solvers.registry import check_options, method
+from ik_service.solvers.registry import solver_spec
 
 T = TypeVar('T', bound=Value)
 Apply = Callable[[SolverSettings, FollowerSettings], None]
@@ -121,7 +121,7 @@ def _solver_settings(values: ParameterValues) -> SolverSettings:
             spec.field: _field_value(spec, values[spec]) for spec in SOLVER_PARAMETERS
         }
         options = IkOptions(**chosen)
-        check_options(method(name), options)
+        solver_spec(name).check_options(options)
     except OptionError as error:
         raise OptionError(f'{SOLVER_PREFIX}{error.option}', error.reason) from error
     return SolverSettings(name, options)

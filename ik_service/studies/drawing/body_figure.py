@@ -12,7 +12,7 @@ from urdf_parser_py import urdf as urdf_xml
 
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.kinematics.tree import link_poses
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.studies.drawing.figures import INK
 
 if TYPE_CHECKING:
