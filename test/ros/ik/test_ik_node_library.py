@@ -16,6 +16,7 @@ from moveit_msgs.srv import GetPositionIK
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from support.arm_helpers import ik_request, PANDA, panda_arm, reachable, solved, TIP
+from support.harness import START_TIMEOUT
 
 from ik_service.ros.ik.ik_node import IkNode
 
@@ -50,19 +51,25 @@ def node(ros_context, bench):
     node.destroy_node()
 
 
-def test_it_serves_in_the_executor_of_another_program_and_changes_nothing_there(
-    ros_context, bench, node
-):
-    before = process_state()
+@pytest.fixture
+def executor(ros_context, node):
+    """An executor of another program, which spins the node."""
     executor = SingleThreadedExecutor(context=ros_context)
     executor.add_node(node)
-    node.start()
-    with node.commanding():
-        thread = threading.Thread(target=executor.spin, daemon=True)
-        thread.start()
-        request = ik_request(reachable(panda_arm()))
-        solved(bench.call(GetPositionIK, 'compute_ik', request, timeout=120.0))
-        assert process_state() == before
+    thread = threading.Thread(target=executor.spin, daemon=True)
+    thread.start()
+    yield executor
     executor.shutdown()
     thread.join(5.0)
+
+
+def test_it_serves_in_the_executor_of_another_program_and_changes_nothing_there(
+    bench, node, executor
+):
+    before = process_state()
+    node.start()
+    with node.commanding():
+        bench.service_client(GetPositionIK, 'compute_ik', START_TIMEOUT)
+        solved(bench.call(GetPositionIK, 'compute_ik', ik_request(reachable(panda_arm()))))
+        assert process_state() == before
     assert process_state() == before
