@@ -107,11 +107,25 @@ class OptionError(IkServiceError, ValueError):
     A solver option has a value that it cannot have, or that the solver does not use.
 
     :ivar option: the option's name.
+    :ivar reason: what is wrong, without that name.
     """
 
     def __init__(self, option: str, message: str) -> None:
         super().__init__(f'{option}: {message}')
         self.option = option
+        self.reason = message
+
+
+class SolverSpecError(IkServiceError, ValueError):
+    """
+    A solver of the user's own is not described, or not written, as it has to be.
+
+    :ivar field: the field of :class:`~ik_service.SolverSpec` at fault; ``step`` for the step.
+    """
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f'{field}: {message}')
+        self.field = field
 
 
 class ArgumentError(IkServiceError, ValueError):

@@ -12,11 +12,10 @@ import numpy as np
 from sensor_msgs.msg import JointState
 import viser
 
-from ik_service.arm.joint_state import MeasuredState
+from ik_service.arm.arm import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.ik.frames import in_base
+from ik_service.ros.common.conversions import in_base, matrix_from_pose
 from ik_service.viewer.link.graph import Graph
 from ik_service.viewer.link.node_monitor import Contact
 from ik_service.viewer.link.questions import Questions

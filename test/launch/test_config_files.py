@@ -22,12 +22,12 @@ def flat(parameters, prefix=''):
 def test_the_parameter_file_holds_every_parameter_at_its_default(node):
     pytest.importorskip('rclpy')
     pytest.importorskip('moveit_msgs.msg')
-    from ik_service.ros.ik.parameters import ROWS
+    from ik_service.ros.ik.parameter_table import PARAMETERS
 
     in_file = dict(flat(node_parameters(CONFIG / 'ik_service.yaml', node)))
-    assert in_file == {name: row.default for name, row in ROWS.items()}
-    for name, row in ROWS.items():  # 1 equals 1.0 here, but not for ROS
-        assert type(in_file[name]) is type(row.default), name
+    assert in_file == {name: spec.default for name, spec in PARAMETERS.items()}
+    for name, spec in PARAMETERS.items():  # 1 equals 1.0 here, but not for ROS
+        assert type(in_file[name]) is type(spec.default), name
 
 
 @pytest.fixture

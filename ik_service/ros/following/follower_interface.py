@@ -9,17 +9,16 @@ import time
 from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
 
-from ik_service.arm.joint_state import MeasuredState
+from ik_service.arm.arm import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError, TargetRefusedError
 from ik_service.following.motion import LONGEST_RAMP
 from ik_service.following.settings import FollowerSettings, FollowerState
 from ik_service.following.target_follower import TargetFollower
-from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.common.conversions import in_base, matrix_from_pose, TfLookup
 from ik_service.ros.following.command_monitor import CommandMonitor
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.stamps import StampConverter
-from ik_service.ros.ik.frames import in_base, TfLookup
 from ik_service.solvers.solver import Solver
 
 _ALARMING = (

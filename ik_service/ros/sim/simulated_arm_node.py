@@ -14,14 +14,22 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_service.arm.description import read_robot, Source, source_of
+from ik_service.arm.loader import read_robot, Source, source_of
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.periodic_thread import PeriodicThread
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.common.parameter_names import refuse_unknown
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.qos import COMMAND_QOS, DESCRIPTION_QOS
-from ik_service.ros.sim.parameters import SimParameters
+from ik_service.ros.sim.parameters import (
+    ENGINE,
+    GRAVITY_COMPENSATION,
+    IK_NODE,
+    RATE,
+    ROBOT_DESCRIPTION,
+    SimParameters,
+    TIME_CONSTANT,
+    URDF,
+)
 from ik_service.ros.sim.simulation_diagnostics import SimulationDiagnostics
 from ik_service.sim.faults import FaultSettings
 from ik_service.sim.real_time_simulation import ArmState, RealTimeSimulation
@@ -49,7 +57,6 @@ class SimulatedArmNode(Node):
     def __init__(self) -> None:
         super().__init__('ik_sim', start_parameter_services=False)
         self._settings = SimParameters(self)
-        refuse_unknown(self)
         ParameterServices(self)
         self._urdf = ''
         log = self.get_logger()
@@ -59,11 +66,9 @@ class SimulatedArmNode(Node):
             self._settings.faults,
             FaultLogger(lambda text: log.warning(text), recovered='commands are understood again'),
             self._break_downs,
-            1.0 / float(self._settings['rate']),
+            1.0 / self._settings[RATE],
         )
-        self._diagnostics = SimulationDiagnostics(
-            self, str(self._settings['engine']), self._simulation
-        )
+        self._diagnostics = SimulationDiagnostics(self, self._settings[ENGINE], self._simulation)
         self._states = self.create_publisher(JointState, 'joint_states', 10)
         self._take_description()
         self._settings.on_faults_changed(self._apply_faults)
@@ -71,7 +76,7 @@ class SimulatedArmNode(Node):
         self.create_subscription(
             JointTrajectory, 'joint_trajectory', self._on_trajectory, COMMAND_QOS
         )
-        self._stop = self.create_client(Trigger, f'{self._settings["ik_node"]}/stop')
+        self._stop = self.create_client(Trigger, f'{self._settings[IK_NODE]}/stop')
         self.create_service(Trigger, '~/reset', self._on_reset)
         self.create_service(SetBool, '~/pause', self._on_pause)
         self.create_timer(
@@ -81,14 +86,13 @@ class SimulatedArmNode(Node):
     @contextmanager
     def running(self) -> Iterator[None]:
         """Run the simulation in a thread, for a ``with`` block; spin the node meanwhile."""
-        rate = float(self._settings['rate'])
-        with PeriodicThread(self._on_tick, rate, self._on_error):
+        with PeriodicThread(self._on_tick, self._settings[RATE], self._on_error):
             yield
 
     # The robot
 
     def _take_description(self) -> None:
-        urdf, text = str(self._settings['urdf']), str(self._settings['robot_description'])
+        urdf, text = self._settings[URDF], self._settings[ROBOT_DESCRIPTION]
         if urdf or text:
             self._start(source_of(urdf, text), self._settings.initial_positions)
             return
@@ -99,13 +103,13 @@ class SimulatedArmNode(Node):
 
     def _start(self, source: Source, positions: Mapping[str, float]) -> None:
         robot, settings = read_robot(source), self._settings
-        engine = str(settings['engine'])
+        engine = settings[ENGINE]
         arm = SimulatedArm(
             robot,
             positions,
-            float(settings['time_constant']),
+            settings[TIME_CONSTANT],
             engine,
-            float(settings['gravity_compensation']),
+            settings[GRAVITY_COMPENSATION],
         )
         self._simulation.set_arm(arm)
         for remark in arm.engine.remarks:

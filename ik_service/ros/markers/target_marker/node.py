@@ -17,9 +17,8 @@ from rclpy.task import Future
 from visualization_msgs.msg import InteractiveMarkerFeedback, MenuEntry
 
 from ik_service.exceptions import MissingRosPackageError
-from ik_service.ros.common.declare import declare
 from ik_service.ros.common.errors import ErrorCode
-from ik_service.ros.common.parameter_names import refuse_unknown
+from ik_service.ros.common.parameter_declaration import declare_parameters, ParameterSpec
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.markers.target_marker.menu import (
@@ -35,6 +34,11 @@ from ik_service.ros.markers.target_marker.remote_solver import RemoteSolver
 
 _SILENCE = 3.5  # time without diagnostics, which come every second, until the IK node is gone [s]
 _NAMESPACE = 'target_marker'
+
+_IK_NODE = ParameterSpec('ik_node', 'ik_service', 'Name of the IK node', read_only=True)
+_SIZE = ParameterSpec(
+    'size', 0.25, 'Size of the marker [m], 0.001 to 100', (1e-3, 100.0), read_only=True
+)
 
 
 class TargetMarkerNode(Node):
@@ -55,11 +59,9 @@ class TargetMarkerNode(Node):
         super().__init__(
             'target_marker', context=context, namespace=namespace, start_parameter_services=False
         )
-        self._ik_node = str(declare(self, 'ik_node', 'ik_service', 'Name of the IK node'))
-        self._size = float(
-            declare(self, 'size', 0.25, 'Size of the marker [m], 0.001 to 100', (1e-3, 100.0))
-        )
-        refuse_unknown(self)
+        parameters = declare_parameters(self, (_IK_NODE, _SIZE))
+        self._ik_node = parameters[_IK_NODE]
+        self._size = parameters[_SIZE]
         ParameterServices(self)
         self._server = make_server(self, _NAMESPACE)
         self._target = self.create_publisher(PoseStamped, 'target_pose', 1)

@@ -186,9 +186,9 @@ def test_choices_are_read_from_the_description_of_the_parameter():
 
 def test_the_ik_node_describes_its_solvers_in_that_way():
     from ik_service import solver_names
-    from ik_service.ros.ik.parameters import ROWS
+    from ik_service.ros.ik.parameter_table import SOLVER_NAME
 
-    assert choices_of(ROWS['solver.name'].descriptor()) == solver_names()
+    assert choices_of(SOLVER_NAME.descriptor()) == solver_names()
 
 
 def test_weights_of_position_only():

@@ -1,4 +1,4 @@
-"""The service ``compute_fk``: from a request to its answer, without a node."""
+"""Handler of the service ``compute_fk``: from a request to its answer."""
 
 from __future__ import annotations
 
@@ -6,38 +6,40 @@ from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionFK
 
 from ik_service.common.quoting import quote
-from ik_service.common.request_statistics import RequestStatistics
-from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.common.errors import ErrorCode, RequestError, write_code
-from ik_service.ros.ik.frames import frame_from_root
-from ik_service.ros.ik.handler import Handler
-from ik_service.ros.ik.seed import assumed_joints, seed_posture
+from ik_service.ros.common.conversions import frame_from_root, pose_from_matrix
+from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.ik.service_handler import (
+    assumed_joints,
+    require_arm,
+    ServiceHandler,
+    start_posture,
+    write_code,
+)
 
 _MOST_LINKS = 1000  # that a request may name
 _SHOWN = 10  # unknown links that are named in the message
 
 
-class FkHandler(Handler):
+class FkHandler(ServiceHandler):
     """
-    Answers ``compute_fk``: the poses of any links of the robot.
+    Handler of ``compute_fk``, which answers with the poses of any links of the robot.
 
     Safe to call from several threads at once; nothing raises out of :meth:`handle`.
-
-    :param others: those of :class:`Handler`.
     """
-
-    def __init__(self, *others: object) -> None:
-        super().__init__(*others)
-        self.statistics = RequestStatistics()
 
     def handle(
         self, request: GetPositionFK.Request, response: GetPositionFK.Response
     ) -> GetPositionFK.Response:
-        """Fill in the response to a request and return it."""
+        """
+        Fill in the response to a request and return it.
+
+        :param request: the request.
+        :param response: the response.
+        """
         try:
             code, message = ErrorCode.SUCCESS, self._compute(request, response)
         except Exception as error:
-            code, message = self._told(error)
+            code, message = self._code_and_message(error)
         write_code(response.error_code, code, message)
         self.statistics.add(code.name)
         return response
@@ -48,7 +50,7 @@ class FkHandler(Handler):
 
         :raises RequestError: also when some links are unknown, after the others were filled in.
         """
-        measured = self._state()
+        measured = require_arm(self.measured)
         arm = measured.arm
         if not request.fk_link_names:
             raise RequestError(
@@ -60,12 +62,12 @@ class FkHandler(Handler):
                 f'fk_link_names has {len(request.fk_link_names)} links; ask for at most '
                 f'{_MOST_LINKS} at once',
             )
-        posture, given = seed_posture(measured, request.robot_state)
-        frame = request.header.frame_id.lstrip('/') or arm.robot.root_link
+        posture, given = start_posture(measured, request.robot_state)
+        frame = request.header.frame_id.lstrip('/') or arm.root_link
         T_frame_root = frame_from_root(arm, frame, posture, self._tf)
         poses = arm.link_poses(posture)
         known = [link for link in request.fk_link_names if link in poses]
-        stamp = self._now()
+        stamp = self._clock.now().to_msg()
         for link in known:
             stamped = PoseStamped(pose=pose_from_matrix(T_frame_root @ poses[link]))
             stamped.header.frame_id = frame
@@ -79,7 +81,7 @@ class FkHandler(Handler):
                 ErrorCode.INVALID_LINK_NAME,
                 f'the robot has no link: {", ".join(map(quote, unknown[:_SHOWN]))}{more}',
             )
-        assumed = assumed_joints(measured, arm.moves(known), given)
+        assumed = assumed_joints(measured, arm.joints_that_move(known), given)
         if not assumed:
             return ''
         return f'neither measured nor given, so assumed in mid-range: {", ".join(assumed)}'

@@ -1,12 +1,14 @@
-"""What a parameter's value has to be, in words, and how a wrong one has to be written."""
+"""Reasons why a parameter or its value is refused, and how to write a value correctly."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+import difflib
 import re
 
 from rclpy.parameter import Parameter
 
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import quote, truncate
 
 _WANTED = {
     Parameter.Type.BOOL: 'true or false',
@@ -23,12 +25,23 @@ _EXPONENT = re.compile(r'([-+]?\d+)(\.\d*)?[eE]([-+]?)(\d+)')
 _SHOWN = 6  # elements of a list
 
 
+def no_such_parameter(name: str, names: Iterable[str]) -> str:
+    """
+    Return why a parameter that does not exist is refused, with the nearest name that exists.
+
+    :param name: its name.
+    :param names: the names that exist.
+    """
+    near = difflib.get_close_matches(truncate(name), names, 1, 0.5)
+    return 'there is no such parameter' + (f'; is {near[0]} meant?' if near else '')
+
+
 def wrong_type(wanted: Parameter.Type, value: object) -> str:
     """
-    Return why a value of another type is refused, and how to write it if that can be told.
+    Return why a value of another type is refused, and how to write it where that is clear.
 
     :param wanted: the parameter's type.
-    :param value: what was given.
+    :param value: the value.
     """
     text = f'wrong type: has to be {_WANTED.get(wanted, wanted.name)}, not {_shown(value)}'
     written = _as_written(wanted, value)
@@ -46,7 +59,9 @@ def _shown(value: object) -> str:
         return f'the number {value}'
     if value is None:
         return 'nothing'
-    shown = ', '.join(quote(str(element)) for element in list(value)[:_SHOWN])
+    if not isinstance(value, Sequence):
+        return quote(str(value))
+    shown = ', '.join(quote(str(element)) for element in value[:_SHOWN])
     return f'the list [{shown}{", …" if len(value) > _SHOWN else ""}]'
 
 
@@ -56,8 +71,12 @@ def _as_written(wanted: Parameter.Type, value: object) -> str:
         return _with_point(value)
     if wanted is Parameter.Type.STRING and isinstance(value, (bool, int, float)):
         return f'"\'{value}\'"'
-    if wanted is Parameter.Type.DOUBLE_ARRAY and not isinstance(value, (str, bool, int, float)):
-        numbers = [_with_point(element) for element in list(value or ())[: _SHOWN + 1]]
+    if (
+        wanted is Parameter.Type.DOUBLE_ARRAY
+        and isinstance(value, Sequence)
+        and not isinstance(value, str)
+    ):
+        numbers = [_with_point(element) for element in value[: _SHOWN + 1]]
         if numbers and all(numbers) and len(numbers) <= _SHOWN:
             return f'[{", ".join(numbers)}]'
     return ''

@@ -12,8 +12,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import TransformStamped
 
+from ik_service.ros.common.conversions import tf_lookup
 from ik_service.ros.common.errors import ErrorCode, RequestError
-from ik_service.ros.ik import frames
 
 
 class TransformException(Exception):  # noqa: N818
@@ -47,7 +47,7 @@ def tf(monkeypatch):
         importlib, 'import_module', lambda name: fake if name == 'tf2_ros' else load(name)
     )
     monkeypatch.setattr(importlib.util, 'find_spec', lambda name: name == 'tf2_ros' or find(name))
-    return frames.tf_of(None)
+    return tf_lookup(None)
 
 
 def test_known_frame(tf):
@@ -62,4 +62,4 @@ def test_unknown_frame(tf):
 
 def test_without_tf_there_is_none(monkeypatch):
     monkeypatch.setattr(importlib.util, 'find_spec', lambda name: None)
-    assert frames.tf_of(None) is None
+    assert tf_lookup(None) is None

@@ -9,9 +9,9 @@ pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 from std_msgs.msg import String
 from support.harness import until
 
-from ik_service.arm.description import read_robot, source_of
+from ik_service.arm.loader import read_robot, source_of
 from ik_service.exceptions import UrdfError
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.ros.common.qos import DESCRIPTION_QOS
 
 ARM = """<robot name="arm"><link name="a"/><link name="b"/>

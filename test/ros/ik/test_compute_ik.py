@@ -29,7 +29,7 @@ from support.arm_helpers import (
 from ik_service.kinematics.pose import pose_error
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode
-from ik_service.ros.ik.seed import seed_posture
+from ik_service.ros.ik.service_handler import start_posture
 
 
 @pytest.mark.parametrize('seed', range(10))
@@ -105,13 +105,13 @@ def test_seconds_and_nanoseconds_are_both_honoured(panda_model, timeout, expecte
 @pytest.mark.parametrize('seconds', [61, 10**9 + 1, 2**31 - 1])
 def test_a_huge_timeout_is_cut_and_that_is_said(server, seconds):
     asked = []
-    limb = server.arm.limb('', server.settings)
-    solve = limb.solver.solve
-    limb.solver.solve = lambda T, seed, timeout: asked.append(timeout) or solve(T, seed, timeout)
+    solver = server.arm.chain_solvers['', server.settings].solver
+    solve = solver.solve
+    solver.solve = lambda T, seed, timeout: asked.append(timeout) or solve(T, seed, timeout)
     try:
         answer = server.solve(ik_request(reachable(server.arm), timeout=Duration(sec=seconds)))
     finally:
-        del limb.solver.solve
+        del solver.solve
     solved(answer)
     assert asked == [60.0]
     assert 'is cut to 60 s' in answer.error_code.message
@@ -155,8 +155,8 @@ def test_whatever_is_asked_the_answer_is_honest(panda_model, data):
     assert answer.error_code.val in set(ErrorCode) - {ErrorCode.FAILURE}
     if answer.error_code.val == ErrorCode.SUCCESS:
         poses = panda_model.link_poses(np.array(answer.solution.joint_state.position))
-        start, given = seed_posture(server.measured, request.ik_request.robot_state)
-        solved_for = panda_model.limb(link, server.settings).indices
+        start, given = start_posture(server.measured, request.ik_request.robot_state)
+        solved_for = panda_model.chain_solvers[link, server.settings].indices
         panda_model.postures.bring_inside(start, solved_for, given)
         start = panda_model.link_poses(start)
         target = start[frame.strip('/') or 'panda_link0'] @ matrix_from_pose(pose)
@@ -167,11 +167,17 @@ def test_whatever_is_asked_the_answer_is_honest(panda_model, data):
 
 
 def test_an_error_in_the_server_is_an_answer(server):
-    server.ik._settings = lambda: 1 / 0
+    server.ik.settings = None
     answer = server.solve(ik_request(np.eye(4)))
     assert answer.error_code.val == ErrorCode.FAILURE
-    assert 'ZeroDivisionError' in answer.error_code.message
-    assert isinstance(server.errors[0], ZeroDivisionError)
+    assert 'AttributeError' in answer.error_code.message
+    assert isinstance(server.errors[0], AttributeError)
+
+
+def test_a_request_before_there_is_an_arm_is_answered(server):
+    server.ik.measured = None
+    answer = server.solve(ik_request(np.eye(4)))
+    refused(server, answer, ErrorCode.FAILURE, 'no robot description')
 
 
 def test_outcomes_are_counted(server):
@@ -184,8 +190,7 @@ def test_outcomes_are_counted(server):
 
 
 def test_a_refusal_is_told_and_kept_for_the_diagnostics(server):
-    told = []
-    server.ik._on_refused = told.append
+    told = server.refusals
     assert server.ik.statistics.report()['last refusal'] == 'none'
     answer = server.solve(ik_request(np.eye(4), 'nowhere'))
     assert told == [answer.error_code.message]
