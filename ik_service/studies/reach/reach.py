@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-import threading
 import time
 
 import numpy as np
 
 from ik_service.common.resources import urdf_path
-from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.robot import Robot
 from ik_service.studies.drawing.tables import write_csv
-from ik_service.studies.reach.reach_figure import draw_reach, share_colors
+from ik_service.studies.reach.reach_figure import draw_reach
 from ik_service.studies.reach.reachability import Check, Reachability, survey, THOROUGH_SEARCHES
 
 SUMMARY = 'where an arm can reach, and with how many orientations at each place'
@@ -42,11 +39,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='tried at each position (default: %(default)s)',
     )
     parser.add_argument(
-        '--publish',
-        action='store_true',
-        help='then show it in RViz, on the topic reachable_shell, until Ctrl-C (needs ROS 2)',
-    )
-    parser.add_argument(
         '--searches',
         type=_at_least(1),
         default=20,
@@ -65,30 +57,15 @@ def run(arguments: Namespace) -> list[Path]:
 
     :raises IkServiceError: the robot makes no chain, or Matplotlib is not installed.
     """
-    if arguments.publish:
-        _require_ros()
     chain = _chain(arguments)
     began = time.perf_counter()
     reach = survey(chain, arguments.points, arguments.orientations, arguments.searches)
     _tell(chain, reach, arguments.searches, time.perf_counter() - began)
-    paths = [
+    return [
         _write_table(arguments.output / 'reach.csv', reach),
         _write_archive(arguments.output / 'reach.npz', chain, reach),
         draw_reach(arguments.output / 'reach.png', chain, reach),
     ]
-    if arguments.publish:
-        _publish(chain, reach)
-    return paths
-
-
-def _require_ros() -> None:
-    try:
-        import rclpy  # noqa: F401
-        import visualization_msgs.msg  # noqa: F401
-    except ImportError as error:
-        raise ArgumentError(
-            '--publish', f'needs ROS 2, which cannot be imported: {error}'
-        ) from error
 
 
 def _chain(arguments: Namespace) -> KinematicChain:
@@ -159,24 +136,6 @@ def _write_archive(path: Path, chain: KinematicChain, reach: Reachability) -> Pa
         tip_link=chain.tip_link,
     )
     return path
-
-
-def _publish(chain: KinematicChain, reach: Reachability) -> None:
-    """Show the cloud in RViz until Ctrl-C."""
-    from ik_service.ros.markers.cloud_publisher import published_cloud
-
-    with (
-        published_cloud(
-            chain.base_link,
-            reach.points,
-            share_colors(reach.share),
-            reach.on_shell,
-            float(reach.spacing.max()),
-        ) as topic,
-        suppress(KeyboardInterrupt),
-    ):
-        print(f'published on {topic} until Ctrl-C', flush=True)
-        threading.Event().wait()
 
 
 def _at_least(least: int) -> type[int]:

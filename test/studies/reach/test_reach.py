@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from contextlib import contextmanager
-import sys
 
 import numpy as np
 import pytest
 
 from ik_service import IkOptions, Robot, solve_ik
 from ik_service.common.resources import urdf_path
-from ik_service.exceptions import ArgumentError, ChainError
+from ik_service.exceptions import ChainError
 from ik_service.studies.drawing.tables import read_csv
 from ik_service.studies.reach import reach
 from ik_service.studies.reach.reachability import Check, grid_axes, survey
@@ -175,34 +173,3 @@ def test_numbers_that_cannot_be_are_refused(tmp_path, capsys, option):
     with pytest.raises(SystemExit):
         arguments(tmp_path, option, '0')
     assert 'has to be at least' in capsys.readouterr().err
-
-
-def test_it_can_be_shown_in_rviz(tmp_path, monkeypatch, capsys):
-    pytest.importorskip('matplotlib')
-    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-    @contextmanager
-    def published(frame_id, points, colors, on_shell, spacing):
-        shown.update(frame=frame_id, points=points, colors=colors, on_shell=on_shell)
-        yield '/reachable_shell'
-
-    def interrupted(_event):
-        raise KeyboardInterrupt
-
-    chain = reach._chain(arguments(tmp_path))
-    found = survey(chain, points=4, orientations=2, max_searches=5)
-    shown = {}
-    monkeypatch.setattr('ik_service.ros.markers.cloud_publisher.published_cloud', published)
-    monkeypatch.setattr('threading.Event.wait', interrupted)
-    reach._publish(chain, found)
-    assert shown['frame'] == 'panda_link0'
-    assert shown['colors'].shape == (len(shown['points']), 4)
-    assert shown['on_shell'].shape == (len(shown['points']),)
-    assert '/reachable_shell until Ctrl-C' in capsys.readouterr().out
-
-
-def test_without_ros_it_says_so_before_it_computes(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, 'rclpy', None)
-    with pytest.raises(ArgumentError, match='--publish: needs ROS 2'):
-        reach.run(arguments(tmp_path, '--publish', '--points', '500'))
-    assert not list(tmp_path.iterdir())

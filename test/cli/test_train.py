@@ -7,8 +7,8 @@ import pytest
 from support.chains import arm_path, ARM_TIPS
 
 from ik_service import Robot
-from ik_service.cli.train import main as train
-from ik_service.cli.train import training as train_main
+from ik_service.cli import train
+from ik_service.cli.programs import ik_train
 from ik_service.exceptions import SeedFileError
 from ik_service.seeding.source import load_guess
 
@@ -21,15 +21,15 @@ def urdf(tmp_path):
 @pytest.fixture
 def few_poses(monkeypatch):
     """Checks the saved guess on fewer poses and methods, which is what takes time."""
-    monkeypatch.setattr(train_main, '_CHECKED_POSES', 30)
-    monkeypatch.setattr(train_main, '_METHODS', ('levenberg_marquardt',))
+    monkeypatch.setattr(train, '_CHECKED_POSES', 30)
+    monkeypatch.setattr(train, '_METHODS', ('levenberg_marquardt',))
 
 
 @pytest.mark.parametrize(('kind', 'module'), [('table', 'scipy'), ('network', 'sklearn')])
 def test_makes_a_file_that_is_found_and_says_what_it_saves(urdf, capsys, few_poses, kind, module):
     pytest.importorskip(module)
     samples = ['--samples', '300'] if kind == 'network' else []
-    assert train.main([str(urdf), '--base-link', 'base_link', '--kind', kind, *samples]) == 0
+    assert ik_train([str(urdf), '--base-link', 'base_link', '--kind', kind, *samples]) == 0
     path = urdf.with_name(f'arm.base_link.tool0.{kind}.npz')
     output = capsys.readouterr().out
     assert f'Saved     {path}' in output
@@ -50,7 +50,7 @@ def test_the_command_that_an_error_names_works(urdf, capsys, few_poses, tmp_path
         load_guess(chain, 'table', path)
     program, *words = shlex.split(str(caught.value).partition('make it with: ')[2])
     assert program == 'ik_train'
-    assert train.main([*words, '--samples', '200']) == 0
+    assert ik_train([*words, '--samples', '200']) == 0
     assert load_guess(chain, 'table', path).postures.shape == (200, 5)
 
 
@@ -65,7 +65,7 @@ def test_the_command_that_an_error_names_works(urdf, capsys, few_poses, tmp_path
     ],
 )
 def test_what_cannot_be_done_is_told(words, message, capsys):
-    assert train.main(words) == 1
+    assert ik_train(words) == 1
     captured = capsys.readouterr()
     assert message in captured.err
     assert 'Saved' not in captured.out
@@ -85,7 +85,7 @@ def test_what_cannot_be_done_is_told(words, message, capsys):
 )
 def test_a_wrong_command_is_refused(words, message, capsys):
     with pytest.raises(SystemExit) as ending:
-        train.main(words)
+        ik_train(words)
     assert ending.value.code == 2
     assert message in capsys.readouterr().err
 
@@ -95,14 +95,14 @@ def test_ctrl_c_saves_nothing(urdf, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr('ik_service.seeding.table.TableGuess.trained', interrupted)
-    assert train.main([str(urdf), '--base-link', 'base_link']) == 130
+    assert ik_train([str(urdf), '--base-link', 'base_link']) == 130
     assert 'stopped' in capsys.readouterr().err
     assert list(urdf.parent.iterdir()) == [urdf]
 
 
 def test_the_help_teaches(capsys):
     with pytest.raises(SystemExit) as ending:
-        train.main(['--help'])
+        ik_train(['--help'])
     assert ending.value.code == 0
     text = capsys.readouterr().out
     assert "seed_source='table'" in text

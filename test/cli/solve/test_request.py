@@ -3,54 +3,54 @@ import math
 import numpy as np
 import pytest
 from support.chains import joint_xml, limit_xml, robot_xml, within_limits
-from support.solve_helpers import question_of
+from support.solve_helpers import request_of
 
 from ik_service import Robot, solver_names
-from ik_service.cli.solve.question import random_posture
+from ik_service.cli.solve.request import random_posture
 
 
 def test_without_a_seed_it_is_the_middle_of_the_limits():
-    question = question_of('panda', '--random')
-    np.testing.assert_array_equal(question.seed, question.chain.mid_range())
+    request = request_of('panda', '--random')
+    np.testing.assert_array_equal(request.seed, request.chain.mid_range())
 
 
 def test_roll_pitch_and_yaw_are_in_degrees():
-    question = question_of('panda', '--xyz', 1, 2, 3, '--rpy', 0, 0, 90)
+    request = request_of('panda', '--xyz', 1, 2, 3, '--rpy', 0, 0, 90)
     np.testing.assert_allclose(
-        question.T_base_target,
+        request.T_base_target,
         [[0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]],
         atol=1e-15,
     )
-    assert question.options.task_weights == (1.0,) * 6
+    assert request.options.task_weights == (1.0,) * 6
 
 
 def test_numbers_may_be_negative_in_every_notation():
-    question = question_of('planar_6r', '--joints', -1, '-1e-3', '-.5', '-1E+0', '-0', -0.25)
-    chain = question.chain
+    request = request_of('planar_6r', '--joints', -1, '-1e-3', '-.5', '-1E+0', '-0', -0.25)
+    chain = request.chain
     np.testing.assert_allclose(
-        question.T_base_target, chain.forward([-1, -1e-3, -0.5, -1, 0, -0.25])
+        request.T_base_target, chain.forward([-1, -1e-3, -0.5, -1, 0, -0.25])
     )
 
 
 def test_options_are_those_given():
     words = ['--set', 'timeout=0.5', 'prefer=nearest', '--set', 'max_searches=3']
-    options = question_of('panda', '--random', *words).options
+    options = request_of('panda', '--random', *words).options
     assert (options.timeout, options.prefer, options.max_searches) == (0.5, 'nearest', 3)
 
 
 def test_our_own_arms_end_at_their_tools():
-    tips = {name: question_of(name, '--random').chain.tip_link for name in ('panda', 'ur5e')}
+    tips = {name: request_of(name, '--random').chain.tip_link for name in ('panda', 'ur5e')}
     assert tips == {'panda': 'panda_hand_tcp', 'ur5e': 'tool0'}
 
 
 def test_a_chain_may_be_a_part_of_an_arm():
     words = ['--base-link', 'panda_link2', '--tip-link', 'panda_link5']
-    chain = question_of('panda', '--random', *words).chain
+    chain = request_of('panda', '--random', *words).chain
     assert chain.joint_names == ('panda_joint3', 'panda_joint4', 'panda_joint5')
 
 
 def test_all_means_all():
-    assert question_of('panda', '--random', '--solver', 'all').solvers == solver_names()
+    assert request_of('panda', '--random', '--solver', 'all').solvers == solver_names()
 
 
 @pytest.mark.parametrize('limits', [(-math.inf, 0.2), (3.0, math.inf), (-1e300, 1e300)])

@@ -1,4 +1,4 @@
-"""What is asked: an arm, a target, a start and options, read from the command line."""
+"""Request of ``ik_solve``: arm, target, seed and options, read from the command line."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ _WIDEST = 1e6  # limits beyond this are as good as none [rad] or [m]
 
 
 @dataclass(frozen=True)
-class Question:
+class Request:
     """
-    What is asked.
+    Arm, target, seed and options of a solve.
 
     :ivar chain: the chain.
     :ivar urdf: the file it was read from.
     :ivar T_base_target: (4, 4) where the tip shall be.
-    :ivar origin: where the target came from: 'xyz', 'joints' or 'random'.
+    :ivar origin: the option that gave the target: 'xyz', 'joints' or 'random'.
     :ivar random_seed: the seed of a random target; else None.
     :ivar seed: (n,) where the search starts [rad] or [m].
-    :ivar guessed: whether the seed is a learned guess for the target.
+    :ivar guessed: whether the seed is a learned starting posture for the target.
     :ivar options: for every solver.
-    :ivar solvers: the methods that are asked.
-    :ivar notes: what the user should know, a sentence each.
+    :ivar solvers: names of the methods.
+    :ivar notes: notes for the user, a sentence each.
     """
 
     chain: KinematicChain
@@ -58,28 +58,28 @@ class Question:
     notes: tuple[str, ...]
 
     @property
-    def places(self) -> bool:
+    def has_position(self) -> bool:
         """Whether any direction of the position matters."""
         return any(self.options.task_weights[:3])
 
     @property
-    def turns(self) -> bool:
+    def has_orientation(self) -> bool:
         """Whether any direction of the orientation matters."""
         return any(self.options.task_weights[3:])
 
     @property
     def slides(self) -> tuple[bool, ...]:
-        """Which of the chain's joints are prismatic."""
+        """(n,) Whether each of the chain's joints is prismatic."""
         joints = self.chain.robot.joints
         return tuple(joints[name].type is JointType.PRISMATIC for name in self.chain.joint_names)
 
 
-def read_question(arguments: Namespace) -> Question:
+def read_request(arguments: Namespace) -> Request:
     """
-    Read what is asked.
+    Read the request of a command line.
 
     :param arguments: the parsed command line.
-    :raises IkServiceError: something in it cannot be; names it, and what would be right.
+    :raises IkServiceError: a value is invalid; the message names it and the valid ones.
     """
     urdf, chain = _chain(arguments)
     options = _options(arguments)
@@ -89,7 +89,7 @@ def read_question(arguments: Namespace) -> Question:
         *_notes_about_joints(arguments, chain, options),
         *_notes_about_reach(chain, T, options),
     ]
-    return Question(
+    return Request(
         chain=chain,
         urdf=urdf,
         T_base_target=T,
@@ -106,7 +106,7 @@ def read_question(arguments: Namespace) -> Question:
 def _seed(
     arguments: Namespace, chain: KinematicChain, T: np.ndarray, options: IkOptions
 ) -> np.ndarray:
-    """Return where the search starts."""
+    """Posture at which the search starts (n,)."""
     if arguments.seed is not None:
         return _vector(arguments.seed, chain, 'seed')
     start = IkOptions(
@@ -118,7 +118,7 @@ def _seed(
 
 
 def _chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
-    """Return the file and the chain that are meant."""
+    """File and chain of the command line."""
     path, tip = Path(arguments.urdf), arguments.tip_link
     if arguments.urdf in our_arms() and not path.is_file():
         path = urdf_path(arguments.urdf)

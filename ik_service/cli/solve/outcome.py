@@ -1,4 +1,4 @@
-"""Solving what is asked, with the time it takes."""
+"""Solving of a request by one or several solvers, with the time that each takes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from statistics import median
 import sys
 import threading
 import time
+from typing import cast
 
 import numpy as np
 
-from ik_service.cli.solve.question import Question
+from ik_service.cli.solve.request import Request
 from ik_service.exceptions import OptionError
 from ik_service.solvers.registry import method
 from ik_service.solvers.result import IkResult, IkStatus, IkTrace
@@ -26,7 +27,7 @@ _MOST_REPEATS = 101
 @dataclass(frozen=True)
 class Timing:
     """
-    How long a solver takes.
+    Times of a solver.
 
     :ivar solver: median time of warm calls in the compiled solver [s].
     :ivar call: median time of these calls as Python sees them [s].
@@ -41,14 +42,14 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Outcome:
     """
-    What a solver answers.
+    Result of a solver, with its times.
 
     :ivar solver: its name.
-    :ivar remark: what it has to say about itself; may be empty.
+    :ivar remark: its note on how it worked; may be empty.
     :ivar result: the result; its time is that of a warm call.
-    :ivar timing: how long it takes.
+    :ivar timing: its times.
     :ivar T_base_reached: (4, 4) pose of the tip at the result.
     """
 
@@ -61,7 +62,7 @@ class Answer:
     @property
     def trace(self) -> IkTrace:
         """The iterations."""
-        return self.result.trace
+        return cast(IkTrace, self.result.trace)  # recorded for every outcome
 
     @property
     def approach(self) -> int:
@@ -71,63 +72,63 @@ class Answer:
 
     @property
     def motion(self) -> np.ndarray:
-        """(n,) how far each joint is from where the search started [rad] or [m]."""
+        """(n,) Motion of each joint from the start of the search [rad] or [m]."""
         return self.result.q - self.trace.q[0]
 
 
 @dataclass(frozen=True)
 class Refusal:
     """
-    A solver that does not answer.
+    Solver that was left out, because it does not use an option.
 
     :ivar solver: its name.
-    :ivar reason: the option that it does not use.
+    :ivar reason: the message that names the option.
     """
 
     solver: str
     reason: str
 
 
-def ask(question: Question, repeats: bool = False) -> list[Answer | Refusal]:
+def solve_request(request: Request, repeats: bool = False) -> list[Outcome | Refusal]:
     """
-    Ask every solver of a question.
+    Solve a request with each of its solvers.
 
+    :param request: the request.
     :param repeats: whether to measure the time over repeated calls instead of one.
-    :returns: an answer each; of several solvers, those that an option is not for, refuse.
-    :raises OptionError: the only solver, or every one of several, does not use an option.
+    :returns: an outcome each, or a refusal where one of several solvers does not use an option.
+    :raises OptionError: no solver uses all options.
     """
-    answers: list[Answer | Refusal] = []
-    for name in question.solvers:
+    outcomes: list[Outcome | Refusal] = []
+    for name in request.solvers:
         try:
-            answers.append(_answer(question, name, repeats))
+            outcomes.append(_solve(request, name, repeats))
         except OptionError as error:
-            answers.append(Refusal(name, str(error)))
+            outcomes.append(Refusal(name, str(error)))
             refusal = error
-    if all(isinstance(answer, Refusal) for answer in answers):
+    if all(isinstance(outcome, Refusal) for outcome in outcomes):
         raise refusal
-    return answers
+    return outcomes
 
 
-def _answer(question: Question, name: str, repeats: bool) -> Answer:
-    chain, T = question.chain, question.T_base_target
-    seed = None if question.guessed else question.seed
-    recording = Solver(chain, name, replace(question.options, record_trace=True))
+def _solve(request: Request, name: str, repeats: bool) -> Outcome:
+    chain, T = request.chain, request.T_base_target
+    seed = None if request.guessed else request.seed
+    recording = Solver(chain, name, replace(request.options, record_trace=True))
     began = time.perf_counter()
-    with _patience(name):
+    with _compiling_notice(name):
         result = recording.solve(T, seed)
     first = time.perf_counter() - began
     # Recording takes time, so what is timed is a solver without it.
-    solver = Solver(chain, name, replace(question.options, record_trace=False))
-    q_start = result.trace.q[0]
+    solver = Solver(chain, name, replace(request.options, record_trace=False))
+    q_start = cast(IkTrace, result.trace).q[0]
     solver.solve(chain.forward(q_start), q_start)
-    in_solver, calls = [], []
+    times = [_times(solver, T, seed)]
     end = time.perf_counter() + (_MEASURING if repeats else 0.0)
-    while not calls or (time.perf_counter() < end and len(calls) < _MOST_REPEATS):
-        began = time.perf_counter()
-        in_solver.append(solver.solve(T, seed).solve_time)
-        calls.append(time.perf_counter() - began)
-    timing = Timing(median(in_solver), median(calls), first, len(calls))
-    return Answer(
+    while time.perf_counter() < end and len(times) < _MOST_REPEATS:
+        times.append(_times(solver, T, seed))
+    in_solver, calls = zip(*times, strict=True)
+    timing = Timing(median(in_solver), median(calls), first, len(times))
+    return Outcome(
         solver=name,
         remark=getattr(solver, 'remark', ''),
         result=replace(result, solve_time=timing.solver),
@@ -136,9 +137,16 @@ def _answer(question: Question, name: str, repeats: bool) -> Answer:
     )
 
 
+def _times(solver: Solver, T: np.ndarray, seed: np.ndarray | None) -> tuple[float, float]:
+    """Time of one solve in the compiled solver, and of the call as Python sees it [s]."""
+    began = time.perf_counter()
+    in_solver = solver.solve(T, seed).solve_time
+    return in_solver, time.perf_counter() - began
+
+
 @contextmanager
-def _patience(name: str) -> Iterator[None]:
-    """Say why it takes long, if it does."""
+def _compiling_notice(name: str) -> Iterator[None]:
+    """Print that a solver is being compiled where the ``with`` block takes longer than loading."""
 
     def explain() -> None:
         print(

@@ -1,4 +1,4 @@
-"""The catalogue of studies."""
+"""The registry of studies."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from ik_service.exceptions import UnknownStudyError
-from ik_service.studies.catalogue import load_study, STUDY_NAMES
+from ik_service.studies.registry import load_study, STUDY_NAMES
 
 
 def test_names_of_the_studies():
@@ -24,8 +24,8 @@ def test_an_unknown_name_carries_the_valid_ones():
 def test_listing_needs_neither_matplotlib_nor_ros():
     probe = (
         'import sys\n'
-        'from ik_service.cli.study import main\n'
-        'assert main([]) == 0\n'
+        'from ik_service.cli.programs import ik_study\n'
+        'assert ik_study([]) == 0\n'
         "loaded = {name.split('.')[0] for name in sys.modules}\n"
         "assert not loaded & {'matplotlib', 'rclpy', 'mujoco', 'sklearn'}, loaded\n"
     )

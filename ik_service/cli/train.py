@@ -1,4 +1,4 @@
-"""What ``ik_train`` does with its command line: learns, saves, and says what it is worth."""
+"""``ik_train``: training of learned starting postures for the solvers, with a measured benefit."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _METHODS = ('levenberg_marquardt', 'pseudoinverse', 'bfgs')
 _CHECKED_POSES = 300
 
 _DESCRIPTION = """
-Learns where the searches for the poses of an arm may start, from random postures of the arm, and
-saves it beside the URDF. Solvers start there when asked to: seed_source='table' or 'network'.
+Trains a map from poses of an arm to starting postures for the solvers, from random postures of
+the arm, and saves it beside the URDF. Solvers use it with seed_source='table' or 'network'.
 
-  table     Random postures, searched by pose. Of the few whose poses are closest to the target,
-            the one that a single step brings closest. Made in a second; needs SciPy.
-  network   A small neural network from pose to posture. Made in some seconds, with scikit-learn;
+  table     Random postures, looked up by pose. Of the few whose poses are closest to the target,
+            the one that a single solver step brings closest. Made in a second; needs SciPy.
+  network   A small neural network from pose to posture. Made in some seconds with scikit-learn;
             using it needs nothing but NumPy.
 """
 
@@ -46,16 +46,17 @@ examples:
 then, in Python:
   iks.Solver(chain, options=iks.IkOptions(seed_source='table'))
 
-exit code: 0 saved, 1 it cannot be done, 2 the command is wrong.
+exit code: 0 saved, 1 a failure, 2 the command is wrong.
 """
 
 
-def run(arguments: Sequence[str]) -> None:
+def main(arguments: Sequence[str]) -> int:
     """
     Run the program.
 
     :param arguments: the command line after the program's name.
-    :raises IkServiceError: it cannot be done.
+    :returns: the exit code 0.
+    :raises IkServiceError: the robot or the file is unusable, or a library is missing.
     :raises SystemExit: the command line is wrong, or asked for help.
     """
     options = _parser().parse_args(arguments)
@@ -64,16 +65,17 @@ def run(arguments: Sequence[str]) -> None:
     path = default_path(chain, kind) if options.output is None else options.output.expanduser()
     samples = options.samples or _SAMPLES[kind]
     print(f'Chain     {chain.robot.name}: {chain.n} joints, {chain.base_link} → {chain.tip_link}')
-    print(f'Learning  a {kind} from {samples:,} random postures', flush=True)
+    print(f'Training  a {kind} from {samples:,} random postures', flush=True)
     began = time.perf_counter()
     train_guess(chain, kind, samples, path, options.seed)
     took = time.perf_counter() - began
     print(f'Saved     {path} ({path.stat().st_size / 1e3:.0f} kB) after {took:.1f} s', flush=True)
     _check(chain, kind, path, options.seed)
+    return 0
 
 
 def _check(chain: KinematicChain, kind: str, path: Path, seed: int) -> None:
-    """Print what the saved guess saves, on poses that it was not learned from."""
+    """Print the effort of solvers with and without the saved guess, on poses of their own."""
     targets = poses(chain, sample_postures(chain, _CHECKED_POSES, seed + 1))
     guess: Guess = load_guess(chain, kind, path)
     print(f'\n{len(targets)} other random poses, full pose, means:\n')
@@ -107,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument(
-        'urdf', metavar='URDF', help='a file, or the name of one of the arms of this package'
+        'urdf', metavar='URDF', help='a file, or the name of an arm of this package'
     )
     parser.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
     parser.add_argument('--tip-link', metavar='LINK', help='default: the only leaf below the base')
@@ -118,14 +120,14 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         type=_joint_value,
         metavar='JOINT=VALUE',
-        help='joints that shall not move, and where they stand [rad or m]',
+        help='joints that do not move, and their values [rad or m]',
     )
     parser.add_argument('--kind', choices=KINDS, default=KINDS[0], help='default: %(default)s')
     parser.add_argument(
         '--samples',
         type=_samples,
         metavar='N',
-        help='random postures to learn from (default: '
+        help='number of random postures to train with (default: '
         + ', '.join(f'{count} for a {kind}' for kind, count in _SAMPLES.items())
         + ')',
     )
@@ -133,15 +135,14 @@ def _parser() -> argparse.ArgumentParser:
         '--output',
         type=Path,
         metavar='FILE',
-        help='default: NAME.BASE.TIP.KIND.npz beside the URDF, where it is found without being '
-        'named',
+        help='default: NAME.BASE.TIP.KIND.npz beside the URDF, where solvers find it',
     )
     parser.add_argument(
         '--seed',
         type=_whole,
         default=0,
         metavar='N',
-        help='of the random postures (default: 0); other seeds give other guesses',
+        help='seed of the random postures (default: 0)',
     )
     return parser
 
@@ -178,7 +179,7 @@ def _chain(options: argparse.Namespace) -> KinematicChain:
 
 
 def _file(name: str) -> Path:
-    """The file that is meant: one of that name, or one of our own arms."""
+    """Path of the file with that name, or of the arm of this package."""
     if Path(name).exists():
         return Path(name)
     try:

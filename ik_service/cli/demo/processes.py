@@ -1,4 +1,4 @@
-"""The demo's programs, each in a process of its own: the IK node and the simulated arm."""
+"""Processes of the demo, the IK node and the simulated arm, and their ROS domain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ik_service.common.child_process import ChildProcess
 
 
 @contextmanager
-def programs(
+def node_and_arm(
     urdf: Path,
     chain: Mapping[str, str],
     start: Mapping[str, float],
@@ -22,11 +22,12 @@ def programs(
     """
     Run the IK node and the simulated arm for a ``with`` block.
 
-    :param urdf: the robot.
+    :param urdf: path of the robot description.
     :param chain: the node's parameters ``base_link`` and ``tip_link``.
-    :param start: where the simulated arm's joints start [rad] or [m].
-    :param solver: the node's solver.
-    :param speed: the node's velocity scaling.
+    :param start: initial joint values of the simulated arm by name [rad] or [m].
+    :param solver: name of the node's solver.
+    :param speed: the node's velocity scaling, 0 to 1.
+    :returns: the two processes.
     """
     initial = ', '.join(f'{name}={value!r}' for name, value in start.items())
     node = {'urdf': str(urdf), **chain, 'solver.name': solver, 'velocity_scaling': float(speed)}
@@ -41,9 +42,9 @@ def programs(
 @contextmanager
 def ros_domain() -> Iterator[str]:
     """
-    Choose the ROS domain for a ``with`` block: the user's if there is one, else one of our own.
+    Choose the ROS domain for a ``with`` block: ``ROS_DOMAIN_ID``, or else an unused one.
 
-    :returns: a sentence about it.
+    :returns: a sentence that names it.
     """
     from ik_service.ros.common.domain import own_domain
 
@@ -64,7 +65,11 @@ def ros_domain() -> Iterator[str]:
 
 
 def ros_arguments(values: Mapping[str, object]) -> list[str]:
-    """Return parameters as a command line."""
+    """
+    Return parameters as a command line.
+
+    :param values: the parameters' values by name.
+    """
     # JSON is YAML, which is how ROS reads them: text that looks like a number stays text.
     arguments = ['--ros-args']
     for name, value in values.items():
