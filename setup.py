@@ -38,7 +38,7 @@ setup(
     extras_require={
         'test': TEST,
         'dev': [*TEST, 'pin', 'ruff'],
-        'plot': ['matplotlib'],
+        'plot': ['matplotlib', 'tqdm'],
         'learn': ['scikit-learn', 'scipy'],
         'sim': ['mujoco>=3.2'],
         'viewer': ['viser>=1.0', 'trimesh'],

@@ -1,11 +1,11 @@
-"""The studies there are; each is a module that is imported when it is asked for."""
+"""Registry of the studies by name; a study is a module, imported on request."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import cast, Protocol
 
 from ik_service.exceptions import UnknownStudyError
 
@@ -26,18 +26,27 @@ STUDY_NAMES = tuple(_FOLDERS)
 
 class Study(Protocol):
     """
-    What a study's module offers.
+    Interface of a study's module.
 
-    :ivar SUMMARY: what the study shows, in a line.
+    :ivar SUMMARY: one line about what the study shows.
     """
 
     SUMMARY: str
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the study's own options."""
+        """
+        Add the options of the study.
+
+        :param parser: of its command line.
+        """
 
     def run(self, arguments: Namespace) -> list[Path]:
-        """Write the files into the folder ``arguments.output`` and return their paths."""
+        """
+        Compute, and write the figures and tables.
+
+        :param arguments: the parsed options, with the folder for the files as ``output``.
+        :returns: paths of the files.
+        """
 
 
 def load_study(name: str) -> Study:
@@ -50,4 +59,4 @@ def load_study(name: str) -> Study:
     if name not in STUDY_NAMES:
         raise UnknownStudyError(name, STUDY_NAMES)
     module = name.replace('-', '_')
-    return import_module(f'ik_service.studies.{_FOLDERS[name]}.{module}')
+    return cast(Study, import_module(f'ik_service.studies.{_FOLDERS[name]}.{module}'))

@@ -116,9 +116,7 @@ class Demo:
 
     def wait_for_others(self) -> None:
         """Wait until no other client has published a target for 30 s."""
-        say(
-            f'\nAnother client moves the arm; the demo waits for {_PAUSE:.0f} s without a target'
-        )
+        say(f'\nAnother client moves the arm; the demo waits for {_PAUSE:.0f} s without a target')
         while time.monotonic() - self._client.foreign_target_at < _PAUSE:
             self._check()
             time.sleep(0.1)

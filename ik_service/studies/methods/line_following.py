@@ -1,4 +1,4 @@
-"""Straight lines through stretched poses, and how methods follow them."""
+"""Straight lines through stretched poses, followed by single searches or whole solves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.solver import Solver
 from ik_service.studies.arms import load_arm, manipulability
-from ik_service.studies.methods.own_search import OwnSearch
+from ik_service.studies.methods.single_search import SingleSearch
 
 WHOLE_SOLVE = f'{DEFAULT_SOLVER}, whole solve'
 SPACING = 1 / 300  # of the waypoints [m]
@@ -75,9 +75,9 @@ LINES = (
 
 
 @dataclass(frozen=True)
-class Passage:
+class LineRun:
     """
-    How a method follows a line of K waypoints.
+    Errors and motions of a method along a line of K waypoints.
 
     :ivar arm: name of the arm.
     :ivar method: name of the solver, or WHOLE_SOLVE.
@@ -85,7 +85,7 @@ class Passage:
     :ivar position_error: (K,) [m].
     :ivar orientation_error: (K,) [rad].
     :ivar joint_step: (K,) largest motion of a joint since the waypoint before [rad].
-    :ivar manipulability: (K,) where it stands then.
+    :ivar manipulability: (K,) of the posture at each waypoint.
     """
 
     arm: str
@@ -97,9 +97,9 @@ class Passage:
     manipulability: np.ndarray
 
 
-def follow(line: Line, method: str, iterations: int) -> Passage:
+def follow(line: Line, method: str, iterations: int) -> LineRun:
     """
-    Lead an arm along a line.
+    Follow a line with a method.
 
     :param line: the line.
     :param method: one of :func:`~ik_service.solver_names`, or WHOLE_SOLVE.
@@ -119,7 +119,7 @@ def follow(line: Line, method: str, iterations: int) -> Passage:
         distance, rotation = np.linalg.norm(error[:3]), np.linalg.norm(error[3:])
         step = abs(q - before).max()
         rows.append((distance, rotation, step, manipulability(chain, q, line.rows)))
-    return Passage(line.arm, method, depth[1:], *np.array(rows).T)
+    return LineRun(line.arm, method, depth[1:], *np.array(rows).T)
 
 
 def waypoints(chain: KinematicChain, line: Line) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -149,8 +149,7 @@ def _ignoring_limits(line: Line) -> IkOptions:
 
 
 def _own(chain: KinematicChain, line: Line, method: str, iterations: int) -> Move:
-    options = {'task_weights': line.weights, 'joint_limits': 'ignore'}
-    search = OwnSearch(chain, method, iterations, **options)
+    search = SingleSearch(chain, method, iterations, _ignoring_limits(line))
     return lambda target, q: search.run(target, q).q[-1]
 
 

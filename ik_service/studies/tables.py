@@ -1,4 +1,4 @@
-"""The numbers of a study, as CSV files."""
+"""Tables of numbers as CSV files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object
     Write a table.
 
     :param path: the file.
-    :param columns: names of the columns; a unit goes into the name or the documentation.
+    :param columns: names of the columns.
     :param rows: one value a column: texts, whole numbers, numbers, truth values (as 0 and 1).
     :returns: the path.
     :raises ValueError: when a row has another number of values than there are columns.
@@ -37,7 +37,8 @@ def read_csv(path: Path) -> list[dict[str, Value]]:
     """
     Read a table that :func:`write_csv` wrote.
 
-    :returns: one dictionary a row, by column; numbers as int or float where they are numbers.
+    :param path: the file.
+    :returns: one dictionary a row, by column; numbers as int or float.
     """
     with path.open(newline='', encoding='utf-8') as file:
         return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]

@@ -1,5 +1,5 @@
 """
-Where the tip of an arm can get, and with how many orientations: a survey of a grid of positions.
+Survey of a grid of positions: which of them an arm reaches, and with how many orientations.
 
 A position that cannot be reached with any orientation needs only one solve, for the position
 alone. At the others every orientation is solved for. What takes the time are the poses that
@@ -9,13 +9,14 @@ of them, and what that misses is measured on a sample, which is searched for tho
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 import math
 
 import numpy as np
 
-from ik_service.common.progress import ProgressBar
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.batch import solve_ik_batch
@@ -31,13 +32,14 @@ _MARGIN = 0.05  # around where they put the tip, of the largest side
 _FLAT = 1e-9  # a side of the box that is thinner than this share of the largest is none
 _CHUNK = 20_000  # poses that are held at a time
 _PATIENCE = 60.0  # with a solve: a busy machine must not change the picture [s]
+_POSE = (1.0,) * 6
 _POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Check:
     """
-    What more searches find.
+    Sample of the targets that were given up, searched for more thoroughly.
 
     :ivar tried: targets that were given up, and searched for once more.
     :ivar found: those of them that were reached then.
@@ -51,9 +53,9 @@ class Check:
     @property
     def missed(self) -> float:
         """
-        How many targets that can be reached the survey misses, by what the sample says.
+        Estimated number of reachable targets that the survey misses.
 
-        Where the sample says none, this is the number that is not exceeded with 95 % confidence:
+        Where the sample has none, this is the number that is not exceeded with 95 % confidence:
         three in place of none were found (the "rule of three").
         """
         if self.tried in (0, self.given_up):
@@ -66,7 +68,7 @@ class Reachability:
     """
     A surveyed grid of positions, nx × ny × nz.
 
-    :ivar axes: the grid's coordinates along x, y and z of the base frame [m].
+    :ivar axes: three vectors, the grid's coordinates along x, y and z of the base frame [m].
     :ivar orientations: how many were tried at a position.
     :ivar position: (nx, ny, nz) whether the tip gets there with any orientation.
     :ivar count: (nx, ny, nz) with how many of the orientations it does.
@@ -74,7 +76,7 @@ class Reachability:
     :ivar missed_poses: what it misses among the poses at the positions that are reached.
     """
 
-    axes: tuple[np.ndarray, np.ndarray, np.ndarray]
+    axes: tuple[np.ndarray, ...]
     orientations: int
     position: np.ndarray
     count: np.ndarray
@@ -151,11 +153,13 @@ def survey(
     )
 
 
-def grid_axes(chain: KinematicChain, points: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def grid_axes(chain: KinematicChain, points: int) -> tuple[np.ndarray, ...]:
     """
     Return the coordinates of a grid around all that an arm can reach.
 
+    :param chain: the arm.
     :param points: along each direction; a direction in which the tip never moves gets one.
+    :returns: coordinates along x, y and z of the base frame [m].
     :raises ChainError: the arm reaches endlessly far.
     """
     if not math.isfinite(chain.arrays.reach[3]):
@@ -189,8 +193,8 @@ def _reached_places(
     """Return which positions are reached (N,), the postures at or near them (N, n), the check."""
     targets = _poses(places, np.eye(3)[None])
     options = _options(max_searches, task_weights=_POSITION_ONLY)
-    with ProgressBar('positions', len(targets)) as bar:
-        batch = solve_ik_batch(chain, targets, options=options, progress=partial(_advance, bar, 0))
+    with _progress_bar('positions', len(targets)) as advance:
+        batch = solve_ik_batch(chain, targets, options=options, progress=advance)
     chosen, given_up = _sample(~batch.success)
     options = _options(THOROUGH_SEARCHES, task_weights=_POSITION_ONLY)
     found = _search_again(chain, targets[chosen], batch.q[chosen], options)
@@ -207,7 +211,7 @@ def _reached_poses(
     """Return which orientations are reached at each position (N, k), and the check of that."""
     reached = np.zeros((len(places), len(turns)), dtype=bool)
     size = max(1, _CHUNK // len(turns))
-    with ProgressBar('poses', reached.size) as bar:
+    with _progress_bar('poses', reached.size) as advance:
         for first in range(0, len(places), size):
             rows = slice(first, first + size)
             batch = solve_ik_batch(
@@ -215,7 +219,7 @@ def _reached_poses(
                 _poses(places[rows], turns),
                 np.repeat(seeds[rows], len(turns), axis=0),
                 options=_options(max_searches),
-                progress=partial(_advance, bar, first * len(turns)),
+                progress=partial(advance, before=first * len(turns)),
             )
             reached[rows] = batch.success.reshape(-1, len(turns))
     chosen, given_up = _sample(~reached.ravel())
@@ -226,8 +230,8 @@ def _reached_poses(
     return reached, Check(len(chosen), found, given_up)
 
 
-def _options(max_searches: int, **options: object) -> IkOptions:
-    return IkOptions(max_searches=max_searches, timeout=_PATIENCE, **options)
+def _options(max_searches: int, task_weights: tuple[float, ...] = _POSE) -> IkOptions:
+    return IkOptions(max_searches=max_searches, timeout=_PATIENCE, task_weights=task_weights)
 
 
 def _sample(given_up: np.ndarray) -> tuple[np.ndarray, int]:
@@ -240,14 +244,25 @@ def _search_again(
     chain: KinematicChain, targets: np.ndarray, seeds: np.ndarray, options: IkOptions
 ) -> int:
     """Return how many of some targets are reached with other options."""
-    with ProgressBar('a sample, thoroughly', len(targets)) as bar:
-        advance = partial(_advance, bar, 0)
+    with _progress_bar('a sample, thoroughly', len(targets)) as advance:
         batch = solve_ik_batch(chain, targets, seeds, options=options, progress=advance)
     return int(batch.success.sum())
 
 
-def _advance(bar: ProgressBar, before: int, done: int, _total: int) -> None:
-    bar.update(before + done)
+@contextmanager
+def _progress_bar(label: str, total: int) -> Iterator[Callable[..., None]]:
+    """
+    Show a bar on a terminal during a ``with`` block; none without tqdm, from the extra ``plot``.
+
+    :returns: a callback for :func:`solve_ik_batch`; ``before``: targets of earlier batches.
+    """
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        yield lambda done, _total, before=0: None
+        return
+    with tqdm(total=total, desc=label, disable=None) as bar:  # None: only on a terminal
+        yield lambda done, _total, before=0: bar.update(before + done - bar.n)
 
 
 def _poses(places: np.ndarray, turns: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A simulated arm that is made to hold a pose and to follow a circle, by the node's follower."""
+"""Closed loop of follower and simulated arm, which holds a pose and follows a circle."""
 
 from __future__ import annotations
 
@@ -35,7 +35,11 @@ class Circle:
     duration: float
 
     def pose(self, time: float) -> np.ndarray:
-        """Return T_base_target (4, 4) at a time [s]."""
+        """
+        Return the target on the circle, (4, 4) T_base_target.
+
+        :param time: since the start [s].
+        """
         angle = 2.0 * math.pi * time / self.duration
         T = self.T_base_start.copy()
         T[0, 3] += self.radius * math.sin(angle)
@@ -46,7 +50,7 @@ class Circle:
 @dataclass(frozen=True)
 class Track:
     """
-    What came of following, at K moments.
+    Targets, tip positions and errors at K moments.
 
     :ivar time: (K,) [s].
     :ivar target: (K, 3) where the tip should be [m], in the base frame.
@@ -64,16 +68,16 @@ class Track:
     command_error: np.ndarray
 
 
-class TrackingRun:
+class ClosedLoop:
     """
-    An arm, an engine and a follower: what ``ik_node`` and ``ik_sim`` do, without the way between.
+    Follower and simulated arm, as in ``ik_node`` and ``ik_sim``, without ROS between them.
 
     The target is published, the command computed, and the arm advanced in the same tick.
 
     :param chain: the arm.
     :param start: (n,) where it starts [rad] or [m].
-    :param engine: name of the engine.
-    :param gravity_compensation: share of the weight that the drives are told to carry.
+    :param engine: name of the simulation engine.
+    :param gravity_compensation: share of the weight that the drives compensate, 0 to 1.
     :param settings: of the follower.
     """
 
@@ -118,7 +122,11 @@ class TrackingRun:
         return self._track(rows, [T_base_target] * len(rows))
 
     def follow(self, circle: Circle) -> Track:
-        """Follow a circle from where the arm is, with a target in every tick."""
+        """
+        Follow a circle from where the arm is, with a target in every tick.
+
+        :param circle: it starts where the arm is.
+        """
         count = round(circle.duration / self._period)
         rows = [self._tick(circle.pose(k * self._period)) for k in range(count)]
         # A tick ends a period after its target was published.
@@ -130,7 +138,9 @@ class TrackingRun:
         command = self._follower.tick(self._ticks * self._period)
         distance = math.nan
         if command is not None:
-            self._arm.command(self._chain.joint_names, command.q, command.velocity)
+            self._arm.command(
+                self._chain.joint_names, command.q.tolist(), command.velocity.tolist()
+            )
             commanded = self._chain.forward(command.q)
             distance = float(np.linalg.norm((commanded - T_base_target)[:3, 3]))
         self._arm.step(self._period)

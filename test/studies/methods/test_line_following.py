@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from ik_service.studies.arms import load_arm, manipulability
-from ik_service.studies.methods.passages import follow, LINES, SPACING, waypoints, WHOLE_SOLVE
+from ik_service.studies.methods.line_following import (
+    follow,
+    LINES,
+    SPACING,
+    waypoints,
+    WHOLE_SOLVE,
+)
 
 PLANAR, PANDA = LINES
 

@@ -1,4 +1,4 @@
-"""A picture of each method: the same arm, the same target, and the way that the method takes."""
+"""Figure of each method: its iterations on the same arm with the same target."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import solver_names
 from ik_service.studies.arms import load_arm
 from ik_service.studies.drawing import figures
 from ik_service.studies.drawing.arm_shape import skeleton
-from ik_service.studies.drawing.tables import write_csv
-from ik_service.studies.methods.own_search import OwnSearch, Search
+from ik_service.studies.methods.single_search import Search, SingleSearch
+from ik_service.studies.tables import write_csv
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _ARM = 'planar_6r'
 _SEED = (0.9, -0.5, -0.3, -0.4, -0.5, -0.3)
 _TARGET = (-0.08, 0.36)  # in the frame of the base [m]
-_OPTIONS = {'task_weights': (1.0, 1.0, 0.0, 0.0, 0.0, 0.0), 'joint_limits': 'ignore'}
+_OPTIONS = IkOptions(task_weights=(1.0, 1.0, 0.0, 0.0, 0.0, 0.0), joint_limits='ignore')
 _ITERATIONS = 300
 _POSTURES = 10  # drawn, of the iterations
 _SHOWN = 40  # iterations of the curves
@@ -37,7 +38,7 @@ def draw_methods(folder: Path) -> list[Path]:
     target = np.eye(4)
     target[:2, 3] = _TARGET
     searches = {
-        name: OwnSearch(chain, name, _ITERATIONS, **_OPTIONS).run(target, np.array(_SEED))
+        name: SingleSearch(chain, name, _ITERATIONS, _OPTIONS).run(target, np.array(_SEED))
         for name in solver_names()
     }
     paths = [_draw(folder / f'method-{name}.png', name, searches) for name in searches]

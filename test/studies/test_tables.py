@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ik_service.studies.drawing.tables import read_csv, write_csv
+from ik_service.studies.tables import read_csv, write_csv
 
 
 def test_what_is_written_is_read_again(tmp_path):

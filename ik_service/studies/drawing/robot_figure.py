@@ -1,4 +1,4 @@
-"""Drawings of a whole robot from the boxes, cylinders and spheres of its URDF, far parts first."""
+"""Drawing of a whole robot from the boxes, cylinders and spheres of its URDF, far parts first."""
 
 from __future__ import annotations
 
@@ -43,13 +43,18 @@ class View:
         return np.array([[-s, c, 0.0], [-c * v, -s * v, u], [c * u, s * u, v]])
 
     def project(self, points: np.ndarray) -> np.ndarray:
-        """Return where points (..., 3) [m] are seen: (..., 2) [m]."""
+        """
+        Project points into the view.
+
+        :param points: (..., 3) in the root frame [m].
+        :returns: (..., 2) [m].
+        """
         return points @ self.axes[:2].T
 
 
 @dataclass(frozen=True)
 class _Face:
-    """A flat outline (k, 2) as it is seen, how near it is to the eye, and its colour."""
+    """Outline (k, 2) in the view, its depth towards the eye [m], and its colour."""
 
     outline: np.ndarray
     depth: float
@@ -71,7 +76,7 @@ def draw_robot(
     :param robot: read from a URDF of primitives.
     :param positions: joint positions by name [rad] or [m]; 0 where left out.
     :param view: from where it is seen.
-    :param tint: colour instead of the shapes' own, such as for a posture that has been left.
+    :param tint: colour instead of the shapes' own, such as for a previous posture.
     :param alpha: opacity.
     """
     from matplotlib.patches import Polygon
@@ -92,13 +97,26 @@ def draw_robot(
 
 
 def draw_target(axes: Axes, position: np.ndarray, view: View, color: str) -> None:
-    """Mark a point (3,) of the root frame [m], in front of everything."""
+    """
+    Mark a point in front of everything.
+
+    :param axes: as for :func:`draw_robot`.
+    :param position: (3,) in the root frame [m].
+    :param view: from where it is seen.
+    :param color: as Matplotlib names it.
+    """
     x, y = view.project(position)
     axes.plot(x, y, 'o', color=color, markersize=9, markeredgecolor='white', zorder=4)
 
 
 def prepare(axes: Axes, width: tuple[float, float], height: tuple[float, float]) -> None:
-    """Make axes a drawing board without ticks, with equal scales [m]."""
+    """
+    Set the limits of axes, with equal scales and without ticks.
+
+    :param axes: 2-D axes.
+    :param width: left and right limit [m].
+    :param height: lower and upper limit [m].
+    """
     axes.set_xlim(*width)
     axes.set_ylim(*height)
     axes.set_aspect('equal')

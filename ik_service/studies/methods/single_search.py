@@ -1,15 +1,16 @@
-"""What a method does by itself: one search from a seed, without restarts and without giving up."""
+"""Single search of a method from a seed, without restarts and without giving up."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.loop.problem import Problem, views
 from ik_service.solvers.options import IkOptions
-from ik_service.solvers.result import IkStatus
+from ik_service.solvers.result import IkStatus, IkTrace
 from ik_service.solvers.solver import Solver
 
 _PATIENCE = 600.0  # so long that a busy machine does not cut a search short [s]
@@ -19,7 +20,7 @@ _NEVER = 10**9  # iterations after which a search without progress would be give
 @dataclass(frozen=True)
 class Search:
     """
-    The iterations of one search; row 0 is its start.
+    Iterations of one search; row 0 is its start.
 
     :ivar q: (k, n) joint vectors [rad] or [m].
     :ivar step: (k, n) the step that led to each row.
@@ -38,16 +39,20 @@ class Search:
         return abs(self.step).max(axis=1)
 
 
-class OwnSearch:
+class SingleSearch:
     """
-    A method prepared for a chain, for looking at its iterations one by one.
+    Method prepared for a chain, whose iterations are recorded one by one.
 
-    The loop is the package's own; only its rule to give up a search that makes no progress is
-    off, and so are restarts, since both would hide what the method does by itself.
+    The loop is that of every solve, but without its rule to give up a search that makes no
+    progress and without restarts, which would both hide the behaviour of the method.
     """
 
     def __init__(
-        self, chain: KinematicChain, solver: str, iterations: int, **options: object
+        self,
+        chain: KinematicChain,
+        solver: str,
+        iterations: int,
+        options: IkOptions | None = None,
     ) -> None:
         """
         Prepare a method.
@@ -55,14 +60,14 @@ class OwnSearch:
         :param chain: the chain.
         :param solver: one of :func:`~ik_service.solver_names`.
         :param iterations: steps at most.
-        :param options: further fields of :class:`~ik_service.IkOptions`.
+        :param options: without the settings that a single search needs.
         """
-        chosen = IkOptions(
+        chosen = replace(
+            options or IkOptions(),
             max_iterations=iterations,
             max_searches=1,
             timeout=_PATIENCE,
             record_trace=True,
-            **options,
         )
         self._solver = _Untiring(chain, solver, chosen)
 
@@ -71,12 +76,12 @@ class OwnSearch:
         Search from a seed.
 
         :param target: (4, 4) T_base_tip.
-        :param seed: (n,).
+        :param seed: (n,) [rad] or [m].
         :returns: the iterations. A target that is farther away than the chain is long is not
             searched for; the seed is then the only row.
         """
         result = self._solver.solve(target, seed)
-        trace = result.trace
+        trace = cast(IkTrace, result.trace)  # asked for above
         own = trace.search == 0
         if result.status is IkStatus.UNREACHABLE:
             # Without a search, number 0 is that of the approach to the closest pose.
@@ -87,10 +92,10 @@ class OwnSearch:
 
 
 class _Untiring(Solver):
-    """A solver whose searches end only with success or with their iterations."""
+    """Solver whose searches end only with success or with their iterations."""
 
-    def problem(self) -> Problem:
-        problem = super().problem()
+    def problem(self, guessed: bool = False) -> Problem:
+        problem = super().problem(guessed)
         _, settings, _ = views(problem)
         settings.patience[0] = _NEVER
         return problem

@@ -1,8 +1,8 @@
-"""Colours of the arms in the pictures: paler for what is only hinted at, shaded for solids."""
+"""Colours of drawn arms: paler for secondary postures, shaded for solids."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 AXIS_COLORS = (PALETTE[3], PALETTE[2], PALETTE[0])
 """Colours of the x, y and z axis of a frame: red, green and blue for most, apart for all."""
 
-RING = {
+RING: dict[str, Any] = {
     'color': ACCENT,
     'marker': 'o',
     'markersize': 13,
@@ -24,13 +24,17 @@ RING = {
     'linestyle': 'none',
     'zorder': 4,
 }
-"""How the place of a target is marked."""
+"""Marker of a target position."""
 
 _LAMP = np.radians([-35.0, 30.0])  # azimuth and elevation from where the eye is
 
 
 def rgb(color: str) -> np.ndarray:
-    """Return a colour as (3,) red, green and blue from 0 to 1."""
+    """
+    Return a colour as (3,) red, green and blue from 0 to 1.
+
+    :param color: as Matplotlib names it.
+    """
     from matplotlib.colors import to_rgb
 
     return np.array(to_rgb(color))
@@ -38,7 +42,7 @@ def rgb(color: str) -> np.ndarray:
 
 def paler(color: np.ndarray, alpha: float) -> np.ndarray:
     """
-    Return colours as they look on white paper, laid on thin.
+    Return colours blended with white.
 
     :param color: (…, 3).
     :param alpha: 1 for the colours themselves, 0 for white.
@@ -47,7 +51,11 @@ def paler(color: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def light_of(axes: Axes3D) -> np.ndarray:
-    """Return the direction (3,) to a lamp above the eye, on its left."""
+    """
+    Return the direction (3,) to a lamp above the eye, on its left.
+
+    :param axes: 3-D axes with their view.
+    """
     azimuth, elevation = np.radians([axes.azim, axes.elev]) + _LAMP
     level = np.cos(elevation)
     return np.array([level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)])
