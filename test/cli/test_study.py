@@ -137,6 +137,7 @@ def test_reachable_points_are_shown_in_rviz(tmp_path, monkeypatch, capsys):
     @contextmanager
     def published(frame_id, points, colors, on_shell, spacing):
         shown.update(frame=frame_id, points=points, colors=colors, on_shell=on_shell)
+        monkeypatch.setattr('threading.Event.wait', interrupted)
         yield '/reachable_shell'
 
     def interrupted(_event):
@@ -144,7 +145,6 @@ def test_reachable_points_are_shown_in_rviz(tmp_path, monkeypatch, capsys):
 
     shown = {}
     monkeypatch.setattr('ik_service.ros.markers.cloud_publisher.published_cloud', published)
-    monkeypatch.setattr('threading.Event.wait', interrupted)
     words = ['--points', '4', '--orientations', '2', '--searches', '5', '--publish']
     assert ik_study(['reach', *words, '--output', str(tmp_path)]) == 0
     assert shown['frame'] == 'panda_link0'

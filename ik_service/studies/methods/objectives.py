@@ -10,7 +10,7 @@ tip strays in between and is brought back, with short ones it stays.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -85,9 +85,8 @@ def descend(chain: KinematicChain, objective: str, gain: float) -> Descent:
     :param objective: one of :data:`~ik_service.solvers.options.OBJECTIVES`.
     :param gain: β, the share of the slope that a step goes down.
     """
-    options = IkOptions(objective=objective, null_space_gain=gain)
-    if objective == 'preferred_posture':
-        options = replace(options, preferred_posture=_PREFERRED)
+    posture = _PREFERRED if objective == 'preferred_posture' else None
+    options = IkOptions(objective=objective, null_space_gain=gain, preferred_posture=posture)
     search = SingleSearch(chain, 'pseudoinverse', _ITERATIONS, options).run(
         chain.forward(_START), np.array(_START)
     )

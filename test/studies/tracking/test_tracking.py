@@ -97,7 +97,7 @@ def test_it_prints_the_figures_and_writes_what_it_drew(tmp_path, capsys, monkeyp
     pytest.importorskip('matplotlib', reason='the extra plot is not installed')
     monkeypatch.setattr(tracking, '_START', {'panda': tuple(READY)})
     options = ('--engine', 'first_order', '--duration', '2', '--radius', '0.05')
-    files = tracking.closed_loop(arguments(tmp_path, *options))
+    files = tracking.run(arguments(tmp_path, *options))
     assert [file.name for file in files] == [
         'tracking.png',
         'tracking.csv',
