@@ -1,11 +1,10 @@
-"""Solvers behind one interface, so that they run in the same loop: ours, and those of peers."""
+"""Common interface of the measured solvers, and the adapter of this project's methods."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 import importlib
 import json
 from pathlib import Path
@@ -17,25 +16,25 @@ from robots import BenchRobot
 
 import ik_service as iks
 
-# The share of the problems that our slow methods get.
+# Shares of the problems that slow methods of this project get.
 _SHARES = {'transpose': 0.05, 'ccd': 0.05}
 
 
 class AbsentError(Exception):
-    """A peer that cannot take part; the text is the reason."""
+    """Library that cannot be measured; the text is the reason."""
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Adapter:
     """
-    A solver that is prepared for a robot.
+    Solver of any library, prepared for a robot.
 
     :ivar name: its name in tables.
     :ivar solve: from a prepared target and a seed (n,) to joint positions (n,), or None when the
-        solver says that it found none.
-    :ivar prepare: from T_base_tip (4, 4) to the target as the solver likes it; not timed.
+        solver reports that it found none.
+    :ivar prepare: from T_base_tip (4, 4) to the target in the format of the solver; not timed.
     :ivar share: the share of the problems that it gets; below 1 for slow ones.
-    :ivar inside: time that each solve took in the compiled solver [s]; only ours say so.
+    :ivar inside: time of each solve in the compiled solver [s]; only for this project's.
     """
 
     name: str
@@ -45,8 +44,8 @@ class Contestant:
     inside: list[float] = field(default_factory=list)
 
 
-def ours(robot: BenchRobot, solver: str, options: iks.IkOptions | None = None) -> Contestant:
-    """One of this project's methods, through ``Solver.solve``."""
+def ours(robot: BenchRobot, solver: str, options: iks.IkOptions | None = None) -> Adapter:
+    """Adapter of one of this project's methods, through ``Solver.solve``."""
     prepared = iks.Solver(robot.chain, solver, options)
     prepared.warm_up()
 
@@ -57,13 +56,15 @@ def ours(robot: BenchRobot, solver: str, options: iks.IkOptions | None = None) -
         inside.append(result.solve_time)
         return result.q if result.success else None
 
-    return Contestant(solver, solve, share=_SHARES.get(solver, 1.0), inside=inside)
+    return Adapter(solver, solve, share=_SHARES.get(solver, 1.0), inside=inside)
 
 
 def require(module: str, package: str) -> ModuleType:
     """
-    Import a peer.
+    Import a module of another library.
 
+    :param module: its name.
+    :param package: name of the library on PyPI.
     :raises AbsentError: with the reason why it cannot be imported.
     """
     try:
@@ -77,31 +78,15 @@ def require(module: str, package: str) -> ModuleType:
         ) from error
 
 
-def peers(robot: BenchRobot) -> tuple[list[Contestant], dict[str, str]]:
-    """
-    All peers that can solve for a robot.
-
-    :returns: them, and the reasons of the others by name.
-    """
-    # Imported here: peers.py needs this module.
-    import peers as found
-
-    return gather(
-        {
-            'roboticstoolbox': partial(found.roboticstoolbox, robot),
-            'TRAC-IK': partial(found.trac_ik, robot),
-            'KDL': partial(found.kdl, robot),
-            'pink': partial(found.pink, robot),
-            'ikpy': partial(found.ikpy, robot),
-            'EAIK': partial(found.eaik, robot),
-        }
-    )
-
-
 def gather(
-    factories: dict[str, Callable[[], Contestant]],
-) -> tuple[list[Contestant], dict[str, str]]:
-    """The contestants that can be made, and the reasons of the others by name."""
+    factories: dict[str, Callable[[], Adapter]],
+) -> tuple[list[Adapter], dict[str, str]]:
+    """
+    Make adapters.
+
+    :param factories: functions that make them, by name.
+    :returns: the adapters, and the reasons of those that cannot be made by name.
+    """
     there, absent = [], {}
     for name, make in factories.items():
         try:

@@ -1,4 +1,4 @@
-"""One judge for everyone: Pinocchio's forward kinematics, and problems that are made with it."""
+"""Verification of all results with Pinocchio's forward kinematics, and problems made with it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ TOLERANCE = 1e-5
 """Largest error in each of the six components of the twist [m] or [rad]."""
 
 LIMIT_SLACK = 1e-6
-"""How far beyond a joint limit still counts as within [rad] or [m]: peers keep single floats."""
+"""Distance beyond a joint limit that still counts as within [rad] or [m], for single floats."""
 
 
 @dataclass(frozen=True)
 class Problems:
     """
-    Targets that can be reached, and where to start.
+    Reachable targets with seeds.
 
     :ivar truth: (N, n) the joint vectors that the targets were made of [rad] or [m].
     :ivar targets: (N, 4, 4) T_base_tip.
@@ -42,8 +42,8 @@ class Problems:
         return self.part(slice(0, max(1, round(share * len(self)))))
 
 
-class Judge:
-    """A chain in Pinocchio, made from the URDF without this project's code."""
+class Verifier:
+    """Chain in Pinocchio, made from the URDF without this project's code."""
 
     def __init__(self, robot: BenchRobot) -> None:
         chain = robot.chain

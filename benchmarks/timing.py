@@ -1,4 +1,4 @@
-"""Timing in turns on one core, and what comes of it."""
+"""Timing of solvers in turns on one core, and the columns of the tables."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import os
 import sys
 from time import perf_counter
 
-from contestants import Contestant
-from judge import Judge, Problems
+from adapters import Adapter
 import numpy as np
+from verifier import Problems, Verifier
 
 _THREADS = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS')
 
@@ -26,10 +26,10 @@ def use_one_core() -> None:
 @dataclass
 class Score:
     """
-    What a contestant did.
+    Results of a solver.
 
     :ivar seconds: time of each solve [s].
-    :ivar solved: whether the judge accepted each answer.
+    :ivar solved: whether the verifier accepted each answer.
     :ivar rounds: mean time of a solve in each round [s].
     """
 
@@ -63,19 +63,28 @@ def quartiles(name: str, values: np.ndarray) -> dict[str, float]:
     return {name: middle, f'{name}_q1': low, f'{name}_q3': high}
 
 
-def run_round(contestant: Contestant, judge: Judge, problems: Problems, score: Score) -> None:
-    """Let a contestant solve some problems, and judge the answers afterwards."""
-    problems = problems.share(contestant.share)
-    targets = [contestant.prepare(T) for T in problems.targets]
+def run_round(adapter: Adapter, verifier: Verifier, problems: Problems, score: Score) -> None:
+    """
+    Solve some problems, and verify the answers afterwards.
+
+    :param adapter: the solver.
+    :param verifier: of the answers.
+    :param problems: to solve; of these, the share that the solver gets.
+    :param score: to which the results are added.
+    """
+    problems = problems.share(adapter.share)
+    targets = [adapter.prepare(T) for T in problems.targets]
     answers, times = [], []
     for target, seed in zip(targets, problems.seeds, strict=True):
         began = perf_counter()
-        answer = contestant.solve(target, seed)
+        answer = adapter.solve(target, seed)
         times.append(perf_counter() - began)
         answers.append(answer)
     score.seconds += times
     score.rounds.append(float(np.mean(times)))
-    score.solved += [judge.accepts(q, T) for q, T in zip(answers, problems.targets, strict=True)]
+    score.solved += [
+        verifier.accepts(q, T) for q, T in zip(answers, problems.targets, strict=True)
+    ]
 
 
 def rounds_of(count: int, size: int) -> Iterable[slice]:
