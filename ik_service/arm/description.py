@@ -8,7 +8,7 @@ from pathlib import Path
 from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.exceptions import UrdfError
 from ik_service.model.part_names import named
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 
 Source = str | Path
 """Where a robot is described: a string is URDF text, never a path; a path names its file."""

@@ -17,7 +17,7 @@ from ik_service.kinematics import kernels
 from ik_service.kinematics.compile import entry_point
 from ik_service.kinematics.flatten import FlatPath, flatten_path, kernel_joints
 from ik_service.model.joint import JointType
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 
 _COMPILED = {'_forward', '_jacobian'}
 _FLOAT = np.dtype(np.float64)
@@ -44,7 +44,7 @@ class KinematicChain:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: RobotModel,
         base_link: str,
         tip_link: str,
         locked: Mapping[str, float] | None = None,
@@ -231,7 +231,9 @@ def _mapping(locked: Mapping[str, float] | None) -> dict[str, float]:
     return dict(locked or {})
 
 
-def _limits(path: FlatPath, names: tuple[str, ...], robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+def _limits(
+    path: FlatPath, names: tuple[str, ...], robot: RobotModel
+) -> tuple[np.ndarray, np.ndarray]:
     """Limits of the variables, narrowed so that the joints that mimic them keep theirs."""
     lower = np.array([robot.joints[name].limits.lower for name in names])
     upper = np.array([robot.joints[name].limits.upper for name in names])
@@ -251,7 +253,7 @@ def _limits(path: FlatPath, names: tuple[str, ...], robot: Robot) -> tuple[np.nd
     return lower, upper
 
 
-def _velocities(path: FlatPath, names: tuple[str, ...], robot: Robot) -> np.ndarray:
+def _velocities(path: FlatPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
     """Largest speeds of the variables, such that the joints that mimic them keep theirs."""
     velocity = np.array([robot.joints[name].limits.velocity for name in names])
     for motion in path.motions:
@@ -261,7 +263,7 @@ def _velocities(path: FlatPath, names: tuple[str, ...], robot: Robot) -> np.ndar
     return velocity
 
 
-def _full_turns(path: FlatPath, names: tuple[str, ...], robot: Robot) -> np.ndarray:
+def _full_turns(path: FlatPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
     """2π for the variables whose full turns leave every pose of the robot as it is."""
     turn = np.zeros(len(names))
     for i, name in enumerate(names):

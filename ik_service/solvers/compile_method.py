@@ -12,7 +12,7 @@ import os
 import sys
 
 from ik_service.common.resources import urdf_path
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.solvers.solver import Solver
 
 DONE = 'compiled'

@@ -12,8 +12,8 @@ import numpy as np
 
 from ik_service import __version__
 from ik_service.cli.solve.outcome import Outcome, Refusal
-from ik_service.cli.solve.pose import quaternion_of
 from ik_service.cli.solve.request import Request
+from ik_service.common.transforms import quaternion_xyzw_from_rotation
 from ik_service.solvers.result import IkTrace
 
 FORMAT = 1
@@ -124,7 +124,11 @@ def _trace(trace: IkTrace) -> dict[str, object]:
 
 
 def _pose(T: np.ndarray) -> dict[str, object]:
-    return {'position': T[:3, 3], 'quaternion_xyzw': quaternion_of(T[:3, :3]), 'matrix': T}
+    return {
+        'position': T[:3, 3],
+        'quaternion_xyzw': quaternion_xyzw_from_rotation(T[:3, :3]),
+        'matrix': T,
+    }
 
 
 def _plain(value: object) -> object:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ik_service.common.resources import urdf_path
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.studies.reach.reach_figure import draw_reach
 from ik_service.studies.reach.survey import Check, Reachability, survey, THOROUGH_SEARCHES
 from ik_service.studies.tables import write_csv

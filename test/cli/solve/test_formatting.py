@@ -2,7 +2,7 @@ import pytest
 from support.chains import transform
 
 from ik_service.cli.solve import formatting
-from ik_service.cli.solve.pose import rotation_from_rpy
+from ik_service.common.transforms import rotation_from_rpy
 
 
 def test_a_pose_in_words():
