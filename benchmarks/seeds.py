@@ -1,5 +1,5 @@
 """
-What a learned first guess saves, in iterations, searches and time, and what it costs to have one.
+Learned starting postures: saved iterations, searches and time, and the cost of the training.
 
 Every search starts in the middle of the limits, at the guess of a table of 1e3, 1e4 or 1e5
 postures, or at the guess of a network. Needs the extra "learn"; times are those of the processor,
@@ -17,11 +17,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 import time
 
-from judge import Judge
-from measure import use_one_core
 import numpy as np
 from records import progress, RESULTS, save
 from robots import all_robots, BenchRobot
+from timing import use_one_core
+from verifier import Verifier
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
@@ -78,7 +78,7 @@ def measure(
     robot: BenchRobot, solvers: list[str], extent: dict[str, object], seed: int
 ) -> list[dict[str, object]]:
     """Rows of the table for one robot."""
-    targets = Judge(robot).problems(robot, extent['count'], seed).targets
+    targets = Verifier(robot).problems(robot, extent['count'], seed).targets
     rows = []
     with TemporaryDirectory() as folder:
         for start, options, cost in _starts(robot, extent, Path(folder)):
@@ -103,7 +103,7 @@ def measure(
 def _starts(
     robot: BenchRobot, extent: dict[str, object], folder: Path
 ) -> Iterator[tuple[str, dict[str, str], dict[str, object]]]:
-    """Where searches start: its name, the options that ask for it, and what having it costs."""
+    """Starts of the searches: name, solver options, and cost of the training."""
     yield 'middle', {}, {'guess_us': 0.0, 'training_s': 0.0, 'file_kb': 0.0}
     TableGuess.trained(robot.chain, 100)  # compiles, or loads the compiled code
     kinds = [('table', count) for count in extent['tables']] + [('network', extent['network'])]

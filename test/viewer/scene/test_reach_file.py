@@ -8,7 +8,7 @@ from support.reach_files import CONTENT, POINTS, write_reach
 
 from ik_service.exceptions import ArgumentError
 from ik_service.studies.reach import reach
-from ik_service.studies.reach.reachability import Check, Reachability
+from ik_service.studies.reach.survey import Check, Reachability
 from ik_service.viewer.scene.reach_file import read_reach
 
 URDF = """<robot name="r"><link name="base"/><link name="tip"/>
