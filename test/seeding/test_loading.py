@@ -8,7 +8,8 @@ from support.chains import arm_path, ARM_TIPS, targets
 
 from ik_service import Robot
 from ik_service.exceptions import ArgumentError, SeedFileError
-from ik_service.seeding.source import KINDS, load_guess, train_guess
+from ik_service.seeding.loading import KINDS, load_guess
+from ik_service.seeding.training import train_guess
 
 
 @pytest.fixture

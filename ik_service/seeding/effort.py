@@ -1,5 +1,5 @@
 """
-What a guess saves, and what it costs.
+Effort of a solver with or without a guess, and the time a guess takes.
 
 Times are those of the processor in this thread, so that other programs have no part in them.
 """
@@ -19,7 +19,7 @@ from ik_service.solvers.solver import Solver
 @dataclass(frozen=True)
 class Effort:
     """
-    What a solver needed for some targets; all but the shares are means over them.
+    Effort of a solver for some targets; all but the shares are means over them.
 
     :ivar iterations: steps over all searches.
     :ivar searches: searches started.
@@ -35,9 +35,9 @@ class Effort:
     call_time: float
 
 
-def effort(solver: Solver, targets: np.ndarray) -> Effort:
+def measure_effort(solver: Solver, targets: np.ndarray) -> Effort:
     """
-    Solve for targets without a seed of the call's own, and see what it takes.
+    Measure the effort of solving targets from the solver's own starting postures.
 
     :param solver: the solver; its options say where the searches start.
     :param targets: (N, 4, 4) T_base_tip, N at least 1.
@@ -57,9 +57,9 @@ def effort(solver: Solver, targets: np.ndarray) -> Effort:
     )
 
 
-def guess_time(guess: Guess, targets: np.ndarray) -> float:
+def mean_guess_time(guess: Guess, targets: np.ndarray) -> float:
     """
-    Mean time of a guess [s].
+    Return the mean time of a guess [s].
 
     :param guess: the guess.
     :param targets: (N, 4, 4) T_base_tip, N at least 1.

@@ -1,5 +1,5 @@
 """
-Learned guesses on disk: one ``.npz`` of plain arrays, without pickle.
+Files of learned guesses: one ``.npz`` of plain arrays, without pickle.
 
 Beside what was learned it holds the chain that it was learned for, which is compared when it is
 read: with another chain a guess would be nonsense, and nothing would say so.
@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 import shlex
 import tempfile
-from typing import BinaryIO
+from typing import Any, BinaryIO
 import zipfile
 import zlib
 
@@ -36,8 +36,9 @@ _DAMAGE = (ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error)
 
 def default_path(chain: KinematicChain, kind: str) -> Path:
     """
-    The file of a chain's guess, beside the URDF.
+    Return the default file of a chain's guess, beside the URDF.
 
+    :param chain: the chain.
     :param kind: ``table`` or ``network``.
     :returns: ``<URDF's name>.<base>.<tip>.<kind>.npz``.
     :raises ArgumentError: the robot was not read from a file.
@@ -52,7 +53,13 @@ def default_path(chain: KinematicChain, kind: str) -> Path:
 
 
 def train_command(chain: KinematicChain, kind: str, path: Path) -> str:
-    """The command line that makes the file of a guess."""
+    """
+    Return the command line that trains a guess and saves it.
+
+    :param chain: the chain.
+    :param kind: ``table`` or ``network``.
+    :param path: the file.
+    """
     source = chain.robot.source
     words = ['ik_train', str(source or 'URDF'), '--base-link', chain.base_link]
     words += ['--tip-link', chain.tip_link, '--kind', kind]
@@ -64,10 +71,11 @@ def train_command(chain: KinematicChain, kind: str, path: Path) -> str:
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[BinaryIO]:
+def replaced_file(path: Path) -> Iterator[BinaryIO]:
     """
-    A file that takes the place of ``path`` once it is written whole, and not if that fails.
+    Open a file that takes the place of ``path`` once it is written whole.
 
+    :param path: the file to make or replace; it stays as it is when writing fails.
     :raises SeedFileError: nothing can be written there.
     """
     try:
@@ -93,18 +101,18 @@ def _unwritable(path: Path, error: OSError) -> SeedFileError:
     return SeedFileError(path, f'cannot be written: {reason}; name another output file')
 
 
-def write(file: BinaryIO, guess: Guess) -> None:
+def write_guess(file: BinaryIO, guess: Guess) -> None:
     """
-    Write a guess with the chain that it belongs to.
+    Write a guess with a description of its chain.
 
     :param file: a file opened for writing.
+    :param guess: the guess.
     """
-    np.savez_compressed(
-        file, format=_FORMAT, kind=guess.kind, **_description(guess.chain), **guess.arrays()
-    )
+    arrays: dict[str, Any] = {**_description(guess.chain), **guess.arrays()}
+    np.savez_compressed(file, format=_FORMAT, kind=guess.kind, **arrays)
 
 
-def read(path: Path, chain: KinematicChain, kind: str) -> Arrays:
+def read_arrays(path: Path, chain: KinematicChain, kind: str) -> Arrays:
     """
     Read the arrays of a guess.
 
@@ -134,7 +142,7 @@ def read(path: Path, chain: KinematicChain, kind: str) -> Arrays:
 
 
 def _fault(arrays: Arrays, chain: KinematicChain, kind: str) -> str:
-    """Why arrays cannot be used for a chain; empty when they can."""
+    """Return why arrays cannot be used for a chain; empty when they can."""
     expected = _description(chain)
     if not {'format', 'kind', *expected} <= arrays.keys():
         return 'is no seed file'
@@ -153,7 +161,7 @@ def _fault(arrays: Arrays, chain: KinematicChain, kind: str) -> str:
 
 
 def _description(chain: KinematicChain) -> dict[str, np.ndarray]:
-    """What a chain is recognised by. Limits are no part of it: guesses are cut to them."""
+    """Describe a chain by its links, joints and geometry, without limits, which guesses obey."""
     arrays = chain.arrays
     geometry = (arrays.base, arrays.joints, arrays.variables, arrays.tip)
     return {

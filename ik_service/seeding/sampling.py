@@ -1,4 +1,4 @@
-"""Postures that guesses are learned from."""
+"""Random postures that guesses are learned from, and their poses and Jacobians."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.seeding.candidates import linearise
+from ik_service.seeding.table_kernels import linearise
 
 # How far a variable without limits is sampled from its middle [rad] or [m].
 _SPREAD = math.pi
@@ -20,11 +20,12 @@ _DAMPING = 1e-3
 
 def sampled_range(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
     """
-    Bounds of the postures that are sampled.
+    Return the bounds of the postures that are sampled.
 
     These are the joint limits, but no more than one turn about the middle for joints whose full
     turns change no pose: what lies beyond reaches nothing new and is closer to the limits.
 
+    :param chain: the chain.
     :returns: (n,) lower and (n,) upper bounds [rad] or [m].
     """
     middle = chain.mid_range()
@@ -37,8 +38,9 @@ def sampled_range(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
 
 def sample_postures(chain: KinematicChain, count: int, seed: int) -> np.ndarray:
     """
-    Postures drawn uniformly from :func:`sampled_range`.
+    Draw postures uniformly from :func:`sampled_range`.
 
+    :param chain: the chain.
     :param count: how many.
     :param seed: of the random numbers; the same one gives the same postures.
     :returns: (count, n) [rad] or [m].
@@ -48,11 +50,12 @@ def sample_postures(chain: KinematicChain, count: int, seed: int) -> np.ndarray:
 
 def manipulable_postures(chain: KinematicChain, count: int, seed: int) -> np.ndarray:
     """
-    Of three times as many random postures those with the largest manipulability.
+    Draw three times as many postures and return those with the largest manipulability.
 
     From a posture far from singular ones, a search reaches more of the poses around. The measure
     is Yoshikawa's (1985), det J Jᵀ, with a little added to the squared singular values.
 
+    :param chain: the chain.
     :param count: how many.
     :param seed: of the random numbers; the same one gives the same postures.
     :returns: (count, n) [rad] or [m].
@@ -68,8 +71,9 @@ def manipulable_postures(chain: KinematicChain, count: int, seed: int) -> np.nda
 
 def linearisation(chain: KinematicChain, postures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
-    Frames and Jacobians of many postures.
+    Return frames and Jacobians of many postures.
 
+    :param chain: the chain.
     :param postures: (N, n) [rad] or [m], contiguous.
     :returns: (N, 12) x, y and z axes, then origin, of the frames behind the last joint; (N, n, 6)
         Jacobians, one row a variable.
@@ -80,10 +84,11 @@ def linearisation(chain: KinematicChain, postures: np.ndarray) -> tuple[np.ndarr
     return frames, rows
 
 
-def poses(chain: KinematicChain, postures: np.ndarray) -> np.ndarray:
+def tip_poses(chain: KinematicChain, postures: np.ndarray) -> np.ndarray:
     """
-    Forward kinematics of many postures.
+    Return the poses of the tip at many postures.
 
+    :param chain: the chain.
     :param postures: (N, n) [rad] or [m].
     :returns: (N, 4, 4) T_base_tip.
     """

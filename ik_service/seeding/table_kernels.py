@@ -1,9 +1,7 @@
 """
-Compiled parts of the table: what it keeps of every posture, and the choice among neighbours.
+Kernels of the table: frames and Jacobians of its postures, and the choice among neighbours.
 
-The frame that is compared is the one behind the chain's last joint, as in the solvers' loop. All
-compiled functions of this package that call each other stand in this file, because Numba's cache
-looks only at the file of the function that Python calls.
+The frame that is compared is the one behind the chain's last joint, as in the solvers' loop.
 """
 
 from __future__ import annotations
@@ -31,11 +29,11 @@ def linearise(chain, postures, axes, frames, rows):
 
 
 @kernel
-def choose(
+def choose_neighbours(
     chain, weights, goals, neighbours, postures, frames, corrections, axes, scratch, q, guesses
 ):
     """
-    Of the neighbours of each goal take the one that its first-order correction brings closest.
+    Take for each goal the neighbour that ends closest to it after one first-order correction.
 
     :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param weights: (6,) square roots of the task weights.
@@ -66,7 +64,7 @@ def choose(
 
 @inner_kernel
 def _weighted_error(frame, goal, weights, error):
-    """Weighted pose error; returns its square."""
+    """Compute the weighted pose error; return its square."""
     frame_error(frame, goal, error)
     square = 0.0
     for i in range(6):
@@ -77,7 +75,7 @@ def _weighted_error(frame, goal, weights, error):
 
 @inner_kernel
 def _correct(chain, posture, correction, error, q):
-    """Joint vector after the motion that a weighted error calls for, cut at the limits."""
+    """Move a posture by a correction for a weighted error, within the limits."""
     for i in range(q.shape[0]):
         value = posture[i]
         for j in range(6):

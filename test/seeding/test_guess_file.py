@@ -12,8 +12,14 @@ from support.chains import arm_path, ARM_TIPS, targets
 
 from ik_service import Robot
 from ik_service.exceptions import ArgumentError, SeedFileError
-from ik_service.seeding.files import default_path, new_file, read, train_command, write
-from ik_service.seeding.table import TableGuess
+from ik_service.seeding.guess_file import (
+    default_path,
+    read_arrays,
+    replaced_file,
+    train_command,
+    write_guess,
+)
+from ik_service.seeding.table import train_table
 
 
 @pytest.fixture
@@ -32,8 +38,8 @@ def saved(chain):
     """The path of a small table of the chain."""
     pytest.importorskip('scipy')
     path = default_path(chain, 'table')
-    with new_file(path) as file:
-        write(file, TableGuess.trained(chain, 50))
+    with replaced_file(path) as file:
+        write_guess(file, train_table(chain, 50))
     return path
 
 
@@ -58,9 +64,9 @@ def test_a_robot_without_a_file_needs_a_path(urdf):
 
 
 def test_what_is_written_is_read(kind, planar_guess, tmp_path):
-    with new_file(tmp_path / 'guess.npz') as file:
-        write(file, planar_guess)
-    arrays = read(tmp_path / 'guess.npz', planar_guess.chain, kind)
+    with replaced_file(tmp_path / 'guess.npz') as file:
+        write_guess(file, planar_guess)
+    arrays = read_arrays(tmp_path / 'guess.npz', planar_guess.chain, kind)
     again = type(planar_guess).from_arrays(planar_guess.chain, arrays)
     poses = np.array(targets(planar_guess.chain, 10, seed=41))
     np.testing.assert_allclose(again.guess_many(poses), planar_guess.guess_many(poses), atol=1e-5)
@@ -68,7 +74,7 @@ def test_what_is_written_is_read(kind, planar_guess, tmp_path):
 
 def test_missing_file_names_the_command_that_makes_it(chain, urdf):
     with pytest.raises(SeedFileError, match='no such file') as caught:
-        read(default_path(chain, 'network'), chain, 'network')
+        read_arrays(default_path(chain, 'network'), chain, 'network')
     assert caught.value.path == default_path(chain, 'network')
     command = f'ik_train {urdf} --base-link panda_link0 --tip-link panda_hand_tcp --kind network'
     assert str(caught.value).endswith(f'make it with: {command}')
@@ -91,7 +97,7 @@ def test_command_names_locked_joints_and_another_file(urdf, tmp_path):
 def test_a_file_of_another_chain_is_refused(saved, urdf, links, locked, message):
     other = Robot.from_urdf(urdf).chain(*links, locked)
     with pytest.raises(SeedFileError, match=message) as caught:
-        read(saved, other, 'table')
+        read_arrays(saved, other, 'table')
     assert 'ik_train' in str(caught.value)
 
 
@@ -102,17 +108,17 @@ def test_a_file_of_another_geometry_is_refused(saved, urdf):
     longer.write_text(text.replace('0.333', '0.334'))
     chain = Robot.from_urdf(longer).chain(*ARM_TIPS['panda'])
     with pytest.raises(SeedFileError, match='another geometry'):
-        read(saved, chain, 'table')
+        read_arrays(saved, chain, 'table')
 
 
 def test_narrower_limits_are_no_other_chain(saved, chain):
     narrow = chain.with_limits(0.9 * chain.lower, chain.upper)
-    assert read(saved, narrow, 'table')['postures'].shape == (50, 7)
+    assert read_arrays(saved, narrow, 'table')['postures'].shape == (50, 7)
 
 
 def test_a_file_of_another_kind_is_refused(saved, chain):
     with pytest.raises(SeedFileError, match='holds a table, not a network'):
-        read(saved, chain, 'network')
+        read_arrays(saved, chain, 'network')
 
 
 def test_a_file_of_another_format_is_refused(saved, chain):
@@ -120,7 +126,7 @@ def test_a_file_of_another_format_is_refused(saved, chain):
         arrays = {**file, 'format': 7}
     np.savez(saved, **arrays)
     with pytest.raises(SeedFileError, match='has format 7, and this version reads 1'):
-        read(saved, chain, 'table')
+        read_arrays(saved, chain, 'table')
 
 
 def _halved(path):
@@ -159,33 +165,33 @@ def _others(path):
 def test_a_damaged_file_is_told(saved, chain, spoil):
     spoil(saved)
     with pytest.raises(SeedFileError, match=r'damaged|no seed file'):
-        read(saved, chain, 'table')
+        read_arrays(saved, chain, 'table')
 
 
 def test_a_folder_is_no_file(chain, tmp_path):
     with pytest.raises(SeedFileError, match='cannot be read'):
-        read(tmp_path, chain, 'table')
+        read_arrays(tmp_path, chain, 'table')
 
 
 def test_a_pipe_is_not_waited_for(chain, tmp_path):
     os.mkfifo(tmp_path / 'pipe.npz')
     with pytest.raises(SeedFileError, match='cannot be read: it is a pipe, and a regular file'):
-        read(tmp_path / 'pipe.npz', chain, 'table')
+        read_arrays(tmp_path / 'pipe.npz', chain, 'table')
     with pytest.raises(SeedFileError, match='cannot be read: it is a device, and a regular file'):
-        read(Path('/dev/zero'), chain, 'table')
+        read_arrays(Path('/dev/zero'), chain, 'table')
 
 
 @pytest.mark.parametrize('name', ['missing/guess.npz', 'arm.urdf/guess.npz', '.'])
 def test_where_nothing_can_be_written_is_told_at_once(urdf, tmp_path, name):
     message = r'cannot be written: .*; name another output file'
-    with pytest.raises(SeedFileError, match=message), new_file(tmp_path / name):
+    with pytest.raises(SeedFileError, match=message), replaced_file(tmp_path / name):
         pytest.fail('the file was opened')
     assert sorted(tmp_path.iterdir()) == [urdf]
 
 
 def test_what_fails_leaves_the_old_file_and_nothing_else(saved, tmp_path):
     before = sorted(tmp_path.iterdir()), saved.read_bytes()
-    with pytest.raises(ZeroDivisionError), new_file(saved) as file:
+    with pytest.raises(ZeroDivisionError), replaced_file(saved) as file:
         file.write(b'%d' % (1 / 0))
     assert (sorted(tmp_path.iterdir()), saved.read_bytes()) == before
 

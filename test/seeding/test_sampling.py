@@ -7,12 +7,12 @@ import pytest
 from support.chains import arm, joint_xml, limit_xml, robot_xml, snake, within_limits
 
 from ik_service import Robot
-from ik_service.seeding.samples import (
+from ik_service.seeding.sampling import (
     linearisation,
     manipulable_postures,
-    poses,
     sample_postures,
     sampled_range,
+    tip_poses,
 )
 
 
@@ -81,7 +81,7 @@ def test_linearisation_is_forward_kinematics_and_jacobian():
     postures = sample_postures(chain, 20, seed=9)
     frames, rows = linearisation(chain, postures)
     c, s = chain.arrays.tip
-    for q, frame, row, T in zip(postures, frames, rows, poses(chain, postures), strict=True):
+    for q, frame, row, T in zip(postures, frames, rows, tip_poses(chain, postures), strict=True):
         np.testing.assert_allclose(row.T, chain.jacobian(q), atol=1e-12)
         np.testing.assert_allclose(frame[9:], T[:3, 3], atol=1e-12)
         np.testing.assert_allclose(frame[6:9], T[:3, 2], atol=1e-12)
@@ -90,4 +90,4 @@ def test_linearisation_is_forward_kinematics_and_jacobian():
 
 def test_poses_of_no_postures():
     chain = arm('planar_6r')
-    assert poses(chain, np.empty((0, 6))).shape == (0, 4, 4)
+    assert tip_poses(chain, np.empty((0, 6))).shape == (0, 4, 4)

@@ -1,4 +1,4 @@
-"""The way in: the learned guess of a chain, by name."""
+"""Loading of the learned guess of a chain."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from ik_service.exceptions import ArgumentError, SeedFileError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.seeding.files import default_path, new_file, read, train_command, write
 from ik_service.seeding.guess import FULL_POSE, Guess
+from ik_service.seeding.guess_file import default_path, read_arrays, train_command
 from ik_service.seeding.network import NetworkGuess
 from ik_service.seeding.table import TableGuess
 
@@ -25,7 +25,7 @@ def load_guess(
     task_weights: ArrayLike = FULL_POSE,
 ) -> Guess:
     """
-    Load the learned first guess of a chain.
+    Load the learned guess of a chain.
 
     :param chain: the chain.
     :param kind: ``table`` or ``network``.
@@ -39,9 +39,9 @@ def load_guess(
         the command that makes it.
     :raises MissingExtraError: a library that it takes is not installed.
     """
-    guess = _guess(kind)
+    guess = guess_class(kind)
     path = default_path(chain, kind) if path is None else Path(path)
-    arrays = read(path, chain, kind)
+    arrays = read_arrays(path, chain, kind)
     try:
         return guess.from_arrays(chain, arrays, task_weights)
     except (KeyError, ValueError, TypeError) as error:
@@ -49,35 +49,13 @@ def load_guess(
         raise SeedFileError(path, f'is damaged ({error}); make it with: {remedy}') from error
 
 
-def train_guess(
-    chain: KinematicChain,
-    kind: str,
-    samples: int,
-    path: str | os.PathLike[str] | None = None,
-    seed: int = 0,
-) -> Guess:
+def guess_class(kind: str) -> type[Guess]:
     """
-    Learn the first guess of a chain and save it.
+    Return the class of a kind of guess.
 
-    :param chain: the chain.
     :param kind: ``table`` or ``network``.
-    :param samples: random postures to learn from.
-    :param path: its file; by default beside the URDF, where :func:`load_guess` finds it.
-    :param seed: of the random postures.
-    :raises ArgumentError: there is no such kind, or the path is left out though the robot was not
-        read from a file.
-    :raises SeedFileError: the file cannot be written; this is found out before the training.
-    :raises MissingExtraError: a library that it takes is not installed.
-    :raises TrainingError: a network cannot be trained for this chain.
+    :raises ArgumentError: there is no such kind.
     """
-    learner = _guess(kind)
-    with new_file(default_path(chain, kind) if path is None else Path(path)) as file:
-        guess = learner.trained(chain, samples, seed)
-        write(file, guess)
-    return guess
-
-
-def _guess(kind: str) -> type[Guess]:
     if kind not in _GUESSES:
         raise ArgumentError('kind', f'has to be one of {", ".join(KINDS)}, not {kind!r}')
     return _GUESSES[kind]
