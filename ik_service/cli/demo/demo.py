@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing
 from pathlib import Path
 import time
 from typing import TYPE_CHECKING
 
 from ik_service.cli.demo.poses import out_of_reach, postures, square, start_posture
 from ik_service.cli.demo.programs import programs, ros_domain
-from ik_service.cli.demo.record import check_record, Recorder, write_record
 from ik_service.cli.demo.text import progress, say
 from ik_service.cli.demo.viewer import announce, viewer_program
 from ik_service.cli.interrupts import check_interrupts
@@ -33,7 +32,6 @@ _EXAMPLES = """
 examples:
   ik_demo --once                       one round; exit code 0 only if every target was reached
   ik_demo --urdf ur5e.urdf --base-link base_link --tip-link tool0
-  ik_demo --record arm.gif             one round, and a moving picture of it
   ROS_DOMAIN_ID=7 ik_demo              in a ROS domain where others can watch and take part
 """
 
@@ -55,11 +53,8 @@ def run(arguments: Sequence[str]) -> int:
     :raises IkServiceError: it cannot go on; its programs have ended by then.
     """
     options = _parser().parse_args(arguments)
-    options.once = options.once or options.record is not None
     options.viewer = not options.once if options.viewer is None else options.viewer
     _require_ros()
-    if options.record is not None:
-        check_record(options.record)
     urdf, chain = _robot(options)
     ends = {'base_link': chain.base_link, 'tip_link': chain.tip_link}
     start = dict(zip(chain.joint_names, start_posture(chain).tolist(), strict=True))
@@ -95,22 +90,12 @@ def _parser() -> argparse.ArgumentParser:
         default=0.5,
         help="share of the joints' velocity limits that is used, 0.01 to 1 (default: %(default)s)",
     )
-    _add_output_options(parser)
-    return parser
-
-
-def _add_output_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--viewer',
         action=argparse.BooleanOptionalAction,
         help='the arm in a browser (default: unless it is only one round)',
     )
-    parser.add_argument(
-        '--record',
-        type=Path,
-        metavar='FILE.gif',
-        help='one round, and a moving picture of the arm, drawn at the end',
-    )
+    return parser
 
 
 def _share(text: str) -> float:
@@ -138,7 +123,6 @@ def _perform(
         _wait_until_ready(client, check, children[0])
         announce(viewer, options.viewer)
         demo = Demo(chain, client, check, yields=not options.once)
-        recorder = Recorder(client, lambda: demo.target) if options.record else None
         q_start = start_posture(chain)
         T_start = client.tip_pose(client.next_state().positions)
         found = square(T_start, lambda T: client.solve(T).success)
@@ -147,16 +131,13 @@ def _perform(
         answered = demo.ask(stops[0].T_base_tip)
         while True:
             try:
-                with recorder or nullcontext():
-                    reached = demo.follow(description, stops)
+                reached = demo.follow(description, stops)
                 if far is not None:
                     demo.overreach(far)
             except TakenOverError:
                 demo.wait_for_others()
                 continue
             print_outcome(reached, len(stops))
-            if recorder is not None:
-                write_record(options.record, chain, recorder)
             if options.once:
                 return 0 if answered and reached == len(stops) else 1
 

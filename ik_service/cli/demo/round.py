@@ -49,7 +49,6 @@ class Demo:
     :param client: asks the node.
     :param check: raises when one of the programs has ended.
     :param yields: whether it gives way to others who publish targets.
-    :ivar target: (4, 4) where it has sent the tip last; None before.
     """
 
     def __init__(
@@ -59,7 +58,6 @@ class Demo:
         self._client = client
         self._check = check
         self._yields = yields
-        self.target: np.ndarray | None = None
 
     def ask(self, T_base_tip: np.ndarray) -> bool:
         """Ask for the joint values of a pose, print them, and say whether they are right."""
@@ -110,7 +108,6 @@ class Demo:
 
         :raises TakenOverError: somebody else has sent it elsewhere, and the demo gives way.
         """
-        self.target = T_base_tip
         self._client.publish_target(T_base_tip)
         start = slow_since = time.monotonic()
         while True:

@@ -45,22 +45,6 @@ def robot_parts(robot: Robot, look: Look, library: MeshLibrary) -> tuple[Part, .
     return tuple(_part(visual, library) for visual in look.visuals)
 
 
-def primitive_parts(robot: Robot, look: Look) -> tuple[Part, ...]:
-    """
-    Return what a robot is drawn as where meshes cannot be drawn.
-
-    Links that have a mesh, and all links of a robot without visuals, are bones of a skeleton.
-    """
-    meshed = {visual.link for visual in look.visuals if isinstance(visual.solid, MeshFile)}
-    bones = meshed if look.visuals else frozenset(robot.links)
-    solid = [
-        Part(visual.link, visual.solid, visual.T_link_solid, visual.color)
-        for visual in look.visuals
-        if not isinstance(visual.solid, MeshFile)
-    ]
-    return (*solid, *skeleton(robot, bones))
-
-
 def skeleton(robot: Robot, links: frozenset[str] | set[str]) -> tuple[Part, ...]:
     """Return bones from the frames of links to the joints below them, and balls at the joints."""
     parts = []

@@ -2,7 +2,7 @@ import numpy as np
 
 from ik_service import Robot
 from ik_service.viewer.scene.meshes import MeshLibrary
-from ik_service.viewer.scene.parts import primitive_parts, robot_parts, skeleton
+from ik_service.viewer.scene.parts import robot_parts, skeleton
 from ik_service.viewer.scene.visuals import Box, Cylinder, read_look, Sphere
 
 TEXT = """<robot name="r">
@@ -45,9 +45,3 @@ def test_a_bone_reaches_from_its_link_to_the_joint():
     R = bone.T_link_solid[:3, :3]
     assert np.allclose(R @ R.T, np.eye(3))
     assert np.isclose(np.linalg.det(R), 1.0)
-
-
-def test_where_meshes_cannot_be_drawn_their_links_are_bones():
-    parts = primitive_parts(*read(BALL, MESH))
-    assert [part.link for part in parts if isinstance(part.solid, Cylinder)] == ['b']
-    assert [part.solid for part in parts if part.link == 'a'] == [Sphere(0.1)]
