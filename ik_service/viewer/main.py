@@ -20,19 +20,19 @@ def main(args: list[str] | None = None) -> int:
         from ik_service.viewer.server.page import close, serve
 
         with runtime.ros(args):
-            from ik_service.viewer.link.graph import Graph
-            from ik_service.viewer.server.once import OnceEach
+            from ik_service.viewer.link.viewer_node import ViewerNode
+            from ik_service.viewer.server.limited_log import LimitedLog
             from ik_service.viewer.settings import declare_settings
             from ik_service.viewer.viewer import Viewer
 
-            graph = Graph()
+            graph = ViewerNode()
             settings = declare_settings(graph)
             page = serve(
                 settings.host,
                 settings.port,
                 settings.port_search,
                 settings.allowed_hosts,
-                OnceEach(graph.get_logger().warning),
+                LimitedLog(graph.get_logger().warning),
             )
             try:
                 graph.get_logger().info(f'ready: {page.address}')

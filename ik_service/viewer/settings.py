@@ -9,7 +9,7 @@ from rclpy.node import Node
 from ik_service.exceptions import OptionError
 from ik_service.ros.common.declare import declare
 from ik_service.ros.common.parameter_names import refuse_unknown
-from ik_service.viewer.server.door import host_name
+from ik_service.viewer.server.access_policy import host_name
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def parse_hosts(text: str) -> tuple[str, ...]:
     """
     Read a list of host names, separated by commas.
 
-    :returns: as :func:`ik_service.viewer.server.door.host_name` writes them.
+    :returns: as :func:`ik_service.viewer.server.access_policy.host_name` writes them.
     :raises OptionError: one is no host name.
     """
     names = [name.strip() for name in text.split(',') if name.strip()]

@@ -17,19 +17,19 @@ from ik_service.common.fault_log import Complaint
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.ik.frames import in_base
-from ik_service.viewer.link.graph import Graph
-from ik_service.viewer.link.node_monitor import Contact
-from ik_service.viewer.link.questions import Questions
-from ik_service.viewer.link.robot_source import choose_robot, RobotChoice
+from ik_service.viewer.link.viewer_node import ViewerNode
+from ik_service.viewer.link.node_monitor import NodeMonitor
+from ik_service.viewer.link.service_requests import ServiceRequests
+from ik_service.viewer.link.robot_source import select_robot, RobotSelection
 from ik_service.viewer.link.target import Target
-from ik_service.viewer.link.task_queue import Inbox
-from ik_service.viewer.panel.measures import random_reachable
+from ik_service.viewer.link.task_queue import TaskQueue
+from ik_service.viewer.panel.measures import random_reachable_pose
 from ik_service.viewer.panel.panel import Actions, notify, Panel
 from ik_service.viewer.panel.parameter_fields import Value
-from ik_service.viewer.picture import Picture
+from ik_service.viewer.robot_display import RobotDisplay
 from ik_service.viewer.scene.reach_layer import ReachLayer
 from ik_service.viewer.scene.robot_view import load_in_background, RobotView
-from ik_service.viewer.scene.scene import furnish
+from ik_service.viewer.scene.scene import add_surroundings
 from ik_service.viewer.settings import Settings
 
 _UNSEEN_PERIOD = 0.2  # time between two looks at the graph while no page is open [s]
@@ -45,15 +45,15 @@ class Viewer:
     :param settings: what the viewer was told.
     """
 
-    def __init__(self, server: viser.ViserServer, graph: Graph, settings: Settings) -> None:
+    def __init__(self, server: viser.ViserServer, graph: ViewerNode, settings: Settings) -> None:
         self._server, self._graph = server, graph
         self._period = 1.0 / settings.rate
         self._warn = graph.get_logger().warning
         self._faults = Complaint(self._warn)
         self._bad_states, self._bad_targets = Complaint(self._warn), Complaint(self._warn)
-        self._inbox = Inbox(self._on_error)
+        self._inbox = TaskQueue(self._on_error)
         post = self._inbox.post
-        furnish(server)
+        add_surroundings(server)
         self._panel = Panel(
             server,
             Actions(
@@ -67,13 +67,13 @@ class Viewer:
         )
         self._reach = ReachLayer(server, self._panel, settings.reach, self._warn)
         self._panel.on_clear(lambda: post(self._clear_trail))
-        self._contact = Contact(
+        self._contact = NodeMonitor(
             graph, self._inbox, settings.robot, self._on_fields, self._on_values, self._on_back
         )
         self._target = Target()
-        self._picture: Picture | None = None
-        self._choice: RobotChoice | None = None
-        self._questions = Questions(graph, self._inbox, self._target, self._refuse)
+        self._picture: RobotDisplay | None = None
+        self._choice: RobotSelection | None = None
+        self._questions = ServiceRequests(graph, self._inbox, self._target, self._refuse)
         self._home: np.ndarray | None = None
         self._rng = np.random.default_rng()
         self._refreshed_at = 0.0
@@ -92,7 +92,7 @@ class Viewer:
 
     def _step(self, now: float) -> None:
         self._graph.poll_states()
-        self._inbox.work_off()
+        self._inbox.run_pending()
         found = self._contact.step(now)
         self._find_robot()
         picture = self._picture
@@ -174,7 +174,7 @@ class Viewer:
     # The robot
 
     def _find_robot(self) -> None:
-        choice = choose_robot(self._contact.clues)
+        choice = select_robot(self._contact.clues)
         if choice is None or choice == self._choice:
             return
         self._choice = choice
@@ -186,20 +186,20 @@ class Viewer:
             lambda *refused: post(self._on_no_robot, *refused),
         )
 
-    def _on_robot(self, choice: RobotChoice, view: RobotView) -> None:
+    def _on_robot(self, choice: RobotSelection, view: RobotView) -> None:
         if choice != self._choice:  # another one has come meanwhile
             return
         if self._picture is not None:
             self._picture.remove()
         self._target.forget()
         self._home = None
-        self._picture = Picture(self._server, view, self._on_drag)
+        self._picture = RobotDisplay(self._server, view, self._on_drag)
         self._panel.sliders.build(self._picture.places())
         self._reach.suit(view.arm.chain.base_link)
         self._server.gui.set_panel_label(view.arm.robot.name)
         self._contact.note(has_robot=True, complaint='')
 
-    def _on_no_robot(self, choice: RobotChoice, error: Exception) -> None:
+    def _on_no_robot(self, choice: RobotSelection, error: Exception) -> None:
         if choice == self._choice:
             self._contact.note(complaint=str(error))
             self._warn(f'the robot cannot be shown: {error}')
@@ -224,7 +224,7 @@ class Viewer:
     def _go_anywhere(self) -> None:
         if self._picture is not None:
             chain = self._picture.view.arm.chain
-            self._target.set(random_reachable(chain, self._rng, 0.1 * self._picture.view.size))
+            self._target.set(random_reachable_pose(chain, self._rng, 0.1 * self._picture.view.size))
 
     def _stop(self) -> None:
         """Make the present pose the target: commands come to rest there."""

@@ -108,7 +108,7 @@ def gizmo_arrow(scenario, axis):
     from ik_service.viewer.scene import scene as stage
 
     size = float(scenario.chain.arrays.reach[3])
-    look_at, eye = stage.camera_of(size)
+    look_at, eye = stage.camera_placement(size)
     T = scenario.tip()
     ends = [
         T[:3, 3] + share * 0.22 * size * T[:3, axis] for share in (0.92, 1.5)

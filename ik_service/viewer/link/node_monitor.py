@@ -10,13 +10,13 @@ import time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import ParameterEvent
 
-from ik_service.viewer.link.graph import Graph
+from ik_service.viewer.link.viewer_node import ViewerNode
 from ik_service.viewer.link.node_report import Entry, NodeReport, read_report
-from ik_service.viewer.link.parameter_link import changed_values, ParameterLink
-from ik_service.viewer.link.robot_source import RobotClues
-from ik_service.viewer.link.task_queue import Inbox
+from ik_service.viewer.link.remote_parameters import changed_values, RemoteParameters
+from ik_service.viewer.link.robot_source import RobotSources
+from ik_service.viewer.link.task_queue import TaskQueue
 from ik_service.viewer.panel.parameter_fields import Field, Value
-from ik_service.viewer.panel.presence import Presence, presence, Signs
+from ik_service.viewer.panel.connection_status import ConnectionStatus, connection_status, ConnectionFacts
 from ik_service.viewer.panel.solver_form import SPEED
 
 _LOOK = 0.5  # time between two looks at the graph [s]
@@ -24,7 +24,7 @@ _RETRY = 2.0  # time after which unanswered questions are asked again [s]
 _ROBOT = ('urdf', 'robot_description', 'base_link', 'tip_link', 'locked_joints')
 
 
-class Contact:
+class NodeMonitor:
     """
     The IK node, as far as it is known. To be used from one thread, that of the inbox.
 
@@ -41,8 +41,8 @@ class Contact:
 
     def __init__(
         self,
-        graph: Graph,
-        inbox: Inbox,
+        graph: ViewerNode,
+        inbox: TaskQueue,
         own: Mapping[str, str],
         on_fields: Callable[[list[Field]], object],
         on_values: Callable[[Mapping[str, Value]], object],
@@ -50,21 +50,21 @@ class Contact:
     ) -> None:
         self._graph, self._inbox = graph, inbox
         self._on_fields, self._on_values, self._on_back = on_fields, on_values, on_back
-        self._link: ParameterLink | None = None
+        self._link: RemoteParameters | None = None
         self._looked_at = self._asked_at = -_RETRY
         self._has_fields = self._was_there = False
         self._changes: dict[int, float] = {}  # since when those without an answer are asked for
         self._numbers = count()
-        self.signs = Signs()
-        self.clues = RobotClues(own=tuple(own.items()))
+        self.signs = ConnectionFacts()
+        self.clues = RobotSources(own=tuple(own.items()))
         self.report = NodeReport()
 
-    def step(self, now: float) -> Presence:
-        """Look around, now and then; return how things stand."""
+    def step(self, now: float) -> ConnectionStatus:
+        """RobotVisuals around, now and then; return how things stand."""
         if now - self._looked_at >= _LOOK:
             self._looked_at = now
             self._look(now)
-        found = presence(self.signs, now)
+        found = connection_status(self.signs, now)
         if found.node_is_there and not self._was_there:
             self._has_fields = False  # it may have started anew, with other parameters
             self._on_back()
@@ -72,7 +72,7 @@ class Contact:
         return found
 
     def note(self, **signs: object) -> None:
-        """Note something that was found out elsewhere; fields of :class:`Signs`."""
+        """Note something that was found out elsewhere; fields of :class:`ConnectionFacts`."""
         self.signs = replace(self.signs, **signs)
 
     def set(

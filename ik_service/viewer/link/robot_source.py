@@ -10,7 +10,7 @@ from ik_service.common.number_list import parse_positions
 
 
 @dataclass(frozen=True)
-class RobotClues:
+class RobotSources:
     """
     What tells of a robot; all texts are empty where nothing is known.
 
@@ -30,7 +30,7 @@ class RobotClues:
 
 
 @dataclass(frozen=True)
-class RobotChoice:
+class RobotSelection:
     """
     A robot to show.
 
@@ -55,14 +55,14 @@ class RobotChoice:
         return ArmSettings(self.base_link, self.tip_link, locked)
 
 
-def choose_robot(clues: RobotClues) -> RobotChoice | None:
+def select_robot(clues: RobotSources) -> RobotSelection | None:
     """Return the robot to show; None while too little is known."""
     own, node = dict(clues.own), dict(clues.node)
     given = ((told.get('urdf', ''), told.get('robot_description', '')) for told in (own, node))
     urdf, text = next((pair for pair in given if any(pair)), ('', clues.topic))
     if not urdf and not text:
         return None
-    return RobotChoice(
+    return RobotSelection(
         source=source_of(urdf, text),
         base_link=own.get('base_link') or node.get('base_link') or clues.reported_base,
         tip_link=own.get('tip_link') or node.get('tip_link') or clues.reported_tip,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
 
-class Inbox:
+class TaskQueue:
     """
     What the callbacks of the page and of ROS leave for the thread that keeps the view.
 
@@ -23,7 +23,7 @@ class Inbox:
         """Leave a call to be made; from any thread."""
         self._work.put((function, arguments))
 
-    def work_off(self) -> None:
+    def run_pending(self) -> None:
         """Make the calls that are there now."""
         for _ in range(self._work.qsize()):
             try:

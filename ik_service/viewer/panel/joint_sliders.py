@@ -7,7 +7,7 @@ import math
 
 import viser
 
-from ik_service.viewer.panel.measures import JointPlace
+from ik_service.viewer.panel.measures import JointPosition
 
 HOLD = 3.0
 """How long the sliders stay where they were put, before they follow the arm again [s]."""
@@ -30,7 +30,7 @@ class JointSliders:
         self._sliders: dict[str, tuple[viser.GuiSliderHandle, float]] = {}
         self._held_until = -math.inf
 
-    def build(self, places: Sequence[JointPlace]) -> None:
+    def build(self, places: Sequence[JointPosition]) -> None:
         """Make sliders for other joints."""
         for slider, _ in self._sliders.values():
             slider.remove()
@@ -51,7 +51,7 @@ class JointSliders:
         """Let them follow the arm again."""
         self._held_until = -math.inf
 
-    def follow(self, places: Sequence[JointPlace], now: float) -> None:
+    def follow(self, places: Sequence[JointPosition], now: float) -> None:
         """Show where the joints are."""
         if self.is_held(now):
             return
@@ -66,7 +66,7 @@ class JointSliders:
             if slider.disabled == enabled:
                 slider.disabled = not enabled
 
-    def _make(self, place: JointPlace) -> tuple[viser.GuiSliderHandle, float]:
+    def _make(self, place: JointPosition) -> tuple[viser.GuiSliderHandle, float]:
         """Return a slider and what it shows for a radian or a metre."""
         factor = 1e3 if place.unit == 'm' else math.degrees(1.0)
         widest = 1.0 if place.unit == 'm' else math.pi  # where the limits are no limits

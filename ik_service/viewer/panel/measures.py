@@ -14,7 +14,7 @@ from ik_service.model.joint import JointType
 
 
 @dataclass(frozen=True)
-class JointPlace:
+class JointPosition:
     """
     Where a joint is between its limits.
 
@@ -45,7 +45,7 @@ class JointPlace:
         return min(self.value - self.lower, self.upper - self.value)
 
     @property
-    def danger(self) -> float:
+    def limit_proximity(self) -> float:
         """Nearness to a limit: 0 in the middle half of the range, 1 at a limit and beyond."""
         share = self.share
         return 0.0 if share is None else max(0.0, 4.0 * abs(share - 0.5) - 1.0)
@@ -68,11 +68,11 @@ class Lag:
     seconds: float
 
 
-def joint_places(chain: KinematicChain, q: np.ndarray) -> list[JointPlace]:
+def joint_positions(chain: KinematicChain, q: np.ndarray) -> list[JointPosition]:
     """Return where the joints of a chain are between their limits, at q (n,) [rad] or [m]."""
     rows = zip(chain.joint_names, q, joint_units(chain), chain.lower, chain.upper, strict=True)
     return [
-        JointPlace(name, float(value), unit, float(lower), float(upper))
+        JointPosition(name, float(value), unit, float(lower), float(upper))
         for name, value, unit, lower, upper in rows
     ]
 
@@ -126,7 +126,7 @@ def lag(chain: KinematicChain, q: np.ndarray, q_command: np.ndarray, speeds: np.
     return Lag(chain.joint_names[worst], float(behind[worst]), unit, float(seconds.max()))
 
 
-def random_reachable(
+def random_reachable_pose(
     chain: KinematicChain, rng: np.random.Generator, floor: float = 0.05, margin: float = 0.1
 ) -> np.ndarray:
     """

@@ -9,12 +9,12 @@ import numpy as np
 import viser
 from viser import uplot
 
-from ik_service.viewer.panel.history import ErrorHistory, FLOOR, SPAN
+from ik_service.viewer.panel.error_history import ErrorHistory, FLOOR, SPAN
 from ik_service.viewer.panel.joint_sliders import JointSliders
-from ik_service.viewer.panel.measures import JointPlace
-from ik_service.viewer.panel.panel_text import banner, Figures, figures_table, joints_table, note
+from ik_service.viewer.panel.measures import JointPosition
+from ik_service.viewer.panel.panel_html import banner, Figures, figures_table, joints_table, note
 from ik_service.viewer.panel.parameter_fields import Value
-from ik_service.viewer.panel.presence import Presence
+from ik_service.viewer.panel.connection_status import ConnectionStatus
 from ik_service.viewer.panel.solver_form import SolverForm
 
 _INK, _GRID = '#868e96', '#e9ecef'
@@ -101,18 +101,18 @@ class Panel:
         async def _(_event: viser.GuiEvent) -> None:
             clear()
 
-    def show_presence(self, presence: Presence) -> None:
+    def show_presence(self, connection_status: ConnectionStatus) -> None:
         """Show whether node and arm are there."""
-        self._put('banner', self._banner, banner(presence))
-        self.form.enable(presence.node_is_there)
-        self.sliders.enable(presence.node_is_there)
+        self._put('banner', self._banner, banner(connection_status))
+        self.form.enable(connection_status.node_is_there)
+        self.sliders.enable(connection_status.node_is_there)
 
     def show_note(self, text: str) -> None:
         """Say below the banner what is not as it was wanted; empty when all is."""
         self._put('note', self._note, note(text))
         self._note.visible = bool(text)
 
-    def show_figures(self, figures: Figures, places: Sequence[JointPlace]) -> None:
+    def show_figures(self, figures: Figures, places: Sequence[JointPosition]) -> None:
         """Show the live numbers."""
         self._put('figures', self._figures, figures_table(figures))
         self._put('joints', self._joints, joints_table(places))

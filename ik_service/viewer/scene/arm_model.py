@@ -106,7 +106,7 @@ class ArmModel:
 
 
 def _add(scene: SceneApi, name: str, part: Part, style: Style) -> None:
-    solid, T = part.solid, part.T_link_solid
+    solid, T = part.solid, part.T_link_geometry
     color = style.color or part.color or _PLAIN
     common = {
         'color': tuple(round(255 * value) for value in color),

@@ -34,7 +34,7 @@ class Mesh:
     faces: np.ndarray
 
 
-class MeshLibrary:
+class MeshLoader:
     """
     Reads meshes, and reports each one that cannot be shown once.
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ik_service.model.robot import Robot
-from ik_service.viewer.scene.meshes import Mesh, MeshLibrary
-from ik_service.viewer.scene.visuals import Box, Color, Cylinder, Look, MeshFile, Sphere, Visual
+from ik_service.viewer.scene.meshes import Mesh, MeshLoader
+from ik_service.viewer.scene.visuals import Box, Color, Cylinder, RobotVisuals, MeshFile, Sphere, Visual
 
 _UNREADABLE = Box((0.08, 0.08, 0.08))  # stands for a mesh that cannot be shown
 _BONE, _KNUCKLE = 0.02, 0.035  # radii of a skeleton's links and joints [m]
@@ -23,17 +23,17 @@ class Part:
 
     :ivar link: the link that it moves with.
     :ivar solid: its shape.
-    :ivar T_link_solid: (4, 4) pose of the shape in the link's frame [m].
+    :ivar T_link_geometry: (4, 4) pose of the shape in the link's frame [m].
     :ivar color: red, green and blue, 0 to 1; None where nothing names one.
     """
 
     link: str
     solid: Box | Cylinder | Sphere | Mesh
-    T_link_solid: np.ndarray
+    T_link_geometry: np.ndarray
     color: Color | None
 
 
-def robot_parts(robot: Robot, look: Look, library: MeshLibrary) -> tuple[Part, ...]:
+def robot_parts(robot: Robot, look: RobotVisuals, library: MeshLoader) -> tuple[Part, ...]:
     """
     Return what a robot is drawn as.
 
@@ -63,11 +63,11 @@ def skeleton(robot: Robot, links: frozenset[str] | set[str]) -> tuple[Part, ...]
     return tuple(parts)
 
 
-def _part(visual: Visual, library: MeshLibrary) -> Part:
+def _part(visual: Visual, library: MeshLoader) -> Part:
     solid = visual.solid
     if isinstance(solid, MeshFile):
         solid = library.get(solid) or _UNREADABLE
-    return Part(visual.link, solid, visual.T_link_solid, visual.color)
+    return Part(visual.link, solid, visual.T_link_geometry, visual.color)
 
 
 def _along(end: np.ndarray) -> np.ndarray:

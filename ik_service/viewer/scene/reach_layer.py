@@ -12,7 +12,7 @@ from viser.transforms import SO3
 from ik_service.exceptions import IkServiceError
 from ik_service.viewer.panel.panel import Panel
 from ik_service.viewer.scene.reach_file import ReachFile, read_reach
-from ik_service.viewer.scene.share_colors import share_colors
+from ik_service.viewer.scene.colormap import viridis
 
 _SHARE = 0.2  # of the distance between positions that a point is wide: the arm is seen inside
 _ALONE = 0.02  # width of a point that has no neighbours [m]
@@ -57,7 +57,7 @@ class ReachLayer:
             self._cloud = self._server.scene.add_point_cloud(
                 '/reach',
                 file.points.astype(np.float32),
-                share_colors(file.share),
+                viridis(file.share),
                 point_size=_SHARE * file.spacing or _ALONE,
                 point_shape='circle',
                 precision='float32',

@@ -12,11 +12,11 @@ import numpy as np
 from ik_service.arm.arm import Arm
 from ik_service.arm.description import build_arm
 from ik_service.following.settings import joint_speeds
-from ik_service.viewer.link.robot_source import RobotChoice
-from ik_service.viewer.scene.meshes import MeshLibrary
+from ik_service.viewer.link.robot_source import RobotSelection
+from ik_service.viewer.scene.meshes import MeshLoader
 from ik_service.viewer.scene.parts import Part, robot_parts
-from ik_service.viewer.scene.visuals import read_look
-from ik_service.viewer.server.once import OnceEach
+from ik_service.viewer.scene.visuals import read_visuals
+from ik_service.viewer.server.limited_log import LimitedLog
 
 _LARGEST = 3.0  # size of an arm on an endless rail [m]
 
@@ -42,7 +42,7 @@ class RobotView:
         return self.arm.chain.forward(q)
 
 
-def build_robot_view(choice: RobotChoice, report: Callable[[str], object]) -> RobotView:
+def build_robot_view(choice: RobotSelection, report: Callable[[str], object]) -> RobotView:
     """
     Read and compile all that is needed to show a robot; takes seconds.
 
@@ -51,11 +51,11 @@ def build_robot_view(choice: RobotChoice, report: Callable[[str], object]) -> Ro
     :raises IkServiceError: the robot makes no arm.
     """
     arm = build_arm(choice.source, choice.settings())
-    report = OnceEach(report)  # a description may hold thousands of faults
-    look = read_look(arm.robot.urdf_text)
+    report = LimitedLog(report)  # a description may hold thousands of faults
+    look = read_visuals(arm.robot.urdf_text)
     for complaint in look.complaints:
         report(complaint)
-    parts = robot_parts(arm.robot, look, MeshLibrary(arm.robot.source, report))
+    parts = robot_parts(arm.robot, look, MeshLoader(arm.robot.source, report))
     q = arm.chain.mid_range()
     arm.chain.forward(q), arm.chain.jacobian(q)  # compiles them
     reach = float(arm.chain.arrays.reach[3])
@@ -63,10 +63,10 @@ def build_robot_view(choice: RobotChoice, report: Callable[[str], object]) -> Ro
 
 
 def load_in_background(
-    choice: RobotChoice,
+    choice: RobotSelection,
     report: Callable[[str], object],
-    on_loaded: Callable[[RobotChoice, RobotView], object],
-    on_refused: Callable[[RobotChoice, Exception], object],
+    on_loaded: Callable[[RobotSelection, RobotView], object],
+    on_refused: Callable[[RobotSelection, Exception], object],
 ) -> None:
     """Build a view in a thread of its own, in which the callbacks are called."""
 

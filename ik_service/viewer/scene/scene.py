@@ -9,7 +9,7 @@ import numpy as np
 import viser
 from viser.transforms import SO3
 
-from ik_service.viewer.panel.history import Trail
+from ik_service.viewer.panel.error_history import Trail
 from ik_service.viewer.scene.arm_model import ArmModel, GHOST, OPAQUE, PREVIEW
 from ik_service.viewer.scene.parts import Part
 
@@ -25,7 +25,7 @@ FIELD_OF_VIEW = 0.62
 """Of the camera, vertical [rad]."""
 
 
-class Stage:
+class RobotScene:
     """
     What is seen of a robot. To be used from one thread.
 
@@ -107,7 +107,7 @@ class Stage:
                 on_drag(T, event.phase != 'end')
 
 
-def furnish(server: viser.ViserServer) -> None:
+def add_surroundings(server: viser.ViserServer) -> None:
     """Lay the ground and set the light of an empty scene."""
     scene = server.scene
     share = np.linspace(0.0, 1.0, 256)[:, None, None]
@@ -127,7 +127,7 @@ def furnish(server: viser.ViserServer) -> None:
     )
 
 
-def camera_of(size: float) -> tuple[np.ndarray, np.ndarray]:
+def camera_placement(size: float) -> tuple[np.ndarray, np.ndarray]:
     """
     Return how the space that an arm reaches is seen best.
 
@@ -140,8 +140,8 @@ def camera_of(size: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _frame_camera(server: viser.ViserServer, size: float) -> None:
-    """Look at the arm, in pages that are open and in those to come."""
-    look_at, position = camera_of(size)
+    """RobotVisuals at the arm, in pages that are open and in those to come."""
+    look_at, position = camera_placement(size)
     camera = server.initial_camera
     camera.position, camera.look_at, camera.fov = position, look_at, FIELD_OF_VIEW
     for client in server.get_clients().values():

@@ -64,7 +64,7 @@ class MeshFile:
     scale: tuple[float, float, float]
 
 
-Solid = Box | Cylinder | Sphere | MeshFile
+Geometry = Box | Cylinder | Sphere | MeshFile
 
 
 @dataclass(frozen=True)
@@ -74,18 +74,18 @@ class Visual:
 
     :ivar link: the link's name.
     :ivar solid: its shape.
-    :ivar T_link_solid: (4, 4) pose of the shape's centre in the link's frame [m].
+    :ivar T_link_geometry: (4, 4) pose of the shape's centre in the link's frame [m].
     :ivar color: red, green and blue, 0 to 1; None where the URDF names none.
     """
 
     link: str
-    solid: Solid
-    T_link_solid: np.ndarray
+    solid: Geometry
+    T_link_geometry: np.ndarray
     color: Color | None
 
 
 @dataclass(frozen=True)
-class Look:
+class RobotVisuals:
     """
     All that is visible of a robot.
 
@@ -97,7 +97,7 @@ class Look:
     complaints: tuple[str, ...]
 
 
-def read_look(text: str) -> Look:
+def read_visuals(text: str) -> RobotVisuals:
     """
     Read what a robot looks like.
 
@@ -116,7 +116,7 @@ def read_look(text: str) -> Look:
                 visuals.append(_visual(name, element, colors))
             except Exception as error:  # urdf_parser_py raises whatever its helpers raise
                 complaints.append(f'{named("link", name)}: a visual is not shown: {error}')
-    return Look(tuple(visuals), tuple(complaints))
+    return RobotVisuals(tuple(visuals), tuple(complaints))
 
 
 def _visual(link: str, element: ElementTree.Element, colors: dict[str, Color]) -> Visual:
@@ -158,7 +158,7 @@ def _known(element: ElementTree.Element) -> ElementTree.Element:
     return copy
 
 
-def _solid(geometry: urdf_xml.GeometricType) -> Solid:
+def _solid(geometry: urdf_xml.GeometricType) -> Geometry:
     if isinstance(geometry, urdf_xml.Box):
         return Box(_three(geometry.size))
     if isinstance(geometry, urdf_xml.Cylinder):

@@ -10,13 +10,13 @@ import secrets
 import socket
 
 from ik_service.exceptions import MissingExtraError
-from ik_service.viewer.server.door import Door, door_of, EVERYWHERE
+from ik_service.viewer.server.access_policy import AccessPolicy, access_policy, EVERYWHERE
 from ik_service.viewer.server.ports import free_port, PortError
 
 try:
     import viser
 
-    from ik_service.viewer.server.guarded import guarded, UnguardedError
+    from ik_service.viewer.server.access_control import access_control, AccessControlError
 except ImportError as error:
     raise MissingExtraError('viser', 'viewer') from error
 
@@ -51,16 +51,16 @@ def serve(
     :param port: TCP port; 0 for any free one.
     :param search: whether the next free port will do when that one is busy.
     :param allowed_hosts: further host names that the page is served under, of
-        :func:`ik_service.viewer.server.door.host_name`.
+        :func:`ik_service.viewer.server.access_policy.host_name`.
     :param report: called with a sentence about a request that is refused, from another thread.
     :raises PortError: the port is busy, or the address is none of this machine's.
-    :raises UnguardedError: this version of viser cannot be guarded.
+    :raises AccessControlError: this version of viser cannot be access_control.
     """
     # viser would take another port without asking, and wait for ever for an address that is not
     # this machine's.
     free = free_port(host, port, search)
     token = secrets.token_urlsafe(_TOKEN_BYTES)
-    door = door_of(host, free, allowed_hosts, socket.gethostname(), token)
+    door = access_policy(host, free, allowed_hosts, socket.gethostname(), token)
     server = _start(host, free, door, report)
     if server.get_port() != free and not search:
         _stop(server)
@@ -77,13 +77,13 @@ def close(page: Page) -> None:
     _stop(page.server)
 
 
-def _start(host: str, port: int, door: Door, report: Callable[[str], object]) -> viser.ViserServer:
+def _start(host: str, port: int, door: AccessPolicy, report: Callable[[str], object]) -> viser.ViserServer:
     server = None
     try:
         # It prints a box, with an address in it that is not ours.
-        with redirect_stdout(io.StringIO()), guarded(door, report):
+        with redirect_stdout(io.StringIO()), access_control(door, report):
             server = viser.ViserServer(host=host, port=port, label='ik_service', verbose=False)
-    except UnguardedError:
+    except AccessControlError:
         if server is not None:
             _stop(server)
         raise

@@ -11,9 +11,9 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import Parameter, ParameterEvent
 
 from ik_service.viewer.link import node_monitor as module
-from ik_service.viewer.link.node_monitor import Contact
-from ik_service.viewer.link.task_queue import Inbox
-from ik_service.viewer.panel.presence import Level
+from ik_service.viewer.link.node_monitor import NodeMonitor
+from ik_service.viewer.link.task_queue import TaskQueue
+from ik_service.viewer.panel.connection_status import Level
 
 NAME = '/ik_service'
 
@@ -33,8 +33,8 @@ class Scene:
             find_server=lambda: NAME,
             link_to=lambda name: link,
         )
-        self.inbox = Inbox(pytest.fail)
-        self.contact = Contact(graph, self.inbox, {}, None, None, self.count_back)
+        self.inbox = TaskQueue(pytest.fail)
+        self.contact = NodeMonitor(graph, self.inbox, {}, None, None, self.count_back)
         self.contact.note(has_robot=True)
         self.hear()
         self.contact.step(self.now)
@@ -55,7 +55,7 @@ class Scene:
     def answer(self, index, refusal=''):
         values, on_result = self.asked[index]
         on_result(values, refusal)
-        self.inbox.work_off()
+        self.inbox.run_pending()
 
     def after(self, seconds):
         """What is said some time later."""

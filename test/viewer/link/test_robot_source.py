@@ -4,40 +4,40 @@ import pytest
 
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
-from ik_service.viewer.link.robot_source import choose_robot, RobotChoice, RobotClues
+from ik_service.viewer.link.robot_source import select_robot, RobotSelection, RobotSources
 
 TEXT = '<robot name="t"/>'
 
 
 def test_too_little_is_known():
-    assert choose_robot(RobotClues()) is None
-    assert choose_robot(RobotClues(own=(('tip_link', 'tool'),), reported_tip='x')) is None
+    assert select_robot(RobotSources()) is None
+    assert select_robot(RobotSources(own=(('tip_link', 'tool'),), reported_tip='x')) is None
 
 
 def test_own_parameters_win_then_those_of_the_node_then_the_topic():
-    clues = RobotClues(topic=TEXT)
-    assert choose_robot(clues).source == TEXT
-    clues = RobotClues(topic=TEXT, node=(('urdf', '/node.urdf'), ('tip_link', 'node_tip')))
-    assert choose_robot(clues) == RobotChoice(Path('/node.urdf'), '', 'node_tip', '')
+    clues = RobotSources(topic=TEXT)
+    assert select_robot(clues).source == TEXT
+    clues = RobotSources(topic=TEXT, node=(('urdf', '/node.urdf'), ('tip_link', 'node_tip')))
+    assert select_robot(clues) == RobotSelection(Path('/node.urdf'), '', 'node_tip', '')
     own = (('urdf', ''), ('robot_description', '<own/>'), ('base_link', 'own_base'))
-    clues = RobotClues(own=own, topic=TEXT, node=clues.node)
-    assert choose_robot(clues) == RobotChoice('<own/>', 'own_base', 'node_tip', '')
+    clues = RobotSources(own=own, topic=TEXT, node=clues.node)
+    assert select_robot(clues) == RobotSelection('<own/>', 'own_base', 'node_tip', '')
 
 
 def test_what_the_node_reports_fills_the_gaps():
-    clues = RobotClues(topic=TEXT, reported_base='b', reported_tip='t')
-    assert choose_robot(clues) == RobotChoice(TEXT, 'b', 't', '')
+    clues = RobotSources(topic=TEXT, reported_base='b', reported_tip='t')
+    assert select_robot(clues) == RobotSelection(TEXT, 'b', 't', '')
 
 
 def test_locked_joints_are_those_of_the_node():
     node = (('urdf', '/a.urdf'), ('locked_joints', 'torso=0.5'))
-    settings = choose_robot(RobotClues(node=node)).settings()
+    settings = select_robot(RobotSources(node=node)).settings()
     assert settings.locked == {'torso': 0.5}
 
 
 def test_home_is_understood(monkeypatch):
     monkeypatch.setenv('HOME', '/somewhere')
-    assert choose_robot(RobotClues(own=(('urdf', '~/a.urdf'),))).source == Path(
+    assert select_robot(RobotSources(own=(('urdf', '~/a.urdf'),))).source == Path(
         '/somewhere/a.urdf'
     )
 
@@ -45,8 +45,8 @@ def test_home_is_understood(monkeypatch):
 @pytest.mark.parametrize('text', ['/etc/passwd', '~/a.urdf', 'arm.urdf'])
 def test_text_is_never_a_path(text):
     for clues in (
-        RobotClues(topic=text),
-        RobotClues(own=(('robot_description', text),)),
-        RobotClues(node=(('robot_description', text),)),
+        RobotSources(topic=text),
+        RobotSources(own=(('robot_description', text),)),
+        RobotSources(node=(('robot_description', text),)),
     ):
-        assert choose_robot(clues).source == text
+        assert select_robot(clues).source == text

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
 from ik_service.viewer.panel.joint_sliders import HOLD, JointSliders
-from ik_service.viewer.panel.measures import JointPlace
+from ik_service.viewer.panel.measures import JointPosition
 from ik_service.viewer.server import page
 
 
@@ -19,9 +19,9 @@ def sliders():
 
 def places(elbow=0.5, lift=0.25, wheel=0.0):
     return [
-        JointPlace('elbow', elbow, 'rad', -1.234, 2.0),
-        JointPlace('lift', lift, 'm', 0.0, 0.5),
-        JointPlace('wheel', wheel, 'rad', -math.inf, math.inf),
+        JointPosition('elbow', elbow, 'rad', -1.234, 2.0),
+        JointPosition('lift', lift, 'm', 0.0, 0.5),
+        JointPosition('wheel', wheel, 'rad', -math.inf, math.inf),
     ]
 
 
@@ -45,7 +45,7 @@ def test_they_end_inside_the_limits(sliders):
 
 
 def test_a_joint_that_cannot_move_has_a_slider_all_the_same(sliders):
-    sliders.build([JointPlace('stuck', 0.0, 'rad', 0.0, 0.0)])
+    sliders.build([JointPosition('stuck', 0.0, 'rad', 0.0, 0.0)])
     assert values(sliders) == {'stuck': 0.0}
 
 
@@ -65,5 +65,5 @@ def test_they_stay_for_a_while_where_somebody_has_put_them(sliders):
 
 def test_another_robot_gets_other_sliders(sliders):
     sliders.build(places())
-    sliders.build([JointPlace('knee', 0.0, 'rad', -1.0, 1.0)])
+    sliders.build([JointPosition('knee', 0.0, 'rad', -1.0, 1.0)])
     assert [*values(sliders)] == ['knee']

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ik_service.viewer.scene import meshes
-from ik_service.viewer.scene.meshes import MeshError, MeshLibrary, read_mesh
+from ik_service.viewer.scene.meshes import MeshError, MeshLoader, read_mesh
 from ik_service.viewer.scene.visuals import MeshFile
 
 trimesh = pytest.importorskip('trimesh', reason='trimesh comes with the extra viewer')
@@ -58,7 +58,7 @@ def test_what_is_no_mesh_is_told(tmp_path, monkeypatch):
 
 def test_the_library_reports_each_name_once(tree):
     said = []
-    library = MeshLibrary(tree / 'urdf' / 'arm.urdf', said.append)
+    library = MeshLoader(tree / 'urdf' / 'arm.urdf', said.append)
     for scale in [(1.0, 1.0, 1.0), (1.0, 1.0, 1.0), (2.0, 1.0, 1.0)]:
         assert library.get(MeshFile('../meshes/gone.stl', scale)) is None
         assert library.get(MeshFile('/etc/passwd', scale)) is None
@@ -76,7 +76,7 @@ def test_a_pipe_and_a_folder_are_no_meshes(tree):
     os.mkfifo(tree / 'meshes' / 'pipe.stl')
     (tree / 'meshes' / 'folder.stl').mkdir()
     said = []
-    library = MeshLibrary(tree / 'urdf' / 'arm.urdf', said.append)
+    library = MeshLoader(tree / 'urdf' / 'arm.urdf', said.append)
     for name in ('pipe', 'folder'):
         assert library.get(MeshFile(f'../meshes/{name}.stl', (1.0, 1.0, 1.0))) is None
     assert len(said) == 2
@@ -94,7 +94,7 @@ def test_all_meshes_together_are_bounded(tree, monkeypatch):
     length = (tree / 'meshes' / 'link 1.stl').stat().st_size
     monkeypatch.setattr(meshes, 'LARGEST_SUM', 2 * length)
     said = []
-    library = MeshLibrary(tree / 'urdf' / 'arm.urdf', said.append)
+    library = MeshLoader(tree / 'urdf' / 'arm.urdf', said.append)
     read = [
         library.get(MeshFile('../meshes/link 1.stl', (scale, 1.0, 1.0)))
         for scale in (1.0, 2.0, 3.0)
@@ -105,7 +105,7 @@ def test_all_meshes_together_are_bounded(tree, monkeypatch):
 
 def test_ten_thousand_bad_names_take_no_time(tree):
     said = []
-    library = MeshLibrary(tree / 'urdf' / 'arm.urdf', said.append)
+    library = MeshLoader(tree / 'urdf' / 'arm.urdf', said.append)
     start = time.process_time()
     for number in range(10_000):
         assert library.get(MeshFile(f'{number}.stl', (1.0, 1.0, 1.0))) is None

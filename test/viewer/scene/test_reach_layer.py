@@ -8,7 +8,7 @@ from support.reach_files import POINTS, write_reach
 
 from ik_service.viewer.panel.panel import Actions, Panel
 from ik_service.viewer.scene.reach_layer import ReachLayer
-from ik_service.viewer.scene.share_colors import share_colors
+from ik_service.viewer.scene.colormap import viridis
 from ik_service.viewer.server.page import close, serve
 
 
@@ -57,7 +57,7 @@ def test_the_cloud_is_shown_in_the_frame_of_the_base_and_can_be_hidden(page, tmp
     (cloud,) = page.clouds
     assert cloud.visible
     assert cloud.points == pytest.approx(POINTS)
-    assert np.array_equal(cloud.colors, share_colors(np.array([0.0, 0.5, 1.0])))
+    assert np.array_equal(cloud.colors, viridis(np.array([0.0, 0.5, 1.0])))
     assert 0.0 < cloud.point_size < 0.1
     assert tuple(cloud.position) == (1.0, 2.0, 3.0)
     assert np.abs(cloud.wxyz) == pytest.approx([0.0, 0.0, 0.0, 1.0])

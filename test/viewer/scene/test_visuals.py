@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ik_service.exceptions import UrdfError
-from ik_service.viewer.scene.visuals import Box, Cylinder, MeshFile, read_look, Sphere
+from ik_service.viewer.scene.visuals import Box, Cylinder, MeshFile, read_visuals, Sphere
 
 ARMS = sorted((Path(__file__).parents[3] / 'urdf').glob('*.urdf'))
 
@@ -15,7 +15,7 @@ def robot(visual, materials=''):
 
 
 def only(text):
-    look = read_look(text)
+    look = read_visuals(text)
     assert look.complaints == ()
     (visual,) = look.visuals
     return visual
@@ -34,12 +34,12 @@ def only(text):
 def test_reads_each_geometry(geometry, solid):
     visual = only(robot(f'<geometry>{geometry}</geometry>'))
     assert (visual.link, visual.solid, visual.color) == ('a', solid, None)
-    assert (visual.T_link_solid == np.eye(4)).all()
+    assert (visual.T_link_geometry == np.eye(4)).all()
 
 
 def test_reads_the_origin_as_urdf_means_it():
     origin = '<origin xyz="1 2 3" rpy="0.3 -0.2 0.9"/>'
-    T = only(robot(f'{origin}<geometry><sphere radius="1"/></geometry>')).T_link_solid
+    T = only(robot(f'{origin}<geometry><sphere radius="1"/></geometry>')).T_link_geometry
     assert T[:3, 3].tolist() == [1.0, 2.0, 3.0]
     assert math.atan2(T[1, 0], T[0, 0]) == pytest.approx(0.9)  # yaw
     assert -math.asin(T[2, 0]) == pytest.approx(-0.2)  # pitch
@@ -71,7 +71,7 @@ def test_colors_by_name_and_in_place():
 )
 def test_a_visual_that_makes_no_sense_is_left_out_and_told(visual, words, capfd):
     good = '<visual><geometry><sphere radius="1"/></geometry></visual>'
-    look = read_look(robot(visual).replace('</link>', f'{good}</link>'))
+    look = read_visuals(robot(visual).replace('</link>', f'{good}</link>'))
     assert [v.solid for v in look.visuals] == [Sphere(1.0)]
     (complaint,) = look.complaints
     assert complaint.startswith("link 'a': a visual is not shown")
@@ -82,19 +82,19 @@ def test_a_visual_that_makes_no_sense_is_left_out_and_told(visual, words, capfd)
 def test_says_nothing_about_what_it_does_not_know(capfd):
     extra = '<gazebo reference="a"/><custom x="1"><y/></custom>'
     text = robot('<custom/><geometry><sphere radius="1"/></geometry>', extra)
-    assert len(read_look(text).visuals) == 1
+    assert len(read_visuals(text).visuals) == 1
     assert capfd.readouterr().err == ''
 
 
 def test_refuses_entities():
     bomb = '<!DOCTYPE robot [<!ENTITY a "aaaa">]><robot name="&a;"/>'
     with pytest.raises(UrdfError, match='DOCTYPE'):
-        read_look(bomb)
+        read_visuals(bomb)
 
 
 @pytest.mark.parametrize('path', ARMS, ids=lambda path: path.stem)
 def test_our_own_arms_are_wholly_visible(path):
-    look = read_look(path.read_text())
+    look = read_visuals(path.read_text())
     assert look.complaints == ()
     assert len(look.visuals) > 6
     assert all(visual.color for visual in look.visuals)

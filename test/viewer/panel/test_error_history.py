@@ -1,6 +1,6 @@
 import numpy as np
 
-from ik_service.viewer.panel.history import ErrorHistory, FLOOR, SPAN, Trail
+from ik_service.viewer.panel.error_history import ErrorHistory, FLOOR, SPAN, Trail
 
 
 def test_errors_are_shown_in_people_s_units_against_time_before_now():

@@ -8,8 +8,8 @@ from html import escape
 import math
 from typing import Any
 
-from ik_service.viewer.panel.measures import JointPlace, Lag
-from ik_service.viewer.panel.presence import Level, Presence
+from ik_service.viewer.panel.measures import JointPosition, Lag
+from ik_service.viewer.panel.connection_status import Level, ConnectionStatus
 from ik_service.viewer.panel.solve_figures import SolveFigures
 
 _NONE = '<span style="color:#adb5bd">–</span>'
@@ -44,14 +44,14 @@ class Figures:
     smallest_singular_value: float | None = None
 
 
-def banner(presence: Presence) -> str:
+def banner(connection_status: ConnectionStatus) -> str:
     """Return the state of the node and the arm as a coloured box."""
-    color, ground = _COLORS[presence.level], _GROUNDS[presence.level]
+    color, ground = _COLORS[connection_status.level], _GROUNDS[connection_status.level]
     return (
         f'<div style="{_FONT};margin:0.25em 0.75em 0.75em;padding:0.5em 0.75em;'
         f'border-left:3px solid {color};background:{ground};border-radius:3px">'
-        f'<b style="color:{color}">{escape(presence.headline)}</b><br>'
-        f'<span style="color:#495057">{escape(presence.detail) or "&nbsp;"}</span></div>'
+        f'<b style="color:{color}">{escape(connection_status.headline)}</b><br>'
+        f'<span style="color:#495057">{escape(connection_status.detail) or "&nbsp;"}</span></div>'
     )
 
 
@@ -91,14 +91,14 @@ def figures_table(figures: Figures) -> str:
     return _framed(f'<table>{body}</table>{_verdict(figures)}')
 
 
-def joints_table(places: Sequence[JointPlace]) -> str:
+def joints_table(places: Sequence[JointPosition]) -> str:
     """Return the joints between their limits: a bar each, and the distance to the nearer one."""
     rows = ''.join(
         f'<tr><td style="white-space:nowrap;max-width:9em;overflow:hidden;'
         f'text-overflow:ellipsis" title="{escape(place.name)}">{escape(place.name)}</td>'
         f'<td style="text-align:right;white-space:nowrap">{quantity_text(place.value, place.unit)}'
         f'</td><td style="width:38%;padding:0 0.5em">{_bar(place)}</td>'
-        f'<td style="text-align:right;white-space:nowrap;color:{danger_color(place.danger)}">'
+        f'<td style="text-align:right;white-space:nowrap;color:{proximity_color(place.limit_proximity)}">'
         f'<b>{_room(place)}</b></td></tr>'
         for place in places
     )
@@ -109,10 +109,10 @@ def joints_table(places: Sequence[JointPlace]) -> str:
     return _framed(f'<table style="width:100%">{head}{rows}</table>')
 
 
-def danger_color(danger: float) -> str:
+def proximity_color(limit_proximity: float) -> str:
     """Return a colour for the nearness to a limit: green at 0, amber at 1/2, red at 1."""
-    danger = min(max(danger, 0.0), 1.0)
-    return f'hsl({round(140 * (1.0 - danger))},65%,{round(34 + 8 * danger)}%)'
+    limit_proximity = min(max(limit_proximity, 0.0), 1.0)
+    return f'hsl({round(140 * (1.0 - limit_proximity))},65%,{round(34 + 8 * limit_proximity)}%)'
 
 
 def length_text(meters: float) -> str:
@@ -159,14 +159,14 @@ def _verdict(figures: Figures) -> str:
     return f'<div style="color:{_COLORS[Level.WAITING]}">{escape(figures.verdict)}</div>'
 
 
-def _room(place: JointPlace) -> str:
+def _room(place: JointPosition) -> str:
     return '∞' if math.isinf(place.distance) else quantity_text(place.distance, place.unit)
 
 
-def _bar(place: JointPlace) -> str:
+def _bar(place: JointPosition) -> str:
     if place.share is None:
         return ''
-    color = danger_color(place.danger)
+    color = proximity_color(place.limit_proximity)
     return (
         '<div style="position:relative;height:0.5em;background:#e9ecef;border-radius:0.25em">'
         f'<div style="position:absolute;left:calc({100 * place.share:.1f}% - 0.25em);'

@@ -2,16 +2,16 @@ from dataclasses import replace
 
 import pytest
 
-from ik_service.viewer.panel.presence import (
+from ik_service.viewer.panel.connection_status import (
     DIAGNOSTICS_PATIENCE,
     Level,
-    presence,
-    Signs,
+    connection_status,
+    ConnectionFacts,
     STATES_PATIENCE,
 )
 
 NOW = 100.0
-WELL = Signs(
+WELL = ConnectionFacts(
     node='/ik_service',
     offered=True,
     diagnostics_at=NOW - 0.5,
@@ -22,14 +22,14 @@ WELL = Signs(
 
 
 def test_all_is_well():
-    found = presence(WELL, NOW)
+    found = connection_status(WELL, NOW)
     assert (found.level, found.headline) == (Level.GOOD, 'Connected to /ik_service')
     assert found.detail == 'all is well'
     assert found.node_is_there
 
 
 def test_a_worry_of_the_node_shows():
-    assert presence(replace(WELL, worry=True), NOW).level is Level.WAITING
+    assert connection_status(replace(WELL, worry=True), NOW).level is Level.WAITING
 
 
 @pytest.mark.parametrize(
@@ -50,12 +50,12 @@ def test_a_worry_of_the_node_shows():
     ],
 )
 def test_what_is_missing_is_said(change, level, words, is_there):
-    found = presence(replace(WELL, **change), NOW)
+    found = connection_status(replace(WELL, **change), NOW)
     assert (found.level, found.headline, found.node_is_there) == (level, words, is_there)
     assert found.detail
 
 
 def test_a_node_without_diagnostics_is_there_as_long_as_it_offers_its_service():
-    assert presence(replace(WELL, diagnostics_at=None), NOW).level is Level.GOOD
-    gone = presence(replace(WELL, diagnostics_at=None, offered=False), NOW)
+    assert connection_status(replace(WELL, diagnostics_at=None), NOW).level is Level.GOOD
+    gone = connection_status(replace(WELL, diagnostics_at=None, offered=False), NOW)
     assert gone.headline == 'The IK node is gone'

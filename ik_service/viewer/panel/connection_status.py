@@ -24,7 +24,7 @@ class Level(Enum):
 
 
 @dataclass(frozen=True)
-class Signs:
+class ConnectionFacts:
     """
     What is known of the others on the graph; times on the monotonic clock [s].
 
@@ -52,7 +52,7 @@ class Signs:
 
 
 @dataclass(frozen=True)
-class Presence:
+class ConnectionStatus:
     """
     What the page says.
 
@@ -68,7 +68,7 @@ class Presence:
     node_is_there: bool
 
 
-def presence(signs: Signs, now: float) -> Presence:
+def connection_status(signs: ConnectionFacts, now: float) -> ConnectionStatus:
     """
     Judge what is known.
 
@@ -76,9 +76,9 @@ def presence(signs: Signs, now: float) -> Presence:
     """
     silent = signs.diagnostics_at is not None and now - signs.diagnostics_at > DIAGNOSTICS_PATIENCE
     if signs.complaint:
-        return Presence(Level.BAD, 'The robot cannot be shown', signs.complaint, signs.offered)
+        return ConnectionStatus(Level.BAD, 'The robot cannot be shown', signs.complaint, signs.offered)
     if signs.offered and _is_busy(signs, now):
-        return Presence(
+        return ConnectionStatus(
             Level.WAITING,
             'The IK node is busy',
             f'with a change of parameters for {now - signs.changing_since:.0f} s; a solver that '
@@ -88,7 +88,7 @@ def presence(signs: Signs, now: float) -> Presence:
     if not signs.offered or silent:
         return _without_node(signs, now)
     if not signs.has_robot:
-        return Presence(
+        return ConnectionStatus(
             Level.WAITING,
             'Waiting for a robot description',
             'from the node, the topic robot_description, or the parameter urdf',
@@ -97,23 +97,23 @@ def presence(signs: Signs, now: float) -> Presence:
     if signs.states_at is None or now - signs.states_at > STATES_PATIENCE:
         return _without_states(signs, now)
     level = Level.WAITING if signs.worry else Level.GOOD
-    return Presence(level, f'Connected to {signs.node}', signs.doing, True)
+    return ConnectionStatus(level, f'Connected to {signs.node}', signs.doing, True)
 
 
-def _is_busy(signs: Signs, now: float) -> bool:
+def _is_busy(signs: ConnectionFacts, now: float) -> bool:
     return signs.changing_since is not None and now - signs.changing_since > CHANGE_PATIENCE
 
 
-def _without_node(signs: Signs, now: float) -> Presence:
+def _without_node(signs: ConnectionFacts, now: float) -> ConnectionStatus:
     if not signs.node:
-        return Presence(
+        return ConnectionStatus(
             Level.WAITING,
             'Waiting for an IK node',
             'no node on the ROS graph offers compute_ik yet',
             False,
         )
     since = '' if signs.diagnostics_at is None else f' for {now - signs.diagnostics_at:.0f} s'
-    return Presence(
+    return ConnectionStatus(
         Level.BAD,
         'The IK node is gone',
         f'{signs.node} has not been heard{since}; this page goes on when it is back',
@@ -121,9 +121,9 @@ def _without_node(signs: Signs, now: float) -> Presence:
     )
 
 
-def _without_states(signs: Signs, now: float) -> Presence:
+def _without_states(signs: ConnectionFacts, now: float) -> ConnectionStatus:
     if signs.states_at is None:
         detail = 'nothing has arrived on joint_states yet'
     else:
         detail = f'joint_states has been silent for {now - signs.states_at:.0f} s'
-    return Presence(Level.BAD, 'No word from the arm', detail, True)
+    return ConnectionStatus(Level.BAD, 'No word from the arm', detail, True)

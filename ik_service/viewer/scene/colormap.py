@@ -12,7 +12,7 @@ _VIRIDIS = (
 _COLORS = np.array([list(bytes.fromhex(color)) for color in _VIRIDIS.split()], dtype=float)
 
 
-def share_colors(share: np.ndarray) -> np.ndarray:
+def viridis(share: np.ndarray) -> np.ndarray:
     """
     Return the colours of shares, dark where they are small.
 

@@ -25,7 +25,7 @@ OnValues = Callable[[Mapping[str, Value]], object]
 OnResult = Callable[[Mapping[str, Value], str], object]
 
 
-class ParameterLink:
+class RemoteParameters:
     """
     The parameters of one node. All callbacks are called in the thread that spins.
 

@@ -2,17 +2,17 @@ import math
 
 import pytest
 
-from ik_service.viewer.panel import panel_text
-from ik_service.viewer.panel.measures import JointPlace, Lag
-from ik_service.viewer.panel.panel_text import Figures
-from ik_service.viewer.panel.presence import Level, Presence
+from ik_service.viewer.panel import panel_html
+from ik_service.viewer.panel.measures import JointPosition, Lag
+from ik_service.viewer.panel.panel_html import Figures
+from ik_service.viewer.panel.connection_status import Level, ConnectionStatus
 from ik_service.viewer.panel.solve_figures import SolveFigures
 
 EVIL = '<script>alert("&")</script>'
 
 
 def test_the_figures_in_people_s_units():
-    html = panel_text.figures_table(
+    html = panel_html.figures_table(
         Figures(
             position_error=0.0123,
             orientation_error=math.radians(0.5),
@@ -29,23 +29,23 @@ def test_the_figures_in_people_s_units():
 
 
 def test_what_is_not_measured_is_a_dash():
-    html = panel_text.figures_table(Figures())
+    html = panel_html.figures_table(Figures())
     assert html.count('–') == 5
     assert 'None' not in html
 
 
 def test_a_target_that_is_not_reached_is_explained():
     verdict = 'the target lies outside the reach'
-    assert verdict in panel_text.figures_table(Figures(verdict=verdict, reached=False))
-    assert verdict not in panel_text.figures_table(Figures(verdict=verdict, reached=True))
+    assert verdict in panel_html.figures_table(Figures(verdict=verdict, reached=False))
+    assert verdict not in panel_html.figures_table(Figures(verdict=verdict, reached=True))
 
 
 def test_joints_with_their_distance_to_a_limit():
-    html = panel_text.joints_table(
+    html = panel_html.joints_table(
         [
-            JointPlace('elbow', math.radians(170.0), 'rad', -math.pi, math.pi),
-            JointPlace('lift', 0.25, 'm', 0.0, 1.0),
-            JointPlace('wheel', 1.0, 'rad', -math.inf, math.inf),
+            JointPosition('elbow', math.radians(170.0), 'rad', -math.pi, math.pi),
+            JointPosition('lift', 0.25, 'm', 0.0, 1.0),
+            JointPosition('wheel', 1.0, 'rad', -math.inf, math.inf),
         ]
     )
     for text in ['elbow', '170.0°', '10.0°', 'lift', '250.0 mm', 'wheel', '∞']:
@@ -55,9 +55,9 @@ def test_joints_with_their_distance_to_a_limit():
 
 def test_names_from_outside_cannot_become_markup():
     for html in [
-        panel_text.banner(Presence(Level.GOOD, EVIL, EVIL, True)),
-        panel_text.joints_table([JointPlace(EVIL, 0.0, 'rad', -1.0, 1.0)]),
-        panel_text.figures_table(
+        panel_html.banner(ConnectionStatus(Level.GOOD, EVIL, EVIL, True)),
+        panel_html.joints_table([JointPosition(EVIL, 0.0, 'rad', -1.0, 1.0)]),
+        panel_html.figures_table(
             Figures(verdict=EVIL, reached=False, lag=Lag(EVIL, 0.0, 'rad', 0.0))
         ),
     ]:
@@ -65,6 +65,6 @@ def test_names_from_outside_cannot_become_markup():
         assert '&lt;script' in html
 
 
-@pytest.mark.parametrize(('danger', 'hue'), [(0.0, 140), (0.5, 70), (1.0, 0), (3.0, 0)])
-def test_colours_go_from_green_to_red(danger, hue):
-    assert panel_text.danger_color(danger).startswith(f'hsl({hue},')
+@pytest.mark.parametrize(('limit_proximity', 'hue'), [(0.0, 140), (0.5, 70), (1.0, 0), (3.0, 0)])
+def test_colours_go_from_green_to_red(limit_proximity, hue):
+    assert panel_html.proximity_color(limit_proximity).startswith(f'hsl({hue},')

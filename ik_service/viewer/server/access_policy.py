@@ -50,7 +50,7 @@ class Request:
     local_address: str = ''
 
 
-class Door:
+class AccessPolicy:
     """
     Decides which requests are served.
 
@@ -151,7 +151,7 @@ class Door:
         return hmac.compare_digest(text.encode('utf-8', 'surrogateescape'), self.token.encode())
 
 
-def door_of(host: str, port: int, allowed: Iterable[str], own_name: str, token: str) -> Door:
+def access_policy(host: str, port: int, allowed: Iterable[str], own_name: str, token: str) -> AccessPolicy:
     """
     Return the door of a page.
 
@@ -167,7 +167,7 @@ def door_of(host: str, port: int, allowed: Iterable[str], own_name: str, token: 
     names = {*_LOOPBACK, host_name(host)} - {''}
     if everywhere:
         names |= {host_name(own_name)} - {''}
-    return Door(names, allowed, '' if private else token, f'ik_viewer_{port}', everywhere)
+    return AccessPolicy(names, allowed, '' if private else token, f'ik_viewer_{port}', everywhere)
 
 
 def is_loopback(host: str) -> bool:

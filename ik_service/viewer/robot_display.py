@@ -10,31 +10,31 @@ import viser
 from ik_service.arm.joint_state import MeasuredState
 from ik_service.ros.common.conversions import inverse
 from ik_service.viewer.link.target import Target
-from ik_service.viewer.panel.history import ErrorHistory, Trail
+from ik_service.viewer.panel.error_history import ErrorHistory, Trail
 from ik_service.viewer.panel.measures import (
-    joint_places,
-    JointPlace,
+    joint_positions,
+    JointPosition,
     lag,
     manipulability,
     tracking_error,
 )
 from ik_service.viewer.panel.panel import Panel
-from ik_service.viewer.panel.panel_text import Figures
+from ik_service.viewer.panel.panel_html import Figures
 from ik_service.viewer.panel.solve_figures import solve_figures, SolveFigures
 from ik_service.viewer.scene.robot_view import RobotView
-from ik_service.viewer.scene.scene import Dragged, Poses, Stage
+from ik_service.viewer.scene.scene import Dragged, Poses, RobotScene
 
 _SEEN = 1e-3  # difference of a joint from its command that can be seen [rad] or [m]
 _FRESH = 0.5  # age up to which a command is in force [s]
 
 
-class Picture:
+class RobotDisplay:
     """
     A robot in the page. To be used from one thread, except for the two states.
 
     :param server: serves the page.
     :param view: the robot.
-    :param on_drag: called when the gizmo is dragged; see :class:`Stage`.
+    :param on_drag: called when the gizmo is dragged; see :class:`RobotScene`.
     :ivar view: the robot.
     :ivar measured: the state from ``joint_states``; safe to share between threads.
     :ivar commanded: the state from ``joint_command``; the same.
@@ -44,7 +44,7 @@ class Picture:
         self.view = view
         self.measured = MeasuredState(view.arm)
         self.commanded = MeasuredState(view.arm)
-        self._stage = Stage(server, view.arm.robot.links, view.parts, view.size, on_drag)
+        self._stage = RobotScene(server, view.arm.robot.links, view.parts, view.size, on_drag)
         self._trail = Trail(step=0.004 * view.size)
         self._errors = ErrorHistory()
         self._posture = self.measured.posture()
@@ -85,10 +85,10 @@ class Picture:
         """Return T_root_base (4, 4)."""
         return self._poses[self.view.arm.chain.base_link]
 
-    def places(self) -> list[JointPlace]:
+    def places(self) -> list[JointPosition]:
         """Return where the chain's joints are between their limits."""
         posture = self.measured.posture()
-        return joint_places(self.view.arm.chain, posture[self.view.arm.indices])
+        return joint_positions(self.view.arm.chain, posture[self.view.arm.indices])
 
     def take_solve(self, solve: SolveFigures | None, verdict: str, reached: bool) -> None:
         """Take in what came of the last solve."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import threading
 
 
-class OnceEach:
+class LimitedLog:
     """
     Passes on each sentence the first time, and nothing once there were too many.
 

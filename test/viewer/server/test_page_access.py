@@ -16,7 +16,7 @@ pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 import viser
 from websockets.asyncio import server as websockets_server
 
-from ik_service.viewer.server import guarded, page
+from ik_service.viewer.server import access_control, page
 
 OWN = object()  # stands for the origin of the page itself
 PORT = '{port}'  # stands for the port of the page
@@ -364,7 +364,7 @@ def test_a_page_without_a_door_is_not_served(monkeypatch):
 
     original, started = websockets_server.serve, []
     monkeypatch.setattr(page.viser, 'ViserServer', Unguarded)
-    with pytest.raises(guarded.UnguardedError, match=r'install viser 1\.x'):
+    with pytest.raises(access_control.AccessControlError, match=r'install viser 1\.x'):
         page.serve('127.0.0.1', 0, False)
     with pytest.raises(OSError, match='refused'):  # it was stopped
         socket.create_connection(('127.0.0.1', started[0].get_port()), timeout=10.0)

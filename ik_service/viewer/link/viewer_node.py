@@ -21,7 +21,7 @@ from std_msgs.msg import String
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.executors import PartialExecutor
 from ik_service.ros.common.qos import DESCRIPTION_QOS
-from ik_service.viewer.link.parameter_link import ParameterLink
+from ik_service.viewer.link.remote_parameters import RemoteParameters
 
 _NEWEST = QoSProfile(
     history=HistoryPolicy.KEEP_LAST, depth=1, reliability=ReliabilityPolicy.BEST_EFFORT
@@ -32,7 +32,7 @@ _STATE_TOPICS = 2
 _PATIENCE = 2.0  # with an answer; after that it is taken for lost [s]
 
 
-class Graph(Node):
+class ViewerNode(Node):
     """
     The node of a viewer.
 
@@ -43,8 +43,8 @@ class Graph(Node):
 
     def __init__(self) -> None:
         super().__init__('ik_viewer')
-        self.ik = Question(self, GetPositionIK, 'compute_ik')
-        self.fk = Question(self, GetPositionFK, 'compute_fk')
+        self.ik = RequestClient(self, GetPositionIK, 'compute_ik')
+        self.fk = RequestClient(self, GetPositionFK, 'compute_fk')
         self._target = self.create_publisher(PoseStamped, 'target_pose', 10)
         self._own_stamps: deque[tuple[int, int]] = deque(maxlen=64)
         self._state_group = MutuallyExclusiveCallbackGroup()
@@ -93,9 +93,9 @@ class Graph(Node):
         subscribe(ParameterEvent, '/parameter_events', on_parameters, 100)
         self.executor_of_rest.wake()
 
-    def link_to(self, remote: str) -> ParameterLink:
+    def link_to(self, remote: str) -> RemoteParameters:
         """Return a link to the parameters of another node, by its full name."""
-        link = ParameterLink(self, remote)
+        link = RemoteParameters(self, remote)
         self.executor_of_rest.wake()  # it waits for what was there when it began to wait
         return link
 
@@ -108,7 +108,7 @@ class Graph(Node):
     def ask_ik(
         self, T_base_tip: np.ndarray, base_link: str, tip_link: str, on_answer: Callable
     ) -> bool:
-        """Ask ``compute_ik`` how the tip gets to a pose; see :meth:`Question.ask`."""
+        """Ask ``compute_ik`` how the tip gets to a pose; see :meth:`RequestClient.ask`."""
         request = GetPositionIK.Request()
         request.ik_request.ik_link_name = tip_link
         request.ik_request.pose_stamped = self._stamped(T_base_tip, base_link)
@@ -122,7 +122,7 @@ class Graph(Node):
         frame: str,
         on_answer: Callable,
     ) -> bool:
-        """Ask ``compute_fk`` where links are; see :meth:`Question.ask`."""
+        """Ask ``compute_fk`` where links are; see :meth:`RequestClient.ask`."""
         request = GetPositionFK.Request(fk_link_names=list(links))
         request.header.frame_id = frame
         request.robot_state.is_diff = True
@@ -149,7 +149,7 @@ class Graph(Node):
         return message
 
 
-class Question:
+class RequestClient:
     """
     A service that is asked one thing at a time.
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ik_service.ros.common.conversions import inverse, matrix_from_pose
-from ik_service.viewer.link.graph import Graph
+from ik_service.viewer.link.viewer_node import ViewerNode
 from ik_service.viewer.link.target import Target
-from ik_service.viewer.link.task_queue import Inbox
+from ik_service.viewer.link.task_queue import TaskQueue
 from ik_service.viewer.panel.solve_figures import solve_figures
-from ik_service.viewer.picture import Picture
+from ik_service.viewer.robot_display import RobotDisplay
 
 _SUCCESS = 1  # of MoveIt's error codes
 _PERIOD = 0.1  # shortest time between two questions to the solver [s]
 
 
-class Questions:
+class ServiceRequests:
     """
     The questions of a viewer. To be used from one thread, that of the inbox.
 
@@ -26,10 +26,10 @@ class Questions:
     """
 
     def __init__(
-        self, graph: Graph, inbox: Inbox, target: Target, refuse: Callable[[str], object]
+        self, graph: ViewerNode, inbox: TaskQueue, target: Target, refuse: Callable[[str], object]
     ) -> None:
         self._graph, self._inbox, self._target, self._refuse = graph, inbox, target, refuse
-        self._picture: Picture | None = None
+        self._picture: RobotDisplay | None = None
         self._joints: Mapping[str, float] | None = None
         self._asked_at = 0.0
 
@@ -37,7 +37,7 @@ class Questions:
         """Make the pose of the tip at these joint positions [rad] or [m] the target."""
         self._joints = joints
 
-    def step(self, now: float, picture: Picture) -> None:
+    def step(self, now: float, picture: RobotDisplay) -> None:
         """Ask what is to be asked, unless an answer is still to come."""
         self._picture = picture
         chain = picture.view.arm.chain
@@ -54,7 +54,7 @@ class Questions:
             self._asked_at = now
             self._target.mark_asked()
 
-    def _later(self, take: Callable[[object, Picture], None]) -> Callable[[object], None]:
+    def _later(self, take: Callable[[object, RobotDisplay], None]) -> Callable[[object], None]:
         """Return what takes an answer in the right thread, if the robot is still the same."""
         asked = self._picture
 
@@ -63,13 +63,13 @@ class Questions:
 
         return on_answer
 
-    def _take_ik(self, answer: object, picture: Picture) -> None:
+    def _take_ik(self, answer: object, picture: RobotDisplay) -> None:
         message = _message(answer)
         reached = answer.error_code.val == _SUCCESS
         verdict = message or ('' if reached else f'compute_ik answers {answer.error_code.val}')
         picture.take_solve(solve_figures(message), verdict, reached)
 
-    def _take_fk(self, answer: object, picture: Picture) -> None:
+    def _take_fk(self, answer: object, picture: RobotDisplay) -> None:
         if answer.error_code.val != _SUCCESS:
             self._refuse(_message(answer) or f'compute_fk answers {answer.error_code.val}')
             return

@@ -16,7 +16,7 @@ from websockets.http11 import Request as HttpRequest
 from websockets.http11 import Response
 
 from ik_service.exceptions import IkServiceError
-from ik_service.viewer.server.door import Door, Request
+from ik_service.viewer.server.access_policy import AccessPolicy, Request
 
 _Serve = Callable[[ServerConnection, HttpRequest], Response | None]
 
@@ -26,12 +26,12 @@ _log = logging.getLogger('ik_service.page')
 _log.addFilter(lambda record: record.getMessage() != 'opening handshake failed')
 
 
-class UnguardedError(IkServiceError):
-    """The page cannot be guarded, and so is not served."""
+class AccessControlError(IkServiceError):
+    """The page cannot be access_control, and so is not served."""
 
 
 @contextmanager
-def guarded(door: Door, report: Callable[[str], object]) -> Iterator[None]:
+def access_control(door: AccessPolicy, report: Callable[[str], object]) -> Iterator[None]:
     """
     Put a door in front of the server that is started in a ``with`` block.
 
@@ -40,7 +40,7 @@ def guarded(door: Door, report: Callable[[str], object]) -> Iterator[None]:
 
     :param door: decides.
     :param report: called with a sentence about a refused request, from the server's thread.
-    :raises UnguardedError: no server was started in this way, so that there is no door.
+    :raises AccessControlError: no server was started in this way, so that there is no door.
     """
     serve = websockets_server.serve
     doors = []
@@ -58,13 +58,13 @@ def guarded(door: Door, report: Callable[[str], object]) -> Iterator[None]:
         finally:
             websockets_server.serve = serve
     if not doors:
-        raise UnguardedError(
+        raise AccessControlError(
             'the page is not served: this version of viser starts its server in a way that its '
-            'websocket cannot be guarded; install viser 1.x'
+            'websocket cannot be access_control; install viser 1.x'
         )
 
 
-def _ask_first(door: Door, report: Callable[[str], object], inner: _Serve | None) -> _Serve:
+def _ask_first(door: AccessPolicy, report: Callable[[str], object], inner: _Serve | None) -> _Serve:
     """Return what decides on a request in the place of viser's own function."""
 
     def process(connection: ServerConnection, received: HttpRequest) -> Response | None:
@@ -84,7 +84,7 @@ def _ask_first(door: Door, report: Callable[[str], object], inner: _Serve | None
 
 
 def _page(
-    door: Door, request: Request, answer: Response, report: Callable[[str], object]
+    door: AccessPolicy, request: Request, answer: Response, report: Callable[[str], object]
 ) -> Response:
     """Return a file of the page: with the rules for it, from an address without orders."""
     refusal = door.token_refusal(request)
