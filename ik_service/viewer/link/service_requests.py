@@ -1,86 +1,99 @@
-"""What a viewer asks the IK node: how the target is reached, and where the sliders lead."""
+"""Requests of the page to the services ``compute_ik`` and ``compute_fk``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from ik_service.ros.common.conversions import inverse, matrix_from_pose
-from ik_service.viewer.link.viewer_node import ViewerNode
 from ik_service.viewer.link.target import Target
 from ik_service.viewer.link.task_queue import TaskQueue
-from ik_service.viewer.panel.solve_figures import solve_figures
+from ik_service.viewer.link.viewer_node import ViewerNode
 from ik_service.viewer.robot_display import RobotDisplay
 
 _SUCCESS = 1  # of MoveIt's error codes
-_PERIOD = 0.1  # shortest time between two questions to the solver [s]
+_PERIOD = 0.1  # shortest time between two requests to the solver [s]
 
 
 class ServiceRequests:
     """
-    The questions of a viewer. To be used from one thread, that of the inbox.
+    Requests that solve the target, and that turn positions of the sliders into a target.
 
-    :param graph: asks them.
-    :param inbox: brings the answers.
-    :param target: what the solver is asked about, and what forward kinematics set.
-    :param refuse: called with why something cannot be done.
+    To be used from the thread of the task queue.
+
+    :param node: sends the requests.
+    :param tasks: brings the responses.
+    :param target: the target to solve.
+    :param refuse: called with the reason of a request that failed.
     """
 
     def __init__(
-        self, graph: ViewerNode, inbox: TaskQueue, target: Target, refuse: Callable[[str], object]
+        self, node: ViewerNode, tasks: TaskQueue, target: Target, refuse: Callable[[str], object]
     ) -> None:
-        self._graph, self._inbox, self._target, self._refuse = graph, inbox, target, refuse
-        self._picture: RobotDisplay | None = None
+        self._node, self._tasks, self._target, self._refuse = node, tasks, target, refuse
+        self._display: RobotDisplay | None = None
         self._joints: Mapping[str, float] | None = None
-        self._asked_at = 0.0
+        self._sent_at = 0.0
 
-    def go_to(self, joints: Mapping[str, float]) -> None:
-        """Make the pose of the tip at these joint positions [rad] or [m] the target."""
+    def move_to(self, joints: Mapping[str, float]) -> None:
+        """
+        Make the pose of the tip at joint positions the target.
+
+        :param joints: positions by name [rad] or [m].
+        """
         self._joints = joints
 
-    def step(self, now: float, picture: RobotDisplay) -> None:
-        """Ask what is to be asked, unless an answer is still to come."""
-        self._picture = picture
-        chain = picture.view.arm.chain
-        joints = self._joints
-        if joints is not None:
-            root = picture.view.arm.robot.root_link
-            if self._graph.ask_fk(joints, picture.links, root, self._later(self._take_fk)):
+    def step(self, now: float, display: RobotDisplay) -> None:
+        """
+        Send the requests that are due, unless a response is still to come.
+
+        :param now: on the monotonic clock [s].
+        :param display: the robot that they are about.
+        """
+        self._display = display
+        chain = display.view.arm.chain
+        if self._joints is not None:
+            root, take = display.view.arm.robot.root_link, self._taker(display, self._take_fk)
+            if self._node.request_fk(self._joints, display.links, root, take):
                 self._joints = None
-        pose = self._target.unasked()
-        if pose is None or now - self._asked_at < _PERIOD:
+        pose = self._target.unsolved()
+        if pose is None or now - self._sent_at < _PERIOD:
             return
-        answer = self._later(self._take_ik)
-        if self._graph.ask_ik(pose, chain.base_link, chain.tip_link, answer):
-            self._asked_at = now
-            self._target.mark_asked()
+        take = self._taker(display, self._take_ik)
+        if self._node.request_ik(pose, chain.base_link, chain.tip_link, take):
+            self._sent_at = now
+            self._target.mark_solved()
 
-    def _later(self, take: Callable[[object, RobotDisplay], None]) -> Callable[[object], None]:
-        """Return what takes an answer in the right thread, if the robot is still the same."""
-        asked = self._picture
+    def _taker(
+        self, display: RobotDisplay, take: Callable[[Any, RobotDisplay], None]
+    ) -> Callable[[Any], None]:
+        """Return a callback that takes a response in the right thread, for the same robot."""
 
-        def on_answer(answer: object) -> None:
-            self._inbox.post(lambda: take(answer, asked) if self._picture is asked else None)
+        def on_response(response: Any) -> None:  # noqa: ANN401 (a message of either service)
+            self._tasks.post(lambda: take(response, display) if self._display is display else None)
 
-        return on_answer
+        return on_response
 
-    def _take_ik(self, answer: object, picture: RobotDisplay) -> None:
-        message = _message(answer)
-        reached = answer.error_code.val == _SUCCESS
-        verdict = message or ('' if reached else f'compute_ik answers {answer.error_code.val}')
-        picture.take_solve(solve_figures(message), verdict, reached)
+    def _take_ik(self, response: Any, display: RobotDisplay) -> None:  # noqa: ANN401
+        code = response.error_code
+        is_reached = code.val == _SUCCESS
+        display.take_solve_outcome(
+            is_reached, _message(code) or ('' if is_reached else f'compute_ik answers {code.val}')
+        )
 
-    def _take_fk(self, answer: object, picture: RobotDisplay) -> None:
-        if answer.error_code.val != _SUCCESS:
-            self._refuse(_message(answer) or f'compute_fk answers {answer.error_code.val}')
+    def _take_fk(self, response: Any, display: RobotDisplay) -> None:  # noqa: ANN401
+        code = response.error_code
+        if code.val != _SUCCESS:
+            self._refuse(_message(code) or f'compute_fk answers {code.val}')
             return
         poses = {
             link: matrix_from_pose(stamped.pose)
-            for link, stamped in zip(answer.fk_link_names, answer.pose_stamped, strict=True)
+            for link, stamped in zip(response.fk_link_names, response.pose_stamped, strict=True)
         }
-        chain = picture.view.arm.chain
-        picture.preview(poses)
+        chain = display.view.arm.chain
+        display.show_preview(poses)
         self._target.set(inverse(poses[chain.base_link]) @ poses[chain.tip_link])
 
 
-def _message(answer: object) -> str:
-    return getattr(answer.error_code, 'message', '')  # ROS 2 Humble has only the number
+def _message(code: Any) -> str:  # noqa: ANN401 (moveit_msgs has no types)
+    return getattr(code, 'message', '')  # ROS 2 Humble has only the number

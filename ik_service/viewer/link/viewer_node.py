@@ -1,10 +1,11 @@
-"""The viewer on the ROS graph: what it hears, asks and says."""
+"""ROS node of the viewer: its subscriptions, its publisher and its service clients."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 import time
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
@@ -15,6 +16,7 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -26,19 +28,21 @@ from ik_service.viewer.link.remote_parameters import RemoteParameters
 _NEWEST = QoSProfile(
     history=HistoryPolicy.KEEP_LAST, depth=1, reliability=ReliabilityPolicy.BEST_EFFORT
 )
-"""Only the newest message is shown, and nobody waits for a viewer to take theirs."""
+"""Only the newest message is shown, and no publisher waits for a viewer."""
 
 _STATE_TOPICS = 2
-_PATIENCE = 2.0  # with an answer; after that it is taken for lost [s]
+_TIMEOUT = 2.0  # of a response; a later one counts as lost [s]
+
+OnResponse = Callable[[Any], None]
 
 
 class ViewerNode(Node):
     """
-    The node of a viewer.
+    ROS node of the viewer.
 
-    :ivar ik: asks ``compute_ik``.
-    :ivar fk: asks ``compute_fk``.
-    :ivar executor_of_rest: serves all but the joint states and commands; to be spun.
+    :ivar ik: client of ``compute_ik``.
+    :ivar fk: client of ``compute_fk``.
+    :ivar main_executor: serves all but the joint states and commands; to be spun.
     """
 
     def __init__(self) -> None:
@@ -48,89 +52,122 @@ class ViewerNode(Node):
         self._target = self.create_publisher(PoseStamped, 'target_pose', 10)
         self._own_stamps: deque[tuple[int, int]] = deque(maxlen=64)
         self._state_group = MutuallyExclusiveCallbackGroup()
-        self.executor_of_rest = PartialExecutor(self, lambda g: g is not self._state_group)
+        self.main_executor = PartialExecutor(self, lambda g: g is not self._state_group)
         self._states = PartialExecutor(self, lambda g: g is self._state_group)
 
     def poll_states(self) -> None:
         """
-        Hand over the newest joint state and command, if there are new ones.
+        Call the callbacks of the newest joint state and command, if there are new ones.
 
-        They come many times as often as the picture changes; to be called for each of them would
+        They come many times as often as the page is drawn, and a callback for each of them would
         take most of this program's time.
         """
         for _ in range(_STATE_TOPICS):
             self._states.spin_once(timeout_sec=0.0)
 
-    def listen(
+    def subscribe(
         self,
-        on_state: Callable[[JointState], object],
-        on_command: Callable[[JointState], object],
-        on_target: Callable[[PoseStamped], object],
-        on_diagnostics: Callable[[DiagnosticArray], object],
-        on_description: Callable[[str], object],
-        on_parameters: Callable[[ParameterEvent], object],
+        on_state: Callable[[JointState], None],
+        on_command: Callable[[JointState], None],
+        on_target: Callable[[PoseStamped], None],
+        on_diagnostics: Callable[[DiagnosticArray], None],
+        on_description: Callable[[str], None],
+        on_parameters: Callable[[ParameterEvent], None],
     ) -> None:
         """
-        Subscribe to everything.
+        Subscribe to all topics.
 
-        The callbacks are called in the thread that spins :attr:`executor_of_rest`, except for the
+        The callbacks are called in the thread that spins :attr:`main_executor`, except for the
         first two, which :meth:`poll_states` calls.
+
+        :param on_state: takes messages on ``joint_states``.
+        :param on_command: takes messages on ``joint_command``.
+        :param on_target: takes targets that others publish on ``target_pose``.
+        :param on_diagnostics: takes messages on ``diagnostics``.
+        :param on_description: takes texts on ``robot_description``.
+        :param on_parameters: takes the parameter events of all nodes.
         """
 
-        def foreign(message: PoseStamped) -> None:
+        def take_foreign(message: PoseStamped) -> None:
             if (message.header.stamp.sec, message.header.stamp.nanosec) not in self._own_stamps:
                 on_target(message)
+
+        def take_description(message: String) -> None:
+            on_description(message.data)
 
         subscribe = self.create_subscription
         group = self._state_group
         subscribe(JointState, 'joint_states', on_state, _NEWEST, callback_group=group)
         subscribe(JointState, 'joint_command', on_command, _NEWEST, callback_group=group)
-        subscribe(PoseStamped, 'target_pose', foreign, 10)
+        subscribe(PoseStamped, 'target_pose', take_foreign, 10)
         subscribe(DiagnosticArray, 'diagnostics', on_diagnostics, 10)
-        subscribe(
-            String, 'robot_description', lambda text: on_description(text.data), DESCRIPTION_QOS
-        )
+        subscribe(String, 'robot_description', take_description, DESCRIPTION_QOS)
         subscribe(ParameterEvent, '/parameter_events', on_parameters, 100)
-        self.executor_of_rest.wake()
+        self.main_executor.wake()
 
-    def link_to(self, remote: str) -> RemoteParameters:
-        """Return a link to the parameters of another node, by its full name."""
-        link = RemoteParameters(self, remote)
-        self.executor_of_rest.wake()  # it waits for what was there when it began to wait
-        return link
+    def parameters_of(self, remote: str) -> RemoteParameters:
+        """
+        Return the parameters of another node.
+
+        :param remote: its full name.
+        """
+        parameters = RemoteParameters(self, remote)
+        self.main_executor.wake()  # it waits for what was there when it began to wait
+        return parameters
 
     def publish_target(self, T_base_tip: np.ndarray, base_link: str) -> None:
-        """Publish where the tip shall be, (4, 4)."""
+        """
+        Publish a target.
+
+        :param T_base_tip: (4, 4) [m].
+        :param base_link: the frame that it is in.
+        """
         message = self._stamped(T_base_tip, base_link)
         self._own_stamps.append((message.header.stamp.sec, message.header.stamp.nanosec))
         self._target.publish(message)
 
-    def ask_ik(
-        self, T_base_tip: np.ndarray, base_link: str, tip_link: str, on_answer: Callable
+    def request_ik(
+        self, T_base_tip: np.ndarray, base_link: str, tip_link: str, on_response: OnResponse
     ) -> bool:
-        """Ask ``compute_ik`` how the tip gets to a pose; see :meth:`RequestClient.ask`."""
+        """
+        Send a request to ``compute_ik``; see :meth:`RequestClient.send`.
+
+        :param T_base_tip: (4, 4) the pose of the tip [m].
+        :param base_link: the frame that it is in.
+        :param tip_link: the tip.
+        :param on_response: called with the response.
+        :returns: whether it was sent.
+        """
         request = GetPositionIK.Request()
         request.ik_request.ik_link_name = tip_link
         request.ik_request.pose_stamped = self._stamped(T_base_tip, base_link)
         request.ik_request.robot_state.is_diff = True
-        return self.ik.ask(request, on_answer)
+        return self.ik.send(request, on_response)
 
-    def ask_fk(
+    def request_fk(
         self,
         joints: Mapping[str, float],
         links: Sequence[str],
         frame: str,
-        on_answer: Callable,
+        on_response: OnResponse,
     ) -> bool:
-        """Ask ``compute_fk`` where links are; see :meth:`RequestClient.ask`."""
+        """
+        Send a request to ``compute_fk``; see :meth:`RequestClient.send`.
+
+        :param joints: positions by name [rad] or [m].
+        :param links: the links whose poses are wanted.
+        :param frame: the frame that they are wanted in.
+        :param on_response: called with the response.
+        :returns: whether it was sent.
+        """
         request = GetPositionFK.Request(fk_link_names=list(links))
         request.header.frame_id = frame
         request.robot_state.is_diff = True
         request.robot_state.joint_state.name = list(joints)
         request.robot_state.joint_state.position = [float(value) for value in joints.values()]
-        return self.fk.ask(request, on_answer)
+        return self.fk.send(request, on_response)
 
-    def find_server(self) -> str:
+    def find_ik_node(self) -> str:
         """Return the full name of the node that offers ``compute_ik``; empty when none does."""
         service = self.resolve_service_name('compute_ik')
         for name, namespace in self.get_node_names_and_namespaces():
@@ -151,42 +188,43 @@ class ViewerNode(Node):
 
 class RequestClient:
     """
-    A service that is asked one thing at a time.
+    Service client with at most one request under way.
 
-    :param node: the node that asks.
+    :param node: the node that it belongs to.
     :param kind: the service's type.
-    :param name: its name.
+    :param name: the service's name.
     """
 
     def __init__(self, node: Node, kind: type, name: str) -> None:
         self._client: Client = node.create_client(kind, name)
-        self._asked_at = -_PATIENCE
-        self._waiting = False
+        self._sent_at = -_TIMEOUT
+        self._is_waiting = False
 
     def is_offered(self) -> bool:
         """Whether the service is on the graph."""
         return self._client.service_is_ready()
 
-    def is_free(self) -> bool:
-        """Whether the last question was answered, or is past all hope."""
-        return not self._waiting or time.monotonic() - self._asked_at > _PATIENCE
+    def is_idle(self) -> bool:
+        """Whether the last request was answered, or has timed out."""
+        return not self._is_waiting or time.monotonic() - self._sent_at > _TIMEOUT
 
-    def ask(self, request: object, on_answer: Callable[[object], object]) -> bool:
+    def send(self, request: Any, on_response: OnResponse) -> bool:  # noqa: ANN401 (of any service)
         """
-        Ask.
+        Send a request.
 
-        :param on_answer: called with the response in the thread that spins.
-        :returns: whether it was asked: not without a server, and not while another question is
-            waiting for its answer.
+        :param request: the request.
+        :param on_response: called with the response in the thread that spins.
+        :returns: whether it was sent: not without a server, and not while a response is waited
+            for.
         """
-        if not self.is_free() or not self.is_offered():
+        if not self.is_idle() or not self.is_offered():
             return False
-        self._waiting, self._asked_at = True, time.monotonic()
+        self._is_waiting, self._sent_at = True, time.monotonic()
 
-        def on_done(future: object) -> None:
-            self._waiting = False
+        def on_done(future: Future) -> None:
+            self._is_waiting = False
             if not future.cancelled() and future.exception() is None:
-                on_answer(future.result())
+                on_response(future.result())
 
         self._client.call_async(request).add_done_callback(on_done)
         return True

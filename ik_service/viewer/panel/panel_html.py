@@ -1,4 +1,4 @@
-"""What the panel shows, as HTML; every word from outside is escaped."""
+"""HTML of the panel; every text from outside is escaped."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 import math
-from typing import Any
+from typing import TypeVar
 
+from ik_service.viewer.panel.connection_status import ConnectionStatus, Level
 from ik_service.viewer.panel.measures import JointPosition, Lag
-from ik_service.viewer.panel.connection_status import Level, ConnectionStatus
-from ik_service.viewer.panel.solve_figures import SolveFigures
+from ik_service.viewer.panel.solve_report import SolveReport
+
+T = TypeVar('T')
 
 _NONE = '<span style="color:#adb5bd">–</span>'
 _COLORS = {Level.GOOD: '#2b8a3e', Level.WAITING: '#e67700', Level.BAD: '#c92a2a'}
@@ -22,46 +24,58 @@ _FAINT = 'color:#868e96'
 @dataclass(frozen=True)
 class Figures:
     """
-    The live numbers; None where there is nothing to measure.
+    Live values; None where there is nothing to measure.
 
-    :ivar position_error: of the tip from the target [m].
-    :ivar orientation_error: [rad].
-    :ivar solve: what the last solve took.
-    :ivar verdict: the last answer of ``compute_ik`` in a sentence.
-    :ivar reached: whether that answer was a solution.
-    :ivar lag: of the arm behind its commands.
-    :ivar manipulability: of the posture.
-    :ivar smallest_singular_value: of its Jacobian.
+    :ivar position_error: distance of the tip from the target [m].
+    :ivar orientation_error: angle between the tip and the target [rad].
+    :ivar solve: figures of the node's last solve.
+    :ivar message: message of the last response of ``compute_ik``.
+    :ivar is_reachable: whether that response was a solution.
+    :ivar lag: lag of the arm behind its commands.
+    :ivar manipulability: Yoshikawa's manipulability of the posture.
+    :ivar smallest_singular_value: that of the Jacobian.
     """
 
     position_error: float | None = None
     orientation_error: float | None = None
-    solve: SolveFigures | None = None
-    verdict: str = ''
-    reached: bool = True
+    solve: SolveReport | None = None
+    message: str = ''
+    is_reachable: bool = True
     lag: Lag | None = None
     manipulability: float | None = None
     smallest_singular_value: float | None = None
 
 
-def banner(connection_status: ConnectionStatus) -> str:
-    """Return the state of the node and the arm as a coloured box."""
-    color, ground = _COLORS[connection_status.level], _GROUNDS[connection_status.level]
+def banner(status: ConnectionStatus) -> str:
+    """
+    Return the status of the node and the arm as a coloured box.
+
+    :param status: the status.
+    """
+    color, ground = _COLORS[status.level], _GROUNDS[status.level]
     return (
         f'<div style="{_FONT};margin:0.25em 0.75em 0.75em;padding:0.5em 0.75em;'
         f'border-left:3px solid {color};background:{ground};border-radius:3px">'
-        f'<b style="color:{color}">{escape(connection_status.headline)}</b><br>'
-        f'<span style="color:#495057">{escape(connection_status.detail) or "&nbsp;"}</span></div>'
+        f'<b style="color:{color}">{escape(status.headline)}</b><br>'
+        f'<span style="color:#495057">{escape(status.detail) or "&nbsp;"}</span></div>'
     )
 
 
 def note(text: str) -> str:
-    """Return a remark in a few words of warning colour."""
+    """
+    Return a remark in warning colour.
+
+    :param text: the remark.
+    """
     return _framed(f'<span style="color:{_COLORS[Level.WAITING]}">{escape(text)}</span>')
 
 
 def figures_table(figures: Figures) -> str:
-    """Return the live numbers as a table."""
+    """
+    Return the live values as a table.
+
+    :param figures: the values.
+    """
     solve, behind = figures.solve, figures.lag
     rows = [
         ('position error', _of(figures.position_error, length_text), ''),
@@ -69,7 +83,7 @@ def figures_table(figures: Figures) -> str:
         (
             'solve',
             _of(solve, lambda s: f'{s.iterations} iterations'),
-            _of(solve, lambda s: f'{_searches(s.searches)}, {time_text(s.milliseconds)}'),
+            _of(solve, _effort),
         ),
         (
             'following lag',
@@ -88,19 +102,23 @@ def figures_table(figures: Figures) -> str:
         f'<td style="{_FAINT};white-space:nowrap">{"" if more == _NONE else more}</td></tr>'
         for label, value, more in rows
     )
-    return _framed(f'<table>{body}</table>{_verdict(figures)}')
+    return _framed(f'<table>{body}</table>{_reason(figures)}')
 
 
-def joints_table(places: Sequence[JointPosition]) -> str:
-    """Return the joints between their limits: a bar each, and the distance to the nearer one."""
+def joints_table(positions: Sequence[JointPosition]) -> str:
+    """
+    Return the joints as a table: a bar between the limits, and the distance to the nearer one.
+
+    :param positions: the joints, their positions and their limits.
+    """
     rows = ''.join(
         f'<tr><td style="white-space:nowrap;max-width:9em;overflow:hidden;'
-        f'text-overflow:ellipsis" title="{escape(place.name)}">{escape(place.name)}</td>'
-        f'<td style="text-align:right;white-space:nowrap">{quantity_text(place.value, place.unit)}'
-        f'</td><td style="width:38%;padding:0 0.5em">{_bar(place)}</td>'
-        f'<td style="text-align:right;white-space:nowrap;color:{proximity_color(place.limit_proximity)}">'
-        f'<b>{_room(place)}</b></td></tr>'
-        for place in places
+        f'text-overflow:ellipsis" title="{escape(joint.name)}">{escape(joint.name)}</td>'
+        f'<td style="text-align:right;white-space:nowrap">{quantity_text(joint.value, joint.unit)}'
+        f'</td><td style="width:38%;padding:0 0.5em">{_bar(joint)}</td>'
+        f'<td style="text-align:right;white-space:nowrap"><b style="color:'
+        f'{proximity_color(joint.limit_proximity)}">{_distance(joint)}</b></td></tr>'
+        for joint in positions
     )
     head = (
         f'<tr style="{_FAINT};text-align:left"><td>joint</td><td style="text-align:right">at</td>'
@@ -110,29 +128,50 @@ def joints_table(places: Sequence[JointPosition]) -> str:
 
 
 def proximity_color(limit_proximity: float) -> str:
-    """Return a colour for the nearness to a limit: green at 0, amber at 1/2, red at 1."""
-    limit_proximity = min(max(limit_proximity, 0.0), 1.0)
-    return f'hsl({round(140 * (1.0 - limit_proximity))},65%,{round(34 + 8 * limit_proximity)}%)'
+    """
+    Return the colour of a proximity to a limit: green at 0, amber at 1/2, red at 1.
+
+    :param limit_proximity: see :attr:`JointPosition.limit_proximity`.
+    """
+    proximity = min(max(limit_proximity, 0.0), 1.0)
+    return f'hsl({round(140 * (1.0 - proximity))},65%,{round(34 + 8 * proximity)}%)'
 
 
 def length_text(meters: float) -> str:
-    """Return a length, in millimetres."""
+    """
+    Return a length in millimetres.
+
+    :param meters: the length [m].
+    """
     return f'{_digits(1e3 * meters)} mm'
 
 
 def angle_text(radians: float) -> str:
-    """Return an angle, in degrees."""
+    """
+    Return an angle in degrees.
+
+    :param radians: the angle [rad].
+    """
     return f'{_digits(math.degrees(radians))}°'
 
 
 def quantity_text(value: float, unit: str) -> str:
-    """Return a joint's position or a part of it; ``unit`` is ``rad`` or ``m``."""
+    """
+    Return a joint's position, or a difference of positions, in degrees or millimetres.
+
+    :param value: the position [rad] or [m].
+    :param unit: ``rad`` or ``m``.
+    """
     return f'{1e3 * value:.1f} mm' if unit == 'm' else f'{math.degrees(value):.1f}°'
 
 
-def time_text(milliseconds: float) -> str:
-    """Return a short time."""
-    return f'{milliseconds:.2f} ms' if milliseconds >= 1.0 else f'{1e3 * milliseconds:.0f} µs'
+def time_text(seconds: float) -> str:
+    """
+    Return a short time in milliseconds or microseconds.
+
+    :param seconds: the time [s].
+    """
+    return f'{1e3 * seconds:.2f} ms' if seconds >= 1e-3 else f'{1e6 * seconds:.0f} µs'
 
 
 def _framed(content: str) -> str:
@@ -145,30 +184,33 @@ def _digits(value: float) -> str:
     return f'{value:.3f}' if value < 10.0 else f'{value:.1f}'
 
 
-def _of(value: object | None, text: Callable[[Any], str]) -> str:
+def _of(value: T | None, text: Callable[[T], str]) -> str:
     return _NONE if value is None else text(value)
 
 
-def _searches(count: int) -> str:
-    return '1 search' if count == 1 else f'{count} searches'
+def _effort(solve: SolveReport) -> str:
+    searches = '1 search' if solve.searches == 1 else f'{solve.searches} searches'
+    details = ', '.join(filter(None, (solve.solver, solve.source, solve.status)))
+    return f'<span title="{escape(details)}">{searches}, {time_text(solve.solve_time)}</span>'
 
 
-def _verdict(figures: Figures) -> str:
-    if not figures.verdict or figures.reached:
+def _reason(figures: Figures) -> str:
+    """Return why the target is not reached, if it is not."""
+    if not figures.message or figures.is_reachable:
         return ''
-    return f'<div style="color:{_COLORS[Level.WAITING]}">{escape(figures.verdict)}</div>'
+    return f'<div style="color:{_COLORS[Level.WAITING]}">{escape(figures.message)}</div>'
 
 
-def _room(place: JointPosition) -> str:
-    return '∞' if math.isinf(place.distance) else quantity_text(place.distance, place.unit)
+def _distance(joint: JointPosition) -> str:
+    return '∞' if math.isinf(joint.distance) else quantity_text(joint.distance, joint.unit)
 
 
-def _bar(place: JointPosition) -> str:
-    if place.share is None:
+def _bar(joint: JointPosition) -> str:
+    if joint.fraction is None:
         return ''
-    color = proximity_color(place.limit_proximity)
+    color = proximity_color(joint.limit_proximity)
     return (
         '<div style="position:relative;height:0.5em;background:#e9ecef;border-radius:0.25em">'
-        f'<div style="position:absolute;left:calc({100 * place.share:.1f}% - 0.25em);'
+        f'<div style="position:absolute;left:calc({100 * joint.fraction:.1f}% - 0.25em);'
         f'width:0.5em;height:0.5em;border-radius:0.25em;background:{color}"></div></div>'
     )

@@ -1,4 +1,4 @@
-"""A viser server behind a door: no request reaches viser that the door has not let through."""
+"""Access control of a viser server: requests reach viser only when the policy accepts them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import functools
 import http
 import logging
 import threading
+from typing import Any
 
 from websockets.asyncio import server as websockets_server
 from websockets.asyncio.server import ServerConnection
@@ -22,93 +23,96 @@ _Serve = Callable[[ServerConnection, HttpRequest], Response | None]
 
 _one_at_a_time = threading.Lock()
 _log = logging.getLogger('ik_service.page')
-# What is no request at all, such as a port scan, leaves a page of traceback each time.
+# Port scans and the like would leave a traceback each.
 _log.addFilter(lambda record: record.getMessage() != 'opening handshake failed')
 
 
 class AccessControlError(IkServiceError):
-    """The page cannot be access_control, and so is not served."""
+    """Error about a version of viser that offers no place for the access control."""
 
 
 @contextmanager
-def access_control(door: AccessPolicy, report: Callable[[str], object]) -> Iterator[None]:
+def access_control(policy: AccessPolicy, report: Callable[[str], object]) -> Iterator[None]:
     """
-    Put a door in front of the server that is started in a ``with`` block.
+    Apply a policy to the server that is started in a ``with`` block.
 
-    viser offers no place for it, but starts its server by ``websockets.asyncio.server.serve``,
-    which asks a function about each request before anything else happens.
+    viser has no setting for it, but starts its server by ``websockets.asyncio.server.serve``,
+    which calls a function with each request before anything else happens.
 
-    :param door: decides.
-    :param report: called with a sentence about a refused request, from the server's thread.
-    :raises AccessControlError: no server was started in this way, so that there is no door.
+    :param policy: decides about requests.
+    :param report: called with a sentence about each refused request, from the server's thread.
+    :raises AccessControlError: no server was started in this way, so that no request is checked.
     """
-    serve = websockets_server.serve
-    doors = []
+    original: Any = websockets_server.serve
+    started = []
 
-    def serve_guarded(*arguments: object, **options: object) -> object:
-        doors.append(door)
+    def serve(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 (as the original)
         options.setdefault('logger', _log)
-        options['process_request'] = _ask_first(door, report, options.get('process_request'))
-        return serve(*arguments, **options)
+        options['process_request'] = _checked(policy, report, options.get('process_request'))
+        started.append(policy)
+        return original(*arguments, **options)
 
+    server_module: Any = websockets_server
     with _one_at_a_time:
-        websockets_server.serve = serve_guarded
+        server_module.serve = serve
         try:
             yield
         finally:
-            websockets_server.serve = serve
-    if not doors:
+            server_module.serve = original
+    if not started:
         raise AccessControlError(
-            'the page is not served: this version of viser starts its server in a way that its '
-            'websocket cannot be access_control; install viser 1.x'
+            'the page is not served: this version of viser starts its server in a way that '
+            'requests cannot be checked; install viser 1.x'
         )
 
 
-def _ask_first(door: AccessPolicy, report: Callable[[str], object], inner: _Serve | None) -> _Serve:
-    """Return what decides on a request in the place of viser's own function."""
+def _checked(
+    policy: AccessPolicy, report: Callable[[str], object], inner: _Serve | None
+) -> _Serve:
+    """Return a function that checks a request before viser's own function gets it."""
 
     def process(connection: ServerConnection, received: HttpRequest) -> Response | None:
         address = connection.local_address
         request = Request(received.path, received.headers, str(address[0]) if address else '')
-        refusal = door.page_refusal(request)
+        refusal = policy.page_refusal(request)
         if refusal:
             return _refused(refusal, report)
         # Without an answer of viser's, the websocket is opened.
         answer = None if inner is None else inner(connection, received)
         if answer is None:
-            refusal = door.socket_refusal(request)
+            refusal = policy.socket_refusal(request)
             return _refused(refusal, report) if refusal else None
-        return _page(door, request, answer, report)
+        return _page(policy, request, answer, report)
 
     return process if inner is None else functools.wraps(inner)(process)
 
 
 def _page(
-    door: AccessPolicy, request: Request, answer: Response, report: Callable[[str], object]
+    policy: AccessPolicy, request: Request, answer: Response, report: Callable[[str], object]
 ) -> Response:
-    """Return a file of the page: with the rules for it, from an address without orders."""
-    refusal = door.token_refusal(request)
+    """Return a file of the page with its headers, or a redirection to its path without query."""
+    refusal = policy.token_refusal(request)
     if refusal:
         return _refused(refusal, report)
-    clean = door.clean_path(request)
+    clean = policy.clean_path(request)
     if clean != request.path:
         return Response(http.HTTPStatus.SEE_OTHER, 'See Other', Headers({'Location': clean}), b'')
     host = request.headers.get_all('Host')[0]
-    for name, value in _rules(host).items():
+    for name, value in _security_headers(host).items():
         answer.headers[name] = value
-    if door.brings_token(request):
-        answer.headers['Set-Cookie'] = door.new_cookie()
+    if policy.has_token_in_address(request):
+        answer.headers['Set-Cookie'] = policy.new_cookie()
     return answer
 
 
-def _rules(host: str) -> dict[str, str]:
+def _security_headers(host: str) -> dict[str, str]:
     """
-    Return the headers that hold the page together.
+    Return the security headers of the page.
 
-    It is not shown inside foreign pages, where people would click on what they do not see, and
-    connects to its own server only: viser's page runs programs that its server sends.
+    It is not shown inside foreign pages, which could make people click on hidden buttons, and
+    connects to its own server only, since viser's page runs programs that its server sends.
 
-    :param host: what the page was asked for under; the door has accepted it.
+    :param host: value of the request's header ``Host``, which was accepted.
     """
     servers = f"'self' ws://{host} wss://{host}"
     return {

@@ -1,4 +1,4 @@
-"""A log that says each thing once, and only so much."""
+"""Log that writes each message once, up to a number of messages."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ import threading
 
 class LimitedLog:
     """
-    Passes on each sentence the first time, and nothing once there were too many.
+    Log that writes each message once, up to a number of different messages. Thread-safe.
 
-    For what others bring about: they shall not be able to fill the log. Safe to share between
-    threads.
+    For messages that other programs can cause, so that they cannot fill the log.
 
     :param log: writes a line.
-    :param most: how many different sentences are passed on.
+    :param most: largest number of different messages.
     """
 
     def __init__(self, log: Callable[[str], object], most: int = 20) -> None:
         self._log, self._most = log, most
-        self._said: set[str] = set()
+        self._messages: set[str] = set()
         self._lock = threading.Lock()
 
-    def __call__(self, sentence: str) -> None:
-        """Log a sentence, if it is new and there were not too many."""
+    def __call__(self, message: str) -> None:
+        """
+        Write a message, if it is new and there were not too many.
+
+        :param message: a sentence.
+        """
         with self._lock:
-            if sentence in self._said or len(self._said) >= self._most:
+            if message in self._messages or len(self._messages) >= self._most:
                 return
-            self._said.add(sentence)
-            last = len(self._said) == self._most
-        self._log(f'{sentence} (further ones are not told)' if last else sentence)
+            self._messages.add(message)
+            last = len(self._messages) == self._most
+        self._log(f'{message} (further ones are not logged)' if last else message)

@@ -3,59 +3,59 @@ from dataclasses import replace
 import pytest
 
 from ik_service.viewer.panel.connection_status import (
-    DIAGNOSTICS_PATIENCE,
-    Level,
     connection_status,
     ConnectionFacts,
-    STATES_PATIENCE,
+    DIAGNOSTICS_TIMEOUT,
+    Level,
+    STATES_TIMEOUT,
 )
 
 NOW = 100.0
-WELL = ConnectionFacts(
+CONNECTED = ConnectionFacts(
     node='/ik_service',
-    offered=True,
+    is_offered=True,
     diagnostics_at=NOW - 0.5,
-    doing='all is well',
+    activity='all is well',
     states_at=NOW - 0.01,
     has_robot=True,
 )
 
 
-def test_all_is_well():
-    found = connection_status(WELL, NOW)
-    assert (found.level, found.headline) == (Level.GOOD, 'Connected to /ik_service')
-    assert found.detail == 'all is well'
-    assert found.node_is_there
+def test_all_connected():
+    status = connection_status(CONNECTED, NOW)
+    assert (status.level, status.headline) == (Level.GOOD, 'Connected to /ik_service')
+    assert status.detail == 'all is well'
+    assert status.is_connected
 
 
-def test_a_worry_of_the_node_shows():
-    assert connection_status(replace(WELL, worry=True), NOW).level is Level.WAITING
+def test_a_warning_of_the_node_shows():
+    assert connection_status(replace(CONNECTED, is_warning=True), NOW).level is Level.WAITING
 
 
 @pytest.mark.parametrize(
-    ('change', 'level', 'words', 'is_there'),
+    ('change', 'level', 'words', 'is_connected'),
     [
-        ({'node': '', 'offered': False}, Level.WAITING, 'Waiting for an IK node', False),
-        ({'offered': False}, Level.BAD, 'The IK node is gone', False),
+        ({'node': '', 'is_offered': False}, Level.WAITING, 'Waiting for an IK node', False),
+        ({'is_offered': False}, Level.BAD, 'The IK node is gone', False),
         (
-            {'diagnostics_at': NOW - DIAGNOSTICS_PATIENCE - 0.1},
+            {'diagnostics_at': NOW - DIAGNOSTICS_TIMEOUT - 0.1},
             Level.BAD,
             'The IK node is gone',
             False,
         ),
         ({'has_robot': False}, Level.WAITING, 'Waiting for a robot description', True),
-        ({'states_at': None}, Level.BAD, 'No word from the arm', True),
-        ({'states_at': NOW - STATES_PATIENCE - 0.1}, Level.BAD, 'No word from the arm', True),
-        ({'complaint': 'no mesh'}, Level.BAD, 'The robot cannot be shown', True),
+        ({'states_at': None}, Level.BAD, 'No joint states', True),
+        ({'states_at': NOW - STATES_TIMEOUT - 0.1}, Level.BAD, 'No joint states', True),
+        ({'robot_error': 'no mesh'}, Level.BAD, 'The robot cannot be shown', True),
     ],
 )
-def test_what_is_missing_is_said(change, level, words, is_there):
-    found = connection_status(replace(WELL, **change), NOW)
-    assert (found.level, found.headline, found.node_is_there) == (level, words, is_there)
-    assert found.detail
+def test_the_status_names_what_is_missing(change, level, words, is_connected):
+    status = connection_status(replace(CONNECTED, **change), NOW)
+    assert (status.level, status.headline, status.is_connected) == (level, words, is_connected)
+    assert status.detail
 
 
-def test_a_node_without_diagnostics_is_there_as_long_as_it_offers_its_service():
-    assert connection_status(replace(WELL, diagnostics_at=None), NOW).level is Level.GOOD
-    gone = connection_status(replace(WELL, diagnostics_at=None, offered=False), NOW)
+def test_a_node_without_diagnostics_is_connected_as_long_as_it_offers_its_service():
+    assert connection_status(replace(CONNECTED, diagnostics_at=None), NOW).level is Level.GOOD
+    gone = connection_status(replace(CONNECTED, diagnostics_at=None, is_offered=False), NOW)
     assert gone.headline == 'The IK node is gone'

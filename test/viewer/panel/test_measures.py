@@ -25,19 +25,31 @@ def chain():
 
 def test_places_between_the_limits(chain):
     lift, elbow, spin = measures.joint_positions(chain, np.array([0.25, 3.0, 9.0]))
-    assert (lift.unit, lift.share, lift.distance, lift.limit_proximity) == ('m', 0.25, 0.25, 0.0)
-    assert (elbow.unit, elbow.share, elbow.distance, elbow.limit_proximity) == ('rad', 1.0, 0.0, 1.0)
-    assert (spin.share, spin.distance, spin.limit_proximity) == (None, math.inf, 0.0)
+    assert (lift.unit, lift.fraction, lift.distance, lift.limit_proximity) == (
+        'm',
+        0.25,
+        0.25,
+        0.0,
+    )
+    assert (elbow.unit, elbow.fraction, elbow.distance, elbow.limit_proximity) == (
+        'rad',
+        1.0,
+        0.0,
+        1.0,
+    )
+    assert (spin.fraction, spin.distance, spin.limit_proximity) == (None, math.inf, 0.0)
 
 
 def test_beyond_a_limit_the_distance_is_negative():
     place = JointPosition('j', 1.2, 'rad', -1.0, 1.0)
     assert place.distance == pytest.approx(-0.2)
-    assert (place.share, place.limit_proximity) == (1.0, 1.0)
+    assert (place.fraction, place.limit_proximity) == (1.0, 1.0)
 
 
 def test_danger_grows_from_the_middle_half_to_the_limit():
-    dangers = [JointPosition('j', x, 'rad', 0.0, 1.0).limit_proximity for x in (0.5, 0.75, 0.875, 1.0)]
+    dangers = [
+        JointPosition('j', x, 'rad', 0.0, 1.0).limit_proximity for x in (0.5, 0.75, 0.875, 1.0)
+    ]
     assert dangers == pytest.approx([0.0, 0.0, 0.5, 1.0])
 
 

@@ -22,23 +22,23 @@ def read(a='', b=''):
 
 
 def test_a_mesh_that_is_missing_is_a_box():
-    said = []
-    parts = robot_parts(*read(BALL, MESH), MeshLoader(None, said.append))
-    assert [(part.link, type(part.solid)) for part in parts] == [('a', Sphere), ('b', Box)]
-    assert len(said) == 1
+    warnings = []
+    parts = robot_parts(*read(BALL, MESH), MeshLoader(None, warnings.append))
+    assert [(part.link, type(part.geometry)) for part in parts] == [('a', Sphere), ('b', Box)]
+    assert len(warnings) == 1
 
 
 def test_a_robot_without_visuals_is_a_skeleton():
     parts = robot_parts(*read(), MeshLoader(None, print))
-    bones = [part for part in parts if isinstance(part.solid, Cylinder)]
-    assert [(part.link, part.solid.length) for part in bones] == [('a', 0.4), ('b', 0.3)]
-    assert sum(isinstance(part.solid, Sphere) for part in parts) == 2
+    bones = [part for part in parts if isinstance(part.geometry, Cylinder)]
+    assert [(part.link, part.geometry.length) for part in bones] == [('a', 0.4), ('b', 0.3)]
+    assert sum(isinstance(part.geometry, Sphere) for part in parts) == 2
 
 
 def test_a_bone_reaches_from_its_link_to_the_joint():
     robot, _ = read()
-    bone = next(part for part in skeleton(robot, {'b'}) if isinstance(part.solid, Cylinder))
-    half = np.array([0.0, 0.0, bone.solid.length / 2, 0.0])
+    bone = next(part for part in skeleton(robot, {'b'}) if isinstance(part.geometry, Cylinder))
+    half = np.array([0.0, 0.0, bone.geometry.length / 2, 0.0])
     middle, along = bone.T_link_geometry[:, 3], bone.T_link_geometry @ half
     ends = sorted([(middle - along)[:3].tolist(), (middle + along)[:3].tolist()])
     assert np.allclose(ends, [[0.0, 0.0, 0.0], [0.3, 0.0, 0.0]])

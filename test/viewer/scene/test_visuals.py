@@ -15,14 +15,14 @@ def robot(visual, materials=''):
 
 
 def only(text):
-    look = read_visuals(text)
-    assert look.complaints == ()
-    (visual,) = look.visuals
+    visuals = read_visuals(text)
+    assert visuals.warnings == ()
+    (visual,) = visuals.visuals
     return visual
 
 
 @pytest.mark.parametrize(
-    ('geometry', 'solid'),
+    ('element', 'geometry'),
     [
         ('<box size="1 2 3"/>', Box((1.0, 2.0, 3.0))),
         ('<cylinder radius="0.1" length="0.5"/>', Cylinder(0.1, 0.5)),
@@ -31,13 +31,13 @@ def only(text):
         ('<mesh filename="a.stl" scale="1 -1 2"/>', MeshFile('a.stl', (1.0, -1.0, 2.0))),
     ],
 )
-def test_reads_each_geometry(geometry, solid):
-    visual = only(robot(f'<geometry>{geometry}</geometry>'))
-    assert (visual.link, visual.solid, visual.color) == ('a', solid, None)
+def test_reads_each_geometry(element, geometry):
+    visual = only(robot(f'<geometry>{element}</geometry>'))
+    assert (visual.link, visual.geometry, visual.color) == ('a', geometry, None)
     assert (visual.T_link_geometry == np.eye(4)).all()
 
 
-def test_reads_the_origin_as_urdf_means_it():
+def test_reads_the_origin():
     origin = '<origin xyz="1 2 3" rpy="0.3 -0.2 0.9"/>'
     T = only(robot(f'{origin}<geometry><sphere radius="1"/></geometry>')).T_link_geometry
     assert T[:3, 3].tolist() == [1.0, 2.0, 3.0]
@@ -69,17 +69,17 @@ def test_colors_by_name_and_in_place():
         ('<origin xyz="inf 0 0"/><geometry><sphere radius="1"/></geometry>', 'not finite'),
     ],
 )
-def test_a_visual_that_makes_no_sense_is_left_out_and_told(visual, words, capfd):
+def test_a_faulty_visual_is_left_out_and_reported(visual, words, capfd):
     good = '<visual><geometry><sphere radius="1"/></geometry></visual>'
-    look = read_visuals(robot(visual).replace('</link>', f'{good}</link>'))
-    assert [v.solid for v in look.visuals] == [Sphere(1.0)]
-    (complaint,) = look.complaints
-    assert complaint.startswith("link 'a': a visual is not shown")
-    assert words in complaint
+    visuals = read_visuals(robot(visual).replace('</link>', f'{good}</link>'))
+    assert [v.geometry for v in visuals.visuals] == [Sphere(1.0)]
+    (warning,) = visuals.warnings
+    assert warning.startswith("link 'a': a visual is not shown")
+    assert words in warning
     assert capfd.readouterr().err == ''
 
 
-def test_says_nothing_about_what_it_does_not_know(capfd):
+def test_unknown_elements_are_ignored_silently(capfd):
     extra = '<gazebo reference="a"/><custom x="1"><y/></custom>'
     text = robot('<custom/><geometry><sphere radius="1"/></geometry>', extra)
     assert len(read_visuals(text).visuals) == 1
@@ -93,8 +93,8 @@ def test_refuses_entities():
 
 
 @pytest.mark.parametrize('path', ARMS, ids=lambda path: path.stem)
-def test_our_own_arms_are_wholly_visible(path):
-    look = read_visuals(path.read_text())
-    assert look.complaints == ()
-    assert len(look.visuals) > 6
-    assert all(visual.color for visual in look.visuals)
+def test_all_visuals_of_our_own_arms_are_read(path):
+    visuals = read_visuals(path.read_text())
+    assert visuals.warnings == ()
+    assert len(visuals.visuals) > 6
+    assert all(visual.color for visual in visuals.visuals)
