@@ -12,11 +12,10 @@ import numpy as np
 from sensor_msgs.msg import JointState
 import viser
 
-from ik_service.arm.joint_state import MeasuredState
-from ik_service.common.fault_log import Complaint
+from ik_service.arm.arm import MeasuredState
+from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.ik.frames import in_base
+from ik_service.ros.common.conversions import in_base, matrix_from_pose
 from ik_service.viewer.link.node_monitor import NodeMonitor
 from ik_service.viewer.link.robot_source import RobotSelection, select_robot
 from ik_service.viewer.link.service_requests import ServiceRequests
@@ -49,8 +48,8 @@ class Viewer:
         self._server, self._node = server, node
         self._period = 1.0 / settings.rate
         self._warn = node.get_logger().warning
-        self._errors = Complaint(self._warn)
-        self._bad_states, self._bad_targets = Complaint(self._warn), Complaint(self._warn)
+        self._errors = FaultLogger(self._warn)
+        self._bad_states, self._bad_targets = FaultLogger(self._warn), FaultLogger(self._warn)
         self._tasks = TaskQueue(self._on_error)
         add_surroundings(server)
         self._panel = Panel(server, self._actions())
@@ -136,9 +135,9 @@ class Viewer:
         try:
             state.update(message.name, message.position, time.monotonic())
         except IkServiceError as error:
-            self._bad_states.about(f'a message on {topic} is ignored: {error}')
+            self._bad_states.report(f'a message on {topic} is ignored: {error}')
         else:
-            self._bad_states.settle()
+            self._bad_states.clear()
 
     def _on_target(self, message: PoseStamped) -> None:
         display = self._display
@@ -149,9 +148,9 @@ class Viewer:
             posture = display.measured.posture()
             T = in_base(display.view.arm, message.header.frame_id, T, posture)
         except IkServiceError as error:
-            self._bad_targets.about(f'a target is not shown: {error}')
+            self._bad_targets.report(f'a target is not shown: {error}')
         else:
-            self._bad_targets.settle()
+            self._bad_targets.clear()
             self._target.receive(T, time.monotonic())
 
     def _on_fields(self, fields: list[Field]) -> None:
@@ -279,5 +278,5 @@ class Viewer:
 
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))
-        self._errors.about(f'error in the viewer, which continues:\n{text}')
-        self._errors.settle()
+        self._errors.report(f'error in the viewer, which continues:\n{text}')
+        self._errors.clear()

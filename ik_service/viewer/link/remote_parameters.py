@@ -11,7 +11,7 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 from rclpy.task import Future
 
-from ik_service.ros.common.choices import choices_of
+from ik_service.ros.common.parameter_declaration import choices_of
 from ik_service.viewer.panel.parameter_fields import Field, Kind, Value
 
 _KINDS = {
@@ -131,7 +131,7 @@ def _fields(descriptors: list[ParameterDescriptor], values: list[Value]) -> list
             value,
             descriptor.description,
             _bounds(descriptor),
-            choices_of(descriptor.additional_constraints),
+            choices_of(descriptor),
         )
         for descriptor, value in zip(descriptors, values, strict=True)
         if descriptor.type in _KINDS and not descriptor.read_only

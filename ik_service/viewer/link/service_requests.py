@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ik_service.ros.common.conversions import inverse, matrix_from_pose
+from ik_service.common.transforms import inverse_transform
+from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.viewer.link.target import Target
 from ik_service.viewer.link.task_queue import TaskQueue
 from ik_service.viewer.link.viewer_node import ViewerNode
@@ -92,7 +93,7 @@ class ServiceRequests:
         }
         chain = display.view.arm.chain
         display.show_preview(poses)
-        self._target.set(inverse(poses[chain.base_link]) @ poses[chain.tip_link])
+        self._target.set(inverse_transform(poses[chain.base_link]) @ poses[chain.tip_link])
 
 
 def _message(code: Any) -> str:  # noqa: ANN401 (moveit_msgs has no types)

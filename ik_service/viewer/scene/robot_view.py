@@ -10,7 +10,7 @@ import threading
 import numpy as np
 
 from ik_service.arm.arm import Arm
-from ik_service.arm.description import build_arm
+from ik_service.arm.loader import build_arm
 from ik_service.following.settings import joint_speeds
 from ik_service.viewer.link.robot_source import RobotSelection
 from ik_service.viewer.scene.meshes import MeshLoader
@@ -54,7 +54,7 @@ def build_robot_view(selection: RobotSelection, report: Callable[[str], object])
     :param report: called with a sentence about each part that cannot be shown.
     :raises IkServiceError: the description or the chain is faulty.
     """
-    arm = build_arm(selection.source, selection.settings())
+    arm = build_arm(selection.source, selection.settings(), selection.trusted)
     limited = LimitedLog(report)  # a description may hold thousands of faults
     visuals = read_visuals(arm.robot.urdf_text)
     for warning in visuals.warnings:

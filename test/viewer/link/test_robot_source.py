@@ -21,7 +21,9 @@ def test_own_parameters_win_then_those_of_the_node_then_the_topic():
     assert select_robot(sources) == RobotSelection(Path('/node.urdf'), '', 'node_tip', '')
     own = (('urdf', ''), ('robot_description', '<own/>'), ('base_link', 'own_base'))
     sources = RobotSources(own=own, topic=TEXT, node=sources.node)
-    assert select_robot(sources) == RobotSelection('<own/>', 'own_base', 'node_tip', '')
+    assert select_robot(sources) == RobotSelection(
+        '<own/>', 'own_base', 'node_tip', '', trusted=True
+    )
 
 
 def test_diagnostics_fill_the_gaps():
