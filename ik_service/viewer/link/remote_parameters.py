@@ -1,8 +1,9 @@
-"""The parameters of another node, read and set through its services."""
+"""Parameters of another node, read and set through its services."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from rcl_interfaces.msg import ParameterDescriptor, ParameterEvent, ParameterType
 from rclpy.node import Node
@@ -10,11 +11,12 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 from rclpy.task import Future
 
-from ik_service.viewer.panel.parameter_fields import choices_of, Field, Kind, Value
+from ik_service.ros.common.parameter_declaration import choices_of
+from ik_service.viewer.panel.parameter_fields import Field, Kind, Value
 
 _KINDS = {
-    ParameterType.PARAMETER_BOOL: Kind.SWITCH,
-    ParameterType.PARAMETER_INTEGER: Kind.WHOLE,
+    ParameterType.PARAMETER_BOOL: Kind.BOOL,
+    ParameterType.PARAMETER_INTEGER: Kind.INTEGER,
     ParameterType.PARAMETER_DOUBLE: Kind.NUMBER,
     ParameterType.PARAMETER_STRING: Kind.TEXT,
     ParameterType.PARAMETER_DOUBLE_ARRAY: Kind.NUMBERS,
@@ -25,9 +27,9 @@ OnValues = Callable[[Mapping[str, Value]], object]
 OnResult = Callable[[Mapping[str, Value], str], object]
 
 
-class ParameterLink:
+class RemoteParameters:
     """
-    The parameters of one node. All callbacks are called in the thread that spins.
+    Parameters of one node. All callbacks are called in the thread that spins.
 
     :param node: the own node.
     :param remote: full name of the other one.
@@ -38,25 +40,28 @@ class ParameterLink:
         self._client = AsyncParameterClient(node, remote)
 
     def is_ready(self) -> bool:
-        """Whether the other node can be asked."""
+        """Whether the parameter services of the other node are on the graph."""
         return self._client.services_are_ready()
 
     def read(
         self, names: Sequence[str], prefix: str, on_fields: OnFields, on_values: OnValues
     ) -> None:
         """
-        Ask for parameters.
+        Request parameters with their descriptions.
 
-        :param names: those that are wanted; the node need not have them.
-        :param prefix: all parameters below it are wanted as well.
-        :param on_fields: called with those that people may change.
-        :param on_values: called with all that were read.
+        :param names: the names; the node need not have them.
+        :param prefix: prefix of further parameters, without its dot.
+        :param on_fields: called with the parameters that can be changed.
+        :param on_values: called with all parameters that were read.
         """
 
         def on_list(future: Future) -> None:
-            listed = _answer(future)
-            there = listed.result.names if listed else []
-            found = [n for n in there if n in names or n.startswith(f'{prefix}.')]
+            listed = _response(future)
+            found = [
+                name
+                for name in (listed.result.names if listed else [])
+                if name in names or name.startswith(f'{prefix}.')
+            ]
             if found:
                 self._describe(found, on_fields, on_values)
 
@@ -66,16 +71,17 @@ class ParameterLink:
         """
         Set parameters.
 
-        :param on_result: called with the parameters, and why the node refuses them; that is empty
-            when it has taken them.
+        :param values: the values by name.
+        :param on_result: called with the values, and why the node refuses them; empty when it has
+            taken them.
         """
 
         def on_set(future: Future) -> None:
-            answer = _answer(future)
-            results = answer.results if answer else []
-            refusals = [result.reason for result in results if not result.successful]
-            if not answer:
-                refusals = ['the node did not answer']
+            response = _response(future)
+            if response is None:
+                on_result(values, 'the node did not answer')
+                return
+            refusals = [result.reason for result in response.results if not result.successful]
             on_result(values, '; '.join(refusals))
 
         parameters = [
@@ -86,14 +92,14 @@ class ParameterLink:
 
     def _describe(self, names: list[str], on_fields: OnFields, on_values: OnValues) -> None:
         def on_described(future: Future) -> None:
-            described = _answer(future)
+            described = _response(future)
             if described:
                 self._client.get_parameters(names, lambda f: on_read(f, described.descriptors))
 
         def on_read(future: Future, descriptors: list[ParameterDescriptor]) -> None:
-            answer = _answer(future)
-            if answer:
-                values = [_plain(parameter_value_to_python(value)) for value in answer.values]
+            response = _response(future)
+            if response:
+                values = [_plain(parameter_value_to_python(value)) for value in response.values]
                 on_values(dict(zip(names, values, strict=True)))
                 on_fields([*_fields(descriptors, values)])
 
@@ -101,14 +107,18 @@ class ParameterLink:
 
 
 def changed_values(event: ParameterEvent) -> dict[str, Value]:
-    """Return the parameters that an event says have changed."""
+    """
+    Return the parameters that an event reports as changed.
+
+    :param event: an event of any node.
+    """
     return {
         parameter.name: _plain(parameter_value_to_python(parameter.value))
         for parameter in event.changed_parameters
     }
 
 
-def _answer(future: Future) -> object | None:
+def _response(future: Future) -> Any | None:  # noqa: ANN401 (a message of any service)
     """Return the response of a call; None when it failed."""
     return None if future.cancelled() or future.exception() else future.result()
 
@@ -121,7 +131,7 @@ def _fields(descriptors: list[ParameterDescriptor], values: list[Value]) -> list
             value,
             descriptor.description,
             _bounds(descriptor),
-            choices_of(descriptor.additional_constraints),
+            choices_of(descriptor),
         )
         for descriptor, value in zip(descriptors, values, strict=True)
         if descriptor.type in _KINDS and not descriptor.read_only
@@ -134,5 +144,5 @@ def _bounds(descriptor: ParameterDescriptor) -> tuple[float, float] | None:
     return None
 
 
-def _plain(value: object) -> Value:
+def _plain(value: Any) -> Value:  # noqa: ANN401 (a list or an array for arrays)
     return tuple(value) if isinstance(value, (list, tuple)) or hasattr(value, 'tolist') else value

@@ -1,4 +1,4 @@
-"""The colours of shares, 0 to 1: those of the reachability study, without Matplotlib."""
+"""Colour map of the reachability study, without Matplotlib."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _VIRIDIS = (
 _COLORS = np.array([list(bytes.fromhex(color)) for color in _VIRIDIS.split()], dtype=float)
 
 
-def share_colors(share: np.ndarray) -> np.ndarray:
+def viridis(values: np.ndarray) -> np.ndarray:
     """
-    Return the colours of shares, dark where they are small.
+    Return the colours of values, dark where they are small.
 
-    :param share: (N,) 0 to 1.
+    :param values: (N,) 0 to 1.
     :returns: (N, 3) red, green and blue, 0 to 255.
     """
     knots = np.linspace(0.0, 1.0, len(_COLORS))
-    colors = [np.interp(share, knots, channel) for channel in _COLORS.T]
+    colors = [np.interp(values, knots, channel) for channel in _COLORS.T]
     return np.stack(colors, axis=-1).round().astype(np.uint8)
