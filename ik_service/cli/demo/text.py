@@ -11,7 +11,7 @@ import numpy as np
 
 from ik_service.common.transforms import rpy_from_rotation
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 from ik_service.model.joint import JointType
 
 _LABEL = 14  # width of the first column
