@@ -11,6 +11,7 @@ from support.chains import rotation
 from ik_service.common.transforms import (
     inverse_transform,
     normalized_quaternion,
+    quaternion_wxyz_from_rotation,
     quaternion_xyzw_from_rotation,
     rigid_transform,
     rotation_about_axis,
@@ -104,6 +105,13 @@ def test_quaternion_components_are_in_the_order_xyzw(axis, angle):
     q = (*(math.sin(angle / 2) * unit(axis)), math.cos(angle / 2))
     expected = rotation(axis, angle)
     np.testing.assert_allclose(rotation_from_quaternion_xyzw(*q), expected, atol=5e-15)
+
+
+@given(AXES, ANGLES)
+def test_wxyz_is_xyzw_with_the_scalar_part_first(axis, angle):
+    R = rotation(axis, angle)
+    x, y, z, w = quaternion_xyzw_from_rotation(R)
+    assert quaternion_wxyz_from_rotation(R) == (w, x, y, z)
 
 
 def test_rotations_of_many_quaternions():
