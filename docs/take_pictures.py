@@ -15,7 +15,6 @@ import shutil
 import time
 
 from ik_service.cli.demo.programs import programs, ros_domain
-from ik_service.model.robot import Robot
 from playwright.sync_api import Page, Playwright, sync_playwright
 
 from ik_service.cli.demo.poses import square, start_posture
@@ -24,6 +23,7 @@ from ik_service.common.child_process import ChildProcess
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.robot import Robot
 from ik_service.solvers.registry import DEFAULT_SOLVER
 
 FIGURES = Path(__file__).parent / 'figures'
