@@ -9,7 +9,7 @@ import numpy as np
 from support.chains import arm_path, pose_difference
 
 from ik_service import Robot
-from ik_service.kinematics.tree import link_poses
+from ik_service.kinematics.link_poses import link_poses
 
 TOLERANCE = 2e-5
 """Pose error of a solution: the node's own tolerances of 1e-5 m and rad, and rounding."""

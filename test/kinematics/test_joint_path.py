@@ -1,0 +1,225 @@
+"""Paths up and down the tree, locked joints, planar and floating joints."""
+
+import math
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+from support.chains import (
+    forward_by_tree,
+    joint_xml,
+    limit_xml,
+    postures,
+    robot_xml,
+    rotation,
+    snake,
+    transform,
+)
+from support.consistency import assert_is_consistent
+
+from ik_service import Robot
+from ik_service.exceptions import ChainError, IkServiceError, UnknownJointError, UnknownLinkError
+from ik_service.kinematics.joint_path import _split_zxz, joint_path
+
+SEEDED = settings(deadline=None, derandomize=True, max_examples=100)
+X, Y, Z = np.eye(3)
+
+
+def branched():
+    """A trunk of two joints that carries two arms of three, one of them with a slide."""
+    joints = [
+        joint_xml('trunk1', 'revolute', 'root', 'a', (0, 0, 0.3), (0, 0, 0.4), Z,
+                  limit_xml(-2.0, 2.0)),
+        joint_xml('trunk2', 'prismatic', 'a', 'torso', (0.1, 0, 0.2), (0.2, 0, 0), Y,
+                  limit_xml(-0.1, 0.4)),
+        joint_xml('left1', 'revolute', 'torso', 'l1', (0, 0.2, 0.1), (0, 0.5, 0), X,
+                  limit_xml(-2.0, 2.0)),
+        joint_xml('left2', 'prismatic', 'l1', 'l2', (0.3, 0, 0), (0.7, 0, 0.1), (0.6, 0, 0.8),
+                  limit_xml(0.0, 0.5)),
+        joint_xml('left3', 'continuous', 'l2', 'l3', (0.3, 0, 0), (0, 0, 1.1), (0, 0.6, -0.8)),
+        joint_xml('left_hand', 'fixed', 'l3', 'left', (0.1, 0, 0.1), (1, 0, 0)),
+        joint_xml('right1', 'revolute', 'torso', 'r1', (0, -0.2, 0.1), (0, -0.5, 0), -X,
+                  limit_xml(-2.0, 2.0)),
+        joint_xml('right2', 'revolute', 'r1', 'r2', (0.3, 0, 0), (-0.7, 0, 0.1), Y,
+                  limit_xml(-1.0, 2.5)),
+        joint_xml('right3', 'continuous', 'r2', 'right', (0.3, 0, 0), (0, 0, -1.1), -Z),
+    ]  # fmt: skip
+    links = ['root', 'a', 'torso', 'l1', 'l2', 'l3', 'left', 'r1', 'r2', 'right']
+    return Robot.from_urdf(robot_xml(links, joints))
+
+
+BRANCHED = branched()
+PAIRS = [
+    (a, b) for a in BRANCHED.links for b in BRANCHED.links if a != b and {a, b} != {'l3', 'left'}
+]
+
+
+@pytest.mark.parametrize(('base', 'tip'), PAIRS)
+def test_there_and_back_are_inverse(base, tip):
+    there, back = BRANCHED.chain(base, tip), BRANCHED.chain(tip, base)
+    assert there.joint_names == back.joint_names[::-1]
+    np.testing.assert_array_equal(there.lower, back.lower[::-1])
+    for q in postures(there, 5):
+        product = there.forward(q) @ back.forward(q[::-1])
+        np.testing.assert_allclose(product, np.eye(4), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize(('base', 'tip'), PAIRS)
+def test_any_pair_of_links_agrees_with_the_poses_of_the_tree(base, tip):
+    chain = BRANCHED.chain(base, tip)
+    for q in postures(chain, 5):
+        np.testing.assert_allclose(chain.forward(q), forward_by_tree(chain, q), rtol=0, atol=1e-14)
+
+
+def test_joints_are_named_from_base_to_tip():
+    over = BRANCHED.chain('left', 'right')
+    assert over.joint_names == ('left3', 'left2', 'left1', 'right1', 'right2', 'right3')
+
+
+def test_common_trunk_is_not_part_of_a_chain_between_branches():
+    path = joint_path(BRANCHED, 'left', 'right', {})
+    assert [motion.scale for motion in path.motions] == [-1, -1, -1, 1, 1, 1]
+    assert [motion.turns for motion in path.motions] == [True, False, True, True, True, True]
+
+
+@pytest.mark.parametrize('ends', [('nowhere', 'left'), ('root', 'nowhere')])
+def test_unknown_link(ends):
+    with pytest.raises(UnknownLinkError, match='nowhere'):
+        BRANCHED.chain(*ends)
+
+
+@pytest.mark.parametrize('ends', [('l3', 'left'), ('torso', 'torso')])
+def test_nothing_moves(ends):
+    with pytest.raises(ChainError, match=f"no joint moves between '{ends[0]}' and '{ends[1]}'"):
+        BRANCHED.chain(*ends)
+
+
+# Locked joints
+
+
+@pytest.mark.parametrize(
+    'names',
+    [('trunk1',), ('left2',), ('left3',), ('trunk1', 'trunk2'), ('trunk2', 'left1', 'left3')],
+)
+@pytest.mark.parametrize('ends', [('root', 'left'), ('left', 'root')])
+def test_locked_joints_stand_where_they_were_locked(names, ends):
+    full = BRANCHED.chain(*ends)
+    for q in postures(full, 5):
+        locked = {name: q[full.joint_names.index(name)] for name in names}
+        free = [i for i, name in enumerate(full.joint_names) if name not in names]
+        chain = BRANCHED.chain(*ends, locked=locked)
+        assert chain.joint_names == tuple(full.joint_names[i] for i in free)
+        np.testing.assert_array_equal(chain.upper, full.upper[free])
+        np.testing.assert_allclose(chain.forward(q[free]), full.forward(q), rtol=0, atol=1e-14)
+        J = full.jacobian(q)[:, free]
+        np.testing.assert_allclose(chain.jacobian(q[free]), J, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize('n', [7, 60])
+def test_every_second_joint_of_a_snake_locked(n):
+    full = snake(n)
+    q = postures(full, 1)[0]
+    locked = dict(zip(full.joint_names[::2], q[::2], strict=True))
+    chain = full.robot.chain(full.base_link, full.tip_link, locked=locked)
+    np.testing.assert_allclose(chain.forward(q[1::2]), full.forward(q), rtol=0, atol=1e-12)
+
+
+def test_locking_a_joint_off_the_path_changes_nothing():
+    q = postures(BRANCHED.chain('torso', 'left'), 1)[0]
+    plain = BRANCHED.chain('torso', 'left')
+    locked = BRANCHED.chain('torso', 'left', locked={'right1': 1.0, 'trunk1': -1.0})
+    assert locked.joint_names == plain.joint_names
+    np.testing.assert_array_equal(locked.forward(q), plain.forward(q))
+
+
+def test_locking_everything_leaves_no_chain():
+    locked = {'left1': 0.0, 'left2': 0.0, 'left3': 0.0}
+    with pytest.raises(ChainError, match="between 'torso' and 'left' that is not locked"):
+        BRANCHED.chain('torso', 'left', locked=locked)
+
+
+@pytest.mark.parametrize('name', ['nothing', 'left_hand'])
+def test_locking_what_does_not_move(name):
+    with pytest.raises(UnknownJointError, match=f"'{name}'; valid: trunk1, trunk2") as error:
+        BRANCHED.chain('root', 'left', locked={name: 0.0})
+    assert error.value.name == name
+
+
+@pytest.mark.parametrize('value', [2.0 + 1e-9, -2.1, math.nan, math.inf])
+def test_locking_outside_the_limits(value):
+    with pytest.raises(ChainError, match="joint 'trunk1' cannot be locked at"):
+        BRANCHED.chain('root', 'left', locked={'trunk1': value})
+
+
+@pytest.mark.parametrize('value', ['far', None, [0.1, 0.2]])
+def test_locking_at_what_is_no_number(value):
+    with pytest.raises(IkServiceError, match='trunk1'):
+        BRANCHED.chain('root', 'left', locked={'trunk1': value})
+
+
+def test_locking_a_continuous_joint_anywhere():
+    chain = BRANCHED.chain('root', 'left', locked={'left3': 40 * math.pi})
+    home = BRANCHED.chain('root', 'left', locked={'left3': 0.0})
+    q = postures(chain, 1)[0]
+    np.testing.assert_allclose(chain.forward(q), home.forward(q), rtol=0, atol=1e-13)
+
+
+# Planar and floating joints
+
+
+@pytest.mark.parametrize('normal', [Z, -Z, X, Y, (0.6, 0.0, 0.8), (0.0, -0.6, -0.8)])
+def test_planar_joint(normal):
+    normal = np.array(normal)
+    T_origin = transform(rotation(Z, 0.7), (0.1, 0.2, 0.3))
+    floor = joint_xml('floor', 'planar', 'world', 'cart', (0.1, 0.2, 0.3), (0, 0, 0.7), normal)
+    chain = Robot.from_urdf(robot_xml(['world', 'cart'], [floor])).chain()
+    assert chain.joint_names == ('floor/x', 'floor/y', 'floor/theta')
+    assert not np.isfinite([*chain.lower, *chain.upper]).any()
+    # The directions of the plane: the frame's x and y, turned by what takes z to the normal.
+    if normal[2] > -0.999:
+        angle = math.acos(normal[2])
+        R = rotation(np.cross(Z, normal), angle) if angle > 0 else np.eye(3)
+    else:
+        R = np.diag([1.0, -1.0, -1.0])
+    x, y, theta = 0.4, -0.3, 1.1
+    T = transform(rotation(normal, theta), x * R[:, 0] + y * R[:, 1])
+    np.testing.assert_allclose(chain.forward([x, y, theta]), T_origin @ T, rtol=0, atol=1e-15)
+    assert_is_consistent(chain)
+
+
+@SEEDED
+@given(st.tuples(*[st.floats(-2, 2)] * 3), st.tuples(*[st.floats(-math.pi, math.pi)] * 3))
+def test_floating_joint(position, angles):
+    names = ('trans_x', 'trans_y', 'trans_z', 'rot_z', 'rot_y', 'rot_x')
+    assert FLOATING.joint_names == tuple(f'free/{name}' for name in names)
+    yaw, pitch, roll = angles
+    R = rotation(Z, yaw) @ rotation(Y, pitch) @ rotation(X, roll)
+    T = transform(rotation(Z, 0.7)) @ transform(R, position)
+    np.testing.assert_allclose(FLOATING.forward([*position, *angles]), T, rtol=0, atol=1e-14)
+
+
+FLOATING = Robot.from_urdf(
+    robot_xml(['world', 'body'], [joint_xml('free', 'floating', 'world', 'body', rpy=(0, 0, 0.7))])
+).chain()
+
+
+def test_jacobian_of_a_floating_joint():
+    assert_is_consistent(FLOATING)
+
+
+# The split of rotations
+
+
+angles = st.floats(-math.pi, math.pi)
+
+
+@SEEDED
+@given(angles, angles, angles, st.sampled_from([1.0, 1e-3, 1e-8, 1e-12, 1e-15, 0.0]))
+def test_split_of_a_rotation_is_exact_also_near_the_degenerate_cases(phi, alpha, psi, scale):
+    for middle in (alpha * scale, math.pi + alpha * scale):
+        R = rotation(Z, phi) @ rotation(X, middle) @ rotation(Z, psi)
+        a, c, s, b = _split_zxz(R)
+        Rx = np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
+        again = rotation(Z, a) @ Rx @ rotation(Z, b)
+        np.testing.assert_allclose(again, R, rtol=0, atol=2e-15)

@@ -1,0 +1,258 @@
+"""The tree of links and joints: paths, leaves, mimics, and the whole of it immutable."""
+
+import pickle
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+
+from ik_service.exceptions import (
+    UnknownJointError,
+    UnknownLinkError,
+    UrdfError,
+)
+from ik_service.model.joint import Joint, JointType, Mimic
+from ik_service.robot import Robot
+
+SEEDED = settings(deadline=None, derandomize=True)
+X_AXIS = np.array([1.0, 0.0, 0.0])
+
+
+def make_joint(name, parent, child, kind=JointType.REVOLUTE, mimic=None):
+    return Joint(name, kind, parent, child, np.eye(4), X_AXIS, mimic=mimic)
+
+
+@pytest.fixture
+def humanoid():
+    """A torso on a base, a head, and two arms of two joints each; the left hand is fixed."""
+    return Robot(
+        'humanoid',
+        ['base', 'torso', 'head', 'l_arm', 'l_hand', 'r_arm', 'r_hand'],
+        [
+            make_joint('waist', 'base', 'torso'),
+            make_joint('neck', 'torso', 'head'),
+            make_joint('l_shoulder', 'torso', 'l_arm'),
+            make_joint('l_wrist', 'l_arm', 'l_hand', JointType.FIXED),
+            make_joint('r_shoulder', 'torso', 'r_arm'),
+            make_joint('r_wrist', 'r_arm', 'r_hand', JointType.PRISMATIC),
+        ],
+    )
+
+
+def names(path):
+    return [(joint.name, forward) for joint, forward in path]
+
+
+def test_names_stand_in_document_order(humanoid):
+    assert humanoid.name == 'humanoid'
+    assert humanoid.root_link == 'base'
+    assert humanoid.links[0] == 'base'
+    assert humanoid.links[-1] == 'r_hand'
+    assert humanoid.leaves == ('head', 'l_hand', 'r_hand')
+    assert list(humanoid.joints)[:2] == ['waist', 'neck']
+    assert humanoid.movable_joint_names == ('waist', 'neck', 'l_shoulder', 'r_shoulder', 'r_wrist')
+    assert humanoid.urdf_text == ''
+    assert repr(humanoid) == "Robot('humanoid', 7 links, 6 joints)"
+
+
+def test_neighbours_of_a_link(humanoid):
+    assert humanoid.parent_joint_of('base') is None
+    assert humanoid.parent_joint_of('torso') is humanoid.joints['waist']
+    below = [joint.name for joint in humanoid.child_joints_of('torso')]
+    assert below == ['neck', 'l_shoulder', 'r_shoulder']
+    assert humanoid.child_joints_of('head') == ()
+
+
+def test_path_down_up_and_over_the_common_ancestor(humanoid):
+    down = [('waist', True), ('r_shoulder', True), ('r_wrist', True)]
+    assert names(humanoid.path('base', 'r_hand')) == down
+    up = [('r_wrist', False), ('r_shoulder', False), ('waist', False)]
+    assert names(humanoid.path('r_hand', 'base')) == up
+    over = [('l_wrist', False), ('l_shoulder', False), ('r_shoulder', True), ('r_wrist', True)]
+    assert names(humanoid.path('l_hand', 'r_hand')) == over
+    assert humanoid.path('torso', 'torso') == ()
+
+
+@pytest.mark.parametrize('ends', [('nowhere', 'base'), ('base', 'nowhere')])
+def test_unknown_link_is_named_with_the_valid_ones(humanoid, ends):
+    with pytest.raises(UnknownLinkError, match=r"unknown link 'nowhere'; valid: base, torso"):
+        humanoid.path(*ends)
+    with pytest.raises(UnknownLinkError):
+        humanoid.parent_joint_of('nowhere')
+    with pytest.raises(UnknownLinkError):
+        humanoid.child_joints_of('nowhere')
+
+
+@st.composite
+def trees(draw):
+    """A random tree of up to 40 links, whose links and joints stand in random order."""
+    count = draw(st.integers(1, 40))
+    parents = [draw(st.integers(0, child - 1)) for child in range(1, count)]
+    joints = [
+        make_joint(f'j{child}', f'l{parent}', f'l{child}')
+        for child, parent in enumerate(parents, start=1)
+    ]
+    links = [f'l{index}' for index in range(count)]
+    return Robot('tree', draw(st.permutations(links)), draw(st.permutations(joints)))
+
+
+@SEEDED
+@given(trees(), st.data())
+def test_path_back_is_the_reversed_path(robot, data):
+    base = data.draw(st.sampled_from(robot.links))
+    tip = data.draw(st.sampled_from(robot.links))
+    there = robot.path(base, tip)
+    back = robot.path(tip, base)
+    assert there == tuple((joint, not forward) for joint, forward in reversed(back))
+
+
+@SEEDED
+@given(trees(), st.data())
+def test_path_leads_from_base_to_tip_without_detour(robot, data):
+    link = data.draw(st.sampled_from(robot.links))
+    tip = data.draw(st.sampled_from(robot.links))
+    path = robot.path(link, tip)
+    for joint, forward in path:
+        start, end = (joint.parent, joint.child) if forward else (joint.child, joint.parent)
+        assert start == link
+        link = end
+    assert link == tip
+    assert len({joint.name for joint, _ in path}) == len(path)
+
+
+def test_mimic_of_a_mimic_is_resolved_to_the_independent_joint():
+    robot = Robot(
+        'gripper',
+        ['a', 'b', 'c', 'd'],
+        [
+            make_joint('third', 'a', 'b', mimic=Mimic('second', 3.0, 0.5)),
+            make_joint('second', 'a', 'c', mimic=Mimic('first', -2.0, 0.25)),
+            make_joint('first', 'a', 'd'),
+        ],
+    )
+    assert robot.resolve_mimic('first') == ('first', 1.0, 0.0)
+    assert robot.resolve_mimic('second') == ('first', -2.0, 0.25)
+    assert robot.resolve_mimic('third') == ('first', -6.0, 3.0 * 0.25 + 0.5)
+    assert robot.movable_joint_names == ('third', 'second', 'first')
+    assert robot.independent_joint_names == ('first',)
+
+
+def test_resolve_mimic_knows_movable_joints_only(humanoid):
+    for name in ('l_wrist', 'nothing'):
+        with pytest.raises(UnknownJointError, match='valid: waist, neck'):
+            humanoid.resolve_mimic(name)
+
+
+@pytest.mark.parametrize(
+    ('mimics', 'message'),
+    [
+        ({'a': Mimic('a')}, r"joint 'a': follows itself"),
+        ({'a': Mimic('b'), 'b': Mimic('c'), 'c': Mimic('a')}, 'follows itself'),
+        ({'a': Mimic('b'), 'b': Mimic('c'), 'c': Mimic('b')}, r"joint 'b': follows itself"),
+        ({'a': Mimic('x')}, r"joint 'a': <mimic> names joint 'x', which does not exist"),
+        ({'a': Mimic('still')}, r"joint 'a': <mimic> names joint 'still', which is fixed"),
+        ({'a': Mimic('b', 1e200), 'b': Mimic('c', 1e200)}, r"joint 'a': <mimic> exceeds"),
+    ],
+)
+def test_mimics_that_cannot_be_followed(mimics, message):
+    joints = [make_joint(name, 'base', f'{name}_link', mimic=mimics.get(name)) for name in 'abc']
+    joints.append(make_joint('still', 'base', 'still_link', JointType.FIXED))
+    links = ['base', *(joint.child for joint in joints)]
+    with pytest.raises(UrdfError, match=message):
+        Robot('robot', links, joints)
+
+
+def test_long_chain_of_mimics_is_followed_without_recursion():
+    count = 5000
+    joints = [
+        make_joint(f'j{i}', 'base', f'l{i}', mimic=Mimic(f'j{i + 1}', -1.0) if i < count else None)
+        for i in range(count + 1)
+    ]
+    robot = Robot('robot', ['base', *(joint.child for joint in joints)], joints)
+    assert robot.resolve_mimic('j0') == (f'j{count}', 1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ('links', 'joints', 'message'),
+    [
+        ([], [], 'the robot has no links'),
+        (['a', 'a'], [], r"link 'a': the name stands twice"),
+        (['a', 'b'], [], 'several links have no parent joint: a, b'),
+        (['a', 'b', 'c'], [('j', 'a', 'b'), ('j', 'b', 'c')], r"joint 'j': the name stands twice"),
+        (['a'], [('j', 'a', 'b')], r"joint 'j': its child link 'b' does not exist"),
+        (['b'], [('j', 'a', 'b')], r"joint 'j': its parent link 'a' does not exist"),
+        (
+            ['a', 'b', 'c'],
+            [('i', 'a', 'c'), ('j', 'b', 'c')],
+            r"joint 'j': its child link 'c' is also that of joint 'i'",
+        ),
+        (['a'], [('j', 'a', 'a')], r"joint 'j': the links form a loop"),
+        (['a', 'b'], [('i', 'a', 'b'), ('j', 'b', 'a')], 'the links form a loop'),
+        (
+            ['root', 'a', 'b', 'c'],
+            [('i', 'a', 'b'), ('j', 'b', 'a'), ('k', 'b', 'c')],
+            r"joint '[ij]': the links form a loop",
+        ),
+    ],
+)
+def test_links_that_form_no_tree(links, joints, message):
+    with pytest.raises(UrdfError, match=message):
+        Robot('robot', links, [make_joint(*joint) for joint in joints])
+
+
+def test_a_deep_tree_needs_no_recursion():
+    count = 20_000
+    joints = [make_joint(f'j{i}', f'l{i}', f'l{i + 1}') for i in range(count)]
+    robot = Robot('snake', [f'l{i}' for i in range(count + 1)], joints)
+    assert len(robot.path('l0', f'l{count}')) == count
+    assert robot.leaves == (f'l{count}',)
+
+
+def test_single_link_is_a_robot():
+    robot = Robot('stone', ['stone'], [])
+    assert robot.root_link == 'stone'
+    assert robot.leaves == ('stone',)
+    assert robot.path('stone', 'stone') == ()
+    assert robot.movable_joint_names == ()
+
+
+def test_robot_and_joint_are_read_only(humanoid):
+    joint = humanoid.joints['neck']
+    with pytest.raises(ValueError, match='read-only'):
+        joint.axis[0] = 2.0
+    with pytest.raises(ValueError, match='read-only'):
+        joint.T_parent_joint[0, 3] = 2.0
+    with pytest.raises(AttributeError):
+        joint.name = 'other'
+    with pytest.raises(TypeError):
+        humanoid.joints['neck'] = joint
+    with pytest.raises(AttributeError):
+        humanoid.links = ()
+
+
+def test_joint_keeps_its_own_copy_of_the_arrays():
+    axis = X_AXIS.copy()
+    joint = Joint('j', JointType.REVOLUTE, 'a', 'b', np.eye(4), axis)
+    axis[0] = 5.0
+    assert joint.axis[0] == 1.0
+    assert joint.movable
+
+
+def test_robot_survives_pickling(humanoid):
+    copy = pickle.loads(pickle.dumps(humanoid))
+    assert copy.links == humanoid.links
+    assert list(copy.joints) == list(humanoid.joints)
+    assert names(copy.path('l_hand', 'r_hand')) == names(humanoid.path('l_hand', 'r_hand'))
+
+
+def test_the_file_it_was_read_from_is_kept(tmp_path, monkeypatch):
+    text = '<robot name="r"><link name="a"/></robot>'
+    path = tmp_path / 'r.urdf'
+    path.write_text(text)
+    monkeypatch.chdir(tmp_path)
+    for urdf in (path, str(path), 'r.urdf'):
+        robot = Robot.from_urdf(urdf)
+        assert robot.source == path
+        assert pickle.loads(pickle.dumps(robot)).source == path
+    assert Robot.from_urdf(text).source is None
