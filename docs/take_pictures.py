@@ -34,6 +34,7 @@ PANEL_WIDTH = 390  # [px]
 SOFTWARE_GL = ('--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader')
 START_TIMEOUT = 300.0  # the first start compiles [s]
 PAGE_TIMEOUT = 180.0  # drawing without a graphics card is slow [s]
+DISCOVERY_TIME = 1.0  # from the discovery of a subscriber until messages surely reach it [s]
 SETTLING_TIME = 3.0  # from a change until the page has drawn it [s]
 
 
@@ -95,6 +96,7 @@ def follow_square(chain: KinematicChain, children: Sequence[ChildProcess]) -> No
         while not client.is_ready():
             check()
             time.sleep(0.05)
+        time.sleep(DISCOVERY_TIME)
         T_start = client.tip_pose(client.next_state().positions)
         description, stops = square(T_start, lambda T: client.solve(T).success)
         corners = stops[:-1]  # the last one is the middle
