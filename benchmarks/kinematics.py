@@ -16,7 +16,7 @@ import numpy as np
 from robots import random_chain
 
 import ik_service as iks
-from ik_service.kinematics import kernels
+from ik_service.kinematics import chain_kernels, kernels
 from ik_service.kinematics.compile import kernel
 
 LENGTHS = (6, 7, 30, 60)
@@ -87,7 +87,7 @@ def all_poses(
 ) -> None:
     """Forward kinematics of every posture."""
     for k in range(postures.shape[0]):
-        kernels.forward(chain, postures[k], axes, frame, pose)
+        chain_kernels.forward(chain, postures[k], axes, frame, pose)
 
 
 @kernel
@@ -101,7 +101,7 @@ def all_jacobians(
 ) -> None:
     """Jacobian of every posture."""
     for k in range(postures.shape[0]):
-        kernels.jacobian(chain, postures[k], axes, frame, rows, matrix)
+        chain_kernels.jacobian(chain, postures[k], axes, frame, rows, matrix)
 
 
 if __name__ == '__main__':

@@ -138,7 +138,7 @@ def _require_ros() -> None:
 
 def _publish(archive: Path) -> None:
     """Show the reachable points of an archive in RViz until Ctrl-C."""
-    from ik_service.ros.markers.cloud_publisher import published_cloud
+    from ik_service.ros.markers.reach_cloud_publisher import published_cloud
     from ik_service.studies.reach.reach_figure import share_colors
 
     with np.load(archive) as reach:

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from ik_service.common.quoting import shown
+from ik_service.common.quoting import safe_repr
 from ik_service.common.transforms import (
     inverse_transform,
     rigid_transform,
@@ -112,7 +112,7 @@ def check_locked(robot: RobotModel, locked: Mapping[str, float]) -> None:
         number = isinstance(value, (int, float, np.integer, np.floating))
         if not (number and lower <= value <= upper and abs(value) <= _LARGEST):
             raise ChainError(
-                f'joint {name!r} cannot be locked at {shown(value)}, outside its limits '
+                f'joint {name!r} cannot be locked at {safe_repr(value)}, outside its limits '
                 f'{lower:g} … {upper:g}'
             )
 
@@ -169,3 +169,30 @@ def moved(joint: Joint, value: float) -> np.ndarray:
     if joint.type is JointType.PRISMATIC:
         return rigid_transform(position=value * joint.axis)
     return rigid_transform(rotation_about_axis(joint.axis, value))
+
+
+def reach(
+    joints: np.ndarray,
+    path: FlatPath,
+    names: tuple[str, ...],
+    lower: np.ndarray,
+    upper: np.ndarray,
+) -> float:
+    """
+    Return the distance from the first joint that the tip cannot exceed: all links in one line.
+
+    :param joints: (m, 8) from :func:`kernel_joints`.
+    :param path: the path, of m motions.
+    :param names: names of the n variables.
+    :param lower: (n,) lower limits of the variables [rad] or [m].
+    :param upper: (n,) upper limits.
+    :returns: the distance [m].
+    """
+    distance = 0.0
+    for k, motion in enumerate(path.motions):
+        i = names.index(motion.variable)
+        ends = joints[k, 7] * np.array([lower[i], upper[i]]) if joints[k, 7] else [0.0]
+        distance += max(
+            math.hypot(joints[k, 1], joints[k, 2], joints[k, 3] + slide) for slide in ends
+        )
+    return distance

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ik_service.exceptions import UnknownJointError, UnknownLinkError
+from ik_service.model.description_file import load_text
 from ik_service.model.joint import Joint
 from ik_service.model.mimic import resolve_mimics
-from ik_service.model.safe_xml import load_text
 from ik_service.model.tree import build_tree
 from ik_service.model.urdf import parse_urdf
 
@@ -51,7 +51,11 @@ class RobotModel:
         self._source = source
 
     @classmethod
-    def from_urdf(cls, urdf: str | os.PathLike[str]) -> Self:
+    def from_urdf(
+        cls,
+        urdf: str | os.PathLike[str],
+        xacro_arguments: Mapping[str, object] | None = None,
+    ) -> Self:
         """
         Read a robot from a URDF.
 
@@ -60,13 +64,16 @@ class RobotModel:
         Geometry, inertia and extensions are ignored. A missing origin is the identity, a missing
         axis x.
 
-        :param urdf: path of a URDF file, or URDF text; text is what contains ``<``.
-        :raises UrdfError: the file cannot be read, or the description is malformed or hostile;
-            the error names the element.
+        :param urdf: path of a URDF or xacro file, or URDF text; text is what contains ``<``, a
+            xacro file is called ``*.xacro``. It is a program, to be trusted like one.
+        :param xacro_arguments: arguments of a xacro file by name, in place of their defaults.
+        :raises UrdfError: the file cannot be read or expanded, or the description is malformed or
+            hostile; the error names the element.
         :raises ArgumentError: the argument is neither a string nor a path.
+        :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
         """
-        text = load_text(urdf)
-        source = None if text is urdf else Path(os.fsdecode(urdf)).absolute()
+        text = load_text(urdf, xacro_arguments)
+        source = None if text == urdf else Path(os.fsdecode(urdf)).absolute()
         return cls(*parse_urdf(text), urdf_text=text, source=source)
 
     @classmethod

@@ -21,7 +21,7 @@ from ik_service.cli.formatting import (
 )
 from ik_service.cli.solve.outcome import Outcome, Refusal
 from ik_service.cli.solve.request import Request
-from ik_service.solvers.registry import method
+from ik_service.solvers.registry import solver_spec
 
 _AT_LIMIT = 1e-9  # [rad] or [m]
 _HEAD, _TAIL = 12, 6  # iterations of a search that are shown
@@ -68,7 +68,7 @@ def outcome_lines(request: Request, outcome: Outcome) -> list[str]:
     lines = labelled('Reached' if result.success else 'Closest', pose_text(outcome.T_base_reached))
     lines += labelled('Off by', f'{off}   (tolerance {within})')
     lines += labelled('Result', f'{result.status.name}: {result.status.value}')
-    lines += labelled('Solver', f'{outcome.solver}: {method(outcome.solver).summary}')
+    lines += labelled('Solver', f'{outcome.solver}: {solver_spec(outcome.solver).summary}')
     if outcome.remark:
         lines += labelled('', outcome.remark)
     lines += labelled('Effort', effort_text(result.iterations, result.searches))
