@@ -25,9 +25,10 @@ from verifier import Verifier
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
-from ik_service.seeding.measure import effort, guess_time
-from ik_service.seeding.source import load_guess, train_guess
-from ik_service.seeding.table import TableGuess
+from ik_service.seeding.effort import mean_guess_time, measure_effort
+from ik_service.seeding.loading import load_guess
+from ik_service.seeding.table import train_table
+from ik_service.seeding.training import train_guess
 
 DOCUMENTED = RESULTS.parents[1] / 'docs' / 'figures' / 'seeds.csv'
 CHAINS = ('panda', 'ur5e', 'iiwa14', 'planar_6r')
@@ -86,7 +87,7 @@ def measure(
             for task, weights in _TASKS.items():
                 if options:
                     guess = load_guess(robot.chain, *options.values(), **weights)
-                    cost['guess_us'] = 1e6 * guess_time(guess, targets)
+                    cost['guess_us'] = 1e6 * mean_guess_time(guess, targets)
                 for name in solvers if task == 'pose' else solvers[:1]:
                     solver = iks.Solver(robot.chain, name, iks.IkOptions(**options, **weights))
                     part = targets[: max(1, round(len(targets) * _SHARES.get(name, 1.0)))]
@@ -105,7 +106,7 @@ def _starts(
 ) -> Iterator[tuple[str, dict[str, str], dict[str, object]]]:
     """Starts of the searches: name, solver options, and cost of the training."""
     yield 'middle', {}, {'guess_us': 0.0, 'training_s': 0.0, 'file_kb': 0.0}
-    TableGuess.trained(robot.chain, 100)  # compiles, or loads the compiled code
+    train_table(robot.chain, 100)  # compiles, or loads the compiled code
     kinds = [('table', count) for count in extent['tables']] + [('network', extent['network'])]
     for kind, samples in kinds:
         path = folder / f'{kind}{samples}.npz'
@@ -118,7 +119,7 @@ def _starts(
 
 def _row(solver: iks.Solver, targets: np.ndarray, repeats: int) -> dict[str, object]:
     """Columns of the table for one solver and start."""
-    efforts = [effort(solver, targets) for _ in range(repeats)]
+    efforts = [measure_effort(solver, targets) for _ in range(repeats)]
     row = asdict(min(efforts, key=lambda one: one.call_time))
     return {
         'problems': len(targets),

@@ -12,11 +12,12 @@ from ik_service.common.resources import urdf_path
 from ik_service.exceptions import UnknownArmError, UrdfError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.robot import Robot
-from ik_service.seeding.files import default_path
+from ik_service.seeding.effort import Effort, mean_guess_time, measure_effort
 from ik_service.seeding.guess import Guess
-from ik_service.seeding.measure import Effort, effort, guess_time
-from ik_service.seeding.samples import poses, sample_postures
-from ik_service.seeding.source import KINDS, load_guess, train_guess
+from ik_service.seeding.guess_file import default_path
+from ik_service.seeding.loading import KINDS, load_guess
+from ik_service.seeding.sampling import sample_postures, tip_poses
+from ik_service.seeding.training import train_guess
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import Solver
 
@@ -76,17 +77,17 @@ def main(arguments: Sequence[str]) -> int:
 
 def _check(chain: KinematicChain, kind: str, path: Path, seed: int) -> None:
     """Print the effort of solvers with and without the saved guess, on poses of their own."""
-    targets = poses(chain, sample_postures(chain, _CHECKED_POSES, seed + 1))
+    targets = tip_poses(chain, sample_postures(chain, _CHECKED_POSES, seed + 1))
     guess: Guess = load_guess(chain, kind, path)
     print(f'\n{len(targets)} other random poses, full pose, means:\n')
     print(f'{"solver":20} {"start":8} iterations  searches  first search  solved  time of a call')
     for name in _METHODS:
-        middle = effort(Solver(chain, name), targets)
+        middle = measure_effort(Solver(chain, name), targets)
         print(_row(name, 'middle', middle), flush=True)
         guessed = IkOptions(seed_source=kind, seed_file=str(path))
-        learned = effort(Solver(chain, name, guessed), targets)
+        learned = measure_effort(Solver(chain, name, guessed), targets)
         print(_row('', kind, learned), flush=True)
-    cost = 1e6 * guess_time(guess, targets)
+    cost = 1e6 * mean_guess_time(guess, targets)
     print(
         '\n"first search" is the share of the poses that the first search reaches. The time of a\n'
         f'call is that of the processor; it includes the guess, which takes {cost:.0f} µs.'

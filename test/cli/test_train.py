@@ -10,7 +10,7 @@ from ik_service import Robot
 from ik_service.cli import train
 from ik_service.cli.programs import ik_train
 from ik_service.exceptions import SeedFileError
-from ik_service.seeding.source import load_guess
+from ik_service.seeding.loading import load_guess
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_ctrl_c_saves_nothing(urdf, capsys, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr('ik_service.seeding.table.TableGuess.trained', interrupted)
+    monkeypatch.setattr('ik_service.seeding.training.train_table', interrupted)
     assert ik_train([str(urdf), '--base-link', 'base_link']) == 130
     assert 'stopped' in capsys.readouterr().err
     assert list(urdf.parent.iterdir()) == [urdf]

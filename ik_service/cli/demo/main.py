@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing
 from pathlib import Path
 import time
 from typing import TYPE_CHECKING
 
 from ik_service.cli.demo.poses import out_of_reach, postures, square, start_posture
 from ik_service.cli.demo.processes import node_and_arm, ros_domain
-from ik_service.cli.demo.record import check_record, Recorder, write_record
 from ik_service.cli.demo.text import clear_progress, progress, say
 from ik_service.cli.demo.viewer import announce, viewer_program
 from ik_service.cli.interrupts import check_interrupts
@@ -38,7 +37,6 @@ _EXAMPLES = """
 examples:
   ik_demo --once                       one round; exit code 0 only if every target was reached
   ik_demo --urdf ur5e.urdf --base-link base_link --tip-link tool0
-  ik_demo --record arm.gif             one round, and a moving picture of it
   ROS_DOMAIN_ID=7 ik_demo              in a ROS domain where others can watch and take part
 """
 
@@ -68,11 +66,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
-    options.once = options.once or options.record is not None
     options.viewer = not options.once if options.viewer is None else options.viewer
     _require_ros()
-    if options.record is not None:
-        check_record(options.record)
     urdf, chain = _robot(options)
     ends = {'base_link': chain.base_link, 'tip_link': chain.tip_link}
     start = dict(zip(chain.joint_names, start_posture(chain).tolist(), strict=True))
@@ -122,12 +117,6 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help='the arm in a browser (default: unless --once)',
     )
-    parser.add_argument(
-        '--record',
-        type=Path,
-        metavar='FILE.gif',
-        help='one round, and a moving picture of the arm, drawn at the end',
-    )
 
 
 def _share(text: str) -> float:
@@ -155,7 +144,6 @@ def _perform(
         _wait_until_ready(client, check, children[0])
         announce(viewer, options.viewer)
         demo = Demo(chain, client, check, yields=not options.once)
-        recorder = Recorder(client, lambda: demo.target) if options.record else None
         q_start = start_posture(chain)
         T_start = client.tip_pose(client.next_state().positions)
         found = square(T_start, lambda T: client.solve(T).success)
@@ -164,16 +152,13 @@ def _perform(
         answered = demo.ask(stops[0].T_base_tip)
         while True:
             try:
-                with recorder or nullcontext():
-                    reached = demo.follow(description, stops)
+                reached = demo.follow(description, stops)
                 if far is not None:
                     demo.overreach(far)
             except TakenOverError:
                 demo.wait_for_others()
                 continue
             print_outcome(reached, len(stops))
-            if recorder is not None:
-                write_record(options.record, chain, recorder)
             if options.once:
                 return 0 if answered and reached == len(stops) else 1
 

@@ -50,7 +50,6 @@ class Demo:
     :param client: ROS client of the node.
     :param check: raises when one of the processes has ended.
     :param yields: whether to give way to other clients that publish targets.
-    :ivar target: (4, 4) the last target that was published, T_base_tip; None before.
     """
 
     def __init__(
@@ -60,7 +59,6 @@ class Demo:
         self._client = client
         self._check = check
         self._yields = yields
-        self.target: np.ndarray | None = None
 
     def ask(self, T_base_tip: np.ndarray) -> bool:
         """
@@ -128,7 +126,6 @@ class Demo:
 
         :raises TakenOverError: another client has published a target, and the demo gives way.
         """
-        self.target = T_base_tip
         self._client.publish_target(T_base_tip)
         start = slow_since = time.monotonic()
         while True:
