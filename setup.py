@@ -32,6 +32,7 @@ setup(
         (f'{SHARE}/launch', sorted(glob('launch/*.launch.py'))),
         (f'{SHARE}/config', sorted(glob('config/*.*'))),
         (f'{SHARE}/urdf', sorted(glob('urdf/*.urdf'))),
+        (f'{SHARE}/examples', sorted(glob('examples/*.*'))),
     ],
     python_requires='>=3.10',
     install_requires=['numba', 'numpy', 'pyyaml', 'urdf_parser_py'],
