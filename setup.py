@@ -39,6 +39,7 @@ setup(
     extras_require={
         'test': TEST,
         'dev': [*TEST, 'pin', 'ruff'],
+        'docs': ['furo', 'myst-parser', 'sphinx'],
         'plot': ['matplotlib'],
         'learn': ['scikit-learn', 'scipy'],
         'sim': ['mujoco>=3.2'],
