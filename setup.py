@@ -44,6 +44,7 @@ setup(
         'learn': ['scikit-learn', 'scipy'],
         'sim': ['mujoco>=3.2'],
         'viewer': ['viser>=1.0', 'trimesh'],
+        'xacro': ['xacro'],
     },
     zip_safe=False,
     entry_points={

@@ -112,6 +112,18 @@ class OptionError(IkServiceError, ValueError):
         self.option = option
 
 
+class SolverSpecError(IkServiceError, ValueError):
+    """
+    A solver of the user's own is not described, or not written, as it has to be.
+
+    :ivar field: the field of :class:`~ik_service.SolverSpec` at fault; ``step`` for the step.
+    """
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f'{field}: {message}')
+        self.field = field
+
+
 class ArgumentError(IkServiceError, ValueError):
     """
     An argument is of the wrong kind, has the wrong shape, or holds NaN or infinity.

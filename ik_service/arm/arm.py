@@ -9,12 +9,12 @@ import numpy as np
 
 from ik_service.arm.posture import PostureSpace
 from ik_service.common.quoting import echo
+from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import link_poses
 from ik_service.model.part_names import listed
-from ik_service.model.robot import Robot
-from ik_service.ros.common.conversions import inverse
+from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import Solver
 
@@ -135,7 +135,7 @@ class Arm:
         if fixed is not None:
             return fixed
         poses = self.link_poses(positions)
-        return inverse(poses[self.chain.base_link]) @ poses[link]
+        return inverse_transform(poses[self.chain.base_link]) @ poses[link]
 
     def moves(self, links: Iterable[str]) -> np.ndarray:
         """Return which joints the poses of links in the root's frame depend on, as indices."""
@@ -188,7 +188,7 @@ def _attached(robot: Robot, link: str) -> dict[str, np.ndarray]:
             down = joint.parent == at
             other = joint.child if down else joint.parent
             if not joint.movable and other not in found:
-                T = joint.T_parent_joint if down else inverse(joint.T_parent_joint)
+                T = joint.T_parent_joint if down else inverse_transform(joint.T_parent_joint)
                 found[other] = found[at] @ T
                 pending.append(other)
     return found

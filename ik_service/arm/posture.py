@@ -9,7 +9,7 @@ import numpy as np
 
 from ik_service.common.quoting import echo
 from ik_service.exceptions import ArgumentError, UnknownJointError
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 
 _REMEMBERED = 64  # lists of joint names that are kept
 
@@ -30,7 +30,7 @@ class PostureSpace:
     :raises UnknownJointError: there is no such joint to lock.
     """
 
-    def __init__(self, robot: Robot, locked: Mapping[str, float]) -> None:
+    def __init__(self, robot: RobotModel, locked: Mapping[str, float]) -> None:
         self._robot = robot
         self.names = robot.movable_joint_names
         self._index = {name: i for i, name in enumerate(self.names)}

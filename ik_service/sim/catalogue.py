@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ik_service.exceptions import MissingExtraError, UnknownEngineError
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 from ik_service.sim.drives import DriveLimits
 from ik_service.sim.engine import Engine
 from ik_service.sim.first_order import FirstOrderEngine
@@ -27,7 +27,7 @@ def check_engine(name: str) -> None:
 
 def make_engine(
     name: str,
-    robot: Robot,
+    robot: RobotModel,
     position: np.ndarray,
     time_constant: float,
     gravity_compensation: float = 1.0,

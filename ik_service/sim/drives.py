@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class DriveLimits:
     effort: np.ndarray
 
     @classmethod
-    def of(cls, robot: Robot) -> DriveLimits:
+    def of(cls, robot: RobotModel) -> DriveLimits:
         """Return the limits of a robot's joints."""
         names = robot.independent_joint_names
         limits = [robot.joints[name].limits for name in names]

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from ik_service.exceptions import SimulationError
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 from ik_service.sim.first_order import FirstOrderEngine
 from ik_service.sim.mujoco_model import build, collected_warnings, TIME_STEP
 
@@ -38,7 +38,7 @@ class MujocoEngine:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: RobotModel,
         position: np.ndarray,
         time_constant: float,
         gravity_compensation: float = 1.0,

@@ -14,7 +14,7 @@ from ik_service.exceptions import SimulationError
 from ik_service.model.joint import JointType
 from ik_service.model.masses import DENSITY, MassiveRobot, NOMINAL_MASS, with_masses
 from ik_service.model.part_names import listed
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 from ik_service.sim.drives import DriveLimits
 from ik_service.sim.gains import ServoGains, sufficient_effort
 
@@ -61,7 +61,7 @@ class MujocoArm:
         return self.model.neq - len(self.limits.names)
 
 
-def build(robot: Robot, gravity_compensation: float) -> MujocoArm:
+def build(robot: RobotModel, gravity_compensation: float) -> MujocoArm:
     """
     Build the model of a robot.
 
@@ -121,7 +121,7 @@ def _refusal(error: ValueError) -> SimulationError:
     return SimulationError(f'MuJoCo refuses the robot description: {reason}')
 
 
-def _check_joints(robot: Robot, names: Iterable[str]) -> None:
+def _check_joints(robot: RobotModel, names: Iterable[str]) -> None:
     """Refuse what MuJoCo reads otherwise than as joints of one degree of freedom each."""
     missing = sorted(set(robot.movable_joint_names) ^ set(names))
     if missing:
@@ -144,7 +144,7 @@ def _set_options(spec: MjSpec, gravity_compensation: float) -> None:
         body.gravcomp = gravity_compensation
 
 
-def _set_ranges(spec: MjSpec, robot: Robot) -> None:
+def _set_ranges(spec: MjSpec, robot: RobotModel) -> None:
     for joint in spec.joints:
         description = robot.joints[joint.name]
         limit = description.limits
@@ -159,7 +159,7 @@ def _set_ranges(spec: MjSpec, robot: Robot) -> None:
 
 
 def _coupling(
-    robot: Robot, names: list[str], independent: tuple[str, ...]
+    robot: RobotModel, names: list[str], independent: tuple[str, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return how all degrees of freedom follow from the independent ones."""
     spread, offset = np.zeros((len(names), len(independent))), np.zeros(len(names))
@@ -194,7 +194,7 @@ def _loads(
 
 
 def _completed(
-    robot: Robot, limits: DriveLimits, inertia: np.ndarray, gravity: np.ndarray
+    robot: RobotModel, limits: DriveLimits, inertia: np.ndarray, gravity: np.ndarray
 ) -> tuple[DriveLimits, list[str]]:
     """Fill in speeds and efforts that the URDF does not give; say so, and what is too weak."""
     kinds = [robot.joints[name].type for name in limits.names]

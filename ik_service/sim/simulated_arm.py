@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from ik_service.exceptions import ArgumentError, UnknownJointError
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 from ik_service.sim.catalogue import DEFAULT_ENGINE, make_engine
 from ik_service.sim.drives import DriveLimits
 from ik_service.sim.engine import Engine
@@ -39,7 +39,7 @@ class SimulatedArm:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: RobotModel,
         initial_positions: Mapping[str, float] | None = None,
         time_constant: float = 0.05,
         engine: str = DEFAULT_ENGINE,

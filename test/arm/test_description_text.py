@@ -11,7 +11,7 @@ from support.harness import until
 
 from ik_service.arm.description import read_robot, source_of
 from ik_service.exceptions import UrdfError
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.ros.common.qos import DESCRIPTION_QOS
 
 ARM = """<robot name="arm"><link name="a"/><link name="b"/>

@@ -11,7 +11,7 @@ from support.arm_helpers import TREE
 
 from ik_service.arm.posture import PostureSpace
 from ik_service.exceptions import ArgumentError, UnknownJointError
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Between ROS messages and arrays; the only file with quaternions, in ROS's order x, y, z, w."""
+"""Conversions between ROS pose messages and transforms."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import math
 from geometry_msgs.msg import Point, Pose, Quaternion, Transform
 import numpy as np
 
+from ik_service.common.transforms import (
+    normalized_quaternion,
+    quaternion_xyzw_from_rotation,
+    rigid_transform,
+    rotation_from_quaternion_xyzw,
+    UNIT_TOLERANCE,
+)
 from ik_service.ros.common.errors import ErrorCode, RequestError
-
-QUATERNION_TOLERANCE = 1e-2
-"""How far from 1 the norm of a quaternion may be; within, it is normalised."""
 
 
 def matrix_from_pose(pose: Pose, field: str = 'pose') -> np.ndarray:
@@ -42,21 +46,12 @@ def pose_from_matrix(T: np.ndarray) -> Pose:
 
     :param T: (4, 4) rigid transform [m].
     """
-    rows = T.tolist()
-    x, y, z, w = _quaternion(rows)
+    x, y, z, w = quaternion_xyzw_from_rotation(T[:3, :3])
+    px, py, pz = T[:3, 3].tolist()
     return Pose(
-        position=Point(x=rows[0][3], y=rows[1][3], z=rows[2][3]),
+        position=Point(x=px, y=py, z=pz),
         orientation=Quaternion(x=x, y=y, z=z, w=w),
     )
-
-
-def inverse(T: np.ndarray) -> np.ndarray:
-    """Return the inverse of a (4, 4) rigid transform."""
-    R_t = T[:3, :3].T
-    result = np.eye(4)
-    result[:3, :3] = R_t
-    result[:3, 3] = -(R_t @ T[:3, 3])
-    return result
 
 
 def _matrix(position: Point, orientation: Quaternion, where: str, how: str) -> np.ndarray:
@@ -65,19 +60,9 @@ def _matrix(position: Point, orientation: Quaternion, where: str, how: str) -> n
     if not math.isfinite(px + py + pz + x + y + z + w):
         _refuse_not_finite(where, x=px, y=py, z=pz)
         _refuse_not_finite(how, x=x, y=y, z=z, w=w)
-    s = 1.0 / _checked_norm(x, y, z, w, how)
-    x, y, z, w = s * x, s * y, s * z, s * w
-    xx, yy, zz = 2.0 * x * x, 2.0 * y * y, 2.0 * z * z
-    xy, xz, yz = 2.0 * x * y, 2.0 * x * z, 2.0 * y * z
-    wx, wy, wz = 2.0 * w * x, 2.0 * w * y, 2.0 * w * z
-    return np.array(
-        [
-            [1.0 - yy - zz, xy - wz, xz + wy, px],
-            [xy + wz, 1.0 - xx - zz, yz - wx, py],
-            [xz - wy, yz + wx, 1.0 - xx - yy, pz],
-            [0.0, 0.0, 0.0, 1.0],
-        ]
-    )
+    unit, norm = normalized_quaternion((x, y, z, w))
+    _check_norm(norm, how)
+    return rigid_transform(rotation_from_quaternion_xyzw(*unit), (px, py, pz))
 
 
 def _refuse_not_finite(field: str, **numbers: float) -> None:
@@ -89,37 +74,14 @@ def _refuse_not_finite(field: str, **numbers: float) -> None:
             )
 
 
-def _checked_norm(x: float, y: float, z: float, w: float, field: str) -> float:
-    norm = math.hypot(x, y, z, w)
-    if abs(norm - 1.0) <= QUATERNION_TOLERANCE:
-        return norm
+def _check_norm(norm: float, field: str) -> None:
+    if abs(norm - 1.0) <= UNIT_TOLERANCE:
+        return
     if norm == 0.0:
         fault = 'is the zero quaternion, which is no rotation'
     else:
-        fault = f'has the norm {norm:.6g}, which is not 1 within {QUATERNION_TOLERANCE:g}'
+        fault = f'has the norm {norm:.6g}, which is not 1 within {UNIT_TOLERANCE:g}'
     raise RequestError(
         ErrorCode.INVALID_GOAL_CONSTRAINTS,
         f'{field} {fault}; "no rotation" is x 0, y 0, z 0, w 1',
     )
-
-
-def _quaternion(rows: list[list[float]]) -> tuple[float, float, float, float]:
-    """
-    Return the unit quaternion (x, y, z, w ≥ 0) of a rotation matrix.
-
-    By way of its largest component, so that nothing small is divided by (Shepperd, "Quaternion
-    from rotation matrix", Journal of Guidance and Control 1(3), 1978).
-    """
-    (a, ab, ac, _), (ba, b, bc, _), (ca, cb, c, _), _ = rows
-    trace = a + b + c
-    largest = max(a, b, c, trace)
-    if largest == trace:
-        x, y, z, w = cb - bc, ac - ca, ba - ab, 1.0 + trace
-    elif largest == a:
-        x, y, z, w = 1.0 + 2.0 * a - trace, ab + ba, ac + ca, cb - bc
-    elif largest == b:
-        x, y, z, w = ab + ba, 1.0 + 2.0 * b - trace, bc + cb, ac - ca
-    else:
-        x, y, z, w = ac + ca, bc + cb, 1.0 + 2.0 * c - trace, ba - ab
-    s = math.copysign(1.0 / math.hypot(x, y, z, w), w)
-    return s * x, s * y, s * z, s * w

@@ -16,7 +16,7 @@ from ik_service.common.quoting import echo
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 from ik_service.ros.common.errors import ErrorCode, RequestError
 
 _MOST = 1000  # joint constraints in a request
@@ -74,7 +74,7 @@ def constrained_chain(
         raise _refused(f'joint_constraints: {error}') from error
 
 
-def _interval(constraint: JointConstraint, robot: Robot, field: str) -> tuple[float, float]:
+def _interval(constraint: JointConstraint, robot: RobotModel, field: str) -> tuple[float, float]:
     """Return the lowest and highest position that a constraint allows."""
     name = constraint.joint_name
     joint = robot.joints.get(name)

@@ -11,7 +11,8 @@ import numpy as np
 
 from ik_service.arm.arm import Arm
 from ik_service.common.quoting import cut, echo
-from ik_service.ros.common.conversions import inverse, matrix_from_transform
+from ik_service.common.transforms import inverse_transform
+from ik_service.ros.common.conversions import matrix_from_transform
 from ik_service.ros.common.errors import ErrorCode, RequestError
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def frame_from_root(
     """Return (4, 4) T_frame_root; raises as :func:`base_from_frame` does."""
     T_base_root = arm.base_from_link(arm.robot.root_link, posture)
     T_base_frame = base_from_frame(arm, frame_id, posture, tf)
-    return T_base_root if T_base_frame is None else inverse(T_base_frame) @ T_base_root
+    return T_base_root if T_base_frame is None else inverse_transform(T_base_frame) @ T_base_root
 
 
 def tf_of(node: Node) -> TfLookup | None:

@@ -32,7 +32,7 @@ from ik_service.ros.ik.parameter_table import (
     SOLVER_ROWS,
 )
 from ik_service.solvers.options import IkOptions
-from ik_service.solvers.registry import check_options, method
+from ik_service.solvers.registry import solver_spec
 
 Value = object
 Apply = Callable[[SolverSettings, FollowerSettings], None]
@@ -135,7 +135,7 @@ def _solver_settings(values: Mapping[str, Value]) -> SolverSettings:
     try:
         chosen = {row.field: _setting(row, values[row.name]) for row in SOLVER_ROWS if row.field}
         options = IkOptions(**chosen)
-        check_options(method(name), options)
+        solver_spec(name).check_options(options)
     except OptionError as error:
         raise _prefixed(error) from error
     return SolverSettings(name, options)

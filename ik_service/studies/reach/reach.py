@@ -14,7 +14,7 @@ import numpy as np
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.studies.drawing.tables import write_csv
 from ik_service.studies.reach.reach_figure import draw_reach, share_colors
 from ik_service.studies.reach.reachability import Check, Reachability, survey, THOROUGH_SEARCHES

@@ -13,7 +13,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from moveit_msgs.srv import GetPositionFK
 from support.arm_helpers import posture_of, Server, tree_arm
 
-from ik_service.ros.common.conversions import inverse, matrix_from_pose
+from ik_service.common.transforms import inverse_transform
+from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode
 
 
@@ -40,7 +41,7 @@ def test_poses_of_any_links_in_any_frame(server, frame):
     assert answer.error_code.val == ErrorCode.SUCCESS
     assert answer.error_code.message == ''
     assert answer.fk_link_names == links
-    T_frame_root = inverse(poses[frame.strip('/') or 'world'])
+    T_frame_root = inverse_transform(poses[frame.strip('/') or 'world'])
     for link, stamped in zip(links, answer.pose_stamped, strict=True):
         T = matrix_from_pose(stamped.pose)
         np.testing.assert_allclose(T, T_frame_root @ poses[link], atol=1e-12)

@@ -24,7 +24,8 @@ from support.arm_helpers import (
     with_seed,
 )
 
-from ik_service.ros.common.conversions import inverse, pose_from_matrix
+from ik_service.common.transforms import inverse_transform
+from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode, RequestError
 
 
@@ -111,14 +112,14 @@ def test_links_attached_to_the_tip(server, link):
 def test_another_link_below_the_base(plane_server):
     arm = plane_server.arm
     poses = arm.link_poses(posture_of(arm, 3))
-    T = inverse(poses['base']) @ poses['fore']
+    T = inverse_transform(poses['base']) @ poses['fore']
     plane_server.settings = type(plane_server.settings)(
         options=type(plane_server.settings.options)(task_weights=(1, 1, 0, 0, 0, 0))
     )
     joints = solved(plane_server.solve(ik_request(T, 'base', ik_link_name='fore')))
     after = arm.link_poses(np.array(list(joints.values())))
     np.testing.assert_allclose(
-        (inverse(after['base']) @ after['fore'])[:3, 3], T[:3, 3], atol=1e-4
+        (inverse_transform(after['base']) @ after['fore'])[:3, 3], T[:3, 3], atol=1e-4
     )
 
 
@@ -136,7 +137,7 @@ def test_frames_of_the_robot_are_resolved_at_the_seed(plane_server, frame):
     goal = start.copy()
     goal[arm.indices] = posture_of(arm, 2)[arm.indices]
     before, after = arm.link_poses(start), arm.link_poses(goal)
-    T_frame_tip = inverse(before[frame.strip('/') or 'world']) @ after['tool']
+    T_frame_tip = inverse_transform(before[frame.strip('/') or 'world']) @ after['tool']
     request = with_seed(ik_request(T_frame_tip, frame), arm.postures.names, start)
     joints = solved(plane_server.solve(request))
     reached = arm.link_poses(np.array(list(joints.values())))['tool']
@@ -161,7 +162,7 @@ def test_frames_of_tf(panda_model):
 
     server = Server(panda_model, tf=tf)
     T = reachable(panda_model, 8)
-    joints = solved(server.solve(ik_request(inverse(T_root_camera) @ T, 'camera')))
+    joints = solved(server.solve(ik_request(inverse_transform(T_root_camera) @ T, 'camera')))
     q = [joints[name] for name in panda_model.chain.joint_names]
     np.testing.assert_allclose(panda_model.chain.forward(q), T, atol=1e-4)
     answer = server.solve(ik_request(np.eye(4), 'nowhere'))

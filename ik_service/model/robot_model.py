@@ -1,4 +1,4 @@
-"""The robot: a tree of links and joints read from a URDF."""
+"""The tree of a robot's links and joints, read from a URDF."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ik_service.exceptions import ChainError, UnknownJointError, UnknownLinkError
+from ik_service.exceptions import UnknownJointError, UnknownLinkError
+from ik_service.model.description_file import load_text
 from ik_service.model.joint import Joint
 from ik_service.model.mimic import resolve_mimics
-from ik_service.model.part_names import listed
-from ik_service.model.safe_xml import load_text
 from ik_service.model.tree import build_tree
 from ik_service.model.urdf import parse_urdf
 
 if TYPE_CHECKING:
-    from ik_service.kinematics.chain import KinematicChain
+    from typing import Self
 
 
-class Robot:
+class RobotModel:
     """
-    A robot's links and joints, which form one tree. Immutable.
+    The links and joints of a robot, which form one tree. Immutable.
+
+    :class:`ik_service.Robot` adds the kinematic chains.
 
     :param name: the robot's name.
     :param links: names of all links.
@@ -50,7 +51,11 @@ class Robot:
         self._source = source
 
     @classmethod
-    def from_urdf(cls, urdf: str | os.PathLike[str]) -> Robot:
+    def from_urdf(
+        cls,
+        urdf: str | os.PathLike[str],
+        xacro_arguments: Mapping[str, object] | None = None,
+    ) -> Self:
         """
         Read a robot from a URDF.
 
@@ -59,17 +64,20 @@ class Robot:
         Geometry, inertia and extensions are ignored. A missing origin is the identity, a missing
         axis x.
 
-        :param urdf: path of a URDF file, or URDF text; text is what contains ``<``.
-        :raises UrdfError: the file cannot be read, or the description is malformed or hostile;
-            the error names the element.
+        :param urdf: path of a URDF or xacro file, or URDF text; text is what contains ``<``, a
+            xacro file is called ``*.xacro``. It is a program, to be trusted like one.
+        :param xacro_arguments: arguments of a xacro file by name, in place of their defaults.
+        :raises UrdfError: the file cannot be read or expanded, or the description is malformed or
+            hostile; the error names the element.
         :raises ArgumentError: the argument is neither a string nor a path.
+        :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
         """
-        text = load_text(urdf)
-        source = None if text is urdf else Path(os.fsdecode(urdf)).absolute()
+        text = load_text(urdf, xacro_arguments)
+        source = None if text == urdf else Path(os.fsdecode(urdf)).absolute()
         return cls(*parse_urdf(text), urdf_text=text, source=source)
 
     @classmethod
-    def from_urdf_text(cls, text: str) -> Robot:
+    def from_urdf_text(cls, text: str) -> Self:
         """
         Read a robot from URDF text, as it comes from others: no text is taken for a path.
 
@@ -174,38 +182,14 @@ class Robot:
         mimic = self._mimics[name]
         return mimic.joint, mimic.multiplier, mimic.offset
 
-    def chain(
-        self,
-        base_link: str | None = None,
-        tip_link: str | None = None,
-        locked: Mapping[str, float] | None = None,
-    ) -> KinematicChain:
-        """
-        Return the kinematic chain between two links of the robot.
-
-        :param base_link: link in whose frame poses are given; the root by default.
-        :param tip_link: link that is placed; by default the only leaf below the base.
-        :param locked: values of joints that do not move [rad] or [m], by name.
-        :raises UnknownLinkError: there is no such link.
-        :raises UnknownJointError: there is no such joint to lock.
-        :raises ChainError: the base has several leaves below it and no tip is named, or no
-            movable joint lies between the links.
-        """
-        # The one place where the model looks towards kinematics, so that users need not import
-        # KinematicChain; inside the function, so that the model can be imported without it.
-        from ik_service.kinematics.chain import KinematicChain
-
-        base = self.root_link if base_link is None else base_link
-        tip = self._only_leaf_below(base) if tip_link is None else tip_link
-        return KinematicChain(self, base, tip, locked)
-
     def __repr__(self) -> str:
-        return f'Robot({self._name!r}, {len(self._links)} links, {len(self._joints)} joints)'
+        kind, links, joints = type(self).__name__, len(self._links), len(self._joints)
+        return f'{kind}({self._name!r}, {links} links, {joints} joints)'
 
     def __reduce__(self) -> tuple[object, ...]:
         # The read-only mapping cannot be pickled; all else follows from these.
         joints = tuple(self._joints.values())
-        return Robot, (self._name, self._links, joints, self._urdf_text, self._source)
+        return type(self), (self._name, self._links, joints, self._urdf_text, self._source)
 
     def _check_link(self, link: str) -> None:
         if not isinstance(link, str) or link not in self._tree.children:
@@ -219,18 +203,3 @@ class Robot:
             joints.append(joint)
             joint = self._tree.parents.get(joint.parent)
         return joints
-
-    def _only_leaf_below(self, base_link: str) -> str:
-        leaves = []
-        pending = [base_link]
-        while pending:
-            link = pending.pop()
-            joints = self.child_joints_of(link)
-            pending += [joint.child for joint in reversed(joints)]
-            if not joints:
-                leaves.append(link)
-        if len(leaves) > 1:
-            raise ChainError(
-                f'several leaf links lie below {base_link!r}; name the tip: {listed(leaves)}'
-            )
-        return leaves[0]

@@ -6,9 +6,10 @@ import math
 
 from ik_service.kinematics.compile import inlined_kernel, inner_kernel
 from ik_service.kinematics.kernels import last_frame
-from ik_service.solvers.loop import limits
+from ik_service.solvers.choices import LimitStrategy
+from ik_service.solvers.loop.iteration import errors
+from ik_service.solvers.loop.strategies import moved
 from ik_service.solvers.loop.substitution import beyond_limits
-from ik_service.solvers.loop.task import errors
 
 # Trials at most, and the share of what the slope promises that a step has to win (Armijo 1966).
 _TRIALS = 12
@@ -31,7 +32,7 @@ def write_gradient(chain, settings, work, gradient):
         slope = 0.0
         for j in range(6):
             slope -= work.rows[i, j] * work.error[j]
-        if settings.limits == limits.PENALTY_IN_COST:
+        if settings.limits == LimitStrategy.PENALTY_IN_COST:
             slope += settings.penalty * beyond_limits(chain, i, work.q[i])
         gradient[i] = 0.0 if _held_back(chain, settings.limits, work.q[i], i, slope) else slope
 
@@ -39,9 +40,9 @@ def write_gradient(chain, settings, work, gradient):
 @inner_kernel
 def _held_back(chain, strategy, value, i, slope):
     """Whether a variable stands at a bound and going down the slope would cross it."""
-    if strategy == limits.PENALTY_IN_COST:
+    if strategy == LimitStrategy.PENALTY_IN_COST:
         return chain.lower[i] == chain.upper[i]
-    if strategy != limits.CLAMP:
+    if strategy != LimitStrategy.CLAMP:
         return False
     return (value >= chain.upper[i] and slope < 0.0) or (value <= chain.lower[i] and slope > 0.0)
 
@@ -81,7 +82,7 @@ def take_step_along(chain, settings, work, direction, slope, length, trial):
     for _ in range(_TRIALS):
         for i in range(n):
             work.step[i] = length * direction[i]
-            trial[i] = limits.moved(chain, work, settings.limits, i, work.step[i])
+            trial[i] = moved(chain, work, settings.limits, i, work.step[i])
         last_frame(chain, trial, work.axes, work.frame)
         _, _, cost = errors(settings, work)
         cost += _penalty(chain, settings, trial)
@@ -98,7 +99,7 @@ def take_step_along(chain, settings, work, direction, slope, length, trial):
 @inner_kernel
 def _penalty(chain, settings, q):
     """What joints beyond their limits add to the cost."""
-    if settings.limits != limits.PENALTY_IN_COST:
+    if settings.limits != LimitStrategy.PENALTY_IN_COST:
         return 0.0
     total = 0.0
     for i in range(q.shape[0]):
