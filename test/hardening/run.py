@@ -1,5 +1,5 @@
 """
-Everything that the package has to withstand, in one run, with figures.
+All robustness tests in one run, with their figures.
 
     python -m hardening.run                      a few minutes
     python -m hardening.run --long               45 minutes; for docs/withstands.md

@@ -1,4 +1,4 @@
-"""Where these programs and tests find each other, and a ROS domain of their own on loopback."""
+"""Paths and a ROS domain for the robustness tests."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-What the tests of the node need: programs in processes of their own, and a client that spins.
+Test bench for nodes: programs in processes of their own, and a client that spins.
 
 The fixture ``bench`` (conftest.py) gives each test a :class:`Bench`. All of its programs and its
 client live in one namespace that no other test uses, in a ROS domain that no other test run on
