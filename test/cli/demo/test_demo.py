@@ -14,6 +14,7 @@ import ik_service
 from ik_service.cli.demo import main as demo
 from ik_service.common.child_process import ChildProcess
 
+pytestmark = pytest.mark.dds
 REPOSITORY = Path(ik_service.__file__).parents[1]
 START_TIMEOUT = 240.0  # kernels may have to be compiled
 
