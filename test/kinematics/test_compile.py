@@ -21,7 +21,7 @@ SOLVE = """
 import sys
 import ik_service
 from ik_service.kinematics.kernel_cache import cache_folder
-from ik_service.solvers import search
+from ik_service.solvers.loop import search
 
 robot = ik_service.Robot.from_urdf(sys.argv[1])
 chain = robot.chain('base_link', 'tool0')
@@ -61,7 +61,7 @@ def copied(tmp_path, monkeypatch):
         'kinematics/kernels.py',
         'kinematics/compile.py',
         'seeding/candidates.py',
-        'solvers/restarts.py',
+        'solvers/loop/restarts.py',
     ],
 )
 def test_one_changed_byte_is_another_folder(copied, source):

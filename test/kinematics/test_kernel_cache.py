@@ -10,6 +10,7 @@ import sys
 import numba
 import numpy as np
 import pytest
+from support.cached_kernel import add_one, compiled_in, hits
 from support.chains import ROOT
 
 from ik_service.kinematics import kernel_cache
@@ -17,28 +18,6 @@ from ik_service.kinematics.compile import kernel
 from ik_service.kinematics.kernel_cache import KernelCache, SOURCE_FOLDERS
 
 MARKS = ('@kernel', '@inner_kernel', '@inlined_kernel', '@merged_kernel', 'kernel_for(')
-
-
-def add_one(values):
-    """Raise each of some numbers by one."""
-    for i in range(values.shape[0]):
-        values[i] += 1.0
-
-
-def compiled_in(folder):
-    """The function above, compiled anew as if in a new process."""
-    compiled = numba.njit(add_one, nogil=True, _nrt=False)
-    compiled._cache = KernelCache(add_one, folder)
-    return compiled
-
-
-def hits(folder):
-    """Number of times that the cache was of use; the result has to be right either way."""
-    compiled = compiled_in(folder)
-    values = np.array([1.0, 2.0])
-    compiled(values)
-    assert values.tolist() == [2.0, 3.0]
-    return sum(compiled.stats.cache_hits.values())
 
 
 @pytest.fixture
@@ -200,7 +179,7 @@ def test_code_that_allocates_can_be_loaded_in_another_process(tmp_path):
     """Without Numba's allocator, which its own cache prepares, the process crashes."""
     program = tmp_path / 'squares.py'
     program.write_text(ALLOCATE)
-    for hits in (0, 1):
+    for loaded in (0, 1):
         done = subprocess.run(
             [sys.executable, str(program)],
             env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path), 'PYTHONPATH': str(ROOT)},
@@ -209,7 +188,7 @@ def test_code_that_allocates_can_be_loaded_in_another_process(tmp_path):
             timeout=300,
             check=False,
         )
-        assert (done.returncode, done.stdout) == (0, f'[0. 1. 4. 9.] {hits}\n'), done.stderr
+        assert (done.returncode, done.stdout) == (0, f'[0. 1. 4. 9.] {loaded}\n'), done.stderr
 
 
 SOLVE = """
@@ -267,11 +246,10 @@ def test_processes_that_compile_at_once_do_not_disturb_each_other(tmp_path):
     code = (
         'import sys\n'
         'from pathlib import Path\n'
-        'import test_kernel_cache\n'
-        'for _ in range(5): test_kernel_cache.hits(Path(sys.argv[1]))\n'
+        'from support.cached_kernel import hits\n'
+        'for _ in range(5): hits(Path(sys.argv[1]))\n'
     )
-    folders = map(str, (ROOT, ROOT / 'test', Path(__file__).parent))
-    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(folders)}
+    environment = {**os.environ, 'PYTHONPATH': f'{ROOT}{os.pathsep}{ROOT / "test"}'}
     processes = [
         subprocess.Popen([sys.executable, '-c', code, str(tmp_path)], env=environment)
         for _ in range(3)

@@ -18,7 +18,7 @@ PREPARE = """
 import ik_service as iks
 from ik_service.common.resources import urdf_path
 from ik_service.solvers.compilation import Compiler
-from ik_service.solvers import search
+from ik_service.solvers.loop import search
 warnings = []
 chain = iks.Robot.from_urdf(urdf_path('panda')).chain('panda_link0', 'panda_hand_tcp')
 solver = iks.Solver(chain, 'transpose')
