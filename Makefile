@@ -12,7 +12,7 @@ VENV := $(CURDIR)/.venv
 RUN = env LD_LIBRARY_PATH="$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" "$(VENV)"/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak fuzz bench figures docs docs-links env clean
+.PHONY: help demo test lint soak fuzz bench figures docs docs-links env clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -20,8 +20,16 @@ help: ## show this list
 demo: env ## IK node, simulated arm, a page and a client (ARGS=--once, or ARGS='--record arm.gif')
 	@$(RUN)/ik_demo $(ARGS)
 
-test: env ## all tests (ARGS='-k name': some of them)
-	@$(RUN)/python -m pytest $(ARGS)
+# Up to four workers, a file of tests at a time, the long files first (see CONTRIBUTING.md).
+WORKERS = -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+test: env ## all tests but the slow ones (ARGS='-k name': some of them; ARGS='-m slow': the others)
+	@$(RUN)/python -m pytest $(WORKERS) -m 'not slow' $(ARGS)
+
+lint: env ## style and types
+	@$(RUN)/ruff check .
+	@$(RUN)/ruff format --check .
+	@$(RUN)/mypy
 
 WITHSTANDS := docs/withstands.json
 

@@ -8,7 +8,7 @@ from setuptools import find_packages, setup
 
 PACKAGE = 'ik_service'
 SHARE = f'share/{PACKAGE}'
-TEST = ['hypothesis', 'pytest']
+TEST = ['hypothesis', 'pytest', 'pytest-rerunfailures', 'pytest-xdist']
 MANIFEST = ElementTree.parse(Path(__file__).with_name('package.xml')).getroot()
 
 
@@ -38,7 +38,7 @@ setup(
     install_requires=['numba', 'numpy', 'pyyaml', 'urdf_parser_py'],
     extras_require={
         'test': TEST,
-        'dev': [*TEST, 'pin', 'ruff'],
+        'dev': [*TEST, 'mypy', 'pin', 'ruff', 'types-PyYAML'],
         'docs': ['furo', 'myst-parser', 'sphinx'],
         'plot': ['matplotlib'],
         'learn': ['scikit-learn', 'scipy'],

@@ -1,1 +1,1 @@
-"""Attacks on running programs, with what is measured in them."""
+"""Robustness tests: attacks on running nodes, and what is measured meanwhile."""

@@ -1,4 +1,4 @@
-"""Many requests to services, several at a time, with none of them forgotten."""
+"""Concurrent service requests, each of them accounted for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fault is, and the list of all."""
+"""Faults and their registry."""
 
 from __future__ import annotations
 

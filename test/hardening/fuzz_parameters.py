@@ -1,4 +1,4 @@
-"""Parameters of any name, type and value, by the services that every node has."""
+"""Fuzzer of the parameter services: any name, type and value."""
 
 from __future__ import annotations
 

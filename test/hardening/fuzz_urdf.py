@@ -1,5 +1,5 @@
 """
-Damaged robot descriptions: each becomes a robot, or an error that says why not.
+Fuzzer of robot descriptions: each becomes a robot, or an error that says why not.
 
 In this process, and seeded. As a program, and where atheris can be imported, the same is done
 with its guidance by what the code has already done:

@@ -1,4 +1,4 @@
-"""A fault is let happen, and judged."""
+"""Running faults against a node, and judging the outcome."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMMON = {'publish_rate': 100.0, 'velocity_scaling': 0.5, 'acceleration_time': 0
 @dataclass(frozen=True)
 class Outcome:
     """
-    What came of a fault.
+    Outcome of a fault.
 
     :ivar figures: the stream.
     :ivar moved: how far the commands moved after they had come to rest, unasked [rad]; None when
@@ -40,7 +40,7 @@ class Outcome:
 
 
 class Stages:
-    """Nodes for faults: one that those share which leave it whole, others as needed."""
+    """Nodes to run faults against: a shared one for those that leave it intact, else new ones."""
 
     def __init__(self, bench):
         self._bench = bench
@@ -66,7 +66,7 @@ class Stages:
 
 
 def judge(stage: Stage, fault: Fault) -> Outcome:
-    """Let a fault happen in motion, and say what came of it."""
+    """Run a fault while the arm moves; return its outcome."""
     failed, since = '', time.time()
     try:
         stage.begin()
@@ -112,7 +112,7 @@ was reckoned; one that braked for a late tick and is sent behind the one before 
 
 
 def outside_of(figures: Figures, busy: bool = False) -> list[str]:
-    """What is not within bounds about a stream; empty when all is."""
+    """List what a stream has out of bounds."""
     return [
         f'{name} is {getattr(figures, name):.3g}, not at most {most:g}'
         for name, most in (_BUSY if busy else _BOUNDS).items()
@@ -121,7 +121,7 @@ def outside_of(figures: Figures, busy: bool = False) -> list[str]:
 
 
 def complaints(fault: Fault, outcome: Outcome) -> list[str]:
-    """What is wrong about how a fault was met; empty when nothing is."""
+    """List what is wrong about an outcome."""
     found = outside_of(outcome.figures)
     if outcome.failed:
         found.append(outcome.failed)

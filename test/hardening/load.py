@@ -1,4 +1,4 @@
-"""Many clients at once on both services, while commands stream."""
+"""Load test: many clients of both services at once, while commands stream."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Load:
         return asked
 
     def wrong(self, one):
-        """What is false about an answer; only SUCCESS is right here."""
+        """Say what is false about an answer; only SUCCESS is right here."""
         if one.answer.error_code.val != Code.SUCCESS:
             return f'{one.answer.error_code.val}: {one.answer.error_code.message}'
         if isinstance(one.request, GetPositionIK.Request):
@@ -140,7 +140,7 @@ def load(bench, clients, each=0, at_once=0, name='') -> Row:
 
 @contextmanager
 def _keeps_moving(stage):
-    """The arm is sent from one far target to the next."""
+    """Send the arm from one far target to the next."""
     ended = threading.Event()
 
     def send():
@@ -158,7 +158,7 @@ def _keeps_moving(stage):
 
 
 def _check_rate(row, stage):
-    """While the load lasted, commands must have kept coming."""
+    """Check that commands kept coming while the load lasted."""
     times = np.array([sample.time for sample in stage.arm.recorded()])
     longest = max((b - a for a, b in pairwise(times)), default=0.0)
     if longest > 0.25:

@@ -1,4 +1,4 @@
-"""An arm inside this process that obeys like a real one, and whose joint states can lie."""
+"""Simulated arm in this process whose joint states can be falsified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer has to be like, worked out here from the URDF without any of the node's code."""
+"""Checks of answers against the URDF, without any of the node's code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test has to report: a row of the table in docs/withstands.md."""
+"""Report of a robustness test: a row of the table in docs/withstands.md."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Row:
     busy: bool = False
 
     def object_to(self, complaint: str) -> None:
-        """Count something wrong; the first ten are told."""
+        """Count something wrong; the first ten are listed."""
         self.wrong += 1
         if len(self.notes) < 10:
             self.notes.append(complaint[:400])

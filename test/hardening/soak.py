@@ -1,4 +1,4 @@
-"""Minutes of everything at once: requests good and hostile, targets, faults, parameters."""
+"""Soak test: minutes of good and hostile requests, targets, faults and parameters at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COMMON = {'publish_rate': 100.0, 'velocity_scaling': 0.5, 'acceleration_time': 
 
 def soak(bench, seconds, seed=1) -> Row:
     """
-    Mix all that is harmless with all that is not, for a time.
+    Mix harmless and hostile requests, motions and faults, for a time.
 
     :param seconds: for how long [s].
     """

@@ -1,4 +1,4 @@
-"""A node under test, an arm that can lie, and everything that is commanded, recorded."""
+"""A node under test with an arm that can lie, and a recording of all commands."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SETTINGS = {'publish_rate': 'rate'}
 
 class Stage:
     """
-    A node, and what surrounds it.
+    A node under test, its arm and its targets.
 
     :param bench: of harness.py.
     :param by_topic: whether the node gets its robot description from the topic.
@@ -147,7 +147,7 @@ class Stage:
     # What came of it
 
     def begin(self):
-        """Bring all back to how it was, and forget what was recorded."""
+        """Restore the initial state, and forget what was recorded."""
         self.arm.lies.clear()
         self.arm.lie, self.arm.stamp, self.arm.held = None, lambda now: now, False
         time.sleep(0.1)

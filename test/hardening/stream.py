@@ -1,5 +1,5 @@
 """
-The stream of commands, judged from outside: from what was published, and when.
+Checks of the command stream from outside: from what was published, and when.
 
 Nothing here knows how the node works. Times are those at which the middleware took a command to
 send it, so that a slow listener distorts nothing. Every figure is told twice: as it is (rad,
@@ -100,7 +100,7 @@ class Sample:
 @dataclass(frozen=True)
 class Figures:
     """
-    What a stream was like; the worst of everything.
+    Figures of a stream: the worst of each kind.
 
     :ivar commands: commands received.
     :ivar missed: commands that were sent, but not received here.

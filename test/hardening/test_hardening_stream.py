@@ -1,4 +1,4 @@
-"""The judge of streams: what it lets pass, and what it does not."""
+"""Checks of the command stream: what passes, and what does not."""
 
 from dataclasses import replace
 

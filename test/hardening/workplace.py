@@ -1,4 +1,4 @@
-"""Where these programs and tests find each other, and a ROS domain of their own on loopback."""
+"""Paths of the robustness tests, what they run, and benches outside of pytest."""
 
 from __future__ import annotations
 
@@ -19,28 +19,6 @@ def wanted(cases, short):
     return [name for name, case in cases.items() if LONG or short(case)]
 
 
-_VARIABLES = {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'ROS_LOCALHOST_ONLY': None}
-
-
-@contextmanager
-def ros_context():
-    """A ROS context in a domain of its own; the processes that are started inherit it."""
-    import rclpy
-
-    from ik_service.ros.common.domain import own_domain
-
-    before = {name: os.environ.get(name) for name in ('ROS_DOMAIN_ID', *_VARIABLES)}
-    with own_domain() as domain:
-        _set({**_VARIABLES, 'ROS_DOMAIN_ID': str(domain)})
-        context = rclpy.context.Context()
-        rclpy.init(args=[], context=context)
-        try:
-            yield context
-        finally:
-            context.try_shutdown()
-            _set(before)
-
-
 @contextmanager
 def bench(context):
     """A :class:`harness.Bench` outside of pytest; ends every process that it has started."""
@@ -53,11 +31,3 @@ def bench(context):
         finally:
             with redirect_stdout(io.StringIO()):  # what pytest would show of the programs
                 made.close()
-
-
-def _set(variables):
-    for name, value in variables.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value

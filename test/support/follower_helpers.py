@@ -1,4 +1,4 @@
-"""What the tests of the target follower share: the Panda and an arm that does as it is told."""
+"""A target follower on the Panda, with an arm that obeys its commands."""
 
 import numpy as np
 

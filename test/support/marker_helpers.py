@@ -1,4 +1,4 @@
-"""What the tests of the target's marker share: an IK node and a marker server that play a part."""
+"""Stand-ins for an IK node and a marker server, for the tests of the target's marker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of ik_solve's parts share: a question that is read, and its answers."""
+"""Questions of ik_solve, as read from its arguments, and their answers."""
 
 from ik_service.cli.solve.arguments import parse
 from ik_service.cli.solve.question import read_question

@@ -50,6 +50,7 @@ def wait_for_end(process, timeout):
     return process.exit_code
 
 
+@pytest.mark.dds
 def test_one_round_reaches_every_target_and_leaves_nothing_behind(run):
     process = run('--once', '--speed', '1.0')
     process.wait_for('^Ready', START_TIMEOUT)
@@ -66,6 +67,7 @@ def test_one_round_reaches_every_target_and_leaves_nothing_behind(run):
     assert 'Traceback' not in process.output
 
 
+@pytest.mark.dds
 def test_ctrl_c_ends_it_and_its_programs(run):
     process = run()
     process.wait_for('corner 1 .* reached', START_TIMEOUT)
@@ -79,6 +81,7 @@ def test_ctrl_c_ends_it_and_its_programs(run):
     assert 'Traceback' not in process.output
 
 
+@pytest.mark.dds
 def test_the_viewer_runs_beside_it_and_gives_way_to_whoever_moves_the_arm(run):
     pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
     process = run()
@@ -110,6 +113,7 @@ def targets_of_somebody_else(domain):
             process.kill()
 
 
+@pytest.mark.dds
 @pytest.mark.parametrize('delay', [0.0, 0.3, 1.0])
 def test_ctrl_c_while_it_starts(run, delay):
     process = run('--once')
@@ -121,6 +125,7 @@ def test_ctrl_c_while_it_starts(run, delay):
     assert 'Traceback' not in process.output
 
 
+@pytest.mark.dds
 def test_a_program_that_dies_is_named_with_its_output(run):
     process = run('--no-viewer')
     process.wait_for('corner 1 .* reached', START_TIMEOUT)

@@ -15,6 +15,7 @@ from std_srvs.srv import SetBool, Trigger
 from support.cell import Cell, panda_chain, READY
 from support.harness import Bench, until
 
+pytestmark = pytest.mark.dds
 SCALING = 0.8
 
 

@@ -7,6 +7,8 @@ import pytest
 from support.cell import Cell, NAMES, panda_chain, RATE, READY
 from support.harness import Bench
 
+pytestmark = pytest.mark.dds
+
 
 @pytest.fixture(scope='module')
 def chain():
