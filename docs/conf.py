@@ -35,12 +35,10 @@ python_use_unqualified_type_names = True
 # Other projects' classes: there are no inventories to look them up in without the network.
 nitpick_ignore_regex = [
     (r'py:.*', r'(numpy|np|pathlib|os|collections|enum|threading|rclpy)\..*'),
-    (r'py:.*', r'(ArrayLike|NDArray|Callable|Iterable|Mapping|Path|float64|PathLike)'),
-]
-
-nitpick_ignore = [
-    ('py:class', 'ik_service.exceptions._UnknownNameError'),  # private
-    ('py:class', 'FollowerSettings'),  # a short name in a docstring
+    # Short names in docstrings that mean their own module, and what is private.
+    (r'py:(func|class|meth|attr|data|obj)', r'\w+'),
+    (r'py:class', r'ik_service\..*\._\w+'),
+    (r'py:class', r'ik_service\..*\.StepFunction'),
 ]
 
 html_theme = 'furo'

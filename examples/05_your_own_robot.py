@@ -16,7 +16,8 @@ from ik_service.exceptions import IkServiceError
 np.set_printoptions(precision=3, suppress=True)
 
 # A path, or the XML itself. Links, joints and limits are read; meshes and masses do not matter.
-urdf = sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_name('my_arm.urdf')
+MY_ARM = Path(__file__).with_name('my_arm.urdf')
+urdf = sys.argv[1] if len(sys.argv) > 1 else MY_ARM
 robot = iks.Robot.from_urdf(urdf)
 print(f'{robot}\nroot: {robot.root_link}, leaves: {", ".join(robot.leaves)}')
 for name in robot.movable_joint_names:
@@ -47,8 +48,10 @@ first = chain.joint_names[0]
 locked = robot.chain(chain.base_link, chain.tip_link, locked={first: float(q[0])})
 print(f'\nwith {first} locked: {", ".join(locked.joint_names)}')
 
-# Wrong names are errors that list the right ones.
+# A xacro file is expanded before it is read, and its arguments can be set (pip install xacro).
 try:
-    robot.chain(tip_link='hand')
+    longer = iks.Robot.from_urdf(f'{MY_ARM}.xacro', {'forearm': 0.5}).chain()
+    print(f'my_arm reaches {longer.forward(np.zeros(4))[0, 3]:.2f} m with a longer forearm')
+    robot.chain(tip_link='hand')  # there is none, and the error lists those that there are
 except IkServiceError as error:
-    print(f'\n{type(error).__name__}: {error}')
+    print(f'{type(error).__name__}: {error}')
