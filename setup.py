@@ -56,7 +56,7 @@ setup(
             'ik_solve = ik_service.cli.solve.main:main',
             'ik_study = ik_service.cli.study:main',
             'ik_train = ik_service.cli.train.main:main',
-            'target_marker = ik_service.ros.markers.target_marker:main',
+            'target_marker = ik_service.ros.markers.target_marker.main:main',
         ],
     },
 )

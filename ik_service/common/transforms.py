@@ -50,6 +50,30 @@ def transform_from_xyz_rpy(xyz: Sequence[float], rpy: Sequence[float]) -> Floats
     return rigid_transform(rotation_from_rpy(*rpy), xyz)
 
 
+def transform_from_xyz_quaternion_xyzw(
+    px: float, py: float, pz: float, x: float, y: float, z: float, w: float
+) -> Floats:
+    """
+    Return the transform of one pose; quicker than its parts, for requests that come one by one.
+
+    :param px: position [m]; ``py`` and ``pz`` likewise.
+    :param x: first component of the vector part of the unit quaternion; ``y``, ``z`` likewise.
+    :param w: its scalar part.
+    :returns: (4, 4).
+    """
+    xx, yy, zz = 2.0 * x * x, 2.0 * y * y, 2.0 * z * z
+    xy, xz, yz = 2.0 * x * y, 2.0 * x * z, 2.0 * y * z
+    wx, wy, wz = 2.0 * w * x, 2.0 * w * y, 2.0 * w * z
+    return np.array(
+        [
+            [1.0 - yy - zz, xy - wz, xz + wy, px],
+            [xy + wz, 1.0 - xx - zz, yz - wx, py],
+            [xz - wy, yz + wx, 1.0 - xx - yy, pz],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+
+
 def inverse_transform(T: Floats) -> Floats:
     """
     Return the inverse of a rigid transform.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.numbers import real_numbers
-from ik_service.common.quoting import shown
+from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.kinematics.chain_kernels import FAR, forward, jacobian
 from ik_service.kinematics.entry import entry_point
@@ -172,7 +172,7 @@ class KinematicChain:
         """Limits as an array; infinity stands for none."""
         values = real_numbers(bounds, argument)
         if values.shape != (self.n,) or np.isnan(values).any():
-            raise ArgumentError(argument, f'has to be {self.n} numbers, not {shown(bounds)}')
+            raise ArgumentError(argument, f'has to be {self.n} numbers, not {safe_repr(bounds)}')
         return values
 
     def _vector(self, q: ArrayLike) -> np.ndarray:
@@ -225,7 +225,7 @@ class KinematicChain:
 def _mapping(locked: Mapping[str, float] | None) -> dict[str, float]:
     """The positions of locked joints, in a dictionary of its own."""
     if locked is not None and not isinstance(locked, Mapping):
-        raise ArgumentError('locked', f'has to be a mapping, not {shown(locked)}')
+        raise ArgumentError('locked', f'has to be a mapping, not {safe_repr(locked)}')
     return dict(locked or {})
 
 

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from ik_service.common.quoting import shown
+from ik_service.common.quoting import safe_repr
 from ik_service.common.transforms import (
     inverse_transform,
     rigid_transform,
@@ -112,7 +112,7 @@ def check_locked(robot: RobotModel, locked: Mapping[str, float]) -> None:
         number = isinstance(value, (int, float, np.integer, np.floating))
         if not (number and lower <= value <= upper and abs(value) <= _LARGEST):
             raise ChainError(
-                f'joint {name!r} cannot be locked at {shown(value)}, outside its limits '
+                f'joint {name!r} cannot be locked at {safe_repr(value)}, outside its limits '
                 f'{lower:g} … {upper:g}'
             )
 

@@ -1,4 +1,4 @@
-"""A robot as MuJoCo simulates it: bodies with mass, drives with servos, brakes."""
+"""MuJoCo model of a robot: bodies with mass, drives with servos, brakes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ik_service.model.joint import JointType
 from ik_service.model.masses import DENSITY, MassiveRobot, NOMINAL_MASS, with_masses
 from ik_service.model.part_names import listed
 from ik_service.model.robot_model import RobotModel
-from ik_service.sim.drives import DriveLimits
-from ik_service.sim.gains import ServoGains, sufficient_effort
+from ik_service.sim.drive_limits import DriveLimits
+from ik_service.sim.servo_gains import ServoGains, sufficient_effort
 
 if TYPE_CHECKING:
     from mujoco import MjModel, MjSpec
@@ -34,7 +34,7 @@ _FIRM = [0.99, 0.999, 0.001, 0.5, 2.0]  # their impedance, see MuJoCo's solimp
 @dataclass(frozen=True)
 class MujocoArm:
     """
-    A compiled model of a robot with m independent joints and k movable ones.
+    Compiled model of a robot with m independent joints and k movable ones.
 
     :ivar model: the model: actuator i is the velocity servo of independent joint i, and equality
         constraint ``first_brake`` + i holds it.
@@ -57,7 +57,7 @@ class MujocoArm:
 
     @property
     def first_brake(self) -> int:
-        """Index of the first brake among the equality constraints."""
+        """Index of the first brake among the equality constraints of the model."""
         return self.model.neq - len(self.limits.names)
 
 
@@ -65,7 +65,8 @@ def build(robot: RobotModel, gravity_compensation: float) -> MujocoArm:
     """
     Build the model of a robot.
 
-    :param gravity_compensation: share of the weight that the drives are told to carry, 0 to 1.
+    :param robot: the robot.
+    :param gravity_compensation: share of the weight that the drives compensate, 0 to 1.
     :raises SimulationError: MuJoCo refuses the description, or the robot has a planar or
         floating joint.
     :raises UrdfError: a mass or a size in the description is not a number.
@@ -92,7 +93,7 @@ def build(robot: RobotModel, gravity_compensation: float) -> MujocoArm:
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Collect MuJoCo's warnings, which it would otherwise write to a file where it stands."""
+    """Collect MuJoCo's warnings, which would otherwise go to a file in the working folder."""
     warnings: list[str] = []
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda text: warnings.append(f'MuJoCo: {text}'))

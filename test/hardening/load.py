@@ -1,4 +1,4 @@
-"""Load test: many clients of both services at once, while commands stream."""
+"""Many clients at once on both services, while commands stream."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from support.chains import postures
 from hardening.asking import Client
 from hardening.fuzz_requests import check_node
 from hardening.reference import Reference
+from hardening.repeating import repeating
 from hardening.rows import memory, percentile, Row
 from hardening.stage import HOME, Stage
 from ik_service.ros.common.conversions import pose_from_matrix
@@ -97,7 +98,7 @@ class Load:
         return asked
 
     def wrong(self, one):
-        """Say what is false about an answer; only SUCCESS is right here."""
+        """What is false about an answer; only SUCCESS is right here."""
         if one.answer.error_code.val != Code.SUCCESS:
             return f'{one.answer.error_code.val}: {one.answer.error_code.message}'
         if isinstance(one.request, GetPositionIK.Request):
@@ -141,24 +142,13 @@ def load(bench, clients, each=0, at_once=0, name='') -> Row:
 @contextmanager
 def _keeps_moving(stage):
     """Send the arm from one far target to the next."""
-    ended = threading.Event()
-
-    def send():
-        while not ended.wait(2.5):
-            stage.send(stage.far_away())
-
     stage.cruise()
-    thread = threading.Thread(target=send, daemon=True)
-    thread.start()
-    try:
+    with repeating(lambda: stage.send(stage.far_away()), 2.5):
         yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 def _check_rate(row, stage):
-    """Check that commands kept coming while the load lasted."""
+    """While the load lasted, commands must have kept coming."""
     times = np.array([sample.time for sample in stage.arm.recorded()])
     longest = max((b - a for a, b in pairwise(times)), default=0.0)
     if longest > 0.25:

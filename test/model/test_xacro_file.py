@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip('xacro', reason='the extra xacro is not installed')
 
 import ik_service as iks
-from ik_service.arm.description import read_robot
+from ik_service.arm.loader import read_robot
 from ik_service.exceptions import ArgumentError, MissingExtraError, UrdfError
 from ik_service.model import xacro_file
 

@@ -163,7 +163,7 @@ def _write_archive(path: Path, chain: KinematicChain, reach: Reachability) -> Pa
 
 def _publish(chain: KinematicChain, reach: Reachability) -> None:
     """Show the cloud in RViz until Ctrl-C."""
-    from ik_service.ros.markers.cloud_publisher import published_cloud
+    from ik_service.ros.markers.reach_cloud_publisher import published_cloud
 
     with (
         published_cloud(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ik_service.arm.arm import ArmSettings
-from ik_service.arm.description import Source, source_of
-from ik_service.common.number_list import parse_positions
+from ik_service.arm.loader import Source, source_of
+from ik_service.common.number_parsing import parse_positions
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class RobotChoice:
     :ivar tip_link: where it ends; empty for the only leaf.
     :ivar locked_joints: joints that do not move, as the node's parameter gives them.
     :ivar trusted: whether the viewer's own parameters name the source; others may name files too,
-        but none that would be run, see :func:`~ik_service.arm.description.read_robot`.
+        but none that would be run, see :func:`~ik_service.arm.loader.read_robot`.
     """
 
     source: Source

@@ -10,7 +10,7 @@ import threading
 import numpy as np
 
 from ik_service.arm.arm import Arm
-from ik_service.arm.description import build_arm
+from ik_service.arm.loader import build_arm
 from ik_service.following.settings import joint_speeds
 from ik_service.viewer.link.robot_source import RobotChoice
 from ik_service.viewer.scene.meshes import MeshLibrary
