@@ -49,9 +49,10 @@ class ErrorHistory:
         Return the points as columns.
 
         :param now: on the same clock [s].
-        :returns: (K,) times relative to now [s], and the errors then: (K,) [mm] and (K,) [°].
+        :returns: (K,) times relative to now [s], and the errors then: (K,) [mm] and (K,) [°]; NaN
+            without any points.
         """
         if not self._rows:
-            return np.array([-SPAN, 0.0]), np.full(2, FLOOR), np.full(2, FLOOR)
+            return np.array([-SPAN, 0.0]), np.full(2, np.nan), np.full(2, np.nan)
         time, position, orientation = np.array(self._rows).T
         return time - now, np.maximum(position, FLOOR), np.maximum(orientation, FLOOR)
