@@ -36,10 +36,10 @@ class Room:
 
 
 ROOMS = (
-    Room('viewer', ('page in the browser:', 'scene, panel, link'), 40, 180),
+    Room('viewer', ('scene, panel, link', 'of the page'), 40, 180),
     Room('ros/markers', ('markers for RViz', 'and Foxglove'), 236, 180),
     Room('ros/ik', ('IkNode: compute_ik, compute_fk,', 'parameters, diagnostics'), 432, 180, 372),
-    Room('ros/following', ('targets, joint states in;', 'commands out, stop'), 824, 180),
+    Room('ros/following', ('targets, states in;', 'commands out'), 824, 180),
     Room('ros/sim', ('ik_sim: the arm', 'as a node'), 1020, 180, 180),
     Room(
         'ros/common',
@@ -49,13 +49,13 @@ ROOMS = (
         764,
         52,
     ),
-    Room('ros/demo', ('client of the node, for ik_demo',), 824, 292, 376, 52),
-    Room('model', ('XML → Robot:', 'links, joints, limits'), 40, 408),
-    Room('kinematics', ('KinematicChain:', 'FK, Jacobian, pose error'), 236, 408),
-    Room('solvers', ('solve_ik, Solver, batch;', 'loop, methods, kernels'), 432, 408),
+    Room('ros/demo', ('client of the node',), 824, 292, 376, 52),
+    Room('model', ('XML → Robot: links,', 'joints, limits'), 40, 408),
+    Room('kinematics', ('chains: pose and', 'Jacobian, compiled'), 236, 408),
+    Room('solvers', ('solve_ik, batch;', 'loop and methods'), 432, 408),
     Room('arm', ('chains and solvers', 'of the robot in use'), 628, 408),
-    Room('following', ('TargetFollower; motion,', 'and the gate behind it'), 824, 408),
-    Room('sim', ('engines and faults', 'of a simulated arm'), 1020, 408, 180),
+    Room('following', ('TargetFollower,', 'motion and gate'), 824, 408),
+    Room('sim', ('engines and faults', 'of an arm'), 1020, 408, 180),
     Room(
         'common',
         ('numbers and files that are checked, child processes, the log of faults, progress',),
@@ -116,7 +116,7 @@ def drawing() -> str:
     for here, there in pairwise(way):
         y = rooms[here].y + rooms[here].height // 2
         parts.append(_arrow(rooms[here].x + rooms[here].width, y, rooms[there].x - 2, y, DATA))
-    parts.append(_text(14, 452, 'URDF', 0, DATA, 'start', vertical=True))
+    parts.append(_text(17, 490, 'URDF', 17, DATA, 'start', vertical=True))
     parts.append(_arrow(26, 456, 38, 456, DATA))
     return '\n'.join([*parts, '</svg>', ''])
 
@@ -132,36 +132,36 @@ def _markers() -> str:
 def _band(title: str, x: int, color: str, y: int, height: int) -> str:
     return (
         f'<rect x="24" y="{y}" width="{WIDTH - 48}" height="{height}" rx="10" fill="{color}"/>'
-        + _text(x, y + 24, title, 15, FAINT)
+        + _text(x, y + 24, title, 17, FAINT)
     )
 
 
 def _room(room: Room) -> str:
     tall = room.height > 60
-    top = room.y + (34 if tall else 32)
+    top = room.y + 33
     text = [
         f'<rect x="{room.x}" y="{room.y}" width="{room.width}" height="{room.height}" rx="7" '
         f'fill="#fff" stroke="{BORDER}"/>',
-        f'<text x="{room.x + 14}" y="{top}" font-size="17" font-weight="600" fill="{INK}" '
+        f'<text x="{room.x + 12}" y="{top}" font-size="19" font-weight="600" fill="{INK}" '
         f'font-family="ui-monospace, SFMono-Regular, Menlo, monospace">{room.name}/</text>',
     ]
     for number, line in enumerate(room.lines):
         if tall:
-            text.append(_text(room.x + 14, top + 22 + 18 * number, line, 13, FAINT))
+            text.append(_text(room.x + 12, top + 25 + 20 * number, line, 16, FAINT))
         else:
-            indent = 30 + round(10.4 * (len(room.name) + 1))
-            text.append(_text(room.x + indent, top, line, 13, FAINT))
+            indent = 30 + round(11.6 * (len(room.name) + 1))
+            text.append(_text(room.x + indent, top, line, 16, FAINT))
     return '\n'.join(text)
 
 
 def _graph() -> list[str]:
-    parts = [_text(40, 36, 'The ROS graph, and the browser', 15, FAINT)]
+    parts = [_text(40, 36, 'The ROS graph, and the browser', 17, FAINT)]
     for x, name, direction in GRAPH:
-        parts.append(_text(x, 68, name, 15, DATA, 'middle'))
+        parts.append(_text(x, 68, name, 17, DATA, 'middle'))
         ends = (x, 80, x, 176) if direction == 'in' else (x, 176, x, 80)
         parts.append(_arrow(*ends, DATA, both=direction == 'both'))
     for name, label_y, path in LOOP:
-        parts.append(_text(1040, label_y, name, 15, DATA, 'middle'))
+        parts.append(_text(1040, label_y, name, 17, DATA, 'middle'))
         parts.append(
             f'<path d="{path}" fill="none" stroke="{DATA}" stroke-width="2" '
             'marker-end="url(#head)"/>'

@@ -17,7 +17,7 @@ import time
 from playwright.sync_api import Page, Playwright, sync_playwright
 
 from ik_service.cli.demo.poses import square, start_posture
-from ik_service.cli.demo.programs import programs, ros_domain
+from ik_service.cli.demo.processes import node_and_arm, ros_domain
 from ik_service.cli.demo.viewer import viewer_program
 from ik_service.common.child_process import ChildProcess
 from ik_service.common.resources import urdf_path
@@ -45,7 +45,7 @@ def main() -> None:
     start = dict(zip(chain.joint_names, start_posture(chain).tolist(), strict=True))
     with (
         ros_domain(),
-        programs(urdf, ends, start, DEFAULT_SOLVER, SPEED) as children,
+        node_and_arm(urdf, ends, start, DEFAULT_SOLVER, SPEED) as children,
         viewer_program(wanted=True) as viewer,
         sync_playwright() as playwright,
     ):
