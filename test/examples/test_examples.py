@@ -26,7 +26,8 @@ def run(number, folder, *arguments):
     )
     assert ended.returncode == 0, ended.stderr
     if not arguments and number != '07':  # that prints as many lines as it has time for
-        assert shape(ended.stdout) == shape(shown(number))
+        expected = shape(shown(number))
+        assert shape(ended.stdout) == expected, 'run: python docs/write_examples.py'
     return ended.stdout
 
 
@@ -47,10 +48,8 @@ def shape(text):
 
 
 @pytest.mark.parametrize('path', EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_is_short_and_says_how_it_is_run(path):
-    text = path.read_text(encoding='utf-8')
-    assert len(text.splitlines()) < LONGEST
-    assert f'.venv/bin/python examples/{path.name}' in text
+def test_an_example_is_short_and_on_the_page(path):
+    assert len(path.read_text(encoding='utf-8').splitlines()) < LONGEST
     assert f'(../examples/{path.name})' in PAGE
     assert shown(path.name[:2])
 
@@ -146,7 +145,8 @@ def test_an_example_for_ros_says_what_is_missing_without_it(tmp_path):
         assert 'Traceback' not in ended.stderr
 
 
-@pytest.mark.skipif(len(EXAMPLES) < 8, reason='there is no example 08')
-def test_the_solver_of_ones_own_solves(tmp_path):
+def test_the_solver_of_ones_own_is_a_solver_like_any_other(tmp_path):
     text = run('08', tmp_path)
-    assert 'reached within' in text
+    shares = dict(re.findall(r'^(\w+) +(\d+)%', text, re.MULTILINE))
+    assert int(shares['momentum']) > 0
+    assert int(shares['levenberg_marquardt']) >= 90
