@@ -12,16 +12,24 @@ VENV := $(CURDIR)/.venv
 RUN = env LD_LIBRARY_PATH="$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" "$(VENV)"/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak fuzz bench figures env clean
+.PHONY: help demo test lint soak fuzz bench figures docs docs-links env clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
-demo: env ## IK node, simulated arm, a page and a client (ARGS=--once)
+demo: env ## IK node, simulated arm, a page and a client (ARGS=--once: one round, no page)
 	@$(RUN)/ik_demo $(ARGS)
 
-test: env ## all tests (ARGS='-k name': some of them)
-	@$(RUN)/python -m pytest $(ARGS)
+# Up to four workers, a file of tests at a time, the long files first (see CONTRIBUTING.md).
+WORKERS = -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+test: env ## all tests but the slow ones (ARGS='-k name': some of them; ARGS='-m slow': the others)
+	@$(RUN)/python -m pytest $(WORKERS) -m 'not slow' $(ARGS)
+
+lint: env ## style and types
+	@$(RUN)/ruff check .
+	@$(RUN)/ruff format --check .
+	@$(RUN)/mypy
 
 WITHSTANDS := docs/withstands.json
 
@@ -44,6 +52,16 @@ bench: env ## measure against other libraries and write docs/benchmarks.md (ARGS
 figures: env ## all studies into docs/figures, and docs/methods.md from their numbers
 	@$(RUN)/ik_study all --output docs/figures
 	@$(RUN)/python docs/write_methods.py
+
+docs: env ## the documentation site, into build/docs; needs no network
+	@$(RUN)/python -c 'import furo, myst_parser, sphinx' || { \
+		echo "Sphinx is missing: $(VENV)/bin/pip install -e '.[docs]'" >&2; exit 1; }
+	@$(RUN)/python docs/draw_rooms.py
+	@$(RUN)/python -m sphinx -b html -W --keep-going -n -q docs build/docs $(ARGS)
+	@echo 'The site is in build/docs/index.html'
+
+docs-links: env ## look whether the links of the site to elsewhere still lead somewhere
+	@$(RUN)/python -m sphinx -b linkcheck -q docs build/docs-links $(ARGS)
 
 env: ## only make or update .venv
 	@command -v $(PYTHON) >/dev/null || { echo 'No $(PYTHON) on PATH; on Debian and Ubuntu:' \

@@ -8,7 +8,7 @@ from setuptools import find_packages, setup
 
 PACKAGE = 'ik_service'
 SHARE = f'share/{PACKAGE}'
-TEST = ['hypothesis', 'pytest']
+TEST = ['hypothesis', 'pytest', 'pytest-rerunfailures', 'pytest-xdist']
 MANIFEST = ElementTree.parse(Path(__file__).with_name('package.xml')).getroot()
 
 
@@ -32,12 +32,14 @@ setup(
         (f'{SHARE}/launch', sorted(glob('launch/*.launch.py'))),
         (f'{SHARE}/config', sorted(glob('config/*.*'))),
         (f'{SHARE}/urdf', sorted(glob('urdf/*.urdf'))),
+        (f'{SHARE}/examples', sorted(glob('examples/*.*'))),
     ],
     python_requires='>=3.10',
     install_requires=['numba', 'numpy', 'pyyaml', 'urdf_parser_py'],
     extras_require={
         'test': TEST,
-        'dev': [*TEST, 'pin', 'ruff'],
+        'dev': [*TEST, 'mypy', 'pin', 'ruff', 'types-PyYAML'],
+        'docs': ['furo', 'myst-parser', 'sphinx'],
         'plot': ['matplotlib', 'tqdm'],
         'learn': ['scikit-learn', 'scipy'],
         'sim': ['mujoco>=3.2'],

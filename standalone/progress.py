@@ -31,6 +31,10 @@ class Log:
         self.path = path
         self._file = path.open('w', encoding='utf-8', errors='replace')
 
+    def close(self) -> None:
+        """End the log."""
+        self._file.close()
+
     def say(self, text: str) -> None:
         """Show a line and keep it in the log."""
         print(text, flush=True)

@@ -37,11 +37,17 @@ def _be_an_ordinary_process():
 
 _be_an_ordinary_process()  # before the compiler is imported, which reads its settings then
 
+from hypothesis import settings  # noqa: E402
 import pytest  # noqa: E402
 from support.chains import arm as chain_of  # noqa: E402
 from support.chains import ARM_TIPS  # noqa: E402
 
-pytest_plugins = ['support.ros_fixtures']
+pytest_plugins = ['support.parallel', 'support.ros_fixtures', 'support.second_chances']
+
+# The same examples in each run, whatever the machine; --hypothesis-profile=random looks for more.
+settings.register_profile('repeatable', derandomize=True, deadline=None)
+settings.register_profile('random', deadline=None, print_blob=True)
+settings.load_profile('repeatable')
 
 
 @pytest.fixture(params=ARM_TIPS)

@@ -1,31 +1,40 @@
-"""What the README shows is what happens."""
+"""Programs, outputs and requests that README and pages show are those that there are."""
 
 import os
-from pathlib import Path
 import re
 import shlex
 import subprocess
 import sys
 
 import pytest
+from support.repository import REPOSITORY
 import yaml
 
-REPOSITORY = Path(__file__).parents[1]
-README = (REPOSITORY / 'README.md').read_text()
 NUMBER = re.compile(r'\d+(\.\d+)?(e[-+]\d+)?')
+LONGEST = 150  # lines of the README
 
 
-def block(mark: str) -> str:
-    """The fenced block behind a comment."""
-    found = re.search(rf'<!-- {mark} -->\n```\w*\n(.*?)```', README, re.DOTALL)
-    assert found, f'the README has no block {mark!r}'
+def read(page):
+    """Return the text of a page."""
+    return (REPOSITORY / page).read_text(encoding='utf-8')
+
+
+def block(page, mark):
+    """Return the fenced block behind a comment."""
+    found = re.search(rf'<!-- {mark} -->\n```\w*\n(.*?)```', read(page), re.DOTALL)
+    assert found, f'{page} has no block {mark!r}'
     return found[1]
 
 
-def test_the_python_example_prints_what_the_readme_says():
+def test_the_readme_is_short():
+    assert len(read('README.md').splitlines()) < LONGEST
+
+
+@pytest.mark.parametrize('page', ['README.md', 'docs/python.md'])
+def test_the_python_example_prints_what_the_page_says(page):
     environment = {**os.environ, 'PYTHONPATH': str(REPOSITORY)}
     run = subprocess.run(
-        [sys.executable, '-c', block('python')],
+        [sys.executable, '-c', block(page, 'python')],
         capture_output=True,
         text=True,
         cwd=REPOSITORY,
@@ -33,22 +42,23 @@ def test_the_python_example_prints_what_the_readme_says():
         timeout=300,
     )
     assert run.returncode == 0, run.stderr
-    printed, shown = run.stdout.splitlines(), block('python output').splitlines()
+    printed, shown = run.stdout.splitlines(), block(page, 'python output').splitlines()
     assert printed[0] == shown[0]
     assert printed[-1] == shown[-1]
     # The rest holds times and rounding errors, which differ from machine to machine.
     assert [NUMBER.sub('#', line) for line in printed] == [NUMBER.sub('#', line) for line in shown]
 
 
-def test_the_service_call_is_a_request_that_is_solved():
+@pytest.mark.parametrize('page', ['README.md', 'docs/start.md'])
+def test_the_service_call_is_a_request_that_is_solved(page):
     pytest.importorskip('rclpy', reason='ROS 2 is needed for message types')
     pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
     from moveit_msgs.srv import GetPositionIK
 
-    from ik_service import Robot
+    from ik_service import Robot, solve_ik
     from ik_service.ros.common.conversions import matrix_from_pose
 
-    line = next(line for line in README.splitlines() if 'ros2 service call' in line)
+    line = next(line for line in read(page).splitlines() if 'ros2 service call' in line)
     *_, service, kind, text = shlex.split(line)
     assert (service, kind) == ('/compute_ik', 'moveit_msgs/srv/GetPositionIK')
     request = GetPositionIK.Request()
@@ -57,12 +67,10 @@ def test_the_service_call_is_a_request_that_is_solved():
     chain = Robot.from_urdf(REPOSITORY / 'urdf' / 'panda.urdf').chain(
         pose.header.frame_id, 'panda_hand_tcp'
     )
-    from ik_service import solve_ik
-
     assert solve_ik(chain, matrix_from_pose(pose.pose, 'pose')).success
 
 
-def fill(message: object, values: dict) -> None:
+def fill(message, values):
     """Set the fields of a message; one that does not exist raises."""
     for name, value in values.items():
         if isinstance(value, dict):
@@ -71,15 +79,20 @@ def fill(message: object, values: dict) -> None:
             setattr(message, name, value)
 
 
-def test_the_tables_name_the_parameters_and_their_defaults():
-    pytest.importorskip('rclpy', reason='ROS 2 is needed for the table of parameters')
-    from ik_service.ros.ik import parameter_table as table
-
-    groups = (table.ARM_PARAMETERS, table.NODE_PARAMETERS, table.FOLLOWER_PARAMETERS)
-    rows = {spec.name: spec for group in groups for spec in group}
-    section = README[README.index('| Parameter |') : README.index('`config/ik_service.yaml`')]
-    for name in rows:
-        assert f'`{name}`' in section, name
-    for name in ('publish_rate', 'velocity_scaling', 'acceleration_time', 'lag_limit'):
-        assert f'| `{name}` | {rows[name].default} |' in section
-    assert f'| {rows["state_timeout"].default}, {rows["target_timeout"].default} |' in section
+def test_the_table_of_times_is_that_of_the_benchmarks():
+    pages = read('README.md'), read('docs/benchmarks.md')
+    rows = {
+        '`levenberg_marquardt`, in a batch': 'levenberg_marquardt (batch)',
+        '`levenberg_marquardt`, `Solver.solve`': 'levenberg_marquardt',
+        'roboticstoolbox `ik_LM` (C++)': 'roboticstoolbox',
+        'TRAC-IK (C++), 5 ms': 'TRAC-IK',
+    }
+    for label, solver in rows.items():
+        (shown,) = re.findall(rf'^\| {re.escape(label)} \| (.*) \|$', pages[0], re.MULTILINE)
+        for cell, chain in zip(shown.split(' | '), ('panda', 'ur5', 'iiwa14'), strict=True):
+            row = rf'^\| {chain} \| {re.escape(solver)} \| (.*) \|$'
+            values = re.search(row, pages[1], re.MULTILINE)[1].split(' | ')
+            mean, share = re.fullmatch(r'([\d.]+) \(([\d.]+) %\)', cell).groups()
+            half = 0.5 * 10 ** -len(mean.partition('.')[2]) + 1e-9  # of the last digit
+            assert float(mean) == pytest.approx(float(values[1].replace(',', '')), abs=half)
+            assert share == values[4]

@@ -1,4 +1,4 @@
-"""Hostile requests to compute_ik and compute_fk over real DDS: each has to be answered."""
+"""Fuzzer of compute_ik and compute_fk over real DDS: each request has to be answered."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def fuzz_requests(bench, count, seed=1, huge=0.0) -> Row:
 
 
 def check_node(row, node):
-    """Object to a node that has ended or that has printed a traceback."""
+    """Object to a node that has ended or has printed a traceback."""
     if node.exit_code is not None:
         row.object_to(f'the node ended with {node.exit_code}: {node.output[-300:]}')
     at = node.output.find('Traceback')

@@ -1,5 +1,5 @@
 """
-Damaged robot descriptions: each becomes a robot, or an error that says why not.
+Fuzzer of robot descriptions: each becomes a robot, or an error that says why not.
 
 Runs in this process, with a seed. As a program, and where atheris can be imported, the damages
 are guided by code coverage:

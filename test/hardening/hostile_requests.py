@@ -35,7 +35,7 @@ _NANOSECONDS = (0, 1, 999_999_999, 10**9, 2**32 - 1)
 
 class Hostile:
     """
-    Makes requests, most of them with something wrong.
+    Seeded generator of requests, most of them with something wrong.
 
     :param chain: whose poses the good parts are.
     :param huge: share of the requests with a text of ten million characters, or 10,000 links.

@@ -23,6 +23,8 @@ import subprocess
 import sys
 import time
 
+from support.harness import isolated_context
+
 from hardening import workplace
 from hardening.fuzz_parameters import fuzz_parameters
 from hardening.fuzz_requests import fuzz_requests
@@ -50,7 +52,7 @@ def main(arguments=None) -> int:
     options = _parser().parse_args(arguments)
     counts = {name: pair[options.long] for name, pair in _COUNTS.items()}
     rows, outcomes = [], []
-    with workplace.ros_context() as context:
+    with isolated_context() as context:
         for part in options.only or _PARTS:
             if part == 'faults':
                 names = [name for _ in range(options.repeat) for name in FAULTS]

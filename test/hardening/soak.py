@@ -22,7 +22,7 @@ _COMMON = {'publish_rate': 100.0, 'velocity_scaling': 0.5, 'acceleration_time': 
 
 def soak(bench, seconds, seed=1) -> Row:
     """
-    Mix all that is harmless with all that is not, for a time.
+    Mix harmless and hostile requests, motions and faults, for a time.
 
     :param seconds: for how long [s].
     """

@@ -100,7 +100,7 @@ class Sample:
 @dataclass(frozen=True)
 class Figures:
     """
-    What a stream was like; the worst of everything.
+    Figures of a stream: the worst of each kind.
 
     :ivar commands: commands received.
     :ivar missed: commands that were sent, but not received here.

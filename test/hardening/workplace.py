@@ -53,11 +53,3 @@ def bench(context):
         finally:
             with redirect_stdout(io.StringIO()):  # what pytest would show of the programs
                 made.close()
-
-
-def _set(variables):
-    for name, value in variables.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value

@@ -11,7 +11,7 @@ import pytest
 def log(tmp_path):
     log = progress.Log(tmp_path / 'made' / 'log.txt')
     yield log
-    log._file.close()
+    log.close()
 
 
 def _python(program):

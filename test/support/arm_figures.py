@@ -1,4 +1,4 @@
-"""What the tests of the arms share: where the files are, transforms, random postures."""
+"""Files, transforms and random postures for the tests of the arms in urdf/."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the tests of the handlers share: an arm without a node, and requests for it."""
+"""Arms without a node, and requests for the handlers of both services."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class FixedClock:
 
 
 class Server:
-    """Both handlers on one arm, as the node has them."""
+    """The handlers of compute_ik and compute_fk on one arm, as the node has them."""
 
     def __init__(self, arm, solver='levenberg_marquardt', tf=None, **options):
         self.arm = arm

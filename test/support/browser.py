@@ -1,4 +1,4 @@
-"""A headless Chromium for the tests of the page, and what is seen in it."""
+"""Headless Chromium for the tests of the page, and pictures of what it shows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WEBGL = ('--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshad
 
 @contextmanager
 def browser(*options):
-    """A Chromium; the test is skipped where it or Playwright is not installed."""
+    """Start Chromium; skip the test where it or Playwright is not installed."""
     playwright = pytest.importorskip(
         'playwright.sync_api', reason="playwright is not installed: pip install 'playwright'"
     )
@@ -35,7 +35,7 @@ def browser(*options):
 
 class View:
     """
-    The page in a browser.
+    The viewer's page in a browser.
 
     :param chromium: the browser.
     :param address: of the page.
@@ -96,12 +96,12 @@ class View:
 
 
 def changed_pixels(before, after, threshold=12):
-    """How many pixels of two pictures differ visibly."""
+    """Number of pixels in which two pictures differ visibly."""
     return int((np.abs(before - after).max(axis=-1) > threshold).sum())
 
 
 def project(points, eye, look_at, field_of_view, size):
-    """Where points (..., 3) are seen by an upright camera: (..., 2) [px] from the left and top."""
+    """Project points (..., 3) as an upright camera sees them: (..., 2) [px] from left and top."""
     forward = (look_at - eye) / np.linalg.norm(look_at - eye)
     right = np.cross(forward, (0.0, 0.0, 1.0))
     right /= np.linalg.norm(right)

@@ -1,4 +1,4 @@
-"""An arm under way: the node and the simulated arm, a process each, and what they publish."""
+"""The node and the simulated arm, each in its own process, and recordings of their topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""That a chain agrees with the tree, and its Jacobian with its forward kinematics."""
+"""Checks of a chain against its tree, and of its Jacobian against its forward kinematics."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from support.chains import forward_by_tree, postures
 
 
 def assert_is_consistent(chain):
-    """FK follows the tree, and the Jacobian is its derivative."""
+    """Check that FK agrees with the tree, and that the Jacobian is its derivative."""
     for q in postures(chain, 10):
         T = chain.forward(q)
         np.testing.assert_allclose(T, forward_by_tree(chain, q), rtol=0, atol=1e-14)

@@ -1,4 +1,4 @@
-"""What the tests of all solvers share: problems, and what a result has to be."""
+"""Problems for the contract test of all solvers, and checks of their results."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from support.chains import forward_by_tree, pose_difference, targets, within_lim
 
 
 def suited(solver, strategy):
-    """Whether a way to keep the limits means something to a method."""
+    """Whether a method has this way to keep the joint limits."""
     return ('joint_limits', strategy) not in method(solver).refuses
 
 
@@ -19,7 +19,7 @@ def options_with(**values):
 
 
 def hard_targets(chain):
-    """Reachable ones, some out of reach, and some just within it, where no posture leads."""
+    """Targets: reachable, out of reach, and within the reach's sphere but without a solution."""
     centre, radius = chain.arrays.reach[:3], chain.arrays.reach[3]
     far, near = targets(chain, 3, seed=2), targets(chain, 3, seed=3)
     for T in (*far, *near):
@@ -57,7 +57,7 @@ def assert_honest(chain, target, options, result):
 
 
 def assert_same(result, other):
-    """Equal to the last bit, but for the time it took."""
+    """Check that two results are equal to the last bit, apart from the time they took."""
     assert result.q.tobytes() == other.q.tobytes()
     assert result.status is other.status
     for name in ('position_error', 'orientation_error', 'iterations', 'searches'):

@@ -1,4 +1,4 @@
-"""The first step that a method takes, and what it is computed from."""
+"""First step of a method, with the Jacobian and the error that it is computed from."""
 
 from typing import NamedTuple
 

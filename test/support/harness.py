@@ -1,5 +1,5 @@
 """
-What the tests of the node need: programs in processes of their own, and a client that spins.
+Test bench for nodes: programs in processes of their own, and a client that spins.
 
 The fixture ``bench`` (conftest.py) gives each test a :class:`Bench`. All of its programs and its
 client live in one namespace that no other test uses, in a ROS domain that no other test run on
@@ -17,13 +17,14 @@ this machine uses, so that nothing a killed program leaves behind in discovery d
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import contextmanager, ExitStack
 import itertools
 import json
 import os
 from pathlib import Path
 import threading
 import time
+from unittest.mock import patch
 
 import ik_service
 from ik_service.common.child_process import ChildProcess
@@ -44,6 +45,25 @@ def until(condition, timeout=10.0, what='the condition', period=0.02):
         if time.monotonic() > deadline:
             raise AssertionError(f'{what} did not come true within {timeout:g} s')
         time.sleep(period)
+
+
+@contextmanager
+def isolated_context():
+    """Make a ROS context in a domain of its own; processes that are started meanwhile join it."""
+    import rclpy
+
+    from ik_service.ros.common.domain import own_domain
+
+    with own_domain() as domain, patch.dict(os.environ):
+        os.environ['ROS_DOMAIN_ID'] = str(domain)
+        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+        os.environ.pop('ROS_LOCALHOST_ONLY', None)  # older, and would win
+        context = rclpy.context.Context()
+        rclpy.init(args=[], context=context)
+        try:
+            yield context
+        finally:
+            context.try_shutdown()
 
 
 class Recorder:
@@ -104,6 +124,7 @@ class Bench:
         from rclpy.node import Node
 
         self.namespace = f'/bench_{next(_numbers)}'
+        self._domain = str(context.get_domain_id())
         self._scratch = scratch
         self._stack = ExitStack()
         self._children = []
@@ -139,12 +160,15 @@ class Bench:
         ros = ['--ros-args', '-r', f'__ns:={self.namespace}']
         if parameters:
             ros += ['--params-file', str(self._parameter_file(parameters))]
-        path = str(Path(ik_service.__file__).parents[1])
+        own = {
+            'PYTHONPATH': _prepended('PYTHONPATH', str(Path(ik_service.__file__).parents[1])),
+            'ROS_DOMAIN_ID': self._domain,
+        }
         child = ChildProcess(
             name or module.rpartition('.')[2],
             module,
             [*arguments, *ros],
-            {'PYTHONPATH': _prepended('PYTHONPATH', path), **(environment or {})},
+            {**own, **(environment or {})},
         )
         self._stack.enter_context(child)
         self._children.append(child)

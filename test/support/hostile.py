@@ -1,4 +1,4 @@
-"""Values that nobody should give, for the tests of what comes out when somebody does."""
+"""Invalid values for the tests of argument checks."""
 
 import datetime
 import decimal

@@ -1,5 +1,5 @@
 """
-What the launch tests share: where the package is, an isolated ROS domain, and a client.
+Package prefix, isolated ROS domain and client for the launch tests.
 
 The launch files find the package and its programs in the ament index. Where a built package is
 there, it is that one which is tested; elsewhere a prefix that looks like an installation of the

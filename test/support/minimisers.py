@@ -1,4 +1,4 @@
-"""What the tests of the methods share that minimise ½ eᵀWe."""
+"""Checks of the methods that minimise ½ eᵀWe."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What the tests of the node share: how it is started, asked and watched."""
+"""Starting, calling and watching the IK node."""
 
 from __future__ import annotations
 

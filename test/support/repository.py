@@ -1,4 +1,4 @@
-"""Where the tests find files of the repository."""
+"""Path of the repository."""
 
 from pathlib import Path
 

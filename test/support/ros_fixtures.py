@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.harness import Bench
+from support.harness import Bench, isolated_context
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -15,17 +15,9 @@ REPOSITORY = Path(__file__).parents[2]
 def ros_context():
     """A ROS context in a domain of this test run's own; inherited by the processes it starts."""
     reason = 'rclpy cannot be imported: run the tests with "make test", or source ROS 2'
-    rclpy = pytest.importorskip('rclpy', reason=reason)
-    from ik_service.ros.common.domain import own_domain
-
-    with own_domain() as domain, pytest.MonkeyPatch.context() as environment:
-        environment.setenv('ROS_DOMAIN_ID', str(domain))
-        environment.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
-        environment.delenv('ROS_LOCALHOST_ONLY', raising=False)  # older, and would win
-        context = rclpy.context.Context()
-        rclpy.init(args=[], context=context)
+    pytest.importorskip('rclpy', reason=reason)
+    with isolated_context() as context:
         yield context
-        context.try_shutdown()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the tests of the URDF reader share: small robots as text, and where their links are."""
+"""Small robots as URDF text, and the poses of their links."""
 
 import numpy as np
 

@@ -51,6 +51,7 @@ def wait_for_end(process, timeout):
     return process.exit_code
 
 
+@pytest.mark.dds
 def test_one_round_reaches_every_target_and_leaves_nothing_behind(run):
     process = run('--once', '--speed', '1.0')
     process.wait_for('^Ready', START_TIMEOUT)
@@ -111,6 +112,7 @@ def targets_of_another_client(domain):
             process.kill()
 
 
+@pytest.mark.dds
 @pytest.mark.parametrize('delay', [0.0, 0.3, 1.0])
 def test_ctrl_c_while_it_starts(run, delay):
     process = run('--once')

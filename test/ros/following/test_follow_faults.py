@@ -15,6 +15,7 @@ from std_srvs.srv import SetBool, Trigger
 from support.cell import READY
 from support.harness import until
 
+pytestmark = pytest.mark.dds
 SCALING = 0.8
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from support.cell import Cell, NAMES, panda_chain, RATE, READY
 
+pytestmark = pytest.mark.dds
+
 
 @pytest.fixture(scope='module')
 def chain():

@@ -1,0 +1,204 @@
+"""Draw docs/figures/rooms.svg: the folders of the package and the flow of data between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+import sys
+from xml.sax.saxutils import escape
+
+FIGURE = Path(__file__).with_name('figures') / 'rooms.svg'
+WIDTH, HEIGHT = 1240, 742
+INK, FAINT, BORDER, DATA = '#24292f', '#57606a', '#d0d7de', '#c2410c'
+LIBRARY, NODES, OPTIONAL = '#eaf3ec', '#e8f0fb', '#f4f4f2'
+
+
+@dataclass(frozen=True)
+class Room:
+    """
+    A folder of the package.
+
+    :ivar name: its path below ``ik_service``.
+    :ivar lines: what it holds, line by line.
+    :ivar x: left edge [px].
+    :ivar y: upper edge [px].
+    :ivar width: [px].
+    :ivar height: [px].
+    """
+
+    name: str
+    lines: tuple[str, ...]
+    x: int
+    y: int
+    width: int = 176
+    height: int = 96
+
+
+ROOMS = (
+    Room('viewer', ('scene, panel, link', 'of the page'), 40, 180),
+    Room('ros/markers', ('markers for RViz', 'and Foxglove'), 236, 180),
+    Room('ros/ik', ('IkNode: compute_ik, compute_fk,', 'parameters, diagnostics'), 432, 180, 372),
+    Room('ros/following', ('targets, states in;', 'commands out'), 824, 180),
+    Room('ros/sim', ('ik_sim: the arm', 'as a node'), 1020, 180, 180),
+    Room(
+        'ros/common',
+        ('messages ↔ arrays, parameters, executors, start and end of programs',),
+        40,
+        292,
+        764,
+        52,
+    ),
+    Room('ros/demo', ('client of the node',), 824, 292, 376, 52),
+    Room('model', ('XML → Robot: links,', 'joints, limits'), 40, 408),
+    Room('kinematics', ('chains: pose and', 'Jacobian, compiled'), 236, 408),
+    Room('solvers', ('solve_ik, batch;', 'loop and methods'), 432, 408),
+    Room('arm', ('chains and solvers', 'of the robot in use'), 628, 408),
+    Room('following', ('TargetFollower,', 'motion and gate'), 824, 408),
+    Room('sim', ('engines and faults', 'of an arm'), 1020, 408, 180),
+    Room(
+        'common',
+        ('numbers and files that are checked, child processes, the log of faults, progress',),
+        40,
+        520,
+        1160,
+        52,
+    ),
+    Room('cli', ('ik_solve, ik_demo, ik_study, ik_train',), 40, 636, 372, 70),
+    Room('studies', ('figures that compare the methods',), 432, 636, 372, 70),
+    Room('seeding', ('learned starts of a search',), 824, 636, 376, 70),
+)
+"""Every folder of the package and where it is drawn."""
+
+BANDS = (
+    ('ROS 2 nodes', 150, NODES, 142, 214),
+    ('A library that knows no ROS', 40, LIBRARY, 370, 214),
+    ('Programs and optional parts: nothing above imports them', 40, OPTIONAL, 598, 120),
+)
+
+GRAPH = (
+    (128, 'browser', 'both'),
+    (324, 'markers', 'out'),
+    (500, 'compute_ik', 'both'),
+    (618, 'compute_fk', 'both'),
+    (736, 'parameters', 'both'),
+    (856, 'target_pose', 'in'),
+)
+"""What a program on the ROS graph sees: x, name, direction as seen from the node."""
+
+LOOP = (
+    ('joint_states', 70, 'M1160 178V78H920V174'),
+    ('joint_command', 110, 'M968 178V118H1096V174'),
+)
+"""Topics between the follower and the arm: name, height of the label, line."""
+
+DOWN = ((520, 'solvers'), (716, 'arm'), (912, 'following'), (1110, 'sim'))
+"""Where the nodes call the library: x, and which part."""
+
+
+def drawing() -> str:
+    """Return the picture as SVG."""
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'width="{WIDTH}" height="{HEIGHT}" role="img" '
+        'font-family="system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif">',
+        '<title>The folders of ik_service and the flow of data between them</title>',
+        _markers(),
+        f'<rect x="1" y="1" width="{WIDTH - 2}" height="{HEIGHT - 2}" rx="14" fill="#fff" '
+        f'stroke="{BORDER}"/>',
+    ]
+    parts += [_band(*band) for band in BANDS]
+    parts += [_arrow(x, 276, x, 406, DATA) for x, _ in DOWN]  # behind the rooms in between
+    parts += [_room(room) for room in ROOMS]
+    parts += _graph()
+    rooms = {room.name: room for room in ROOMS}
+    way = ('model', 'kinematics', 'solvers', 'arm', 'following')
+    for here, there in pairwise(way):
+        y = rooms[here].y + rooms[here].height // 2
+        parts.append(_arrow(rooms[here].x + rooms[here].width, y, rooms[there].x - 2, y, DATA))
+    parts.append(_text(17, 490, 'URDF', 17, DATA, 'start', vertical=True))
+    parts.append(_arrow(26, 456, 38, 456, DATA))
+    return '\n'.join([*parts, '</svg>', ''])
+
+
+def _markers() -> str:
+    return (
+        '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
+        f'markerHeight="7" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="{DATA}"/>'
+        '</marker></defs>'
+    )
+
+
+def _band(title: str, x: int, color: str, y: int, height: int) -> str:
+    return (
+        f'<rect x="24" y="{y}" width="{WIDTH - 48}" height="{height}" rx="10" fill="{color}"/>'
+        + _text(x, y + 24, title, 17, FAINT)
+    )
+
+
+def _room(room: Room) -> str:
+    tall = room.height > 60
+    top = room.y + 33
+    text = [
+        f'<rect x="{room.x}" y="{room.y}" width="{room.width}" height="{room.height}" rx="7" '
+        f'fill="#fff" stroke="{BORDER}"/>',
+        f'<text x="{room.x + 12}" y="{top}" font-size="19" font-weight="600" fill="{INK}" '
+        f'font-family="ui-monospace, SFMono-Regular, Menlo, monospace">{room.name}/</text>',
+    ]
+    for number, line in enumerate(room.lines):
+        if tall:
+            text.append(_text(room.x + 12, top + 25 + 20 * number, line, 16, FAINT))
+        else:
+            indent = 30 + round(11.6 * (len(room.name) + 1))
+            text.append(_text(room.x + indent, top, line, 16, FAINT))
+    return '\n'.join(text)
+
+
+def _graph() -> list[str]:
+    parts = [_text(40, 36, 'The ROS graph, and the browser', 17, FAINT)]
+    for x, name, direction in GRAPH:
+        parts.append(_text(x, 68, name, 17, DATA, 'middle'))
+        ends = (x, 80, x, 176) if direction == 'in' else (x, 176, x, 80)
+        parts.append(_arrow(*ends, DATA, both=direction == 'both'))
+    for name, label_y, path in LOOP:
+        parts.append(_text(1040, label_y, name, 17, DATA, 'middle'))
+        parts.append(
+            f'<path d="{path}" fill="none" stroke="{DATA}" stroke-width="2" '
+            'marker-end="url(#head)"/>'
+        )
+    return parts
+
+
+def _arrow(x1: int, y1: int, x2: int, y2: int, color: str, both: bool = False) -> str:
+    start = ' marker-start="url(#head)"' if both else ''
+    return (
+        f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{color}" stroke-width="2" '
+        f'marker-end="url(#head)"{start}/>'
+    )
+
+
+def _text(
+    x: int, y: int, text: str, size: int, color: str, anchor: str = 'start', vertical: bool = False
+) -> str:
+    turn = f' transform="rotate(-90 {x} {y})"' if vertical else ''
+    return (
+        f'<text x="{x}" y="{y}" font-size="{size or 14}" fill="{color}" text-anchor="{anchor}"'
+        f'{turn}>{escape(text)}</text>'
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """
+    Write the picture, or with ``--check`` say whether it is up to date.
+
+    :param arguments: the command line.
+    :returns: the exit code.
+    """
+    if '--check' in arguments:
+        return int(FIGURE.read_text(encoding='utf-8') != drawing())
+    FIGURE.write_text(drawing(), encoding='utf-8')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,131 @@
+"""
+Write docs/examples.md: run every example and show its program and what it printed.
+
+    python docs/write_examples.py
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import shutil
+import subprocess
+import sys
+import tempfile
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+PLOT = '04_batch.png'
+
+BEGINNING = """# Examples
+
+Short programs, to be read in order. They run from a checkout, once `make env` has made the
+environment:
+
+    .venv/bin/python examples/01_forward_kinematics.py
+
+With ROS 2 installed, `python3` takes the place of `.venv/bin/python`, and they lie in
+`share/ik_service/examples`. Each is run by the tests, and what is shown here is what it prints,
+but for times and rounding errors.
+"""
+
+TEXTS = {
+    '01': (
+        'Forward kinematics',
+        'a robot is read from a URDF, a chain is taken from it, and its pose and Jacobian are '
+        'computed and checked.',
+    ),
+    '02': (
+        'Inverse kinematics',
+        'one target, solved in all the ways there are, and one that is out of reach.',
+    ),
+    '03': (
+        'Position only, and free axes',
+        'weights of zero leave axes free: the arm moves less, and reaches more.',
+    ),
+    '04': (
+        'A batch with a progress bar and a plot',
+        'thousands of targets on all cores. Needs `pip install tqdm matplotlib`.',
+    ),
+    '05': (
+        'Your own robot',
+        'the URDF beside the program is a SCARA arm of four joints; any other can be named on '
+        'the command line. [Your robot](your_robot.md) says what is read of it.',
+    ),
+    '06': (
+        'A client of `compute_ik`',
+        "plain rclpy and MoveIt's service type. Nothing of it is particular to this package, "
+        'except that the program starts a node where none is running.',
+    ),
+    '07': (
+        'Following a moving target',
+        'a target on a circle, published some hundred times a second, and the distance of the '
+        'measured tool from it. Commands are bounded in speed and acceleration, so the tool is '
+        'a little behind: [Bounds of the commands](real_arms.md#bounds-of-the-commands).',
+    ),
+    '08': (
+        'Your own solver',
+        'a step and its specification; loop, limits, restarts and batch come from the package.',
+    ),
+}
+"""Heading and description of each example, by its number."""
+
+FILES = {'05': ('my_arm.urdf', 'my_arm.urdf.xacro')}
+"""Files beside an example that are shown with it."""
+
+
+def main() -> None:
+    """Run the examples, and write the page."""
+    with tempfile.TemporaryDirectory() as folder:
+        parts = [BEGINNING]
+        parts += [section(path, folder) for path in sorted((ROOT / 'examples').glob('[0-9]*.py'))]
+        shutil.copy(Path(folder) / PLOT, DOCS / 'figures' / 'example-batch.png')
+    (DOCS / 'examples.md').write_text('\n'.join(parts), encoding='utf-8')
+
+
+def section(path: Path, folder: str) -> str:
+    """
+    Return the section of an example.
+
+    :param path: the example.
+    :param folder: where it runs, and leaves its files.
+    """
+    number = path.name[:2]
+    title, description = TEXTS[number]
+    parts = [f'## {title}', f'[{path.name}](../examples/{path.name}): {description}']
+    parts.append(included(path.name, 'python'))
+    for name in FILES.get(number, ()):
+        parts += [f'[{name}](../examples/{name}):', included(name, 'xml')]
+    parts += ['It prints:', f'<!-- output {number} -->\n```text\n{output(path, folder)}\n```']
+    if number == '04':
+        parts.append('![Where the Panda reaches with its tool down](figures/example-batch.png)')
+    return '\n\n'.join(parts) + '\n'
+
+
+def included(name: str, language: str) -> str:
+    """
+    Return the directive that shows a file.
+
+    :param name: its name in the folder of the examples.
+    :param language: for its colours.
+    """
+    return f'```{{literalinclude}} ../examples/{name}\n:language: {language}\n```'
+
+
+def output(path: Path, folder: str) -> str:
+    """
+    Return what an example prints.
+
+    :param path: the example.
+    :param folder: where it runs.
+    """
+    environment = {**os.environ, 'MPLBACKEND': 'Agg', 'PYTHONPATH': str(ROOT)}
+    command = [sys.executable, str(path)]
+    run = subprocess.run(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return run.stdout.rstrip()
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,108 @@
+"""The documentation site: what is made from the code for it, and that it can be built."""
+
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+import re
+import subprocess
+import sys
+
+import pytest
+from support.repository import REPOSITORY
+
+DOCS = REPOSITORY / 'docs'
+PACKAGE = REPOSITORY / 'ik_service'
+
+
+def load(path):
+    """Return a file as a module."""
+    spec = spec_from_file_location(path.stem, path)
+    module = module_from_spec(spec)
+    sys.modules[path.stem] = module  # where dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def folders():
+    """Return the rooms of the package: its folders, and those of ros/."""
+    found = {path.parent for path in PACKAGE.glob('*/__init__.py')} - {PACKAGE / 'ros'}
+    found |= {path.parent for path in PACKAGE.glob('ros/*/__init__.py')}
+    return {str(folder.relative_to(PACKAGE)) for folder in found}
+
+
+def test_the_picture_of_the_rooms_shows_every_folder():
+    drawer = load(DOCS / 'draw_rooms.py')
+    assert {room.name for room in drawer.ROOMS} == folders()
+
+
+def test_the_picture_of_the_rooms_is_what_its_script_draws():
+    drawer = load(DOCS / 'draw_rooms.py')
+    assert drawer.main(['--check']) == 0, 'run: python docs/draw_rooms.py'
+
+
+def test_rooms_and_their_text_do_not_overlap():
+    rooms = load(DOCS / 'draw_rooms.py').ROOMS
+    for one in rooms:
+        assert all(7 * len(line) < one.width for line in one.lines), one.name
+        for other in rooms:
+            apart = (
+                one.x + one.width < other.x
+                or other.x + other.width < one.x
+                or one.y + one.height < other.y
+                or other.y + other.height < one.y
+            )
+            assert apart or one is other, (one.name, other.name)
+
+
+@pytest.fixture
+def pages():
+    pytest.importorskip('sphinx', reason="pip install -e '.[docs]'")
+    return load(DOCS / '_ext' / 'generated_pages.py')
+
+
+def test_the_parameter_table_has_every_parameter_of_the_configuration_file(pages):
+    pytest.importorskip('rclpy', reason='ROS 2 is needed for the table of parameters')
+    yaml = pytest.importorskip('yaml')
+    text = (REPOSITORY / 'config' / 'ik_service.yaml').read_text(encoding='utf-8')
+    ((_, content),) = yaml.safe_load(text).items()
+    table = pages.parameter_table(pages.specifications(pages.PARAMETER_TABLES['ik_node']))
+    names = set(re.findall(r'^\| `([^`]+)`', table, re.MULTILINE))
+    assert names == set(flat(content['ros__parameters']))
+    assert '| `publish_rate` | `100.0` | Commands a second' in table
+    assert 'From 1 to 1000.' in table
+
+
+def flat(values, prefix=''):
+    """Return the names of nested parameters, with dots."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from flat(value, f'{prefix}{name}.')
+        else:
+            yield prefix + name
+
+
+def test_the_module_list_has_every_module_with_a_summary(pages):
+    text = pages.module_list()
+    for path in PACKAGE.rglob('*.py'):
+        if path.stem != '__init__':
+            found = re.search(rf'^`{path.stem}`\n: \S', text, re.MULTILINE)
+            assert found, path
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not all(map(find_spec, ('sphinx', 'myst_parser', 'furo', 'rclpy'))),
+    reason="the site needs pip install -e '.[docs]' and ROS 2",
+)
+def test_the_site_builds_without_a_warning_and_without_foreign_addresses(tmp_path):
+    command = [sys.executable, '-m', 'sphinx', '-b', 'html', '-W', '--keep-going', '-n', '-q']
+    built = subprocess.run(
+        [*command, '-d', tmp_path / 'doctrees', DOCS, tmp_path / 'html'],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert built.returncode == 0, built.stderr
+    for page in (tmp_path / 'html').rglob('*.html'):
+        text = page.read_text(encoding='utf-8')
+        loaded = re.findall(r'<(?:script|img|iframe)[^>]* src="([^"]+)"', text)
+        loaded += re.findall(r'<link[^>]* rel="stylesheet"[^>]* href="([^"]+)"', text)
+        assert not [url for url in loaded if '//' in url and not url.startswith('data:')], page

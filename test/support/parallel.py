@@ -1,0 +1,71 @@
+"""
+Parallel runs with pytest-xdist: the order of the files, and tests that need the machine alone.
+
+Workers take a file at a time. The files whose tests wait for other processes come first: a long
+file that came last would keep one worker busy while the others have nothing left to do.
+
+A test marked ``alone`` measures time or load. It holds a lock that all other tests of the run
+share, so it starts when they have ended, and they wait for it. A second lock, the door, is held
+while a test waits for the first one: without it an ``alone`` test would starve while the others
+take turns.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, ExitStack
+import fcntl
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+_FOLDER = 'folder_of_locks'
+_folder = pytest.StashKey[TemporaryDirectory]()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Bring files with ``dds`` tests to the front; the order inside a file stays."""
+    long = {item.path for item in items if item.get_closest_marker('dds')}
+    items.sort(key=lambda item: item.path not in long)
+
+
+@contextmanager
+def turn(folder, alone):
+    """
+    Wait until a test may run, and keep out those that must not run beside it.
+
+    :param folder: where the locks are, the same for all workers of a run.
+    :param alone: whether no other test may run meanwhile.
+    """
+    with ExitStack() as held:
+        with _locked(folder / 'door', fcntl.LOCK_EX):
+            held.enter_context(_locked(folder / 'room', fcntl.LOCK_EX if alone else fcntl.LOCK_SH))
+        yield
+
+
+@contextmanager
+def _locked(path, mode):
+    with path.open('ab') as file:
+        fcntl.flock(file, mode)
+        yield
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Tell a worker where the locks of this run are."""
+    stash = node.config.stash
+    if _folder not in stash:
+        stash[_folder] = TemporaryDirectory(prefix='ik_service_tests_')
+        node.config.add_cleanup(stash[_folder].cleanup)
+    node.workerinput[_FOLDER] = stash[_folder].name
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Run a test when its turn has come."""
+    folder = getattr(item.config, 'workerinput', {}).get(_FOLDER)
+    if folder is None:  # the only worker
+        return (yield)
+    with turn(Path(folder), alone=item.get_closest_marker('alone') is not None):
+        return (yield)

@@ -1,0 +1,37 @@
+"""
+Second chances for tests marked ``dds``, where several processes meet over real DDS.
+
+Such a test may fail once; every other test has one chance. Each second chance that was taken is
+named and counted at the end of a run, and noted in the file that IK_SERVICE_SECOND_CHANCES names:
+its cause is to be found, in the test or in the code.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+PROCESSES = {'bench', 'make_bench'}
+"""Fixtures that start nodes in processes of their own: tests with one of them are ``dds``."""
+
+
+def pytest_collection_modifyitems(config, items):
+    may_repeat = config.pluginmanager.hasplugin('rerunfailures')
+    for item in items:
+        if PROCESSES & set(getattr(item, 'fixturenames', ())):
+            item.add_marker('dds')
+        if may_repeat and item.get_closest_marker('dds'):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def pytest_terminal_summary(terminalreporter):
+    taken = terminalreporter.stats.get('rerun', [])
+    color = {'yellow': True} if taken else {'green': True}
+    terminalreporter.write_sep('=', f'second chances: {len(taken)}', **color)
+    if taken and (path := os.environ.get('IK_SERVICE_SECOND_CHANCES')):
+        with open(path, 'a', encoding='utf-8') as file:
+            file.writelines(f'{report.nodeid}\n' for report in taken)
+    for report in taken:
+        terminalreporter.write_line(f'{report.nodeid} ({report.when})')
+        terminalreporter.write_line(report.longreprtext)
