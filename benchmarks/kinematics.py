@@ -15,7 +15,7 @@ from time import perf_counter
 import numpy as np
 
 import ik_service as iks
-from ik_service.kinematics import kernels
+from ik_service.kinematics import chain_kernels, kernels
 from ik_service.kinematics.compile import kernel
 
 LENGTHS = (6, 7, 30, 60)
@@ -106,7 +106,7 @@ def all_poses(
 ) -> None:
     """Forward kinematics of every posture."""
     for k in range(postures.shape[0]):
-        kernels.forward(chain, postures[k], axes, frame, pose)
+        chain_kernels.forward(chain, postures[k], axes, frame, pose)
 
 
 @kernel
@@ -120,7 +120,7 @@ def all_jacobians(
 ) -> None:
     """Jacobian of every posture."""
     for k in range(postures.shape[0]):
-        kernels.jacobian(chain, postures[k], axes, frame, rows, matrix)
+        chain_kernels.jacobian(chain, postures[k], axes, frame, rows, matrix)
 
 
 if __name__ == '__main__':

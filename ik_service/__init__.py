@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 __version__ = '0.1.0'
 
 _HOME = {
-    'Robot': 'ik_service.model.robot',
+    'Robot': 'ik_service.robot',
     'KinematicChain': 'ik_service.kinematics.chain',
     'IkOptions': 'ik_service.solvers.options',
     'IkResult': 'ik_service.solvers.result',
@@ -19,6 +19,10 @@ _HOME = {
     'IkStatus': 'ik_service.solvers.result',
     'IkTrace': 'ik_service.solvers.result',
     'Solver': 'ik_service.solvers.solver',
+    'SolverSpec': 'ik_service.solvers.registry',
+    'register_solver': 'ik_service.solvers.registry',
+    'step_of': 'ik_service.solvers.loop.step',
+    'step_kernel': 'ik_service.solvers.loop.step',
     'solve_ik': 'ik_service.solvers.solver',
     'solve_ik_batch': 'ik_service.solvers.batch',
     'solver_names': 'ik_service.solvers.registry',
@@ -33,18 +37,23 @@ __all__ = [
     'KinematicChain',
     'Robot',
     'Solver',
+    'SolverSpec',
     '__version__',
+    'register_solver',
     'solve_ik',
     'solve_ik_batch',
     'solver_names',
+    'step_kernel',
+    'step_of',
 ]
 
 if TYPE_CHECKING:
     from ik_service.kinematics.chain import KinematicChain
-    from ik_service.model.robot import Robot
+    from ik_service.robot import Robot
     from ik_service.solvers.batch import solve_ik_batch
+    from ik_service.solvers.loop.step import step_kernel, step_of
     from ik_service.solvers.options import IkOptions
-    from ik_service.solvers.registry import solver_names
+    from ik_service.solvers.registry import register_solver, solver_names, SolverSpec
     from ik_service.solvers.result import IkBatchResult, IkResult, IkStatus, IkTrace
     from ik_service.solvers.solver import solve_ik, Solver
 

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.numbers import real_numbers
-from ik_service.common.quoting import shown
+from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ChainError
-from ik_service.kinematics import kernels
-from ik_service.kinematics.compile import entry_point
-from ik_service.kinematics.flatten import FlatPath, flatten_path, kernel_joints
+from ik_service.kinematics.chain_kernels import FAR, forward, jacobian
+from ik_service.kinematics.entry import entry_point
+from ik_service.kinematics.flatten import FlatPath, flatten_path, kernel_joints, reach
+from ik_service.kinematics.kernels import ChainArrays
 from ik_service.model.joint import JointType
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 
 _COMPILED = {'_forward', '_jacobian'}
 _FLOAT = np.dtype(np.float64)
@@ -35,16 +36,18 @@ class KinematicChain:
     :ivar base_link: link in whose frame poses and Jacobians are given.
     :ivar tip_link: link whose pose is computed.
     :ivar locked: positions of the joints that were locked [rad] or [m].
-    :ivar joint_names: names of the n variables, base to tip.
+    :ivar n: number of variables.
+    :ivar joint_names: their names, base to tip.
     :ivar lower: (n,) lower limits [rad] or [m]; −inf where unlimited.
     :ivar upper: (n,) upper limits; inf where unlimited.
+    :ivar middle: (n,) as :meth:`mid_range` returns it.
     :ivar velocity: (n,) largest speeds [rad/s] or [m/s]; inf where unlimited.
     :ivar arrays: the chain as the kernels see it.
     """
 
     def __init__(
         self,
-        robot: Robot,
+        robot: RobotModel,
         base_link: str,
         tip_link: str,
         locked: Mapping[str, float] | None = None,
@@ -68,12 +71,14 @@ class KinematicChain:
                 + (' that is not locked' if self.locked else '')
             )
         self.joint_names = tuple(dict.fromkeys(motion.variable for motion in path.motions))
+        self.n = len(self.joint_names)
         self._set_limits(*_limits(path, self.joint_names, robot))
         self.velocity = _frozen(_velocities(path, self.joint_names, robot))
         joints, tip = kernel_joints(path, self.joint_names)
         index = {name: i for i, name in enumerate(self.joint_names)}
         first = path.motions[0].T_before
-        self.arrays = kernels.ChainArrays(
+        distance = reach(joints, path, self.joint_names, self.lower, self.upper)
+        self.arrays = ChainArrays(
             base=_frozen(np.concatenate([first[:3, :3].T.ravel(), first[:3, 3]])),
             joints=_frozen(joints),
             variables=_frozen(np.array([index[motion.variable] for motion in path.motions])),
@@ -81,13 +86,8 @@ class KinematicChain:
             lower=self.lower,
             upper=self.upper,
             turn=_frozen(_full_turns(path, self.joint_names, robot)),
-            reach=_frozen(np.append(first[:3, 3], _reach(joints, path, self))),
+            reach=_frozen(np.append(first[:3, 3], distance)),
         )
-
-    @property
-    def n(self) -> int:
-        """Number of variables."""
-        return len(self.joint_names)
 
     def forward(self, q: ArrayLike) -> np.ndarray:
         """
@@ -125,10 +125,7 @@ class KinematicChain:
         :returns: (n,) [rad] or [m]; unlimited joints are at 0, or at the limit they do have if 0
             lies beyond it.
         """
-        finite = np.isfinite(self.lower) & np.isfinite(self.upper)
-        with np.errstate(invalid='ignore'):
-            middle = self.lower / 2 + self.upper / 2
-        return np.where(finite, middle, np.clip(0.0, self.lower, self.upper))
+        return self.middle.copy()
 
     def with_limits(self, lower: ArrayLike, upper: ArrayLike) -> KinematicChain:
         """
@@ -166,7 +163,7 @@ class KinematicChain:
     def _turned_back(self, q: np.ndarray) -> np.ndarray:
         """Joint vector without the full turns that would cost the pose its precision."""
         q = self.check_q(q)
-        for i in np.flatnonzero((np.abs(q) > kernels.FAR) & (self.arrays.turn > 0.0)):
+        for i in np.flatnonzero((np.abs(q) > FAR) & (self.arrays.turn > 0.0)):
             # Sine and cosine of one angle are exact however large it is; sums with it are not.
             q[i] = math.atan2(math.sin(q[i]), math.cos(q[i]))
         return q
@@ -175,7 +172,7 @@ class KinematicChain:
         """Limits as an array; infinity stands for none."""
         values = real_numbers(bounds, argument)
         if values.shape != (self.n,) or np.isnan(values).any():
-            raise ArgumentError(argument, f'has to be {self.n} numbers, not {shown(bounds)}')
+            raise ArgumentError(argument, f'has to be {self.n} numbers, not {safe_repr(bounds)}')
         return values
 
     def _vector(self, q: ArrayLike) -> np.ndarray:
@@ -191,12 +188,12 @@ class KinematicChain:
     @cached_property
     def _forward(self) -> Callable:
         pose = np.empty((4, 4))
-        return entry_point(kernels.forward, self.arrays, np.empty(self.n), *self._scratch(), pose)
+        return entry_point(forward, self.arrays, np.empty(self.n), *self._scratch(), pose)
 
     @cached_property
     def _jacobian(self) -> Callable:
         q, rows, matrix = np.empty(self.n), np.empty((self.n, 6)), np.empty((6, self.n))
-        return entry_point(kernels.jacobian, self.arrays, q, *self._scratch(), rows, matrix)
+        return entry_point(jacobian, self.arrays, q, *self._scratch(), rows, matrix)
 
     def __getstate__(self) -> dict:
         """What pickle keeps: all but the compiled code."""
@@ -205,7 +202,7 @@ class KinematicChain:
     def __setstate__(self, state: dict) -> None:
         """Freeze the arrays again, which pickle does not."""
         self.__dict__.update(state)
-        for array in (self.lower, self.upper, self.velocity, *self.arrays):
+        for array in (self.lower, self.upper, self.middle, self.velocity, *self.arrays):
             array.setflags(write=False)
 
     def _set_limits(self, lower: np.ndarray, upper: np.ndarray) -> None:
@@ -216,6 +213,7 @@ class KinematicChain:
                     f'that follow it, are {low:g} … {high:g}'
                 )
         self.lower, self.upper = _frozen(lower), _frozen(upper)
+        self.middle = _frozen(_middle(lower, upper))
 
     def __repr__(self) -> str:
         return (
@@ -227,11 +225,13 @@ class KinematicChain:
 def _mapping(locked: Mapping[str, float] | None) -> dict[str, float]:
     """The positions of locked joints, in a dictionary of its own."""
     if locked is not None and not isinstance(locked, Mapping):
-        raise ArgumentError('locked', f'has to be a mapping, not {shown(locked)}')
+        raise ArgumentError('locked', f'has to be a mapping, not {safe_repr(locked)}')
     return dict(locked or {})
 
 
-def _limits(path: FlatPath, names: tuple[str, ...], robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+def _limits(
+    path: FlatPath, names: tuple[str, ...], robot: RobotModel
+) -> tuple[np.ndarray, np.ndarray]:
     """Limits of the variables, narrowed so that the joints that mimic them keep theirs."""
     lower = np.array([robot.joints[name].limits.lower for name in names])
     upper = np.array([robot.joints[name].limits.upper for name in names])
@@ -251,7 +251,15 @@ def _limits(path: FlatPath, names: tuple[str, ...], robot: Robot) -> tuple[np.nd
     return lower, upper
 
 
-def _velocities(path: FlatPath, names: tuple[str, ...], robot: Robot) -> np.ndarray:
+def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Posture in the middle of the limits; without limits 0, or the limit next to it."""
+    finite = np.isfinite(lower) & np.isfinite(upper)
+    with np.errstate(invalid='ignore'):
+        middle = lower / 2 + upper / 2
+    return np.where(finite, middle, np.clip(0.0, lower, upper))
+
+
+def _velocities(path: FlatPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
     """Largest speeds of the variables, such that the joints that mimic them keep theirs."""
     velocity = np.array([robot.joints[name].limits.velocity for name in names])
     for motion in path.motions:
@@ -261,7 +269,7 @@ def _velocities(path: FlatPath, names: tuple[str, ...], robot: Robot) -> np.ndar
     return velocity
 
 
-def _full_turns(path: FlatPath, names: tuple[str, ...], robot: Robot) -> np.ndarray:
+def _full_turns(path: FlatPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
     """2π for the variables whose full turns leave every pose of the robot as it is."""
     turn = np.zeros(len(names))
     for i, name in enumerate(names):
@@ -277,18 +285,6 @@ def _full_turns(path: FlatPath, names: tuple[str, ...], robot: Robot) -> np.ndar
         ):
             turn[i] = 2 * math.pi
     return turn
-
-
-def _reach(joints: np.ndarray, path: FlatPath, chain: KinematicChain) -> float:
-    """Distance from the first joint that the tip cannot exceed [m]: all links in one line."""
-    reach = 0.0
-    for k, motion in enumerate(path.motions):
-        i = chain.joint_names.index(motion.variable)
-        ends = joints[k, 7] * np.array([chain.lower[i], chain.upper[i]]) if joints[k, 7] else [0.0]
-        reach += max(
-            math.hypot(joints[k, 1], joints[k, 2], joints[k, 3] + slide) for slide in ends
-        )
-    return reach
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

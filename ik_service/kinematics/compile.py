@@ -6,10 +6,8 @@ from collections.abc import Callable
 import gc
 
 import numba
-from numba.core import types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import overload
-import numpy as np
 
 from ik_service.kinematics.kernel_cache import cache_folder, KernelCache
 
@@ -77,46 +75,6 @@ def _sooner(compile_for: Callable) -> Callable:
     return compile_kernel
 
 
-def entry_point(compiled: Callable, *arguments: object) -> Callable:
-    """
-    The machine code of a kernel for arguments of exactly these types.
-
-    Calling it leaves out Numba's look at the type of every argument, which takes longer than the
-    forward kinematics of an arm. So it has to be called with arguments of the same types,
-    contiguous where these are, writable where these are.
-
-    :param compiled: a :func:`kernel`.
-    :param arguments: examples of the arguments.
-    """
-    signature = _signature(arguments)
-    compiled.compile(signature)
-    return compiled.overloads[signature].entry_point
-
-
-def is_compiled(compiled: Callable, *arguments: object) -> bool:
-    """
-    Whether this process has the machine code of a kernel for arguments of these types.
-
-    :param compiled: a :func:`kernel`.
-    :param arguments: examples of the arguments.
-    """
-    return _signature(arguments) in compiled.overloads
-
-
-def _signature(arguments: tuple) -> tuple:
-    return tuple(_type_of(argument) for argument in arguments)
-
-
-def _type_of(argument: object) -> types.Type:
-    """What ``numba.typeof`` says, which would import NumPy's masked arrays to look for one."""
-    if isinstance(argument, np.ndarray):
-        dtype = numba.from_dtype(argument.dtype)
-        return types.Array(dtype, argument.ndim, 'C', readonly=not argument.flags.writeable)
-    if isinstance(argument, tuple):
-        return types.BaseTuple.from_types(_signature(argument), type(argument))
-    return numba.typeof(argument)
-
-
 def inner_kernel(function: Callable) -> Callable:
     """
     Compile a function that only kernels call.
@@ -168,32 +126,3 @@ def merged_kernel(function: Callable) -> Callable:
     if numba.version_info.short < (0, 59):
         return inner_kernel(function)
     return numba.njit(function, inline='always', **_OPTIONS)
-
-
-_clock_gettime = types.ExternalFunction('clock_gettime', types.int32(types.int32, types.uintp))
-_CLOCK_MONOTONIC = 1
-
-
-@inner_kernel
-def monotonic_ns(buffer):  # noqa: ANN001, ANN201  (Numba infers the types of kernels)
-    """
-    Monotonic time [ns] from inside a kernel.
-
-    :param buffer: (2,) int64, overwritten.
-    """
-    _clock_gettime(_CLOCK_MONOTONIC, buffer.ctypes.data)
-    return buffer[0] * 1_000_000_000 + buffer[1]
-
-
-@inner_kernel
-def copy_vector(source, target):  # noqa: ANN001, ANN201
-    """Copy a vector; written out because NumPy's assignment compiles to much more."""
-    for i in range(source.shape[0]):
-        target[i] = source[i]
-
-
-@inner_kernel
-def fill_vector(target, value):  # noqa: ANN001, ANN201
-    """Set all elements of a vector to a value."""
-    for i in range(target.shape[0]):
-        target[i] = value

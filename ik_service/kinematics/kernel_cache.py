@@ -10,8 +10,10 @@ compiled anew in each process.
 Numba's own disk cache checks nothing, and looks only at the file of the function that is called,
 not at the files of the functions it calls in turn. Kernels here call each other across files, so
 the cache folder is named after a digest of all source with kernels in it: a changed file can never
-meet stale code. The folder lies in the user's cache, so a read-only installation is cached as
-well; set ``NUMBA_CACHE_DIR`` to move it.
+meet stale code. Steps that users register lie in other folders: files of kernels with such a step
+in them carry a digest of its code, see :mod:`ik_service.kinematics.code_digest`. The folder lies
+in the user's cache, so a read-only installation is cached as well; set ``NUMBA_CACHE_DIR`` to move
+it.
 """
 
 from __future__ import annotations
@@ -30,8 +32,12 @@ import uuid
 import llvmlite
 import numba
 from numba.core.caching import _Cache
+from numba.core.codegen import CPUCodegen
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
+from numba.core.typing.templates import signature
+
+from ik_service.kinematics.code_digest import code_of, file_digest, foreign_types
 
 SOURCE_FOLDERS = ('collision', 'kinematics', 'seeding', 'solvers')
 """Folders of the package whose source holds kernels, with all that is below them."""
@@ -91,7 +97,7 @@ class KernelCache(_Cache):
             llvmlite.__version__,
             sys.implementation.cache_tag,
             self._name,
-            _file_digest(code.co_filename),
+            file_digest(code.co_filename),
             hashlib.sha256(code.co_code).hexdigest(),
             hashlib.sha256(dumps(cells) if cells else b'').hexdigest(),
         )
@@ -113,6 +119,8 @@ class KernelCache(_Cache):
         if self._allocates:
             target_context.refresh()
         key = self._key(sig, target_context.codegen())
+        if key is None:
+            return None
         path = self._path(key)
         try:
             payload = _verified(path.read_bytes())
@@ -121,7 +129,9 @@ class KernelCache(_Cache):
         try:
             stored, reduced = pickle.loads(payload) if payload else (None, None)
             if stored == key:
-                return CompileResult._rebuild(target_context, *reduced)
+                result = CompileResult._rebuild(target_context, *reduced)
+                # The types of this process: a class of a script is pickled with its code.
+                return result._replace(signature=signature(result.signature.return_type, *sig))
         except Exception:  # what another process of another make left, whatever is wrong with it
             pass
         with suppress(OSError):
@@ -134,6 +144,8 @@ class KernelCache(_Cache):
         if not self._enabled or lifted or data.library.has_dynamic_globals:
             return
         key = self._key(sig, data.codegen)
+        if key is None:
+            return
         payload = dumps((key, data._reduce()))
         with suppress(OSError):
             _write(self._path(key), _MAGIC + _digest(payload) + payload)
@@ -152,9 +164,13 @@ class KernelCache(_Cache):
             with suppress(OSError):
                 path.unlink()
 
-    def _key(self, sig: tuple, codegen: object) -> tuple:
-        """All that machine code depends on."""
-        return (self._stamp, sig, codegen.magic_tuple())
+    def _key(self, sig: tuple, codegen: CPUCodegen) -> tuple | None:
+        """All that machine code depends on; None when that is not known."""
+        foreign = [code_of(kind) for kind in foreign_types(sig)]
+        if None in foreign:
+            return None
+        # By their names, foreign types are the same in every process.
+        return (self._stamp, (str(sig), *foreign) if foreign else sig, codegen.magic_tuple())
 
     def _path(self, key: tuple) -> Path:
         digest = hashlib.sha256(repr(key).encode()).hexdigest()
@@ -200,12 +216,3 @@ def _remove_half_written(folder: Path) -> None:
 def _file_name(name: str) -> str:
     """The name of a function, for a file: without what marks local functions."""
     return name.replace('<', '').replace('>', '')[-150:]
-
-
-@functools.cache
-def _file_digest(path: str) -> str:
-    """Digest of a source file; empty where there is none."""
-    try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    except OSError:
-        return ''

@@ -13,12 +13,16 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from numba.core import types
 import numpy as np
 
-from ik_service.kinematics.compile import fill_vector, inner_kernel, kernel
+from ik_service.kinematics.compile import inner_kernel, kernel
+from ik_service.kinematics.half_turn import rotation_vector_near_pi
 
-FAR = 1e6
-"""Farther out [rad], an angle that is added to another loses more than 1e-10 rad by rounding."""
+# Below this cosine of the angle the axis is taken from the symmetric part of the rotation.
+_NEAR_PI = -0.99
+# How far from a rotation the upper left block of a transform may be.
+_ROTATION_TOLERANCE = 1e-6
 
 
 class ChainArrays(NamedTuple):
@@ -123,57 +127,6 @@ def jacobian_rows(chain, axes, frame, rows):
         row[5] += turns * az
 
 
-@kernel
-def forward(chain, q, axes, frame, pose):
-    """
-    Pose of the tip.
-
-    :param axes: (m, 6) scratch.
-    :param frame: (12,) scratch.
-    :param pose: (4, 4) out: T_base_tip.
-    :returns: whether all of q is finite and near enough for full precision.
-    """
-    last_frame(chain, q, axes, frame)
-    c = chain.tip[0]
-    s = chain.tip[1]
-    for i in range(3):
-        x = frame[i]
-        y = frame[3 + i]
-        pose[i, 0] = c * x + s * y
-        pose[i, 1] = c * y - s * x
-        pose[i, 2] = frame[6 + i]
-        pose[i, 3] = frame[9 + i]
-        pose[3, i] = 0.0
-    pose[3, 3] = 1.0
-    return all_near(q)
-
-
-@kernel
-def jacobian(chain, q, axes, frame, rows, matrix):
-    """
-    Geometric Jacobian in its usual form.
-
-    :param rows: (n, 6) scratch.
-    :param matrix: (6, n) out.
-    :returns: whether all of q is finite and near enough for full precision.
-    """
-    last_frame(chain, q, axes, frame)
-    jacobian_rows(chain, axes, frame, rows)
-    for i in range(rows.shape[0]):
-        for j in range(6):
-            matrix[j, i] = rows[i, j]
-    return all_near(q)
-
-
-@inner_kernel
-def all_near(vector):
-    """Whether every element is a number that adding an angle to does not round."""
-    for i in range(vector.shape[0]):
-        if not abs(vector[i]) <= FAR:
-            return False
-    return True
-
-
 @inner_kernel
 def all_finite(vector):
     """Whether no element is NaN or infinite."""
@@ -181,3 +134,88 @@ def all_finite(vector):
         if not math.isfinite(vector[i]):
             return False
     return True
+
+
+@kernel
+def frame_error(frame, goal, error):
+    """
+    Error of a frame against a goal.
+
+    :param frame: (12,) x, y and z axes, then origin.
+    :param goal: (12,) likewise.
+    :param error: (6,) out: position difference [m], rotation vector [rad].
+    """
+    # R_goal R_frameᵀ = Σ goal axis · frame axisᵀ: half its antisymmetric part is sin θ times the
+    # axis, and its trace is 1 + 2 cos θ.
+    sx = sy = sz = trace = 0.0
+    for i in range(0, 9, 3):
+        fx, fy, fz = frame[i], frame[i + 1], frame[i + 2]
+        gx, gy, gz = goal[i], goal[i + 1], goal[i + 2]
+        sx += fy * gz - fz * gy
+        sy += fz * gx - fx * gz
+        sz += fx * gy - fy * gx
+        trace += fx * gx + fy * gy + fz * gz
+    sx, sy, sz = 0.5 * sx, 0.5 * sy, 0.5 * sz
+    cosine = 0.5 * (trace - 1.0)
+    sine = math.sqrt(sx * sx + sy * sy + sz * sz)
+    error[0] = goal[9] - frame[9]
+    error[1] = goal[10] - frame[10]
+    error[2] = goal[11] - frame[11]
+    if cosine < _NEAR_PI:
+        rotation_vector_near_pi(frame, goal, sx, sy, sz, error)
+        return
+    scale = math.atan2(sine, cosine) / sine if sine > 1e-9 else 1.0
+    error[3] = scale * sx
+    error[4] = scale * sy
+    error[5] = scale * sz
+
+
+@kernel
+def transform_fault(T):
+    """Which of the faults a (4, 4) transform has; 0 for none."""
+    for i in range(4):
+        for j in range(4):
+            if not math.isfinite(T[i, j]):
+                return 1
+    if T[3, 0] != 0.0 or T[3, 1] != 0.0 or T[3, 2] != 0.0 or T[3, 3] != 1.0:
+        return 2
+    for i in range(3):
+        for j in range(i + 1):
+            product = T[0, i] * T[0, j] + T[1, i] * T[1, j] + T[2, i] * T[2, j]
+            if not abs(product - (1.0 if i == j else 0.0)) <= _ROTATION_TOLERANCE:
+                return 3
+    handed = (
+        T[0, 0] * (T[1, 1] * T[2, 2] - T[1, 2] * T[2, 1])
+        - T[0, 1] * (T[1, 0] * T[2, 2] - T[1, 2] * T[2, 0])
+        + T[0, 2] * (T[1, 0] * T[2, 1] - T[1, 1] * T[2, 0])
+    )
+    return 0 if handed > 0.0 else 3
+
+
+@inner_kernel
+def copy_vector(source, target):
+    """Copy a vector; written out because NumPy's assignment compiles to much more."""
+    for i in range(source.shape[0]):
+        target[i] = source[i]
+
+
+@inner_kernel
+def fill_vector(target, value):
+    """Set all elements of a vector to a value."""
+    for i in range(target.shape[0]):
+        target[i] = value
+
+
+_clock_gettime = types.ExternalFunction('clock_gettime', types.int32(types.int32, types.uintp))
+_CLOCK_MONOTONIC = 1
+
+
+@inner_kernel
+def monotonic_ns(buffer):
+    """
+    Monotonic time [ns] from inside a kernel.
+
+    :param buffer: (2,) int64, overwritten.
+    """
+    _clock_gettime(_CLOCK_MONOTONIC, buffer.ctypes.data)
+    return buffer[0] * 1_000_000_000 + buffer[1]

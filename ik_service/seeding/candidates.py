@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import copy_vector, inner_kernel, kernel
-from ik_service.kinematics.kernels import jacobian_rows, last_frame
-from ik_service.kinematics.pose import frame_error
+from ik_service.kinematics.compile import inner_kernel, kernel
+from ik_service.kinematics.kernels import copy_vector, frame_error, jacobian_rows, last_frame
 
 
 @kernel

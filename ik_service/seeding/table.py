@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from ik_service.exceptions import MissingExtraError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.compile import entry_point
+from ik_service.kinematics.entry import entry_point
 from ik_service.kinematics.pose import check_transforms
 from ik_service.seeding import candidates
 from ik_service.seeding.guess import Arrays, checked, FULL_POSE, Guess

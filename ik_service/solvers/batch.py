@@ -16,7 +16,7 @@ from ik_service.exceptions import BatchInterruptedError, OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose import check_transforms
 from ik_service.solvers.argument_checks import check_course, check_seeds
-from ik_service.solvers.loop import search
+from ik_service.solvers.loop import many
 from ik_service.solvers.loop.problem import Problem
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
@@ -24,6 +24,7 @@ from ik_service.solvers.result import IkBatchResult, IkStatus
 from ik_service.solvers.solver import prepared, Solver
 
 _STATUS = tuple(IkStatus)
+_INTERRUPTED, _SUCCESS = IkStatus.INTERRUPTED.number, IkStatus.SUCCESS.number
 # Targets that a thread solves between two calls of the progress callback.
 _LARGEST_CHUNK = 2048
 _SMALLEST_CHUNK = 16
@@ -74,7 +75,7 @@ def solve_ik_batch(
         raise OptionError('record_trace', 'is for single solves; a batch keeps no traces')
     check_course(progress, threads, chained)
     targets = check_transforms(targets, 'targets')
-    guessed = seeds is None and options is not None and options.seed_source != 'given'
+    guessed = seeds is None and chosen.guess is not None
     seeds = chosen.starts_for(targets) if seeds is None else seeds
     seeds = check_seeds(chain, seeds, len(targets))
     # Along a path each answer has to be near the one before it, whatever the first one's seed was.
@@ -104,7 +105,7 @@ class _Job:
         self._chained = chained
         self._guessed = guessed
         self._q = np.empty_like(seeds)
-        self._status = np.full(count, _STATUS.index(IkStatus.INTERRUPTED))
+        self._status = np.full(count, _INTERRUPTED)
         self._errors = np.empty((count, 2))
         self._counts = np.zeros((count, 2), np.int64)
         self._no_trace = np.empty((0, 2 * n + 3))
@@ -164,7 +165,7 @@ class _Job:
         """Solve for targets from the first one on; returns how many there was time for."""
         if self._chained and first > 0:
             self._seeds[first] = self._q[first - 1]
-        return search.solve_many(
+        return many.solve_many(
             problem,
             self._solver.parameters,
             self._targets[first:last],
@@ -180,13 +181,13 @@ class _Job:
 
     def result(self) -> IkBatchResult:
         """The answers there are; where there is none, the seed."""
-        unsolved = self._status == _STATUS.index(IkStatus.INTERRUPTED)
+        unsolved = self._status == _INTERRUPTED
         self._q[unsolved] = self._seeds[unsolved]
         self._errors[unsolved] = np.inf
         status = np.array(_STATUS, dtype=object)[self._status]
         return IkBatchResult(
             q=self._q,
-            success=self._status == _STATUS.index(IkStatus.SUCCESS),
+            success=self._status == _SUCCESS,
             position_error=self._errors[:, 0],
             orientation_error=self._errors[:, 1],
             iterations=self._counts[:, 0],

@@ -1,23 +1,33 @@
 """
-Compilation beside the node.
+Compilation of solvers by another process, beside a node at work.
 
 The compiler holds the interpreter for up to half a second at a time, in which a moving arm would
-get no commands. So what is compiled while the node is at work is compiled by another process, and
-loaded from the cache on disk.
+get no commands. So what is compiled while the node is at work is compiled by another process,
+which runs this module, and loaded from the cache on disk:
+
+    python -m ik_service.solvers.compilation bfgs [module that registers it]
+
+Kernels depend on the method, not on the arm. The process gives way to others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+import os
+import sys
 import threading
 
 from ik_service.common.child_process import ChildFailedError, ChildProcess
+from ik_service.common.resources import urdf_path
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.kernel_cache import cache_folder
-from ik_service.solvers.compile_method import DONE
+from ik_service.robot import Robot
 from ik_service.solvers.solver import Solver
+from ik_service.solvers.spec_checks import load_solvers, loaded_modules
 
-_PATIENCE = 600.0  # with the compiler [s]
+DONE = 'compiled'
+"""What the process prints at the end."""
+_PATIENCE = 600.0  # time for the compiler [s]
 _MOST = 3  # solvers that are compiled or wait for it
 
 
@@ -63,14 +73,15 @@ class Compiler:
             self._places.release()
 
     def end(self) -> None:
-        """Give up what is being compiled."""
+        """End the compiler, and what is being compiled."""
         self._ended = True
         child = self._child
         if child is not None:
             child.kill()
 
     def _compile(self, name: str) -> None:
-        with ChildProcess('the compiler', 'ik_service.solvers.compile_method', [name]) as child:
+        words = [name, *loaded_modules()]
+        with ChildProcess('the compiler', 'ik_service.solvers.compilation', words) as child:
             self._child = child
             try:
                 if self._ended:  # before there was something to end
@@ -78,3 +89,17 @@ class Compiler:
                 child.wait_for(f'^{DONE}$', _PATIENCE)
             finally:
                 self._child = None
+
+
+def main() -> None:
+    """Compile the method that the command line names."""
+    os.nice(5)
+    name, *modules = sys.argv[1:]
+    load_solvers(modules)
+    chain = Robot.from_urdf(urdf_path('planar_6r')).chain('base_link', 'tool0')
+    Solver(chain, name).warm_up()
+    print(DONE)
+
+
+if __name__ == '__main__':
+    main()

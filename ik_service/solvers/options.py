@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-from ik_service.common.quoting import shown
+from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import OptionError
+from ik_service.solvers.choices import Extension, LimitStrategy, names, Nearness, ObjectiveKind
 from ik_service.solvers.option_checks import (
     check_choice,
     check_flag,
@@ -16,10 +17,18 @@ from ik_service.solvers.option_checks import (
     six_weights,
 )
 
-JOINT_LIMIT_STRATEGIES = ('clamp', 'active_set', 'transform', 'penalty', 'ignore')
-PREFERENCES = ('first', 'nearest')
-EXTENSIONS = ('basic_elements', 'null_space_gradient')
-OBJECTIVES = ('joint_centers', 'joint_limits', 'manipulability', 'preferred_posture')
+JOINT_LIMIT_STRATEGIES = names(
+    (
+        LimitStrategy.CLAMP,
+        LimitStrategy.ACTIVE_SET,
+        LimitStrategy.TRANSFORM,
+        LimitStrategy.PENALTY,
+        LimitStrategy.IGNORE,
+    )
+)
+PREFERENCES = names((Nearness.FIRST, Nearness.NEAREST))
+EXTENSIONS = names(Extension)
+OBJECTIVES = names(kind for kind in ObjectiveKind if kind.name not in ('NONE', 'FUNCTION'))
 JACOBIANS = ('geometric', 'numerical')
 SEED_SOURCES = ('given', 'table', 'network')
 METHOD_OPTIONS = (
@@ -146,7 +155,7 @@ class IkOptions:
             check_choice('objective', self.objective, OBJECTIVES, 'a function of q')
         path = self.seed_file
         if path is not None and not (isinstance(path, str) and path):
-            raise OptionError('seed_file', f'has to be a path as text, not {shown(path)}')
+            raise OptionError('seed_file', f'has to be a path as text, not {safe_repr(path)}')
 
     def _check_vectors(self) -> None:
         object.__setattr__(self, 'task_weights', six_weights(self.task_weights))

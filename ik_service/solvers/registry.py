@@ -1,52 +1,144 @@
-"""The methods there are."""
+"""The solvers there are: what the shared loop has to know of each, and how it is found."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 
 from ik_service.exceptions import OptionError, UnknownSolverError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers import methods
+from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.options import IkOptions, METHOD_OPTIONS
-from ik_service.solvers.spec import Method
+from ik_service.solvers.spec_checks import check_spec, no_parameters
 
-# Each has a module of its name, which is imported when it is first asked for.
-_NAMES = (
-    'levenberg_marquardt',
-    'pseudoinverse',
-    'transpose',
-    'extended_jacobian',
-    'ccd',
-    'bfgs',
-    'conjugate_gradient',
-)
-_HOME = {'extended_jacobian': 'ik_service.solvers.methods.extended_jacobian.method'}
+DEFAULT_SOLVER = methods.ORDER[0]
 _DEFAULTS = IkOptions()
-DEFAULT_SOLVER = 'levenberg_marquardt'
+_USERS: dict[str, SolverSpec] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolverSpec:
+    """
+    A method, and how the shared loop runs it.
+
+    :ivar name: the name under which it is asked for, a Python identifier.
+    :ivar summary: what it is, in a line.
+    :ivar parameters: function of a chain and options that returns the method's parameters: a
+        NamedTuple of numbers and arrays whose type has a step, see :func:`~ik_service.step_of`.
+    :ivar uses: the options of its own, among those that not every method has.
+    :ivar max_iterations: of one search, unless the options say otherwise.
+    :ivar max_searches: searches, unless the options say otherwise.
+    :ivar patience: iterations after which a search is given up unless the cost has fallen.
+    :ivar progress: the share of the cost that has to be lost in them.
+    :ivar approach_counts: whether the loop's final approach to a target that no search reached,
+        which is Levenberg–Marquardt, counts as this method's own; otherwise it is only made for
+        the closest pose.
+    :ivar keeps_limits: whether its steps keep bounds, and add penalties, by themselves.
+    :ivar memory_rows: function of a chain that returns how many rows of n numbers it keeps from
+        step to step in ``work.memory``.
+    :ivar refuses: values of options that are not meaningful for it, and why.
+    :ivar improves: function of options that tells whether it goes on at the target.
+    :ivar remark: function of a chain and options that returns what is to be said of its use for
+        them; often nothing.
+    :raises SolverSpecError: naming the field that is missing or cannot be.
+    """
+
+    name: str = ''
+    summary: str = ''
+    parameters: Callable[[KinematicChain, IkOptions], tuple] = no_parameters
+    uses: frozenset[str] = frozenset()
+    max_iterations: int = 100
+    max_searches: int = 100
+    patience: int = 10
+    progress: float = 0.1
+    approach_counts: bool = False
+    keeps_limits: bool = False
+    memory_rows: Callable[[KinematicChain], int] = lambda chain: 0
+    refuses: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    improves: Callable[[IkOptions], bool] = lambda options: False
+    remark: Callable[[KinematicChain, IkOptions], str] = lambda chain, options: ''
+
+    def __post_init__(self) -> None:
+        check_spec(self)
+
+    def strategy(self, options: IkOptions) -> LimitStrategy:
+        """
+        Strategy by which the loop keeps the limits of this method's steps.
+
+        :param options: the options.
+        :raises OptionError: when the strategy means nothing to the method; says why.
+        """
+        for (option, value), reason in self.refuses.items():
+            if getattr(options, option) == value:
+                raise OptionError(option, f'{value!r} does not suit {self.name}: {reason}')
+        strategy = LimitStrategy[options.joint_limits.upper()]
+        if self.keeps_limits and strategy is LimitStrategy.ACTIVE_SET:
+            return LimitStrategy.CLAMP
+        if self.keeps_limits and strategy is LimitStrategy.PENALTY:
+            return LimitStrategy.PENALTY_IN_COST
+        return strategy
+
+    def check_options(self, options: IkOptions) -> None:
+        """
+        Refuse options that the method does not use.
+
+        :param options: the options.
+        :raises OptionError: naming the option, and the options that the method does use.
+        """
+        for option in METHOD_OPTIONS:
+            is_given = getattr(options, option) != getattr(_DEFAULTS, option)
+            if is_given and option not in self.uses:
+                uses = ', '.join(sorted(self.uses)) or 'no option of its own'
+                raise OptionError(option, f'is not used by {self.name}, which uses {uses}')
+
+
+def register_solver(spec: SolverSpec) -> None:
+    """
+    Make a method of the user's own a solver like any other, for this process.
+
+    :param spec: what the loop has to know of it.
+    :raises SolverSpecError: it is no SolverSpec, or its name is taken.
+    """
+    check_spec(spec, SolverSpec, solver_names())
+    _USERS[spec.name] = spec
 
 
 def solver_names() -> tuple[str, ...]:
-    """Names of the solvers, the default first."""
-    return _NAMES
+    """Names of the solvers: the default first, those that users registered last."""
+    return (*_own_names(), *_USERS)
 
 
-def method(name: str) -> Method:
+def solver_spec(name: str) -> SolverSpec:
     """
     Look a method up.
 
+    :param name: one of :func:`solver_names`.
     :raises UnknownSolverError: when there is none of that name; lists the valid ones.
     """
-    if not isinstance(name, str) or name not in _NAMES:
-        raise UnknownSolverError(name, _NAMES)
-    return import_module(_HOME.get(name, f'ik_service.solvers.methods.{name}')).METHOD
+    if isinstance(name, str) and name in _USERS:
+        return _USERS[name]
+    if not isinstance(name, str) or name not in _own_names():
+        raise UnknownSolverError(name, solver_names())
+    return import_module(f'{methods.__name__}.{name}').SPEC
 
 
-def check_options(chosen: Method, options: IkOptions) -> None:
+@cache
+def _own_names() -> tuple[str, ...]:
+    """Names of the package's own methods, which are imported when they are first asked for."""
+    found = {module.name for module in iter_modules(methods.__path__)}
+    first = [name for name in methods.ORDER if name in found]
+    return (*first, *sorted(found.difference(first)))
+
+
+def given(value: float | None, default: float) -> float:
     """
-    Refuse options that a method does not use.
+    Return a number of the options, or its default.
 
-    :raises OptionError: naming the option, and the options that the method does use.
+    :param value: the option's value; None when it was left out.
+    :param default: what stands for None.
     """
-    for option in METHOD_OPTIONS:
-        given = getattr(options, option) != getattr(_DEFAULTS, option)
-        if given and option not in chosen.uses:
-            uses = ', '.join(sorted(chosen.uses)) or 'no option of its own'
-            raise OptionError(option, f'is not used by {chosen.name}, which uses {uses}')
+    return default if value is None else float(value)

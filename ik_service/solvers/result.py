@@ -19,6 +19,11 @@ class IkStatus(Enum):
     DIVERGED = 'the error grew and fell instead of shrinking, so the steps are too large'
     INTERRUPTED = 'the batch was stopped before it came to this target'
 
+    @property
+    def number(self) -> int:
+        """Number that stands for it in kernels."""
+        return list(IkStatus).index(self)
+
 
 @dataclass(frozen=True)
 class IkTrace:
@@ -94,41 +99,6 @@ class IkResult:
 
 def _count(number: int, noun: str, plural: str = 's') -> str:
     return f'{number} {noun}{"" if number == 1 else plural}'
-
-
-class _Draft:
-    """An object that an attribute can be set of at once."""
-
-
-def new_result(
-    status: IkStatus,
-    q: np.ndarray,
-    position_error: float,
-    orientation_error: float,
-    iterations: int,
-    searches: int,
-    solve_time: float,
-    trace: IkTrace | None,
-    remark: str,
-) -> IkResult:
-    """
-    An :class:`IkResult` of all its fields, made fast.
-
-    The constructor of a frozen dataclass takes as long as an easy solve, because it sets each
-    field through ``object.__setattr__``.
-    """
-    result = _Draft()
-    result.status = status
-    result.q = q
-    result.position_error = position_error
-    result.orientation_error = orientation_error
-    result.iterations = iterations
-    result.searches = searches
-    result.solve_time = solve_time
-    result.trace = trace
-    result.remark = remark
-    result.__class__ = IkResult
-    return result
 
 
 @dataclass(frozen=True)

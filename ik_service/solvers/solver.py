@@ -5,34 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 import threading
-from typing import NoReturn, TYPE_CHECKING
+from typing import Any, NoReturn
 
+from numba.core.errors import NumbaError
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.numbers import real_numbers
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.compile import entry_point, is_compiled
+from ik_service.kinematics.entry import entry_point, is_compiled
 from ik_service.kinematics.pose import check_transform
 from ik_service.solvers.argument_checks import check_kinds
+from ik_service.solvers.choices import Nearness
 from ik_service.solvers.loop import search
 from ik_service.solvers.loop.approach import APPROACH_STEPS
 from ik_service.solvers.loop.problem import allocate, Problem, Settings, views, Workspace
-from ik_service.solvers.loop.search import ANY, FAULTY, FIRST, NEAREST
+from ik_service.solvers.loop.step import STEPS
+from ik_service.solvers.loop.trace import read_trace, room_for_trace
 from ik_service.solvers.option_checks import nanoseconds
 from ik_service.solvers.options import IkOptions
-from ik_service.solvers.registry import check_options, DEFAULT_SOLVER, method
-from ik_service.solvers.result import IkResult, IkStatus, IkTrace, new_result
-from ik_service.solvers.spec import given
-
-if TYPE_CHECKING:
-    from ik_service.seeding.guess import Guess
+from ik_service.solvers.registry import DEFAULT_SOLVER, given, solver_spec
+from ik_service.solvers.result import IkResult, IkStatus, IkTrace
+from ik_service.solvers.seed_sources import load_seed_guess, SeedGuess
+from ik_service.solvers.spec_checks import check_memory, check_parameters, step_error
 
 _STATUS = tuple(IkStatus)
 _DEFAULTS = IkOptions()
 _FLOAT = np.dtype(np.float64)
-# Rows of a trace, at most; a solve that takes more steps goes on unrecorded.
-_TRACE_ROWS = 100_000
 # What the options leave open for every method.
 _PENALTY_WEIGHT = 10.0
 _PERTURBATION = 1e-6
@@ -49,6 +48,8 @@ class Solver:
     :ivar chain: the chain.
     :ivar name: the method's name.
     :ivar options: the options.
+    :ivar guess: where solves start that are given no seed; None for mid-range.
+    :ivar parameters: the method's parameters.
     :ivar remark: what is to be said of this method for this chain; often nothing.
     """
 
@@ -57,6 +58,7 @@ class Solver:
         chain: KinematicChain,
         solver: str = DEFAULT_SOLVER,
         options: IkOptions | None = None,
+        guess: SeedGuess | None = None,
     ) -> None:
         """
         Prepare a solver.
@@ -64,27 +66,32 @@ class Solver:
         :param chain: the chain to solve for.
         :param solver: one of :func:`~ik_service.solver_names`.
         :param options: options; the defaults when left out.
+        :param guess: where solves start that are given no seed; what ``seed_source`` says when
+            left out.
         :raises UnknownSolverError: listing the valid names.
         :raises OptionError: when the method does not use an option that is given, or one does not
             fit the chain.
         :raises SeedFileError: when a learned guess is asked for that is not there; the message
             names the command that makes it.
+        :raises SolverSpecError: when a method of the user's own has no step.
         """
-        chosen = method(solver)
         self.chain = chain
         self.name = solver
         self.options = _DEFAULTS if options is None else options
-        check_kinds(chain, self.options)
-        check_options(chosen, self.options)
-        self._middle = chain.mid_range()
-        self._guess = _learned_guess(chain, self.options)
-        self._timeout = nanoseconds(self.options.timeout)
-        self._strategy = chosen.strategy(self.options)
-        self.parameters = chosen.parameters(chain, self.options)
-        self.remark = chosen.remark(chain, self.options)
-        self._chosen = chosen
+        if not (isinstance(chain, KinematicChain) and isinstance(self.options, IkOptions)):
+            check_kinds(chain, self.options)
+        self._spec = spec = solver_spec(solver)
+        spec.check_options(self.options)
+        self._strategy = spec.strategy(self.options)
+        self.guess = load_seed_guess(chain, self.options) if guess is None else guess
+        self.parameters = spec.parameters(chain, self.options)
+        if type(self.parameters) not in STEPS:
+            check_parameters(spec, self.parameters)
+        self.remark = spec.remark(chain, self.options)
+        self._timeout = max(1, int(self.options.timeout * 1e9))
         self._records = self.options.record_trace
         self._no_trace = np.empty((0, 2 * chain.n + 3))
+        self._given = guess
         self._thread = threading.local()
 
     def solve(
@@ -94,7 +101,7 @@ class Solver:
         Find joint positions that put the tip at the target.
 
         :param target: (4, 4) T_base_tip.
-        :param seed: (n,) where the search starts [rad] or [m]; what ``seed_source`` says when left
+        :param seed: (n,) where the search starts [rad] or [m]; the guess, or mid-range, when left
             out. A seed outside the limits is brought inside.
         :param timeout: time for this solve [s], instead of the options'.
         :returns: the best joint vector found and how good it is; not reaching the target is a
@@ -102,16 +109,17 @@ class Solver:
         :raises ArgumentError: when target or seed have another shape or are not finite, or the
             target is not a rigid transform.
         :raises OptionError: when the timeout cannot be.
+        :raises SolverSpecError: when the step of a user's method cannot be compiled, or raises.
         """
         thread = self._thread
         try:
             kernel, problem, settings, work = thread.prepared
         except AttributeError:  # this thread's first solve
             kernel, problem, settings, work = thread.prepared = self._prepare()
-        if self._guess is not None:
-            settings.nearest[0] = self._nearness(guessed=seed is None)
+        if self.guess is not None:
+            settings.nearness[0] = self._nearness(guessed=seed is None)
         if seed is None:
-            seed = self._middle if self._guess is None else self.start_for(target)
+            seed = self.chain.middle if self.guess is None else self.start_for(target)
         try:
             T = np.ascontiguousarray(target)
             start = np.ascontiguousarray(seed)
@@ -123,17 +131,23 @@ class Solver:
             self._refuse(target, seed)
         if timeout is not None:
             settings.timeout[0] = nanoseconds(timeout)
-        trace = self._room_for_trace(settings) if self._records else self._no_trace
-        q = self._middle.copy()  # half the time of an empty one
-        status, position_error, orientation_error, iterations, searches, elapsed = kernel(
-            problem, self.parameters, T, start, q, trace
-        )
-        if timeout is not None:
-            settings.timeout[0] = self._timeout
-        if status == FAULTY:
+        trace = self._no_trace
+        if self._records:
+            trace = room_for_trace(settings, self.chain.n, APPROACH_STEPS)
+        q = self.chain.middle.copy()  # half the time of an empty one
+        try:
+            status, position_error, orientation_error, iterations, searches, elapsed = kernel(
+                problem, self.parameters, T, start, q, trace
+            )
+        except Exception as error:
+            raise step_error(self.name, error) from error
+        finally:
+            if timeout is not None:
+                settings.timeout[0] = self._timeout
+        if status == search.FAULTY:
             self._refuse(target, seed)
         q.setflags(False)  # read-only; naming the argument would double the time
-        return new_result(
+        return _new_result(
             _STATUS[status],
             q,
             position_error,
@@ -141,7 +155,7 @@ class Solver:
             iterations,
             searches,
             elapsed * 1e-9,
-            self._trace(trace, work) if self._records else None,
+            read_trace(trace[: work.recorded[0]], self.chain.n) if self._records else None,
             self.remark,
         )
 
@@ -150,11 +164,11 @@ class Solver:
         Where a solve starts that is given no seed.
 
         :param target: (4, 4) T_base_tip.
-        :returns: (n,) mid-range, or the learned guess that ``seed_source`` asks for.
+        :returns: (n,) mid-range [rad] or [m], or the guess.
         :raises ArgumentError: when the target is not a rigid transform.
         """
         T = check_transform(target, 'target')
-        return self._middle.copy() if self._guess is None else self._guess.guess(T)
+        return self.chain.mid_range() if self.guess is None else self.guess.guess(T)
 
     def starts_for(self, targets: np.ndarray) -> np.ndarray:
         """
@@ -163,9 +177,9 @@ class Solver:
         :param targets: (N, 4, 4) T_base_tip.
         :returns: (N, n) as by :meth:`start_for`.
         """
-        if self._guess is None:
-            return np.broadcast_to(self._middle, (len(targets), self.chain.n))
-        return self._guess.guess_many(targets)
+        if self.guess is None:
+            return np.broadcast_to(self.chain.middle, (len(targets), self.chain.n))
+        return self.guess.guess_many(targets)
 
     def warm_up(self) -> None:
         """Compile the solver for this chain, or load it from the cache."""
@@ -184,17 +198,17 @@ class Solver:
 
         :param guessed: whether the seeds are learned guesses.
         """
-        options, chosen = self.options, self._chosen
-        problem = allocate(self.chain, chosen.memory(self.chain))
+        options, spec = self.options, self._spec
+        problem = allocate(self.chain, check_memory(spec, spec.memory_rows(self.chain)))
         _, settings, _ = views(problem)
         settings.tolerances[:] = options.position_tolerance, options.orientation_tolerance
         settings.weights[:] = np.sqrt(options.task_weights)
         settings.largest_cost[0] = _LARGEST_COST * max(1.0, *options.task_weights)
-        settings.progress[0] = chosen.progress
-        settings.max_iterations[0] = options.max_iterations or chosen.max_iterations
-        settings.max_searches[0] = options.max_searches or chosen.max_searches
+        settings.progress[0] = spec.progress
+        settings.max_iterations[0] = options.max_iterations or spec.max_iterations
+        settings.max_searches[0] = options.max_searches or spec.max_searches
         settings.fixed_gain[0] = options.step_gain is not None
-        settings.patience[0] = chosen.patience
+        settings.patience[0] = spec.patience
         if options.step_gain is not None:
             settings.patience[0] = settings.max_iterations[0]
         settings.timeout[0] = self._timeout
@@ -202,23 +216,26 @@ class Solver:
         settings.penalty[0] = given(options.penalty_weight, _PENALTY_WEIGHT)
         if options.jacobian == 'numerical':
             settings.perturbation[0] = given(options.perturbation, _PERTURBATION)
-        settings.secondary[0] = chosen.secondary(options)
-        settings.nearest[0] = self._nearness(guessed)
+        settings.improves[0] = spec.improves(options)
+        settings.nearness[0] = self._nearness(guessed)
         settings.random_seed[0] = options.random_seed
-        settings.descends[0] = chosen.descends
+        settings.approach_counts[0] = spec.approach_counts
         return problem
 
-    def _nearness(self, guessed: bool) -> int:
+    def _nearness(self, guessed: bool) -> Nearness:
         """How much nearness to the seed matters; a guess is no place to stay near."""
         if self.options.prefer == 'nearest':
-            return NEAREST
-        return ANY if guessed else FIRST
+            return Nearness.NEAREST
+        return Nearness.ANY if guessed else Nearness.FIRST
 
     def _prepare(self) -> tuple[Callable, Problem, Settings, Workspace]:
         """The compiled solver, and a thread's problem with what a call sets in it."""
         arguments = self._arguments()
         _, settings, work = views(arguments[0])
-        return entry_point(search.solve, *arguments), arguments[0], settings, work
+        try:
+            return entry_point(search.solve, *arguments), arguments[0], settings, work
+        except NumbaError as error:
+            raise step_error(self.name, error) from error
 
     def _arguments(self) -> tuple:
         """What the compiled solver takes; the problem comes first."""
@@ -231,24 +248,8 @@ class Solver:
         self.chain.check_q(seed, 'seed')
         raise AssertionError('a kernel refused arguments that are in order')
 
-    def _room_for_trace(self, settings: Settings) -> np.ndarray:
-        steps = (settings.max_iterations[0] + 1) * settings.max_searches[0]
-        steps += APPROACH_STEPS + 1
-        return np.empty((min(int(steps), _TRACE_ROWS), 2 * self.chain.n + 3))
-
-    def _trace(self, rows: np.ndarray, work: Workspace) -> IkTrace:
-        n = self.chain.n
-        rows = rows[: work.recorded[0]]
-        return IkTrace(
-            q=rows[:, :n],
-            step=rows[:, n : 2 * n],
-            position_error=rows[:, 2 * n],
-            orientation_error=rows[:, 2 * n + 1],
-            search=rows[:, 2 * n + 2].astype(int),
-        )
-
     def __reduce__(self) -> tuple[object, ...]:  # compiled code and threads cannot be pickled
-        return type(self), (self.chain, self.name, self.options)
+        return type(self), (self.chain, self.name, self.options, self._given)
 
     def __repr__(self) -> str:
         return f'Solver({self.chain!r}, {self.name!r})'
@@ -290,10 +291,36 @@ def prepared(chain: KinematicChain, solver: str, options: IkOptions | None) -> S
 _prepared = lru_cache(maxsize=64)(Solver)
 
 
-def _learned_guess(chain: KinematicChain, options: IkOptions) -> Guess | None:
-    """The learned guess that the options ask for, if they do."""
-    if options.seed_source == 'given':
-        return None
-    from ik_service.seeding.source import load_guess
+class _Draft:
+    """An object that an attribute can be set of at once."""
 
-    return load_guess(chain, options.seed_source, options.seed_file, options.task_weights)
+
+def _new_result(
+    status: IkStatus,
+    q: np.ndarray,
+    position_error: float,
+    orientation_error: float,
+    iterations: int,
+    searches: int,
+    solve_time: float,
+    trace: IkTrace | None,
+    remark: str,
+) -> IkResult:
+    """
+    Return an :class:`IkResult` of all its fields, made fast.
+
+    The constructor of a frozen dataclass takes as long as an easy solve, because it sets each
+    field through ``object.__setattr__``.
+    """
+    result: Any = _Draft()
+    result.status = status
+    result.q = q
+    result.position_error = position_error
+    result.orientation_error = orientation_error
+    result.iterations = iterations
+    result.searches = searches
+    result.solve_time = solve_time
+    result.trace = trace
+    result.remark = remark
+    result.__class__ = IkResult
+    return result

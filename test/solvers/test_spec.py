@@ -1,5 +1,6 @@
 """What the loop knows of a method: the strategy for the limits, and which options count."""
 
+from ik_service.solvers.spec import given
 import pytest
 from support.chains import arm as arm_of
 
@@ -7,7 +8,6 @@ import ik_service as iks
 from ik_service.exceptions import OptionError
 from ik_service.solvers.loop import limits
 from ik_service.solvers.registry import method
-from ik_service.solvers.spec import given
 
 # A value of each option that only some methods use, other than its default, and what it needs.
 VALUES = {

@@ -1,4 +1,4 @@
-"""A target follower on the Panda, with an arm that obeys its commands."""
+"""Helpers of the tests of the follower: a solver for the Panda, and a simple arm."""
 
 import numpy as np
 

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from ik_service.cli.solve.options import option_texts, UsageError
 from ik_service.common.resources import share_folder
-from ik_service.solvers.registry import DEFAULT_SOLVER, method, solver_names
+from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names, solver_spec
 
 ALL = 'all'
 _LARGEST = 1e9  # of any number [m] or [rad]: far beyond use
@@ -231,7 +231,7 @@ def _is_number(word: str) -> bool:
 
 def _solver_lines() -> str:
     width = max(map(len, solver_names()))
-    lines = [f'  {name:{width}}  {method(name).summary}' for name in solver_names()]
+    lines = [f'  {name:{width}}  {solver_spec(name).summary}' for name in solver_names()]
     return '\n'.join(['methods (--solver):', *lines, ''])
 
 

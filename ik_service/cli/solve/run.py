@@ -14,7 +14,7 @@ import numpy as np
 
 from ik_service.cli.solve.question import Question
 from ik_service.exceptions import OptionError
-from ik_service.solvers.registry import method
+from ik_service.solvers.registry import solver_spec
 from ik_service.solvers.result import IkResult, IkStatus, IkTrace
 from ik_service.solvers.solver import Solver
 
@@ -142,7 +142,7 @@ def _patience(name: str) -> Iterator[None]:
 
     def explain() -> None:
         print(
-            f'compiling {name}, {method(name).summary}: later runs start at once',
+            f'compiling {name}, {solver_spec(name).summary}: later runs start at once',
             file=sys.stderr,
             flush=True,
         )

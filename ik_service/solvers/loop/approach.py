@@ -1,22 +1,21 @@
-"""The way to the closest pose, for targets that no search has reached."""
+"""Approach to the closest pose, for targets that no search has reached."""
 
 from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import (
-    copy_vector,
-    fill_vector,
-    merged_kernel,
-    monotonic_ns,
-)
-from ik_service.solvers.loop import limits
-from ik_service.solvers.loop.iteration import forget_substitution, look, step_within_limits
+from ik_service.kinematics.compile import inner_kernel, merged_kernel
+from ik_service.kinematics.kernels import copy_vector, fill_vector, monotonic_ns
+from ik_service.solvers.choices import LimitStrategy
+from ik_service.solvers.loop.iteration import evaluate_pose, step_within_limits
+from ik_service.solvers.loop.strategies import bring_inside
 from ik_service.solvers.methods.levenberg_marquardt import LevenbergMarquardt
 
+# Plain numbers: code for the type of a member would be compiled beside that for numbers.
+_IGNORE, _ACTIVE_SET = int(LimitStrategy.IGNORE), int(LimitStrategy.ACTIVE_SET)
 # Steps at most, the first damping in shares of the cost, the damping at which no step helps any
 # more (per metre of error, where that is large), the share of the cost that a step has to win, the
-# steps between two looks at the clock.
+# steps between two readings of the clock.
 APPROACH_STEPS = 100
 _DAMPING = 0.1
 _LARGEST_DAMPING = 1e4
@@ -35,15 +34,15 @@ def approach(chain, settings, work, deadline, search, best, trace):
 
     :returns: the steps tried, and whether the target is reached.
     """
-    strategy = limits.IGNORE
+    strategy = _IGNORE
     copy_vector(best, work.q)
-    if settings.limits != limits.IGNORE:
-        strategy = limits.ACTIVE_SET
+    if settings.limits != LimitStrategy.IGNORE:
+        strategy = _ACTIVE_SET
         forget_substitution(work)
-        limits.bring_inside(chain, work.q)
-    copy_vector(work.q, work.kept)
+        bring_inside(chain, work.q)
+    copy_vector(work.q, work.best_q)
     fill_vector(work.step, 0.0)
-    cost, reached = look(chain, settings, work, search, trace)
+    cost, reached = evaluate_pose(chain, settings, work, search, trace)
     far = max(1.0, math.sqrt(cost))
     damping = min(_DAMPING, 1.0 / far)
     steps = 0
@@ -51,17 +50,24 @@ def approach(chain, settings, work, deadline, search, best, trace):
         if steps % _CLOCK_INTERVAL == 0 and monotonic_ns(work.clock) > deadline:
             break
         step_within_limits(chain, LevenbergMarquardt(damping, 0.0), settings, work, strategy)
-        after, reached = look(chain, settings, work, search, trace)
+        after, reached = evaluate_pose(chain, settings, work, search, trace)
         steps += 1
         if after < cost:
-            copy_vector(work.q, work.kept)
+            copy_vector(work.q, work.best_q)
             if after > (1.0 - _PROGRESS) * cost:
                 break
             cost = after
             damping *= 0.3
         else:
             damping *= 4.0
-            copy_vector(work.kept, work.q)
-            look(chain, settings, work, search, trace[:0])
-    copy_vector(work.kept, work.q)
+            copy_vector(work.best_q, work.q)
+            evaluate_pose(chain, settings, work, search, trace[:0])
+    copy_vector(work.best_q, work.q)
     return steps, reached
+
+
+@inner_kernel
+def forget_substitution(work):
+    """Let each step be that of the joints themselves again."""
+    fill_vector(work.scale, 1.0)
+    fill_vector(work.penalty_shift, 0.0)

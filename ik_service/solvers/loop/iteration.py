@@ -1,26 +1,110 @@
-"""One iteration of the loop that all methods share: a look at the pose, and a step."""
+"""
+One iteration of the loop that all methods share.
+
+The pose at the current joint vector is evaluated against the target; then the method's step is
+computed from the weighted Jacobian and error, kept within the joint limits, and taken.
+"""
 
 from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import fill_vector, inner_kernel, kernel_for
-from ik_service.kinematics.kernels import last_frame
-from ik_service.solvers.loop import limits
-from ik_service.solvers.loop.rows import weighted_rows
+from ik_service.kinematics.compile import inner_kernel, kernel_for
+from ik_service.kinematics.kernels import fill_vector, frame_error, jacobian_rows, last_frame
+from ik_service.solvers.choices import LimitStrategy
+from ik_service.solvers.loop.limits import fix_crossing, take_step_inside
+from ik_service.solvers.loop.rows import numerical_rows
 from ik_service.solvers.loop.step import SHORT_STEPS, step
+from ik_service.solvers.loop.strategies import take_step
 from ik_service.solvers.loop.substitution import substitute_penalised, substitute_transformed
-from ik_service.solvers.loop.task import errors, within_tolerance
+from ik_service.solvers.loop.trace import record
 
 
 @inner_kernel
-def look(chain, settings, work, search, trace):
+def set_goal(chain, target, goal):
+    """Write where the frame behind the last joint shall be, for the tip to be at the target."""
+    c = chain.tip[0]
+    s = chain.tip[1]
+    for i in range(3):
+        goal[i] = c * target[i, 0] - s * target[i, 1]
+        goal[3 + i] = s * target[i, 0] + c * target[i, 1]
+        goal[6 + i] = target[i, 2]
+        goal[9 + i] = target[i, 3]
+
+
+@inner_kernel
+def beyond_reach(chain, settings, goal):
+    """Whether the goal lies farther away than the chain is long."""
+    for j in range(3):
+        if settings.weights[j] == 0.0:
+            return False
+    x = goal[9] - chain.reach[0]
+    y = goal[10] - chain.reach[1]
+    z = goal[11] - chain.reach[2]
+    reach = chain.reach[3] * (1.0 + 1e-9) + settings.tolerances[0]
+    return x * x + y * y + z * z > reach * reach
+
+
+@inner_kernel
+def evaluate_pose(chain, settings, work, search, trace):
     """Evaluate the pose at ``work.q`` and record it; returns its cost and whether it will do."""
     last_frame(chain, work.q, work.axes, work.frame)
     position_error, orientation_error, cost = errors(settings, work)
     if work.recorded[0] < trace.shape[0]:
-        _record(trace, work, position_error, orientation_error, search)
+        record(trace, work, position_error, orientation_error, search)
     return cost, within_tolerance(settings, position_error, orientation_error)
+
+
+@inner_kernel
+def errors(settings, work):
+    """
+    Errors at ``work.frame``; the weighted one goes to ``work.error``.
+
+    :returns: position error [m] and orientation error [rad] along the weighted axes, and the cost
+        ½ eᵀWe, which also goes to ``work.cost``.
+    """
+    frame_error(work.frame, work.goal, work.twist)
+    position = orientation = cost = 0.0
+    for j in range(6):
+        weight = settings.weights[j]
+        value = weight * work.twist[j]
+        work.error[j] = value
+        cost += value * value
+        if weight > 0.0:
+            if j < 3:
+                position += work.twist[j] * work.twist[j]
+            else:
+                orientation += work.twist[j] * work.twist[j]
+    work.cost[0] = 0.5 * cost
+    return math.sqrt(position), math.sqrt(orientation), 0.5 * cost
+
+
+@inner_kernel
+def errors_at(chain, settings, work, q):
+    """Position error [m] and orientation error [rad] by forward kinematics of a joint vector."""
+    last_frame(chain, q, work.axes, work.frame)
+    position, orientation, _ = errors(settings, work)
+    return position, orientation
+
+
+@inner_kernel
+def within_tolerance(settings, position_error, orientation_error):
+    """Whether both errors are within tolerance; NaN is not."""
+    return position_error <= settings.tolerances[0] and orientation_error <= settings.tolerances[1]
+
+
+@inner_kernel
+def weighted_rows(chain, settings, work):
+    """Write the weighted Jacobian at ``work.q`` to ``work.rows``."""
+    if settings.perturbation > 0.0:
+        numerical_rows(chain, settings.perturbation, work)
+    else:
+        jacobian_rows(chain, work.axes, work.frame, work.rows)
+    for j in range(6):
+        weight = settings.weights[j]
+        if weight != 1.0:
+            for i in range(work.q.shape[0]):
+                work.rows[i, j] *= weight
 
 
 def step_within_limits(chain, method, settings, work, strategy):
@@ -31,16 +115,19 @@ def step_within_limits(chain, method, settings, work, strategy):
 def _step_within_limits(chain, method, settings, work, strategy):
     """What :func:`step_within_limits` does, for all methods."""
     weighted_rows(chain, settings, work)
-    fill_vector(work.held, math.nan)
-    if strategy == limits.TRANSFORM:
+    fill_vector(work.fixed_at, math.nan)
+    if strategy == LimitStrategy.TRANSFORM:
         substitute_transformed(chain, work)
-    elif strategy == limits.PENALTY:
+    elif strategy == LimitStrategy.PENALTY:
         substitute_penalised(chain, settings, work)
     crossing = 1
     while crossing > 0:
         step(method, chain, settings, work)
-        crossing = limits.hold_crossing(chain, work) if strategy == limits.ACTIVE_SET else 0
-    limits.advance(chain, work, strategy)
+        crossing = fix_crossing(chain, work) if strategy == LimitStrategy.ACTIVE_SET else 0
+    if strategy == LimitStrategy.ACTIVE_SET:
+        take_step_inside(chain, work)
+    else:
+        take_step(chain, work, strategy)
 
 
 @kernel_for(step_within_limits)
@@ -50,30 +137,9 @@ def _choose_if_long(chain, method, settings, work, strategy):
 
 @kernel_for(step_within_limits, inlined=True)
 def _choose_if_short(chain, method, settings, work, strategy):
-    """The methods whose steps are short save half of their time by being compiled in."""
+    """Choose for short steps, which save half of their time by being compiled in."""
     return _step_within_limits if _is_short(method) else None
 
 
 def _is_short(method):
     return getattr(method, 'instance_class', None) in SHORT_STEPS
-
-
-@inner_kernel
-def forget_substitution(work):
-    """Let each step be that of the joints themselves again."""
-    fill_vector(work.scale, 1.0)
-    fill_vector(work.shift, 0.0)
-
-
-@inner_kernel
-def _record(trace, work, position_error, orientation_error, search):
-    """Add a row to the trace: q, step, position error, orientation error, search."""
-    n = work.q.shape[0]
-    row = trace[work.recorded[0]]
-    for i in range(n):
-        row[i] = work.q[i]
-        row[n + i] = work.step[i]
-    row[2 * n] = position_error
-    row[2 * n + 1] = orientation_error
-    row[2 * n + 2] = search
-    work.recorded[0] += 1

@@ -1,13 +1,11 @@
 """
-How steps keep the joint limits.
+Joint limits of the default strategy: what keeps starts, steps and solutions within them.
 
-- ``ignore``: they do not.
-- ``clamp``: each step is projected onto the limits.
-- ``active_set``: a variable whose step would cross a bound is held at the bound, what that part
+- ``active_set``: a variable whose step would cross a bound is fixed at the bound, what that part
   of its motion does to the pose is taken off the error, and the step is computed again for the
   others. It is free again in the next iteration, so it leaves the bound as soon as a step points
-  inside. A variable that can make a full turn within its limits is turned instead of held.
-- ``transform`` and ``penalty``: see :mod:`ik_service.solvers.loop.substitution`.
+  inside. A variable that can make a full turn within its limits is turned instead of fixed.
+- For the other strategies see :mod:`ik_service.solvers.loop.strategies`.
 """
 
 from __future__ import annotations
@@ -17,14 +15,8 @@ import math
 import numpy as np
 
 from ik_service.kinematics.compile import inner_kernel
-from ik_service.solvers.loop.substitution import transformed, untransformed
-
-STRATEGIES = ('ignore', 'clamp', 'active_set', 'transform', 'penalty')
-IGNORE, CLAMP, ACTIVE_SET, TRANSFORM, PENALTY = range(5)
-# A penalty that the method itself adds to the cost which it minimises.
-PENALTY_IN_COST = 5
-# Transformed variables do not move at a bound, so searches start this share of the range inside.
-_START_INSIDE = 1e-3
+from ik_service.solvers.choices import LimitStrategy
+from ik_service.solvers.loop.substitution import off_the_bounds
 
 # Farther out [rad], full turns would cost the angle its precision.
 _FAR = 1e6
@@ -62,34 +54,26 @@ def start_inside(chain, seed, start, strategy):
         turn = chain.turn[i]
         if turn > 0.0 and abs(value) > _FAR:
             value -= turn * np.floor(value / turn)
-        if strategy != IGNORE:
+        if strategy != LimitStrategy.IGNORE:
             value = inside(chain, i, value)
-        if strategy == TRANSFORM:
-            value = _off_the_bounds(chain, i, value)
+        if strategy == LimitStrategy.TRANSFORM:
+            value = off_the_bounds(chain, i, value)
         start[i] = value
 
 
 @inner_kernel
-def _off_the_bounds(chain, i, value):
-    """Value a little inside its bounds."""
-    width = chain.upper[i] - chain.lower[i]
-    margin = _START_INSIDE * min(width, 1.0)
-    return min(max(value, chain.lower[i] + margin), chain.upper[i] - margin)
-
-
-@inner_kernel
-def hold_crossing(chain, work):
+def fix_crossing(chain, work):
     """
-    Hold every free variable that the step would carry over a bound.
+    Fix every free variable that the step would carry over a bound.
 
-    :returns: how many are held that were free before.
+    :returns: how many are fixed that were free before.
     """
     count = 0
     for i in range(work.q.shape[0]):
         value = work.q[i] + work.step[i]
         lower = chain.lower[i]
         upper = chain.upper[i]
-        if lower <= value <= upper or not math.isnan(work.held[i]):
+        if lower <= value <= upper or not math.isnan(work.fixed_at[i]):
             continue
         if lower <= turned_inside(chain, i, value) <= upper:
             continue
@@ -98,69 +82,21 @@ def hold_crossing(chain, work):
         for j in range(6):
             work.error[j] -= motion * work.rows[i, j]
             work.rows[i, j] = 0.0
-        work.held[i] = bound
+        work.fixed_at[i] = bound
         count += 1
     return count
 
 
 @inner_kernel
-def moved(chain, work, strategy, i, step):
-    """Where a variable gets to from ``work.q`` by a step."""
-    value = work.q[i]
-    if strategy == ACTIVE_SET:
-        return inside(chain, i, value + step) if math.isnan(work.held[i]) else work.held[i]
-    if strategy == CLAMP:
-        return min(max(value + step, chain.lower[i]), chain.upper[i])
-    if strategy == TRANSFORM:
-        lower, upper = chain.lower[i], chain.upper[i]
-        return transformed(lower, upper, untransformed(lower, upper, value) + step)
-    return value + work.scale[i] * step - work.shift[i]
-
-
-@inner_kernel
-def variable(chain, strategy, i, value):
-    """What a joint position is in the variables that the strategy puts in the joints' place."""
-    if strategy == TRANSFORM:
-        return untransformed(chain.lower[i], chain.upper[i], value)
-    return value
-
-
-@inner_kernel
-def advance(chain, work, strategy):
-    """Take the step, and write to ``work.step`` what came of it."""
-    if strategy != ACTIVE_SET:
-        _advance_otherwise(chain, work, strategy)
-        return
+def take_step_inside(chain, work):
+    """Take the step, fixed variables to their bounds, and write to ``work.step`` what it was."""
     for i in range(work.q.shape[0]):
         before = work.q[i]
         value = before + work.step[i]
-        value = inside(chain, i, value) if math.isnan(work.held[i]) else work.held[i]
+        fixed_at = work.fixed_at[i]
+        value = inside(chain, i, value) if math.isnan(fixed_at) else fixed_at
         work.q[i] = value
         work.step[i] = value - before
-
-
-@inner_kernel
-def _advance_otherwise(chain, work, strategy):
-    for i in range(work.q.shape[0]):
-        before = work.q[i]
-        work.q[i] = moved(chain, work, strategy, i, work.step[i])
-        work.step[i] = work.q[i] - before
-
-
-@inner_kernel
-def all_inside(chain, q):
-    """Whether every variable is within its limits."""
-    for i in range(q.shape[0]):
-        if not chain.lower[i] <= q[i] <= chain.upper[i]:
-            return False
-    return True
-
-
-@inner_kernel
-def bring_inside(chain, q):
-    """Bring every variable within its limits."""
-    for i in range(q.shape[0]):
-        q[i] = inside(chain, i, q[i])
 
 
 @inner_kernel
@@ -173,7 +109,7 @@ def turn_towards(chain, seed, q, strategy):
         # NumPy's floor stays a float: no integer holds an infinite bound.
         wanted = min(max(seed[i], -_FAR), _FAR)
         turns = np.floor((wanted - q[i]) / turn + 0.5)
-        if strategy == IGNORE:
+        if strategy == LimitStrategy.IGNORE:
             q[i] += turn * turns
             continue
         turns = min(turns, np.floor((chain.upper[i] - q[i]) / turn))

@@ -1,4 +1,4 @@
-"""Where the searches start."""
+"""Random starts of the searches after the first."""
 
 from __future__ import annotations
 
@@ -32,18 +32,14 @@ def uniform(state):
 
 
 @inner_kernel
-def next_start(chain, work, searches, radius):
+def random_start(chain, work, radius):
     """
-    Write the start of the next search to ``work.q``.
+    Write a random posture within the limits to ``work.q``.
 
-    :param searches: searches done; before the first one the start is the seed.
     :param radius: how far from the seed to look at most [rad] or [m].
     """
     for i in range(work.q.shape[0]):
         start = work.start[i]
-        if searches == 0:
-            work.q[i] = start
-            continue
         lower = max(chain.lower[i], start - radius)
         upper = min(chain.upper[i], start + radius)
         if lower == -math.inf:

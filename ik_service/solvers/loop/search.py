@@ -12,33 +12,39 @@ import math
 
 import numpy as np
 
-from ik_service.kinematics.compile import (
+from ik_service.kinematics.compile import inner_kernel, kernel, merged_kernel
+from ik_service.kinematics.kernels import (
+    all_finite,
     copy_vector,
     fill_vector,
-    inner_kernel,
-    kernel,
-    merged_kernel,
     monotonic_ns,
+    transform_fault,
 )
-from ik_service.kinematics.kernels import all_finite
-from ik_service.kinematics.pose import transform_fault
-from ik_service.solvers.loop import limits
+from ik_service.solvers.choices import LimitStrategy, Nearness
 from ik_service.solvers.loop.approach import approach
-from ik_service.solvers.loop.iteration import look, step_within_limits
+from ik_service.solvers.loop.iteration import (
+    beyond_reach,
+    errors_at,
+    evaluate_pose,
+    set_goal,
+    step_within_limits,
+    within_tolerance,
+)
+from ik_service.solvers.loop.limits import start_inside, turn_towards
 from ik_service.solvers.loop.problem import open_problem
-from ik_service.solvers.loop.restarts import next_start
-from ik_service.solvers.loop.task import beyond_reach, errors_at, set_goal, within_tolerance
+from ik_service.solvers.loop.restarts import random_start
+from ik_service.solvers.loop.strategies import all_inside, bring_inside
+from ik_service.solvers.result import IkStatus
 
-# How a solve ends; the order of IkStatus.
-SUCCESS, NO_SOLUTION, TIMED_OUT, UNREACHABLE, DIVERGED = range(5)
+# How a solve ends.
+_SUCCESS, _NO_SOLUTION = IkStatus.SUCCESS.number, IkStatus.NO_SOLUTION.number
+_TIMED_OUT, _UNREACHABLE = IkStatus.TIMED_OUT.number, IkStatus.UNREACHABLE.number
+_ENDED_DIVERGED = IkStatus.DIVERGED.number
 # The target is no rigid transform, or the seed no posture of the chain; nothing was solved.
 FAULTY = -1
 # How a search ends.
 _CONVERGED, _STALLED, _OUT_OF_TIME, _DIVERGED = range(4)
-# How much it matters that the solution is near the seed: little, so that only a jump is avoided;
-# above all; not at all, because the seed is a guess.
-FIRST, NEAREST, ANY = range(3)
-# Steps between two looks at the clock.
+# Steps between two readings of the clock.
 _CLOCK_INTERVAL = 8
 # After this many searches the target is a hard one; each search then gets more time to progress.
 _EASY_SEARCHES = 10
@@ -74,49 +80,19 @@ def solve(problem, method, target, seed, best, trace):
     fits = target.shape == (4, 4) and seed.shape == best.shape
     if not fits or transform_fault(target) or not all_finite(seed):
         return FAULTY, 0.0, 0.0, 0, 0, 0
-    return _solve(chain, method, settings, work, target, seed, best, trace)
-
-
-@kernel
-def solve_many(
-    problem, method, targets, seeds, chained, budget, best, status, errors_out, counts, trace
-):
-    """
-    Solve for many targets, one after the other, until the time is up.
-
-    :param targets: (N, 4, 4) T_base_target.
-    :param seeds: (N, n).
-    :param chained: whether each target after the first is seeded with the answer before it.
-    :param budget: time after which no further target is begun [ns].
-    :param best: (N, n) out.
-    :param status: (N,) int64 out.
-    :param errors_out: (N, 2) out: position error [m] and orientation error [rad].
-    :param counts: (N, 2) int64 out: iterations and searches.
-    :returns: number of targets that were solved, at least one.
-    """
-    chain, settings, work = open_problem(problem)
-    spent = 0
-    for k in range(targets.shape[0]):
-        seed = best[k - 1] if chained and k > 0 else seeds[k]
-        status[k], errors_out[k, 0], errors_out[k, 1], counts[k, 0], counts[k, 1], time = _solve(
-            chain, method, settings, work, targets[k], seed, best[k], trace
-        )
-        spent += time
-        if spent > budget:
-            return k + 1
-    return targets.shape[0]
+    return solve_one(chain, method, settings, work, target, seed, best, trace)
 
 
 @merged_kernel
-def _solve(chain, method, settings, work, target, seed, best, trace):
-    """Search until the target is reached or the searches are used up; returns as `solve` does."""
+def solve_one(chain, method, settings, work, target, seed, best, trace):
+    """Search until the target is reached or no searches are left; returns what `solve` does."""
     began = monotonic_ns(work.clock)
     deadline = began + settings.timeout
     strategy = settings.limits
-    nearest = settings.nearest == NEAREST
-    jumps = settings.nearest == ANY
+    nearest = settings.nearness == Nearness.NEAREST
+    jumps = settings.nearness == Nearness.ANY
     set_goal(chain, target, work.goal)
-    limits.start_inside(chain, seed, work.start, strategy)
+    start_inside(chain, seed, work.start, strategy)
     work.random[0] = settings.random_seed
     work.recorded[0] = 0
     beyond = beyond_reach(chain, settings, work.goal)
@@ -129,8 +105,11 @@ def _solve(chain, method, settings, work, target, seed, best, trace):
         radius = score if found else math.inf
         if near:
             radius = min(radius, _NEAR_RADIUS * _NEAR_GROWTH**searches)
-        work.returning[0] = near and searches % 2 == 1
-        next_start(chain, work, searches, radius)
+        work.seeks_seed[0] = near and searches % 2 == 1
+        if searches == 0:
+            copy_vector(work.start, work.q)
+        else:
+            random_start(chain, work, radius)
         patience = settings.patience * (1 if searches < _EASY_SEARCHES else 2)
         ending, cost, used = _search(
             chain, method, settings, work, deadline, patience, searches, trace
@@ -140,24 +119,24 @@ def _solve(chain, method, settings, work, target, seed, best, trace):
         converged = ending == _CONVERGED
         diverged &= ending == _DIVERGED
         if converged:
-            limits.turn_towards(chain, seed, work.q, strategy)
+            turn_towards(chain, seed, work.q, strategy)
             cost = largest_difference(work.start, work.q)
         if (converged and not found) or (converged == found and cost < score):
             found, score = converged, cost
             copy_vector(work.q, best)
-        near = not jumps and searches < _NEAR_SEARCHES and work.initial[0] < _NEAR_COST
+        near = not jumps and searches < _NEAR_SEARCHES and work.seed_cost[0] < _NEAR_COST
         if found and not nearest and not (near and score > _JUMP):
             break
         if monotonic_ns(work.clock) > deadline:
             ending = _OUT_OF_TIME
     if not found:
-        if strategy >= limits.PENALTY:
-            limits.bring_inside(chain, best)
+        if strategy >= LimitStrategy.PENALTY:
+            bring_inside(chain, best)
         used, solved = approach(chain, settings, work, deadline, searches, best, trace)
         iterations += used
-        found = solved and (settings.descends != 0 or used == 0)
+        found = solved and (settings.approach_counts != 0 or used == 0)
         if found or not solved:
-            limits.turn_towards(chain, seed, work.q, strategy)
+            turn_towards(chain, seed, work.q, strategy)
             copy_vector(work.q, best)
     position_error, orientation_error = errors_at(chain, settings, work, best)
     reached = found and within_tolerance(settings, position_error, orientation_error)
@@ -170,12 +149,12 @@ def _solve(chain, method, settings, work, target, seed, best, trace):
 def _status(reached, beyond, ending, diverged):
     """How the solve ended."""
     if reached:
-        return SUCCESS
+        return _SUCCESS
     if beyond:
-        return UNREACHABLE
+        return _UNREACHABLE
     if diverged:
-        return DIVERGED
-    return TIMED_OUT if ending == _OUT_OF_TIME else NO_SOLUTION
+        return _ENDED_DIVERGED
+    return _TIMED_OUT if ending == _OUT_OF_TIME else _NO_SOLUTION
 
 
 @merged_kernel
@@ -193,20 +172,20 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
     iteration = worse = 0
     reference = before = kept = math.inf
     found = False
-    work.pending[0] = settings.secondary
+    work.unfinished[0] = settings.improves
     while True:
         work.iteration[0] = iteration
-        cost, reached = look(chain, settings, work, search, trace)
+        cost, reached = evaluate_pose(chain, settings, work, search, trace)
         if search == 0 and iteration == 0:
-            work.initial[0] = cost
-        if reached and (strategy < limits.PENALTY or limits.all_inside(chain, work.q)):
+            work.seed_cost[0] = cost
+        if reached and (strategy < LimitStrategy.PENALTY or all_inside(chain, work.q)):
             found, kept = True, cost
-            copy_vector(work.q, work.kept)
-            if work.pending[0] == 0:
+            copy_vector(work.q, work.best_q)
+            if work.unfinished[0] == 0:
                 break
         elif not found and cost < kept:
             kept = cost
-            copy_vector(work.q, work.kept)
+            copy_vector(work.q, work.best_q)
         ending = _STALLED
         if iteration == settings.max_iterations or not cost < settings.largest_cost:
             break
@@ -223,7 +202,7 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
         step_within_limits(chain, method, settings, work, strategy)
         iteration += 1
     if kept < math.inf:
-        copy_vector(work.kept, work.q)
+        copy_vector(work.best_q, work.q)
     if found:
         ending = _CONVERGED
     elif settings.fixed_gain != 0 and iteration > 0:

@@ -10,10 +10,17 @@ step inside.
 from __future__ import annotations
 
 from collections.abc import Callable
+import inspect
+from typing import TypeVar
 
-from ik_service.kinematics.compile import kernel_for
+from ik_service.exceptions import SolverSpecError
+from ik_service.kinematics.code_digest import depend_on
+from ik_service.kinematics.compile import inner_kernel, kernel_for
 from ik_service.kinematics.kernels import ChainArrays
 from ik_service.solvers.loop.problem import Settings, Workspace
+
+StepFunction = TypeVar('StepFunction', bound=Callable[..., None])
+ARGUMENTS = ('method', 'chain', 'settings', 'work')
 
 
 def step(method: tuple, chain: ChainArrays, settings: Settings, work: Workspace) -> None:
@@ -25,29 +32,42 @@ def step(method: tuple, chain: ChainArrays, settings: Settings, work: Workspace)
     :param method: the method's parameters; their type selects the implementation.
     :param chain: the chain.
     :param settings: the settings of the loop.
-    :param work: everything up to ``twist`` is given for the posture ``q``, ``axes`` and ``frame``
-        as well; the rest is the method's to use.
+    :param work: the workspace; its docstring says what is given and what is scratch.
     """
     raise NotImplementedError('compiled for each method')
 
 
-# Parameters of the methods whose steps take less time than handing over their arguments.
+STEPS: dict[type, Callable] = {}
+"""The step of each type of parameters."""
+step_kernel = inner_kernel
+"""Decorator for functions that a step calls."""
 SHORT_STEPS: set[type] = set()
+"""Parameters of the methods whose steps take less time than handing over their arguments."""
 
 
-def step_of(parameters: type, short: bool = False) -> Callable[[Callable], Callable]:
+def step_of(parameters: type, short: bool = False) -> Callable[[StepFunction], StepFunction]:
     """
-    Declare a function the step of a method; it is compiled as a kernel.
+    Declare a function the step of a method; Numba compiles it.
 
-    :param parameters: the NamedTuple type of the method's parameters.
+    :param parameters: the NamedTuple type of the method's parameters; each type has one step.
     :param short: whether to compile it into the loop, which makes a short step much faster and
         takes minutes for a long one.
-    :returns: a decorator for a function that takes what :func:`step` takes.
+    :returns: a decorator for a function of ``method, chain, settings, work``, see :func:`step`.
+    :raises SolverSpecError: the type is no NamedTuple or has a step already, or the function has
+        other arguments.
     """
+    if not (isinstance(parameters, type) and issubclass(parameters, tuple)
+            and hasattr(parameters, '_fields')):  # fmt: skip
+        raise SolverSpecError('step', f'step_of takes a NamedTuple type, not {parameters!r}')
+    if parameters in STEPS:
+        raise SolverSpecError('step', f'{parameters.__qualname__} has a step already')
 
-    def declare(function: Callable) -> Callable:
+    def declare(function: StepFunction) -> StepFunction:
+        _check_arguments(function)
+        STEPS[parameters] = function
         if short:
             SHORT_STEPS.add(parameters)
+        depend_on(parameters, function)
 
         @kernel_for(step)
         def choose(method, chain, settings, work):
@@ -56,3 +76,16 @@ def step_of(parameters: type, short: bool = False) -> Callable[[Callable], Calla
         return function
 
     return declare
+
+
+def _check_arguments(function: Callable) -> None:
+    """Refuse what does not take what :func:`step` takes."""
+    if not inspect.isfunction(function):
+        raise SolverSpecError('step', f'has to be a plain Python function, not {function!r}')
+    arguments = tuple(inspect.signature(function).parameters)
+    if arguments != ARGUMENTS:
+        raise SolverSpecError(
+            'step',
+            f'{function.__name__} takes ({", ".join(arguments)}), '
+            f'has to take ({", ".join(ARGUMENTS)})',
+        )

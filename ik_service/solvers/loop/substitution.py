@@ -22,11 +22,14 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import fill_vector, inner_kernel
+from ik_service.kinematics.compile import inner_kernel
+from ik_service.kinematics.kernels import fill_vector
 
 # The penalty begins this share of the range (or of 1) inside the bound, so that what it brings
 # back comes to rest inside.
 _MARGIN = 1e-3
+# Transformed variables do not move at a bound, so searches start this share of the range inside.
+_START_INSIDE = 1e-3
 
 
 @inner_kernel
@@ -59,6 +62,14 @@ def untransformed(lower, upper, value):
 
 
 @inner_kernel
+def off_the_bounds(chain, i, value):
+    """Value a little inside its bounds."""
+    width = chain.upper[i] - chain.lower[i]
+    margin = _START_INSIDE * min(width, 1.0)
+    return min(max(value, chain.lower[i] + margin), chain.upper[i] - margin)
+
+
+@inner_kernel
 def _slope(lower, upper, value):
     """How fast the joint moves with its new variable, dq/dy."""
     y = untransformed(lower, upper, value)
@@ -74,32 +85,32 @@ def _slope(lower, upper, value):
 
 @inner_kernel
 def substitute_transformed(chain, work):
-    """Write the Jacobian of the new variables to ``work.rows``; hold those that move nothing."""
+    """Write the Jacobian of the new variables to ``work.rows``; fix those that move nothing."""
     for i in range(work.q.shape[0]):
         work.scale[i] = _slope(chain.lower[i], chain.upper[i], work.q[i])
         if work.scale[i] == 0.0:
-            work.held[i] = work.q[i]
+            work.fixed_at[i] = work.q[i]
         for j in range(6):
             work.rows[i, j] *= work.scale[i]
 
 
 @inner_kernel
 def substitute_penalised(chain, settings, work):
-    """Write the Jacobian and the error as a penalty has them; hold joints without a range."""
+    """Write the Jacobian and the error as a penalty has them; fix joints without a range."""
     weight = settings.penalty
     for i in range(work.q.shape[0]):
         beyond = beyond_limits(chain, i, work.q[i])
         work.scale[i] = 1.0
-        work.shift[i] = 0.0
+        work.penalty_shift[i] = 0.0
         if chain.lower[i] == chain.upper[i]:
-            work.held[i] = work.q[i]
+            work.fixed_at[i] = work.q[i]
             fill_vector(work.rows[i], 0.0)
         if beyond == 0.0:
             continue
         work.scale[i] = 1.0 / math.sqrt(1.0 + weight)
-        work.shift[i] = weight * beyond / (1.0 + weight)
+        work.penalty_shift[i] = weight * beyond / (1.0 + weight)
         for j in range(6):
-            work.error[j] += work.shift[i] * work.rows[i, j]
+            work.error[j] += work.penalty_shift[i] * work.rows[i, j]
             work.rows[i, j] *= work.scale[i]
 
 

@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ik_service.kinematics.compile import copy_vector, fill_vector, inner_kernel
-from ik_service.solvers.loop import limits
-from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.methods.line_search import (
+from ik_service.kinematics.compile import inner_kernel
+from ik_service.kinematics.kernels import copy_vector, fill_vector
+from ik_service.solvers.kernels.line_search import (
     best_length,
     dot,
     is_descent,
     take_step_along,
     write_gradient,
 )
-from ik_service.solvers.spec import given, Method
+from ik_service.solvers.loop.step import step_of
+from ik_service.solvers.loop.strategies import substitute_of
+from ik_service.solvers.registry import given, SolverSpec
 
 # The curvature along a step below which it teaches nothing.
 _LEAST_CURVATURE = 1e-10
@@ -65,8 +66,8 @@ def bfgs_step(method, chain, settings, work):
         _forget(inverse, n)
     # A bound may cut the step, and the gradient changes by what is left of it.
     for i in range(n):
-        way = limits.variable(chain, settings.limits, i, trial[i])
-        way -= limits.variable(chain, settings.limits, i, work.q[i])
+        way = substitute_of(chain, settings.limits, i, trial[i])
+        way -= substitute_of(chain, settings.limits, i, work.q[i])
         work.memory[n + _STEP, i] = way if found else 0.0
 
 
@@ -137,7 +138,7 @@ def _learn(inverse, gradient, before, step, change):
     return True
 
 
-METHOD = Method(
+SPEC = SolverSpec(
     name='bfgs',
     summary='quasi-Newton minimisation of the squared error (Broyden, Fletcher, Goldfarb, Shanno)',
     uses=frozenset({'step_gain', 'jacobian'}),
@@ -147,5 +148,5 @@ METHOD = Method(
     patience=10,
     progress=0.1,
     keeps_limits=True,
-    memory=lambda chain: chain.n + VECTORS,
+    memory_rows=lambda chain: chain.n + VECTORS,
 )

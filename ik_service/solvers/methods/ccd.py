@@ -18,13 +18,13 @@ import math
 from typing import NamedTuple
 
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.compile import copy_vector, inner_kernel
-from ik_service.kinematics.kernels import jacobian_rows, last_frame
-from ik_service.solvers.loop import limits
+from ik_service.kinematics.compile import inner_kernel
+from ik_service.kinematics.kernels import copy_vector, jacobian_rows, last_frame
+from ik_service.solvers.choices import LimitStrategy
+from ik_service.solvers.loop.iteration import errors
 from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.loop.task import errors
 from ik_service.solvers.options import IkOptions
-from ik_service.solvers.spec import given, Method
+from ik_service.solvers.registry import given, SolverSpec
 
 _TRIAL = 0
 MEMORY_ROWS = 1
@@ -135,7 +135,7 @@ def _best_turn(chain, settings, i, value, turns, cosine, sine):
     if cosine == 0.0 and sine == 0.0:
         return 0.0
     best = math.atan2(sine, cosine) / turns
-    if settings.limits == limits.IGNORE:
+    if settings.limits == LimitStrategy.IGNORE:
         return best
     lower, upper = chain.lower[i] - value, chain.upper[i] - value
     full = 2.0 * math.pi / abs(turns)
@@ -150,7 +150,7 @@ def _best_turn(chain, settings, i, value, turns, cosine, sine):
 @inner_kernel
 def _within(chain, settings, i, value):
     """Value of a variable within its limits, unless they are ignored."""
-    if settings.limits == limits.IGNORE:
+    if settings.limits == LimitStrategy.IGNORE:
         return value
     return min(max(value, chain.lower[i]), chain.upper[i])
 
@@ -211,7 +211,7 @@ def _parameters(chain: KinematicChain, options: IkOptions) -> CyclicCoordinateDe
 
 _ONE_BY_ONE = 'each joint goes to its best place within its limits, one at a time; take clamp'
 
-METHOD = Method(
+SPEC = SolverSpec(
     name='ccd',
     summary='cyclic coordinate descent: one joint at a time, from the tip to the base',
     uses=frozenset({'step_gain'}),
@@ -221,6 +221,6 @@ METHOD = Method(
     patience=25,
     progress=0.1,
     keeps_limits=True,
-    memory=lambda chain: MEMORY_ROWS,
+    memory_rows=lambda chain: MEMORY_ROWS,
     refuses={('joint_limits', 'transform'): _ONE_BY_ONE, ('joint_limits', 'penalty'): _ONE_BY_ONE},
 )

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ik_service.kinematics.compile import copy_vector
-from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.methods.line_search import (
+from ik_service.kinematics.kernels import copy_vector
+from ik_service.solvers.kernels.line_search import (
     best_length,
     dot,
     is_descent,
     take_step_along,
     write_gradient,
 )
-from ik_service.solvers.spec import given, Method
+from ik_service.solvers.loop.step import step_of
+from ik_service.solvers.registry import given, SolverSpec
 
 _GRADIENT, _BEFORE, _DIRECTION, _TRIAL = range(4)
 MEMORY_ROWS = 4
@@ -61,7 +61,7 @@ def conjugate_gradient_step(method, chain, settings, work):
     copy_vector(gradient, before)
 
 
-METHOD = Method(
+SPEC = SolverSpec(
     name='conjugate_gradient',
     summary='conjugate gradients on the squared error (Polak, Ribière)',
     uses=frozenset({'step_gain', 'jacobian'}),
@@ -71,5 +71,5 @@ METHOD = Method(
     patience=25,
     progress=0.1,
     keeps_limits=True,
-    memory=lambda chain: MEMORY_ROWS,
+    memory_rows=lambda chain: MEMORY_ROWS,
 )

@@ -17,11 +17,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ik_service.kinematics.compile import copy_vector, inner_kernel
+from ik_service.kinematics.compile import inner_kernel
+from ik_service.kinematics.kernels import copy_vector
+from ik_service.solvers.choices import LimitStrategy, Nearness
 from ik_service.solvers.kernels.damped_least_squares import damped_least_squares
-from ik_service.solvers.loop.limits import ACTIVE_SET, CLAMP
 from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.spec import given, Method
+from ik_service.solvers.registry import given, SolverSpec
 
 # Keeps the 6×6 system definite where the Jacobian is singular and the error is nearly zero.
 _LEAST_DAMPING = 1e-12
@@ -48,8 +49,9 @@ class LevenbergMarquardt(NamedTuple):
 def levenberg_marquardt_step(method, chain, settings, work):
     """Write the damped step to ``work.step``."""
     damping = method.damping * work.cost[0] + _LEAST_DAMPING
-    tracks = work.initial[0] < _TRACKING_COST and settings.nearest == 0
-    if tracks and method.centring > 0.0 and CLAMP <= settings.limits <= ACTIVE_SET:
+    tracks = work.seed_cost[0] < _TRACKING_COST and settings.nearness == Nearness.FIRST
+    keeps = settings.limits == LimitStrategy.CLAMP or settings.limits == LimitStrategy.ACTIVE_SET
+    if tracks and method.centring > 0.0 and keeps:
         _centred_step(method.centring, chain, work, damping)
     else:
         damped_least_squares(work.rows, work.error, damping, work.step)
@@ -59,12 +61,12 @@ def levenberg_marquardt_step(method, chain, settings, work):
 def _centred_step(centring, chain, work, damping):
     """Write the step c + Jᵀ(JJᵀ + λI)⁻¹ (e − J c) to ``work.step``."""
     wish, rest = work.columns[0], work.vector
-    returns = work.returning[0] != 0
+    returns = work.seeks_seed[0] != 0
     gain = 1.0 if returns else centring * math.sqrt(2.0 * work.cost[0])
     copy_vector(work.error, rest)
     for i in range(work.q.shape[0]):
         goal = work.start[i] if returns else 0.5 * (chain.lower[i] + chain.upper[i])
-        free = math.isnan(work.held[i]) and math.isfinite(goal)
+        free = math.isnan(work.fixed_at[i]) and math.isfinite(goal)
         wish[i] = gain * (goal - work.q[i]) if free else 0.0
         for j in range(6):
             rest[j] -= work.rows[i, j] * wish[i]
@@ -73,7 +75,7 @@ def _centred_step(centring, chain, work, damping):
         work.step[i] += wish[i]
 
 
-METHOD = Method(
+SPEC = SolverSpec(
     name='levenberg_marquardt',
     summary='damped least squares, damping in proportion to the error (Chan)',
     uses=frozenset({'damping', 'jacobian'}),
@@ -82,5 +84,5 @@ METHOD = Method(
     max_searches=200,
     patience=3,
     progress=0.19,
-    descends=True,
+    approach_counts=True,
 )

@@ -15,14 +15,16 @@ from typing import NamedTuple
 
 from ik_service.exceptions import OptionError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.compile import fill_vector, inner_kernel
+from ik_service.kinematics.compile import inner_kernel
+from ik_service.kinematics.kernels import fill_vector
+from ik_service.solvers.choices import ObjectiveKind
 from ik_service.solvers.kernels.singular_values import orthogonal_columns, squared_singular_values
 from ik_service.solvers.loop.step import step_of
 from ik_service.solvers.options import IkOptions
+from ik_service.solvers.registry import given, SolverSpec
 from ik_service.solvers.secondary.objective_choice import choose_objective
-from ik_service.solvers.secondary.objectives import NO_OBJECTIVE, Objective
+from ik_service.solvers.secondary.objectives import Objective
 from ik_service.solvers.secondary.self_motion import add_self_motion, SELF_MOTION_ROWS
-from ik_service.solvers.spec import given, Method
 
 
 class Pseudoinverse(NamedTuple):
@@ -47,7 +49,7 @@ def pseudoinverse_step(method, chain, settings, work):
     orthogonal_columns(work.rows, work.columns, work.matrix)
     cut = squared_singular_values(work.columns, work.vector)
     _add_pose_step(method, work, cut)
-    if method.objective.kind != NO_OBJECTIVE:
+    if method.objective.kind != ObjectiveKind.NONE:
         add_self_motion(method, chain, settings, work, cut)
 
 
@@ -79,7 +81,7 @@ def _parameters(chain: KinematicChain, options: IkOptions) -> Pseudoinverse:
     )
 
 
-METHOD = Method(
+SPEC = SolverSpec(
     name='pseudoinverse',
     summary='pseudoinverse of the Jacobian by SVD; damping and an objective on request',
     uses=frozenset(
@@ -90,6 +92,6 @@ METHOD = Method(
     max_searches=100,
     patience=10,
     progress=0.1,
-    memory=lambda chain: SELF_MOTION_ROWS,
-    secondary=lambda options: options.objective is not None,
+    memory_rows=lambda chain: SELF_MOTION_ROWS,
+    improves=lambda options: options.objective is not None,
 )

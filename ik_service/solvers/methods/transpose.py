@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ik_service.kinematics.compile import fill_vector
+from ik_service.kinematics.kernels import fill_vector
 from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.spec import given, Method
+from ik_service.solvers.registry import given, SolverSpec
 
 
 class Transpose(NamedTuple):
@@ -48,7 +48,7 @@ def transpose_step(method, chain, settings, work):
         work.step[i] *= gain
 
 
-METHOD = Method(
+SPEC = SolverSpec(
     name='transpose',
     summary='transpose of the Jacobian, the best step length unless it is given',
     uses=frozenset({'step_gain', 'jacobian'}),

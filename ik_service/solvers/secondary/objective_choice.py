@@ -13,8 +13,9 @@ import numpy as np
 
 from ik_service.exceptions import OptionError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.solvers.options import IkOptions, OBJECTIVES
-from ik_service.solvers.secondary.objectives import CALLERS, JOINT_CENTERS, NO_OBJECTIVE, Objective
+from ik_service.solvers.choices import ObjectiveKind
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.secondary.objectives import Objective
 
 _C_SIGNATURE = types.float64(types.CPointer(types.float64), types.intp)
 # How Numba's messages begin.
@@ -30,11 +31,11 @@ def choose_objective(chain: KinematicChain, options: IkOptions) -> Objective:
     :raises OptionError: when the preferred posture does not fit the chain, or the caller's
         function cannot be compiled or does not return a number.
     """
-    kind, address = NO_OBJECTIVE, 0
+    kind, address = ObjectiveKind.NONE, 0
     if callable(options.objective):
-        kind, address = CALLERS, _compiled(options.objective).address
+        kind, address = ObjectiveKind.FUNCTION, _compiled(options.objective).address
     elif options.objective is not None:
-        kind = JOINT_CENTERS + OBJECTIVES.index(options.objective)
+        kind = ObjectiveKind[options.objective.upper()]
     posture = options.preferred_posture or (0.0,) * chain.n
     if len(posture) != chain.n:
         raise OptionError(
@@ -42,7 +43,7 @@ def choose_objective(chain: KinematicChain, options: IkOptions) -> Objective:
             f'has to be {chain.n} numbers, one each for {", ".join(chain.joint_names)}, '
             f'not {len(posture)}',
         )
-    return Objective(kind, task_rank(chain, options.task_weights), address, np.array(posture))
+    return Objective(int(kind), task_rank(chain, options.task_weights), address, np.array(posture))
 
 
 def task_rank(chain: KinematicChain, weights: tuple[float, ...]) -> int:

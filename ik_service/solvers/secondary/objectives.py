@@ -23,7 +23,9 @@ from numba.core import types
 from numba.extending import intrinsic
 import numpy as np
 
-from ik_service.kinematics.compile import copy_vector, inner_kernel
+from ik_service.kinematics.compile import inner_kernel
+from ik_service.kinematics.kernels import copy_vector
+from ik_service.solvers.choices import ObjectiveKind
 from ik_service.solvers.kernels.singular_values import (
     largest_index,
     orthogonal_columns,
@@ -31,8 +33,6 @@ from ik_service.solvers.kernels.singular_values import (
 )
 from ik_service.solvers.loop.rows import task_rows
 
-# In the order of the options' names.
-NO_OBJECTIVE, JOINT_CENTERS, JOINT_LIMITS, MANIPULABILITY, PREFERRED_POSTURE, CALLERS = range(6)
 # Of central differences [rad] or [m].
 _PERTURBATION = 1e-4
 # Closer to a limit than this share of the range, ``joint_limits`` grows no further.
@@ -45,7 +45,7 @@ class Objective(NamedTuple):
     """
     An objective as the kernels see it.
 
-    :ivar kind: which of those above.
+    :ivar kind: number of the :class:`~ik_service.solvers.choices.ObjectiveKind`.
     :ivar rank: rank of the task's Jacobian in general.
     :ivar address: of the caller's function, compiled for C: double (uintptr_t q, int64_t n).
     :ivar posture: (n,) the preferred one.
@@ -79,18 +79,18 @@ def objective_value(objective, chain, settings, work, q):
     :param q: (n,), contiguous.
     """
     kind = objective.kind
-    if kind == CALLERS:
+    if kind == ObjectiveKind.FUNCTION:
         return _call(objective.address, q.ctypes.data, q.shape[0])
-    if kind == MANIPULABILITY:
+    if kind == ObjectiveKind.MANIPULABILITY:
         return -_manipulability(objective.rank, chain, settings, work, q)
     value = 0.0
     for i in range(q.shape[0]):
         lower, upper = chain.lower[i], chain.upper[i]
         half = 0.5 * (upper - lower)
-        if kind == PREFERRED_POSTURE:
+        if kind == ObjectiveKind.PREFERRED_POSTURE:
             value += 0.5 * (q[i] - objective.posture[i]) ** 2
         elif half < math.inf and half > 0.0:
-            if kind == JOINT_CENTERS:
+            if kind == ObjectiveKind.JOINT_CENTERS:
                 value += 0.5 * ((q[i] - lower - half) / half) ** 2
             else:
                 value += half * half / _room(lower, upper, q[i])
@@ -133,14 +133,14 @@ def objective_gradient(objective, chain, settings, work, q, gradient):
         lower, upper = chain.lower[i], chain.upper[i]
         half = 0.5 * (upper - lower)
         gradient[i] = 0.0
-        if not math.isnan(work.held[i]):
+        if not math.isnan(work.fixed_at[i]):
             continue
-        if kind == PREFERRED_POSTURE:
+        if kind == ObjectiveKind.PREFERRED_POSTURE:
             gradient[i] = q[i] - objective.posture[i]
-        elif kind == JOINT_CENTERS:
+        elif kind == ObjectiveKind.JOINT_CENTERS:
             if half < math.inf and half > 0.0:
                 gradient[i] = (q[i] - lower - half) / (half * half)
-        elif kind == JOINT_LIMITS:
+        elif kind == ObjectiveKind.JOINT_LIMITS:
             if half < math.inf and half > 0.0:
                 room = _room(lower, upper, q[i])
                 gradient[i] = 2.0 * half * half * (q[i] - lower - half) / (room * room)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import copy_vector, inner_kernel
+from ik_service.kinematics.compile import inner_kernel
+from ik_service.kinematics.kernels import copy_vector
 from ik_service.solvers.kernels.singular_values import squared_singular_values
-from ik_service.solvers.loop.limits import moved
 from ik_service.solvers.loop.rows import rows_at
+from ik_service.solvers.loop.strategies import moved
 from ik_service.solvers.secondary.objectives import (
     MEMORY_ROWS,
     objective_gradient,
@@ -40,7 +41,7 @@ def add_self_motion(method, chain, settings, work, cut):
     objective_gradient(method.objective, chain, settings, work, work.q, gradient)
     squared_singular_values(work.memory[_COLUMNS : _COLUMNS + 6], work.vector)
     for i in range(n):
-        gradient[i] = gradient[i] * work.scale[i] if math.isnan(work.held[i]) else 0.0
+        gradient[i] = gradient[i] * work.scale[i] if math.isnan(work.fixed_at[i]) else 0.0
         motion[i] = gradient[i]
     for j in range(6):
         if work.vector[j] > cut:
@@ -54,11 +55,11 @@ def add_self_motion(method, chain, settings, work, cut):
     for i in range(n):
         steepest = max(steepest, abs(motion[i]))
         motion[i] *= -method.null_space_gain
-    work.pending[0] = 0
+    work.unfinished[0] = 0
     if steepest > _SETTLED:
         longest = method.null_space_gain * steepest
         share = _lowering_share(method, chain, settings, work, min(1.0, _LONGEST / longest))
-        work.pending[0] = share > 0.0
+        work.unfinished[0] = share > 0.0
         for i in range(n):
             work.step[i] += share * motion[i]
     rows_at(chain, settings, work, work.q)

@@ -129,10 +129,10 @@ def element_products(chain, elements, work, diagonal, beside, right):
     :param right: (m,) out.
     """
     first, second, rest = work.matrix[0], work.matrix[1], work.matrix[2]
-    start_frame(chain, work.probe)
+    start_frame(chain, work.probe_frame)
     diagonal[0] = right[0] = 0.0
     for k in range(work.axes.shape[0] - 1):
-        element(chain, elements, work.axes, work.frame, k, work.probe, first, second)
+        element(chain, elements, work.axes, work.frame, k, work.probe_frame, first, second)
         a, b = chain.variables[k], chain.variables[k + 1]
         back_a, back_b = _moved_anyway(work, a), _moved_anyway(work, b)
         for j in range(6):
@@ -146,17 +146,17 @@ def element_products(chain, elements, work, diagonal, beside, right):
             diagonal[k + 1] += r * r
             right[k] += p * rest[j]
             right[k + 1] += r * rest[j]
-        next_frame(chain, work.q, work.axes, k, work.probe)
+        next_frame(chain, work.q, work.axes, k, work.probe_frame)
     beside[work.axes.shape[0] - 1] = 0.0
 
 
 @inner_kernel
 def _free_scale(work, i):
     """How far a variable moves per unit of its step."""
-    return work.scale[i] if math.isnan(work.held[i]) else 0.0
+    return work.scale[i] if math.isnan(work.fixed_at[i]) else 0.0
 
 
 @inner_kernel
 def _moved_anyway(work, i):
     """How far a variable moves in this step whatever its step is."""
-    return -work.shift[i] if math.isnan(work.held[i]) else work.held[i] - work.q[i]
+    return -work.penalty_shift[i] if math.isnan(work.fixed_at[i]) else work.fixed_at[i] - work.q[i]

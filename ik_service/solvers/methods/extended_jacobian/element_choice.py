@@ -9,7 +9,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.flatten import flatten_path, turns_before
 from ik_service.solvers.methods.extended_jacobian.basic_elements import Elements
 from ik_service.solvers.options import IkOptions
-from ik_service.solvers.spec import given
+from ik_service.solvers.registry import given
 
 # Of the elements: with 1, as in the paper, searches take thousands of steps.
 _WEIGHT = 0.01

@@ -20,6 +20,7 @@ import numpy as np
 
 from ik_service.exceptions import OptionError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.choices import Extension, ObjectiveKind
 from ik_service.solvers.kernels.linear import solve_by_lu
 from ik_service.solvers.loop.step import step_of
 from ik_service.solvers.methods.extended_jacobian.basic_elements import Elements
@@ -32,17 +33,10 @@ from ik_service.solvers.methods.extended_jacobian.null_space_gradient import (
     fill_square_system,
     memory_rows,
 )
-from ik_service.solvers.options import EXTENSIONS, IkOptions, OBJECTIVES
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.registry import given, SolverSpec
 from ik_service.solvers.secondary.objective_choice import choose_objective, task_rank
-from ik_service.solvers.secondary.objectives import (
-    JOINT_CENTERS,
-    JOINT_LIMITS,
-    NO_OBJECTIVE,
-    Objective,
-)
-from ik_service.solvers.spec import given, Method
-
-BASIC_ELEMENTS, NULL_SPACE_GRADIENT = range(2)
+from ik_service.solvers.secondary.objectives import Objective
 
 
 class ExtendedJacobian(NamedTuple):
@@ -67,7 +61,7 @@ class ExtendedJacobian(NamedTuple):
 @step_of(ExtendedJacobian)
 def extended_jacobian_step(method, chain, settings, work):
     """Write the step of the extended system to ``work.step``."""
-    if method.extension == BASIC_ELEMENTS:
+    if method.extension == Extension.BASIC_ELEMENTS:
         regular = solve_elements(method.elements, chain, work)
     else:
         matrix = work.memory[0 : work.q.shape[0]]
@@ -82,23 +76,29 @@ _OF_OBJECTIVES = frozenset({'objective', 'null_space_gain', 'preferred_posture'}
 
 
 def _parameters(chain: KinematicChain, options: IkOptions) -> ExtendedJacobian:
-    extension = options.extension or EXTENSIONS[BASIC_ELEMENTS]
-    foreign = _OF_ELEMENTS if extension == EXTENSIONS[NULL_SPACE_GRADIENT] else _OF_OBJECTIVES
+    extension = _extension(options)
+    by_gradient = extension is Extension.NULL_SPACE_GRADIENT
+    foreign = _OF_ELEMENTS if by_gradient else _OF_OBJECTIVES
     for option in sorted(foreign):
         if getattr(options, option) is not None:
-            raise OptionError(option, f'is not used by the extension {extension}')
+            raise OptionError(option, f'is not used by the extension {extension.name.lower()}')
     objective = choose_objective(chain, options)
-    if objective.kind == NO_OBJECTIVE:
-        objective = objective._replace(kind=JOINT_CENTERS)
-    if extension == EXTENSIONS[NULL_SPACE_GRADIENT]:
+    if objective.kind == ObjectiveKind.NONE:
+        objective = objective._replace(kind=int(ObjectiveKind.JOINT_CENTERS))
+    if by_gradient:
         _refuse_level_objective(chain, objective)
     return ExtendedJacobian(
         given(options.step_gain, 1.0),
-        EXTENSIONS.index(extension),
+        int(extension),
         choose_elements(chain, options),
         given(options.null_space_gain, 0.0),
         objective,
     )
+
+
+def _extension(options: IkOptions) -> Extension:
+    """Rows that the options ask for."""
+    return Extension[(options.extension or 'basic_elements').upper()]
 
 
 def _refuse_level_objective(chain: KinematicChain, objective: Objective) -> None:
@@ -107,9 +107,9 @@ def _refuse_level_objective(chain: KinematicChain, objective: Objective) -> None
 
     :raises OptionError: naming what to do.
     """
-    by_range = objective.kind in (JOINT_CENTERS, JOINT_LIMITS)
+    by_range = objective.kind in (ObjectiveKind.JOINT_CENTERS, ObjectiveKind.JOINT_LIMITS)
     if by_range and chain.n > objective.rank and not np.isfinite(chain.upper - chain.lower).any():
-        name = OBJECTIVES[objective.kind - JOINT_CENTERS]
+        name = ObjectiveKind(objective.kind).name.lower()
         raise OptionError(
             'objective', f'{name} is the same everywhere, as no joint has limits; take another'
         )
@@ -121,7 +121,7 @@ def _memory_rows(chain: KinematicChain) -> int:
 
 
 def _remark(chain: KinematicChain, options: IkOptions) -> str:
-    if options.extension != EXTENSIONS[NULL_SPACE_GRADIENT]:
+    if _extension(options) is not Extension.NULL_SPACE_GRADIENT:
         return ''
     redundant = chain.n - task_rank(chain, options.task_weights)
     if redundant:
@@ -129,7 +129,7 @@ def _remark(chain: KinematicChain, options: IkOptions) -> str:
     return 'no joint is redundant (n − m = 0), so the extended Jacobian is the plain inverse'
 
 
-METHOD = Method(
+SPEC = SolverSpec(
     name='extended_jacobian',
     summary='rows added until every joint is determined (Šoch and Lórencz, Baillieul)',
     uses=frozenset({'step_gain', 'jacobian', 'extension'}) | _OF_ELEMENTS | _OF_OBJECTIVES,
@@ -138,7 +138,7 @@ METHOD = Method(
     max_searches=50,
     patience=25,
     progress=0.05,
-    memory=_memory_rows,
-    secondary=lambda options: bool(options.null_space_gain),
+    memory_rows=_memory_rows,
+    improves=lambda options: bool(options.null_space_gain),
     remark=_remark,
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import copy_vector, fill_vector, inner_kernel
+from ik_service.kinematics.compile import inner_kernel
+from ik_service.kinematics.kernels import copy_vector, fill_vector
 from ik_service.solvers.kernels.singular_values import (
     largest_index,
     orthogonal_columns,
@@ -38,7 +39,7 @@ def fill_square_system(method, chain, settings, work, matrix):
         fill_vector(matrix[i], 0.0)
     free = 0
     for i in range(n):
-        free += math.isnan(work.held[i])
+        free += math.isnan(work.fixed_at[i])
     rank = min(method.objective.rank, free)
     orthogonal_columns(work.rows, work.columns, work.matrix)
     cut = squared_singular_values(work.columns, work.vector)
@@ -55,11 +56,11 @@ def fill_square_system(method, chain, settings, work, matrix):
             matrix[row, i] = work.columns[largest, i] / length
     row = free
     for i in range(n):
-        if not math.isnan(work.held[i]):
+        if not math.isnan(work.fixed_at[i]):
             matrix[row, i] = 1.0
             right[row] = 0.0
             row += 1
-    work.pending[0] = 0
+    work.unfinished[0] = 0
     if free > rank:
         _add_slopes(method, chain, settings, work, matrix, rank, free)
 
@@ -80,7 +81,7 @@ def _add_slopes(method, chain, settings, work, matrix, rank, free):
         steepest = max(steepest, abs(slope))
     copy_vector(work.q, varied)
     for k in range(n):
-        if not math.isnan(work.held[k]):
+        if not math.isnan(work.fixed_at[k]):
             continue
         for sign in (1.0, -1.0):
             varied[k] = work.q[k] + sign * _PERTURBATION
@@ -90,7 +91,7 @@ def _add_slopes(method, chain, settings, work, matrix, rank, free):
                     part = sign * basis[i, j] * projected[j] / (2.0 * _PERTURBATION)
                     matrix[rank + i, k] += part * work.scale[k]
         varied[k] = work.q[k]
-    work.pending[0] = method.null_space_gain > 0.0 and steepest > _SETTLED
+    work.unfinished[0] = method.null_space_gain > 0.0 and steepest > _SETTLED
     rows_at(chain, settings, work, work.q)
 
 
@@ -105,7 +106,7 @@ def _null_space(work, matrix, basis, rank, free):
     for row in range(free - rank):
         best, longest = 0, -1.0
         for k in range(n):
-            left = 1.0 if math.isnan(work.held[k]) else -1.0
+            left = 1.0 if math.isnan(work.fixed_at[k]) else -1.0
             for i in range(rank):
                 left -= matrix[i, k] * matrix[i, k]
             for i in range(row):

@@ -1,0 +1,60 @@
+"""Compiled forward kinematics and Jacobian of a whole chain, as Python calls them."""
+
+from __future__ import annotations
+
+from ik_service.kinematics.compile import inner_kernel, kernel
+from ik_service.kinematics.kernels import jacobian_rows, last_frame
+
+FAR = 1e6
+"""Farther out [rad], an angle that is added to another loses more than 1e-10 rad by rounding."""
+
+
+@kernel
+def forward(chain, q, axes, frame, pose):
+    """
+    Pose of the tip.
+
+    :param axes: (m, 6) scratch.
+    :param frame: (12,) scratch.
+    :param pose: (4, 4) out: T_base_tip.
+    :returns: whether all of q is finite and near enough for full precision.
+    """
+    last_frame(chain, q, axes, frame)
+    c = chain.tip[0]
+    s = chain.tip[1]
+    for i in range(3):
+        x = frame[i]
+        y = frame[3 + i]
+        pose[i, 0] = c * x + s * y
+        pose[i, 1] = c * y - s * x
+        pose[i, 2] = frame[6 + i]
+        pose[i, 3] = frame[9 + i]
+        pose[3, i] = 0.0
+    pose[3, 3] = 1.0
+    return all_near(q)
+
+
+@kernel
+def jacobian(chain, q, axes, frame, rows, matrix):
+    """
+    Geometric Jacobian in its usual form.
+
+    :param rows: (n, 6) scratch.
+    :param matrix: (6, n) out.
+    :returns: whether all of q is finite and near enough for full precision.
+    """
+    last_frame(chain, q, axes, frame)
+    jacobian_rows(chain, axes, frame, rows)
+    for i in range(rows.shape[0]):
+        for j in range(6):
+            matrix[j, i] = rows[i, j]
+    return all_near(q)
+
+
+@inner_kernel
+def all_near(vector):
+    """Whether every element is a number that adding an angle to does not round."""
+    for i in range(vector.shape[0]):
+        if not abs(vector[i]) <= FAR:
+            return False
+    return True

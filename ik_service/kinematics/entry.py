@@ -1,0 +1,49 @@
+"""Machine code of kernels for arguments of given types, called without a look at the types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numba
+from numba.core import types
+import numpy as np
+
+
+def entry_point(compiled: Callable, *arguments: object) -> Callable:
+    """
+    The machine code of a kernel for arguments of exactly these types.
+
+    Calling it leaves out Numba's look at the type of every argument, which takes longer than the
+    forward kinematics of an arm. So it has to be called with arguments of the same types,
+    contiguous where these are, writable where these are.
+
+    :param compiled: a :func:`kernel`.
+    :param arguments: examples of the arguments.
+    """
+    signature = _signature(arguments)
+    compiled.compile(signature)
+    return compiled.overloads[signature].entry_point
+
+
+def is_compiled(compiled: Callable, *arguments: object) -> bool:
+    """
+    Whether this process has the machine code of a kernel for arguments of these types.
+
+    :param compiled: a :func:`kernel`.
+    :param arguments: examples of the arguments.
+    """
+    return _signature(arguments) in compiled.overloads
+
+
+def _signature(arguments: tuple) -> tuple:
+    return tuple(_type_of(argument) for argument in arguments)
+
+
+def _type_of(argument: object) -> types.Type:
+    """What ``numba.typeof`` says, which would import NumPy's masked arrays to look for one."""
+    if isinstance(argument, np.ndarray):
+        dtype = numba.from_dtype(argument.dtype)
+        return types.Array(dtype, argument.ndim, 'C', readonly=not argument.flags.writeable)
+    if isinstance(argument, tuple):
+        return types.BaseTuple.from_types(_signature(argument), type(argument))
+    return numba.typeof(argument)

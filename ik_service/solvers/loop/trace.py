@@ -1,0 +1,55 @@
+"""The trace of a solve: written by kernels, a row for each iteration, and read in Python."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ik_service.kinematics.compile import inner_kernel
+from ik_service.solvers.loop.problem import Settings
+from ik_service.solvers.result import IkTrace
+
+# Rows of a trace, at most; a solve that takes more steps goes on unrecorded.
+_MOST_ROWS = 100_000
+
+
+@inner_kernel
+def record(trace, work, position_error, orientation_error, search):
+    """Add a row to the trace: q, step, position error, orientation error, search."""
+    n = work.q.shape[0]
+    row = trace[work.recorded[0]]
+    for i in range(n):
+        row[i] = work.q[i]
+        row[n + i] = work.step[i]
+    row[2 * n] = position_error
+    row[2 * n + 1] = orientation_error
+    row[2 * n + 2] = search
+    work.recorded[0] += 1
+
+
+def room_for_trace(settings: Settings, n: int, approach_steps: int) -> np.ndarray:
+    """
+    Array for all rows that a solve can record.
+
+    :param settings: of the loop, as arrays.
+    :param n: number of variables.
+    :param approach_steps: steps of the approach to the closest pose, at most.
+    :returns: (rows, 2n + 3), uninitialised.
+    """
+    rows = (settings.max_iterations[0] + 1) * settings.max_searches[0] + approach_steps + 1
+    return np.empty((min(int(rows), _MOST_ROWS), 2 * n + 3))
+
+
+def read_trace(rows: np.ndarray, n: int) -> IkTrace:
+    """
+    Trace of the rows that were recorded.
+
+    :param rows: (k, 2n + 3).
+    :param n: number of variables.
+    """
+    return IkTrace(
+        q=rows[:, :n],
+        step=rows[:, n : 2 * n],
+        position_error=rows[:, 2 * n],
+        orientation_error=rows[:, 2 * n + 1],
+        search=rows[:, 2 * n + 2].astype(int),
+    )

@@ -1,0 +1,189 @@
+"""What a :class:`~ik_service.SolverSpec` has to be, and what its step has to do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from importlib import import_module
+import re
+from typing import TYPE_CHECKING
+
+from numba.core.errors import NumbaError
+import numpy as np
+
+from ik_service.common.quoting import shown
+from ik_service.exceptions import SolverSpecError
+from ik_service.solvers.loop.step import STEPS
+from ik_service.solvers.options import IkOptions, METHOD_OPTIONS
+
+if TYPE_CHECKING:
+    from ik_service.kinematics.chain import KinematicChain
+    from ik_service.solvers.registry import SolverSpec
+
+# How Numba's messages begin.
+_STAGE = 'Failed in nopython mode'
+# How the lines begin that say what is wrong in a function that is called.
+_REASON = re.compile(
+    r'(Unknown attribute|NameError|Untyped global|Use of unsupported|Unsupported|'
+    r'Cannot unify|Cannot assign|Invalid use of|NotImplementedError|Internal error)'
+)
+_FUNCTIONS = {
+    'parameters': '(chain, options) that returns a NamedTuple',
+    'memory_rows': '(chain) that returns a whole number',
+    'improves': '(options) that returns True or False',
+    'remark': '(chain, options) that returns text',
+}
+_FLAGS = ('approach_counts', 'keeps_limits')
+_LOADED: dict[str, None] = {}
+_COUNTS = ('max_iterations', 'max_searches', 'patience')
+
+
+def no_parameters(chain: KinematicChain, options: IkOptions) -> tuple:
+    """Stand for parameters that a spec leaves out, which :func:`check_spec` refuses."""
+    raise SolverSpecError('parameters', 'are missing')
+
+
+def check_spec(spec: SolverSpec, kind: type | None = None, taken: Collection[str] = ()) -> None:
+    """
+    Refuse a spec that the loop could not run.
+
+    :param spec: the spec.
+    :param kind: the class of specs; unless it is clear that it is one.
+    :param taken: names of other solvers.
+    :raises SolverSpecError: naming the field at fault, and what would be right.
+    """
+    if kind is not None and not isinstance(spec, kind):
+        raise SolverSpecError('spec', f'has to be a SolverSpec, not {shown(spec)}')
+    if not (isinstance(spec.name, str) and spec.name.isidentifier() and spec.name.isascii()):
+        raise SolverSpecError(
+            'name',
+            f'has to be an identifier of letters, digits and _, such as my_solver, '
+            f'not {shown(spec.name)}',
+        )
+    if spec.name in taken:
+        raise SolverSpecError('name', f'{spec.name} is taken; others are: {", ".join(taken)}')
+    if not (isinstance(spec.summary, str) and spec.summary.strip()):
+        raise SolverSpecError('summary', f'has to be a line of text, not {shown(spec.summary)}')
+    for name, form in _FUNCTIONS.items():
+        function = getattr(spec, name)
+        if not callable(function) or function is no_parameters:
+            raise SolverSpecError(name, f'has to be a function {form}')
+    _check_numbers(spec)
+    _check_options(spec)
+
+
+def _check_numbers(spec: SolverSpec) -> None:
+    for name in _COUNTS:
+        value = getattr(spec, name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise SolverSpecError(name, f'has to be a whole number above 0, not {shown(value)}')
+    if not isinstance(spec.progress, (int, float)) or not 0.0 <= spec.progress < 1.0:
+        raise SolverSpecError(
+            'progress', f'has to be a number from 0 to below 1, not {shown(spec.progress)}'
+        )
+    for name in _FLAGS:
+        if not isinstance(getattr(spec, name), bool):
+            raise SolverSpecError(
+                name, f'has to be True or False, not {shown(getattr(spec, name))}'
+            )
+
+
+def _check_options(spec: SolverSpec) -> None:
+    text = isinstance(spec.uses, str) or not isinstance(spec.uses, Iterable)
+    unknown = [] if text else [name for name in spec.uses if name not in METHOD_OPTIONS]
+    if text or unknown:
+        wrong = shown(unknown[0] if unknown else spec.uses)
+        raise SolverSpecError(
+            'uses', f'has to be a set out of {", ".join(METHOD_OPTIONS)}, not {wrong}'
+        )
+    defaults = vars(IkOptions())
+    for key in spec.refuses:
+        if not (isinstance(key, tuple) and len(key) == 2 and key[0] in defaults):
+            raise SolverSpecError(
+                'refuses', f'maps (option, value) to a reason; {shown(key)} is no such pair'
+            )
+
+
+def check_parameters(spec: SolverSpec, parameters: object) -> None:
+    """
+    Refuse parameters that have no step.
+
+    :param spec: the spec that they come from.
+    :param parameters: what its function has returned.
+    :raises SolverSpecError: saying how a step is declared.
+    """
+    kind = type(parameters)
+    if kind not in STEPS:
+        raise SolverSpecError(
+            'parameters',
+            f'of {spec.name} are of the type {kind.__qualname__}, which has no step: write one '
+            f'under @step_of({kind.__qualname__}) where {kind.__qualname__} is a NamedTuple',
+        )
+
+
+def check_memory(spec: SolverSpec, rows: object) -> int:
+    """
+    Rows of memory that a method asks for.
+
+    :param spec: the spec that they come from.
+    :param rows: what its function has returned.
+    :raises SolverSpecError: it is no whole number of at least 0.
+    """
+    if not isinstance(rows, (int, np.integer)) or rows < 0:
+        raise SolverSpecError(
+            'memory_rows', f'of {spec.name} is {shown(rows)}, has to be a whole number'
+        )
+    return int(rows)
+
+
+def step_error(name: str, error: Exception) -> SolverSpecError:
+    """
+    Error for a step that cannot be compiled, or that raised one itself.
+
+    :param name: the solver's name.
+    :param error: what happened.
+    """
+    if isinstance(error, NumbaError):
+        return SolverSpecError(
+            'step', f'that of {name} cannot be compiled by Numba: {reason_of(error)}'
+        )
+    return SolverSpecError('step', f'that of {name} raised {type(error).__name__}: {error}')
+
+
+def reason_of(error: Exception) -> str:
+    """
+    Line of a message of Numba's that says what is wrong, not at which stage it was seen.
+
+    Where a function that is called does not compile, the reason is the line that is indented most.
+
+    :param error: what Numba raised.
+    """
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    reasons = [line.strip() for line in lines if _REASON.match(line.strip())]
+    plain = [line for line in lines if not line.startswith(_STAGE)]
+    return (reasons or plain or lines)[0]
+
+
+def load_solvers(modules: Iterable[str]) -> None:
+    """
+    Import modules that register solvers.
+
+    :param modules: dotted names of importable modules; no paths.
+    :raises SolverSpecError: a name is none, or the module cannot be imported.
+    """
+    for name in modules:
+        if not (isinstance(name, str) and all(part.isidentifier() for part in name.split('.'))):
+            raise SolverSpecError(
+                'modules', f'{shown(name)} is no name of a module, such as my_package.my_solver'
+            )
+        try:
+            import_module(name)
+            _LOADED[name] = None
+        except Exception as error:  # whatever a module of the user's raises
+            raise SolverSpecError(
+                'modules', f'{name} cannot be imported: {type(error).__name__}: {error}'
+            ) from error
+
+
+def loaded_modules() -> tuple[str, ...]:
+    """Names of the modules that :func:`load_solvers` has imported."""
+    return tuple(_LOADED)
