@@ -81,6 +81,7 @@ def test_ctrl_c_ends_it_and_its_programs(run):
     assert 'Traceback' not in process.output
 
 
+@pytest.mark.slow
 @pytest.mark.dds
 def test_the_viewer_runs_beside_it_and_gives_way_to_whoever_moves_the_arm(run):
     pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
@@ -113,6 +114,7 @@ def targets_of_somebody_else(domain):
             process.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.dds
 @pytest.mark.parametrize('delay', [0.0, 0.3, 1.0])
 def test_ctrl_c_while_it_starts(run, delay):
@@ -125,6 +127,7 @@ def test_ctrl_c_while_it_starts(run, delay):
     assert 'Traceback' not in process.output
 
 
+@pytest.mark.slow
 @pytest.mark.dds
 def test_a_program_that_dies_is_named_with_its_output(run):
     process = run('--no-viewer')

@@ -137,6 +137,7 @@ def test_joint_trajectory_instead_of_joint_command(bench, panda, chain):
     assert len(message.points) == 1
 
 
+@pytest.mark.slow
 def test_a_target_that_is_too_old_is_dropped(bench, panda, chain):
     cell = Cell(bench, panda, chain, target_timeout=0.3)
     cell.send(cell.pose_beside_ready(0.1, 0.45, 0.1))
