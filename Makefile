@@ -17,7 +17,7 @@ RUN = env LD_LIBRARY_PATH="$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" "
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
-demo: env ## IK node, simulated arm, a page and a client (ARGS=--once, or ARGS='--record arm.gif')
+demo: env ## IK node, simulated arm, a page and a client (ARGS=--once)
 	@$(RUN)/ik_demo $(ARGS)
 
 # Up to four workers, a file of tests at a time, the long files first (see CONTRIBUTING.md).

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import os
 from time import perf_counter
 
-from measure import quartiles
 import numpy as np
 from records import progress, save
 from robots import BenchRobot, chosen_robots, MAIN
+from timing import quartiles
 
 import ik_service as iks
 
@@ -62,7 +62,7 @@ def measure(robot: BenchRobot, count: int, repeats: int, seed: int) -> list[dict
 
 
 def _side_by_side(chain: iks.KinematicChain, targets: np.ndarray, threads: int) -> None:
-    """Batches on one thread each, at the same time: what the machine gives to so many threads."""
+    """Solve batches on one thread each at the same time, which shows the machine's own limit."""
     with ThreadPoolExecutor(threads) as pool:
         shares = np.array_split(targets, threads)
         list(pool.map(lambda share: iks.solve_ik_batch(chain, share, threads=1), shares))

@@ -1,14 +1,14 @@
-"""Ours on every chain that there is a description of: failures, time and searches, on one core."""
+"""Failures, time and searches of the default method on every chain, on one core."""
 
 from __future__ import annotations
 
 import argparse
 
-from judge import Judge
-from measure import use_one_core
 import numpy as np
 from records import progress, save
 from robots import BenchRobot, shared_robots
+from timing import use_one_core
+from verifier import Verifier
 
 import ik_service as iks
 
@@ -50,15 +50,15 @@ def main() -> None:
 
 def measure(robot: BenchRobot, count: int, seed: int) -> dict[str, object]:
     """One row of the table; times are those of the compiled solver."""
-    judge = Judge(robot)
-    problems = judge.problems(robot, count, seed)
+    verifier = Verifier(robot)
+    problems = verifier.problems(robot, count, seed)
     solver = iks.Solver(robot.chain)
     solver.warm_up()
     failures, times, searches = 0, np.empty(count), np.empty(count)
     for k, (T, start) in enumerate(zip(problems.targets, problems.seeds, strict=True)):
         result = solver.solve(T, start)
         times[k], searches[k] = result.solve_time * 1e6, result.searches
-        failures += not (result.success and judge.accepts(result.q, T))
+        failures += not (result.success and verifier.accepts(result.q, T))
     rate, milliseconds = TRAC_IK.get(robot.table_row, ('', ''))
     return {
         'chain': robot.name,

@@ -1,8 +1,8 @@
 """
-Does the extended Jacobian have full rank at every posture? Its smallest singular value says.
+Smallest singular value of the extended Jacobian over many postures: has it full rank at all?
 
-Over random postures, over every posture that is singular for being made of straight and right
-angles, and at the limits; then, starting from the worst of them, at postures that are searched for
+Over random postures, over all postures of straight and right angles, which are singular for many
+arms, and at the limits; then, starting from the worst of them, at postures that are searched for
 to be worse still. Element weight 1, as in the paper; position rows are in metres where they are
 alone, else in units of the mean distance of joints. ``docs/figures/extended_rank.csv`` is written;
 its columns hold the arm, the rows of the elements, the kind and number of postures, the smallest

@@ -1,4 +1,4 @@
-"""The picture of the benchmark: mean time of a solve, ours and peers', on each arm."""
+"""Figure of the benchmark: mean time of a solve of every library on each arm."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from findings import is_ours, Row, rows_of
 
 def draw(path: Path) -> bool:
     """
-    Draw the picture from the results on disk.
+    Draw the figure from the results on disk.
 
+    :param path: the PNG file.
     :returns: whether there is something to draw, and Matplotlib to draw it.
     """
     rows = rows_of('solvers')

@@ -1,4 +1,4 @@
-"""What the results say: which goals are met, and where another library is better."""
+"""Goals that the results meet, and cases in which another library is better."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MAIN = ('panda', 'ur5', 'iiwa14')
 @dataclass(frozen=True)
 class Goal:
     """
-    A number that was aimed at.
+    Bound for a measured number.
 
-    :ivar text: what it is, with the goal.
-    :ivar bound: the goal.
-    :ivar values: what was measured, each with the case that it belongs to.
-    :ivar least: whether the bound is the least that is wanted; else it is the most.
+    :ivar text: name of the number, with the bound.
+    :ivar bound: the number to be kept.
+    :ivar values: the measured numbers with their cases.
+    :ivar least: whether the bound is a lower one; else it is an upper one.
     """
 
     text: str

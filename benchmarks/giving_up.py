@@ -1,9 +1,9 @@
 """
-Targets that cannot be reached: how long it takes to know, and how near the answer comes.
+Unreachable targets: time until a solver gives up, and distance of the closest pose.
 
 Two kinds: poses farther away than the chain is long, and poses at the edge of the workspace with
-the tool turned back inwards, whose distance alone gives nothing away. The column ``reached``
-counts those that somebody reached all the same.
+the tool turned back inwards, which are not known to be out of reach by their distance. The column
+``reached`` counts those that a solver reached all the same.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import argparse
 from collections import Counter
 from time import perf_counter
 
-from contestants import Contestant, gather, ours
-from judge import Judge
-from measure import rounds_of, use_one_core
+from adapters import Adapter, gather, ours
 import numpy as np
 import peers
 from records import progress, save
 from robots import BenchRobot, chosen_robots, MAIN
+from timing import rounds_of, use_one_core
+from verifier import Verifier
 
 import ik_service as iks
 
@@ -36,28 +36,28 @@ def main() -> None:
     use_one_core()
     rows = []
     for robot in chosen_robots(args.chains):
-        judge = Judge(robot)
+        verifier = Verifier(robot)
         for kind, make in (('outside the reach', outside), ('turned inwards', turned_inwards)):
             progress(f'giving up: {robot.name}, {kind}')
-            targets = make(judge, args.count, args.seed)
+            targets = make(verifier, args.count, args.seed)
             rows += [
                 {'chain': robot.name, 'targets': kind, **row}
-                for row in compare(robot, judge, targets)
+                for row in compare(robot, verifier, targets)
             ]
     save('giving_up', rows, count=args.count, seed=args.seed)
 
 
-def outside(judge: Judge, count: int, seed: int) -> np.ndarray:
+def outside(verifier: Verifier, count: int, seed: int) -> np.ndarray:
     """Random poses, moved to five times their farthest distance, (N, 4, 4)."""
-    poses = judge.poses(judge.postures(count, seed))
+    poses = verifier.poses(verifier.postures(count, seed))
     distance = np.linalg.norm(poses[:, :3, 3], axis=1, keepdims=True)
     poses[:, :3, 3] *= 5.0 * distance.max() / distance
     return poses
 
 
-def turned_inwards(judge: Judge, count: int, seed: int) -> np.ndarray:
+def turned_inwards(verifier: Verifier, count: int, seed: int) -> np.ndarray:
     """Outer poses, moved as far out as any of them and the tool turned by 180°, (N, 4, 4)."""
-    poses = judge.poses(judge.postures(_POOL * count, seed))
+    poses = verifier.poses(verifier.postures(_POOL * count, seed))
     distance = np.linalg.norm(poses[:, :3, 3], axis=1)
     poses = poses[np.argsort(distance)[-count:]]
     for pose in poses:
@@ -69,7 +69,7 @@ def turned_inwards(judge: Judge, count: int, seed: int) -> np.ndarray:
     return poses
 
 
-def compare(robot: BenchRobot, judge: Judge, targets: np.ndarray) -> list[dict[str, object]]:
+def compare(robot: BenchRobot, verifier: Verifier, targets: np.ndarray) -> list[dict[str, object]]:
     """Rows of the table for one robot and one kind of target."""
     there, absent = gather(
         {
@@ -77,14 +77,14 @@ def compare(robot: BenchRobot, judge: Judge, targets: np.ndarray) -> list[dict[s
             'TRAC-IK': lambda: peers.trac_ik(robot),
         }
     )
-    contestants = [ours(robot, 'levenberg_marquardt'), *there]
+    adapters = [ours(robot, 'levenberg_marquardt'), *there]
     seed = robot.chain.mid_range()
-    times = {contestant.name: [] for contestant in contestants}
+    times = {adapter.name: [] for adapter in adapters}
     solved = dict.fromkeys(times, 0)
     for rows in rounds_of(len(targets), 50):
-        for contestant in contestants:
-            solved[contestant.name] += _try(
-                contestant, judge, targets[rows], seed, times[contestant.name]
+        for adapter in adapters:
+            solved[adapter.name] += _try(
+                adapter, verifier, targets[rows], seed, times[adapter.name]
             )
     table = [
         {
@@ -94,7 +94,7 @@ def compare(robot: BenchRobot, judge: Judge, targets: np.ndarray) -> list[dict[s
             'p99_us': 1e6 * float(np.percentile(seconds, 99)),
             'max_us': 1e6 * max(seconds),
             'reached': solved[name],
-            **(_closest(robot, judge, targets) if name == contestants[0].name else {}),
+            **(_closest(robot, verifier, targets) if name == adapters[0].name else {}),
             'absent': '',
         }
         for name, seconds in times.items()
@@ -103,23 +103,23 @@ def compare(robot: BenchRobot, judge: Judge, targets: np.ndarray) -> list[dict[s
 
 
 def _try(
-    contestant: Contestant, judge: Judge, targets: np.ndarray, seed: np.ndarray, times: list[float]
+    adapter: Adapter, verifier: Verifier, targets: np.ndarray, seed: np.ndarray, times: list[float]
 ) -> int:
-    """Number of targets that were reached after all."""
+    """Solve for targets; return how many were reached after all."""
     reached = 0
-    for target, T in zip([contestant.prepare(T) for T in targets], targets, strict=True):
+    for target, T in zip([adapter.prepare(T) for T in targets], targets, strict=True):
         began = perf_counter()
-        q = contestant.solve(target, seed)
+        q = adapter.solve(target, seed)
         times.append(perf_counter() - began)
-        reached += judge.accepts(q, T)
+        reached += verifier.accepts(q, T)
     return reached
 
 
-def _closest(robot: BenchRobot, judge: Judge, targets: np.ndarray) -> dict[str, object]:
-    """What our answers say, and how far the pose that they give is from the target."""
+def _closest(robot: BenchRobot, verifier: Verifier, targets: np.ndarray) -> dict[str, object]:
+    """Status of this project's results, and distance of their poses from the target."""
     solver = iks.Solver(robot.chain)
     results = [solver.solve(T) for T in targets]
-    errors = np.array([judge.errors(r.q, T)[:2] for r, T in zip(results, targets, strict=True)])
+    errors = np.array([verifier.errors(r.q, T)[:2] for r, T in zip(results, targets, strict=True)])
     says = Counter(result.status.name for result in results)
     return {
         'says': ' '.join(f'{name} {count}' for name, count in says.most_common()),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from kinematics import snake
-from measure import use_one_core
 import numpy as np
 from records import progress, read_csv, RESULTS, save
+from robots import random_chain
+from timing import use_one_core
 
 import ik_service as iks
 
@@ -31,7 +31,7 @@ def main() -> None:
 
 def measure(count: int, repeats: int, seed: int) -> list[dict[str, object]]:
     """Rows of the table: all methods on all chains in turn, the median of the repeats."""
-    chains = {n: snake(n) for n in JOINTS}
+    chains = {n: random_chain(n) for n in JOINTS}
     targets = {n: reachable(chain, count, seed) for n, chain in chains.items()}
     solvers = {
         (n, name): iks.Solver(chain, name)

@@ -13,6 +13,7 @@ import math
 from time import perf_counter
 
 import numpy as np
+from robots import random_chain
 
 import ik_service as iks
 from ik_service.kinematics import chain_kernels, kernels
@@ -32,7 +33,7 @@ def main() -> None:
     print('ns per call      forward kinematics          Jacobian (with its FK)')
     print(f'{"n":>3} {"compiled":>14} {"from Python":>14} {"compiled":>14} {"from Python":>14}')
     for n in LENGTHS:
-        chain = snake(n)
+        chain = random_chain(n)
         postures = np.random.default_rng(n).uniform(chain.lower, chain.upper, (args.count, n))
         times = [
             best(call, args.count, args.rounds)
@@ -40,26 +41,6 @@ def main() -> None:
             for call in (compiled(chain, function, postures), python(chain, function, postures))
         ]
         print(f'{n:3} ' + ' '.join(f'{time:14.0f}' for time in times), flush=True)
-
-
-def snake(n: int) -> iks.KinematicChain:
-    """A chain of n revolute joints about random axes."""
-    rng = np.random.default_rng(n)
-    links = ''.join(f'<link name="link{i}"/>' for i in range(n + 1))
-    joints = ''.join(_joint(i, rng) for i in range(n))
-    return iks.Robot.from_urdf(f'<robot name="snake">{links}{joints}</robot>').chain()
-
-
-def _joint(i: int, rng: np.random.Generator) -> str:
-    xyz, rpy, axis = (
-        ' '.join(map(str, numbers))
-        for numbers in (rng.uniform(-0.2, 0.2, 3), rng.uniform(-3, 3, 3), rng.normal(size=3))
-    )
-    return (
-        f'<joint name="joint{i}" type="revolute"><origin xyz="{xyz}" rpy="{rpy}"/>'
-        f'<parent link="link{i}"/><child link="link{i + 1}"/><axis xyz="{axis}"/>'
-        '<limit lower="-3" upper="3" velocity="1" effort="1"/></joint>'
-    )
 
 
 def best(call: Callable[[], object], count: int, rounds: int) -> float:

@@ -1,8 +1,8 @@
 """
-The solution nearest to the seed: how far the joint that moves most has to go, on one core.
+Largest joint motion to the solution nearest to the seed, on one core.
 
-Ours searches for 1 ms with ``prefer='nearest'``, TRAC-IK in its Distance mode for 5 ms. The seeds
-are the middle of the limits, and random postures.
+This project has 1 ms with ``prefer='nearest'``, TRAC-IK in its Distance mode 5 ms. The seeds are
+the middle of the limits, and random postures.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from contestants import Contestant, gather, ours
-from judge import Judge, Problems
-from measure import rounds_of, run_round, Score, use_one_core
+from adapters import Adapter, gather, ours
 import numpy as np
 import peers
 from records import progress, save
 from robots import BenchRobot, chosen_robots, MAIN
+from timing import rounds_of, run_round, Score, use_one_core
+from verifier import Problems, Verifier
 
 import ik_service as iks
 
@@ -31,34 +31,34 @@ def main() -> None:
     use_one_core()
     rows = []
     for robot in chosen_robots(args.chains):
-        judge = Judge(robot)
-        problems = judge.problems(robot, args.count, args.seed)
-        elsewhere = judge.postures(args.count, args.seed + 1)
+        verifier = Verifier(robot)
+        problems = verifier.problems(robot, args.count, args.seed)
+        elsewhere = verifier.postures(args.count, args.seed + 1)
         for seeds, given in (
             ('mid-range', problems),
             ('random', Problems(problems.truth, problems.targets, elsewhere)),
         ):
             progress(f'nearest: {robot.name}, {seeds} seeds')
-            table = compare(robot, judge, given)
+            table = compare(robot, verifier, given)
             rows += [{'chain': robot.name, 'seeds': seeds, **row} for row in table]
     save('nearest', rows, count=args.count, seed=args.seed)
 
 
-def compare(robot: BenchRobot, judge: Judge, problems: Problems) -> list[dict[str, object]]:
+def compare(robot: BenchRobot, verifier: Verifier, problems: Problems) -> list[dict[str, object]]:
     """Rows of the table for one robot and one kind of seed."""
     nearest = iks.IkOptions(prefer='nearest', timeout=0.001)
     there, absent = gather({'TRAC-IK Distance': partial(peers.trac_ik, robot, 'Distance')})
-    contestants = {
+    adapters = {
         'ours, first': ours(robot, 'levenberg_marquardt'),
         'ours, nearest in 1 ms': ours(robot, 'levenberg_marquardt', nearest),
         **{f'{peer.name} in 5 ms': peer for peer in there},
     }
-    motions = {name: np.full(len(problems), np.nan) for name in contestants}
-    scores = {name: Score() for name in contestants}
+    motions = {name: np.full(len(problems), np.nan) for name in adapters}
+    scores = {name: Score() for name in adapters}
     for rows in rounds_of(len(problems), 50):
-        for name, contestant in contestants.items():
-            recorder = _recording(contestant, motions[name][rows])
-            run_round(recorder, judge, problems.part(rows), scores[name])
+        for name, adapter in adapters.items():
+            recorder = _recording(adapter, motions[name][rows])
+            run_round(recorder, verifier, problems.part(rows), scores[name])
     for name, score in scores.items():
         motions[name][~np.array(score.solved)] = np.nan
     both = ~np.isnan(list(motions.values())).any(axis=0)
@@ -77,18 +77,18 @@ def compare(robot: BenchRobot, judge: Judge, problems: Problems) -> list[dict[st
     return table + [{'solver': name, 'absent': reason} for name, reason in absent.items()]
 
 
-def _recording(contestant: Contestant, motions: np.ndarray) -> Contestant:
-    """The contestant, noting the largest joint motion from the seed to each of its answers."""
+def _recording(adapter: Adapter, motions: np.ndarray) -> Adapter:
+    """Adapter that records the largest joint motion from the seed to each of its solutions."""
     rows = iter(range(len(motions)))
 
     def solve(target: object, seed: np.ndarray) -> np.ndarray | None:
-        q = contestant.solve(target, seed)
+        q = adapter.solve(target, seed)
         row = next(rows)
         if q is not None:
             motions[row] = np.abs(q - seed).max()
         return q
 
-    return Contestant(contestant.name, solve, contestant.prepare)
+    return Adapter(adapter.name, solve, adapter.prepare)
 
 
 if __name__ == '__main__':

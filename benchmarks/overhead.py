@@ -1,4 +1,4 @@
-"""What a call costs besides solving, and how long a fresh process takes to its first answer."""
+"""Time of a call besides the solver, and time of a fresh process until its first solution."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import tempfile
 from time import perf_counter
 import zlib
 
-from measure import quartiles, use_one_core
 import numpy as np
 from records import progress, save
 from robots import all_robots, BenchRobot
+from timing import quartiles, use_one_core
 
 import ik_service as iks
 
 _NOTHING = 'pass'
 _IMPORT = 'import ik_service'
-# What Numba imports where it is installed, though this package does not need it.
+# Numba imports these where they are installed, though this package does not need them.
 _BARE = 'import sys\nsys.modules.update(scipy=None, coverage=None)\n'
-# The least that a compiled function costs: a file, because Numba caches no other.
+# The smallest compiled function: a file, because Numba caches no other.
 _ONE_LINE = """
 import numba
 @numba.njit(cache=True)

@@ -1,5 +1,5 @@
 """
-How often each method reaches random poses that can be reached, on the project's own arms.
+Success of each method on random reachable poses, on the arms of this package.
 
 Every pose is the forward kinematics of a random posture within the limits, the seed is the middle
 of the limits, and the tolerances are 1e-5 m and 1e-5 rad. The transpose is also measured as it is
@@ -31,7 +31,7 @@ HEADER = (
 @dataclass(frozen=True)
 class Rates:
     """
-    What came of a method on an arm.
+    Results of a method on an arm.
 
     :ivar reached: share of the poses that were reached.
     :ivar within: share of the answers within the limits.

@@ -1,17 +1,18 @@
 """
-Adapters of other IK libraries, each set to what is asked of everyone: 1e-5 and the joint limits.
+Adapters of other IK libraries, each with the same tolerance of 1e-5 and the joint limits.
 
-Where a library can be given a prepared target or chain, it is: the time that counts is that of its
-solver called from Python.
+Targets and chains are prepared in advance where a library allows it: what is timed is its solver,
+called from Python.
 """
 
 from __future__ import annotations
 
 from contextlib import redirect_stderr
+from functools import partial
 import io
 import math
 
-from contestants import AbsentError, Contestant, require
+from adapters import AbsentError, Adapter, gather, require
 import numpy as np
 from robots import BenchRobot
 
@@ -20,7 +21,26 @@ from ik_service.kinematics.flatten import FlatPath, flatten_path
 _PINK_ITERATIONS = 100
 
 
-def roboticstoolbox(robot: BenchRobot) -> Contestant:
+def all_peers(robot: BenchRobot) -> tuple[list[Adapter], dict[str, str]]:
+    """
+    Make the adapters of all libraries that can solve for a robot.
+
+    :param robot: the robot.
+    :returns: the adapters, and the reasons of those that cannot be made by name.
+    """
+    return gather(
+        {
+            'roboticstoolbox': partial(roboticstoolbox, robot),
+            'TRAC-IK': partial(trac_ik, robot),
+            'KDL': partial(kdl, robot),
+            'pink': partial(pink, robot),
+            'ikpy': partial(ikpy, robot),
+            'EAIK': partial(eaik, robot),
+        }
+    )
+
+
+def roboticstoolbox(robot: BenchRobot) -> Adapter:
     """
     ``ik_LM`` in C++, by Chan's method.
 
@@ -38,10 +58,10 @@ def roboticstoolbox(robot: BenchRobot) -> Contestant:
         solution = ets.ik_LM(target, q0=seed, tol=5e-11, k=0.1, method='chan')
         return solution.q if solution.success else None
 
-    return Contestant('roboticstoolbox', solve)
+    return Adapter('roboticstoolbox', solve)
 
 
-def trac_ik(robot: BenchRobot, mode: str = 'Speed', timeout: float = 0.005) -> Contestant:
+def trac_ik(robot: BenchRobot, mode: str = 'Speed', timeout: float = 0.005) -> Adapter:
     """
     TRAC-IK through its Python binding, whose targets are quaternions.
 
@@ -64,15 +84,15 @@ def trac_ik(robot: BenchRobot, mode: str = 'Speed', timeout: float = 0.005) -> C
         return answer[1:] if answer[0] >= 0 else None
 
     name = 'TRAC-IK' if mode == 'Speed' else f'TRAC-IK {mode}'
-    return Contestant(name, solve, prepare)
+    return Adapter(name, solve, prepare)
 
 
-def kdl(_robot: BenchRobot) -> Contestant:
-    """KDL alone, which the binding of TRAC-IK does not offer."""
+def kdl(_robot: BenchRobot) -> Adapter:
+    """KDL, for which there is no Python package."""
     raise AbsentError('pytracik offers TRAC-IK only, and PyPI has no build of PyKDL')
 
 
-def pink(robot: BenchRobot) -> Contestant:
+def pink(robot: BenchRobot) -> Adapter:
     """
     Differential IK by quadratic programs, in a loop until the task's error is small enough.
 
@@ -109,11 +129,11 @@ def pink(robot: BenchRobot) -> Contestant:
             configuration.update(q)
         return None
 
-    return Contestant('pink', _or_none(solve), lambda T: T_world_base * pin.SE3(T), 0.2)
+    return Adapter('pink', _or_none(solve), lambda T: T_world_base * pin.SE3(T), 0.2)
 
 
-def ikpy(robot: BenchRobot) -> Contestant:
-    """IKPy's least squares; it never says whether it succeeded, the judge does."""
+def ikpy(robot: BenchRobot) -> Adapter:
+    """IKPy's least squares; it does not report success, which is left to the verifier."""
     chains = require('ikpy.chain', 'ikpy')
     links = require('ikpy.link', 'ikpy')
     from ik_service.common.transforms import rpy_from_rotation
@@ -141,10 +161,10 @@ def ikpy(robot: BenchRobot) -> Contestant:
         q = chain.inverse_kinematics_frame(target, start, orientation_mode='all')
         return np.array(q[1:-1])
 
-    return Contestant('ikpy', _or_none(solve), share=0.1)
+    return Adapter('ikpy', _or_none(solve), share=0.1)
 
 
-def eaik(robot: BenchRobot) -> Contestant:
+def eaik(robot: BenchRobot) -> Adapter:
     """EAIK's closed form for six revolute joints, and of its solutions the nearest in limits."""
     library = require('eaik.IK_Homogeneous', 'EAIK')
     chain = robot.chain
@@ -175,11 +195,11 @@ def eaik(robot: BenchRobot) -> Contestant:
         best = int(np.argmin(distance))
         return q[best] if math.isfinite(distance[best]) else None
 
-    return Contestant('EAIK', solve)
+    return Adapter('EAIK', solve)
 
 
 def _or_none(solve: object) -> object:
-    """A solver whose exceptions count as failures."""
+    """Solver whose exceptions count as failures."""
 
     def guarded(target: object, seed: np.ndarray) -> np.ndarray | None:
         try:

@@ -1,4 +1,4 @@
-"""Results on disk: tables, and when, where and with what they were measured."""
+"""Tables of results on disk, with date, machine and versions of each measurement."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ _PACKAGES = (
 
 
 def progress(text: str) -> None:
-    """Say what is being done."""
+    """
+    Print a line with the time of day.
+
+    :param text: what is being done.
+    """
     print(f'{datetime.now():%H:%M:%S}  {text}', flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md and its picture from the results on disk."""
+"""Page docs/benchmarks.md and its figure, written from the results on disk."""
 
 from __future__ import annotations
 
@@ -21,30 +21,31 @@ This page is written by `benchmarks/report.py` from the tables in `benchmarks/re
 `make bench` measures again. Each part also runs alone, for instance
 `.bench-venv/bin/python benchmarks/solvers.py --help`.
 
-Everyone gets the same problems in the same process on the same core, in turns. A problem is the
+All solvers get the same problems in the same process on the same core, in turns. A problem is the
 forward kinematics of a joint vector drawn uniformly within the limits; the search starts in the
-middle of the limits. An answer counts when Pinocchio's forward kinematics finds all six components
-of the twist to the target within 1e-5 (m or rad) and every joint within its limits; what a solver
-says of itself does not count. Times are those of a call from Python, of solved and unsolved
-problems alike. A ratio is that of the mean times of one round, in which both solve the same
+middle of the limits. A problem counts as solved when, by Pinocchio's forward kinematics, all six
+components of the twist to the target are within 1e-5 (m or rad) and every joint is within its
+limits, whatever the solver reports. Times are those of a call from Python, of solved and unsolved
+problems alike. A ratio is that of the mean times of one round, in which both solvers get the same
 problems a moment apart; the tables give the median of the rounds and its quartiles.
 """
 _TEXTS = {
     'solvers': """\
 ## Random reachable poses
 
-One core. “(batch)” is `solve_ik_batch` on one thread, the others are single calls (ours through
-`Solver.solve`). “× ours” compares with the first row. roboticstoolbox is `ik_LM` (C++, Chan,
-k = 0.1) with tol = 5e-11, because its default lets errors of 1.4e-3 pass; TRAC-IK is pytracik in
-Speed mode with 5 ms; pink is a loop of at most 100 steps; EAIK is the closed form and the choice
-of the nearest solution within the limits. ikpy, pink, transpose and ccd get fewer problems.
+One core. “(batch)” is `solve_ik_batch` on one thread, the others are single calls, of this project
+through `Solver.solve`. “× ours” compares with the first row. roboticstoolbox is `ik_LM` (C++,
+Chan, k = 0.1) with tol = 5e-11, because its default lets errors of 1.4e-3 pass; TRAC-IK is
+pytracik in Speed mode with 5 ms; pink is a loop of at most 100 steps; EAIK is the closed form and
+the choice of the nearest solution within the limits. ikpy, pink, transpose and ccd get fewer
+problems.
 """,
     'chains': """\
 ## Many robots
 
-Our default method, one core, time inside the compiled solver. Beside it what TRAC-IK's README
-(version 1.5.1, Speed mode, 5 ms) states for the same protocol, measured on its authors' machine
-and partly with other versions of the descriptions.
+The default method, one core, time inside the compiled solver. The last two columns are the figures
+of TRAC-IK's README (version 1.5.1, Speed mode, 5 ms) for the same protocol, measured on its
+authors' machine and partly with other versions of the descriptions.
 """,
     'chains_many': '### Many problems\n',
     'tracking': """\
@@ -52,37 +53,37 @@ and partly with other versions of the descriptions.
 
 Each solve starts from the previous solution. A jump is a joint motion between consecutive
 solutions; with 2,000 points, the paths themselves ask for a tenth of what is counted, or less.
-“Inside” is the time in the compiled solver, the mean that of the whole call.
+“Inside” is the time in the compiled solver; the mean is that of the whole call.
 """,
     'nearest': """\
 ## The nearest solution
 
-Joint motion is the largest of any joint from the seed to the answer, compared over the problems
+Joint motion is the largest of any joint from the seed to the solution, compared over the problems
 that all three solved.
 """,
     'giving_up': """\
 ## Unreachable targets
 
 “Turned inwards”: poses at the edge of the workspace with the tool turned by 180°. “Closest” is the
-median distance of the pose that our answer gives.
+median distance of the pose that this project returns.
 """,
     'growth': """\
 ## Growth with the number of joints
 
 ![time of an iteration against the number of joints](figures/growth.png)
 """,
-    'overhead': '## Around the solver\n',
+    'overhead': '## Overhead of a call, and the first solve of a process\n',
     'batch': """\
 ## Batches
 
 The whole call. “Each a batch of its own” solves half of the targets in each of two threads, with a
-batch call on one thread each: what two threads gain on this machine without working together.
+batch call on one thread each: the most that two threads can gain on this machine.
 """,
     'service': """\
 ## The service
 
-Round trips over DDS between processes. The echo answers the same request type with an answer of
-the same size; trigger is `std_srvs/Trigger`; both are plain rclpy.
+Round trips over DDS between processes. The echo responds to the same request type with a response
+of the same size; trigger is `std_srvs/Trigger`; both are plain rclpy.
 """,
 }
 
@@ -205,7 +206,7 @@ def _table(rows: list[Row], columns: list[Column]) -> str:
 
 
 def _absences(rows: list[Row]) -> Iterator[str]:
-    """Why peers are missing from a table."""
+    """Sentences about the libraries that are missing from a table."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if row.get('absent'):
@@ -213,11 +214,11 @@ def _absences(rows: list[Row]) -> Iterator[str]:
             if row['chain'] not in chains:
                 chains.append(row['chain'])
     for (solver, reason), chains in reasons.items():
-        yield f'Not here: {solver} ({", ".join(chains)}): {reason}.\n'
+        yield f'Not measured: {solver} ({", ".join(chains)}): {reason}.\n'
 
 
 def _circumstances() -> Iterator[str]:
-    """Where and with what each part was measured."""
+    """Machine, versions, dates and settings of the measurements."""
     runs = read_csv(RESULTS / 'runs.csv')
     for cpu, cores in dict.fromkeys((run['cpu'], run['cores']) for run in runs):
         yield f'Machine: {cpu}, {cores} cores.\n'
@@ -228,7 +229,7 @@ def _circumstances() -> Iterator[str]:
         'The load is that of the machine in the minute before the results were written. It is a\n'
         'shared machine: in its slow hours everything takes up to 1.7 times as long, so that a\n'
         'goal in seconds can be missed; ratios hardly change. “Python alone” among the times of\n'
-        'fresh processes tells how fast it was: 0.044 s in its usual hours.\n'
+        'fresh processes shows its speed: 0.044 s in its usual hours.\n'
     )
     yield _table(runs, columns)
 
@@ -245,7 +246,13 @@ def _goals(found: list[Goal]) -> str:
 def _losses() -> str:
     found = losses()
     lines = [f'- {sentence}' for sentence in found]
-    return '\n'.join(['## Where we lose\n', *(lines or ['Nowhere in these tables.']), ''])
+    return '\n'.join(
+        [
+            '## Cases in which another library is better\n',
+            *(lines or ['None in these tables.']),
+            '',
+        ]
+    )
 
 
 if __name__ == '__main__':

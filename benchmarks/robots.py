@@ -1,4 +1,4 @@
-"""The robots that are measured: descriptions that lie beside the repository, or our own arms."""
+"""Robots of the benchmarks: shared descriptions, arms of this package, and generated chains."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from xml.etree import ElementTree
+
+import numpy as np
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
@@ -22,12 +24,12 @@ _OWN = {'panda': ('panda_link0', 'panda_link8'), 'ur5e': ('base_link', 'tool0')}
 @dataclass(frozen=True)
 class BenchRobot:
     """
-    A chain to be measured.
+    Chain of a robot description.
 
     :ivar name: short name.
     :ivar path: its URDF file.
-    :ivar base_link: where poses are given.
-    :ivar tip_link: what is moved.
+    :ivar base_link: in whose frame poses are given.
+    :ivar tip_link: the link that is moved to them.
     :ivar table_row: its row in TRAC-IK's published table; empty when it has none.
     """
 
@@ -45,7 +47,7 @@ class BenchRobot:
     @cached_property
     def urdf(self) -> str:
         """
-        The description as peers get it: without meshes, and without the soft limits.
+        Description for other libraries: without meshes, and without the soft limits.
 
         Some readers look for mesh files; TRAC-IK's reads a <safety_controller> without bounds as
         one whose bounds are zero.
@@ -59,7 +61,7 @@ class BenchRobot:
 
 
 def all_robots() -> dict[str, BenchRobot]:
-    """All robots there are, by name; only our own where the shared descriptions are absent."""
+    """Return all robots by name; those of this package where the shared ones are absent."""
     robots = {name: BenchRobot(name, urdf_path(name), *links) for name, links in _OWN.items()}
     for robot in shared_robots():
         robots[robot.name] = robot
@@ -98,3 +100,27 @@ def chosen_robots(names: str) -> list[BenchRobot]:
         if name not in there:
             print(f'skipped {name}: no such robot among {", ".join(there)}')
     return [there[name] for name in wanted if name in there]
+
+
+def random_chain(n: int) -> iks.KinematicChain:
+    """
+    Make a chain of revolute joints about random axes.
+
+    :param n: number of joints.
+    """
+    rng = np.random.default_rng(n)
+    links = ''.join(f'<link name="link{i}"/>' for i in range(n + 1))
+    joints = ''.join(_joint(i, rng) for i in range(n))
+    return iks.Robot.from_urdf(f'<robot name="snake">{links}{joints}</robot>').chain()
+
+
+def _joint(i: int, rng: np.random.Generator) -> str:
+    xyz, rpy, axis = (
+        ' '.join(map(str, numbers))
+        for numbers in (rng.uniform(-0.2, 0.2, 3), rng.uniform(-3, 3, 3), rng.normal(size=3))
+    )
+    return (
+        f'<joint name="joint{i}" type="revolute"><origin xyz="{xyz}" rpy="{rpy}"/>'
+        f'<parent link="link{i}"/><child link="link{i + 1}"/><axis xyz="{axis}"/>'
+        '<limit lower="-3" upper="3" velocity="1" effort="1"/></joint>'
+    )

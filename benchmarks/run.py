@@ -1,4 +1,4 @@
-"""All parts of the benchmark, one after the other, and the page that shows them."""
+"""All parts of the benchmark, one after the other, and the page of their results."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-What a learned first guess saves, in iterations, searches and time, and what it costs to have one.
+Learned starting postures: saved iterations, searches and time, and the cost of the training.
 
 Every search starts in the middle of the limits, at the guess of a table of 1e3, 1e4 or 1e5
 postures, or at the guess of a network. Needs the extra "learn"; times are those of the processor,
@@ -17,17 +17,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 import time
 
-from judge import Judge
-from measure import use_one_core
 import numpy as np
 from records import progress, RESULTS, save
 from robots import all_robots, BenchRobot
+from timing import use_one_core
+from verifier import Verifier
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
-from ik_service.seeding.measure import effort, guess_time
-from ik_service.seeding.source import load_guess, train_guess
-from ik_service.seeding.table import TableGuess
+from ik_service.seeding.effort import mean_guess_time, measure_effort
+from ik_service.seeding.loading import load_guess
+from ik_service.seeding.table import train_table
+from ik_service.seeding.training import train_guess
 
 DOCUMENTED = RESULTS.parents[1] / 'docs' / 'figures' / 'seeds.csv'
 CHAINS = ('panda', 'ur5e', 'iiwa14', 'planar_6r')
@@ -78,7 +79,7 @@ def measure(
     robot: BenchRobot, solvers: list[str], extent: dict[str, object], seed: int
 ) -> list[dict[str, object]]:
     """Rows of the table for one robot."""
-    targets = Judge(robot).problems(robot, extent['count'], seed).targets
+    targets = Verifier(robot).problems(robot, extent['count'], seed).targets
     rows = []
     with TemporaryDirectory() as folder:
         for start, options, cost in _starts(robot, extent, Path(folder)):
@@ -86,7 +87,7 @@ def measure(
             for task, weights in _TASKS.items():
                 if options:
                     guess = load_guess(robot.chain, *options.values(), **weights)
-                    cost['guess_us'] = 1e6 * guess_time(guess, targets)
+                    cost['guess_us'] = 1e6 * mean_guess_time(guess, targets)
                 for name in solvers if task == 'pose' else solvers[:1]:
                     solver = iks.Solver(robot.chain, name, iks.IkOptions(**options, **weights))
                     part = targets[: max(1, round(len(targets) * _SHARES.get(name, 1.0)))]
@@ -103,9 +104,9 @@ def measure(
 def _starts(
     robot: BenchRobot, extent: dict[str, object], folder: Path
 ) -> Iterator[tuple[str, dict[str, str], dict[str, object]]]:
-    """Where searches start: its name, the options that ask for it, and what having it costs."""
+    """Starts of the searches: name, solver options, and cost of the training."""
     yield 'middle', {}, {'guess_us': 0.0, 'training_s': 0.0, 'file_kb': 0.0}
-    TableGuess.trained(robot.chain, 100)  # compiles, or loads the compiled code
+    train_table(robot.chain, 100)  # compiles, or loads the compiled code
     kinds = [('table', count) for count in extent['tables']] + [('network', extent['network'])]
     for kind, samples in kinds:
         path = folder / f'{kind}{samples}.npz'
@@ -118,7 +119,7 @@ def _starts(
 
 def _row(solver: iks.Solver, targets: np.ndarray, repeats: int) -> dict[str, object]:
     """Columns of the table for one solver and start."""
-    efforts = [effort(solver, targets) for _ in range(repeats)]
+    efforts = [measure_effort(solver, targets) for _ in range(repeats)]
     row = asdict(min(efforts, key=lambda one: one.call_time))
     return {
         'problems': len(targets),

@@ -1,5 +1,5 @@
 """
-The service over DDS: round trips and throughput of compute_ik, beside servers that do nothing.
+Round trips and throughput of compute_ik over DDS, beside servers that do nothing.
 
 The echo server answers requests of the same type with an answer of the same size, the other one
 std_srvs/Trigger; both are plain rclpy. All servers and clients are processes of their own, in a
@@ -17,9 +17,9 @@ from pathlib import Path
 import threading
 from time import monotonic, perf_counter
 
-from measure import quartiles
 import numpy as np
 from records import progress, save
+from timing import quartiles
 
 import ik_service as iks
 from ik_service.common.child_process import ChildProcess

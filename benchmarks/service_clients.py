@@ -1,8 +1,8 @@
 """
-Clients that call a service again and again, each as soon as its last answer is there.
+Clients that call a service in a loop, for measurements of throughput.
 
-Several of these programs run at the same time. They agree on when to call which service by the
-clock alone: windows of the same length, one after the other, from a moment that all are told.
+Several of these programs run at the same time. Which service they call when follows from the clock
+alone: windows of the same length, one after the other, from a given moment.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The servers that compute_ik is measured beside: they answer at once, in plain rclpy."""
+"""Servers for comparison with compute_ik: they respond at once, in plain rclpy."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """
 Make ``.bench-venv``, the environment in which the benchmarks run.
 
-Other libraries that cannot be installed are left out; why is noted for the tables. All versions
-are those of requirements-peers.txt. Uses nothing but the standard library.
+Other libraries that cannot be installed are left out, with the reason noted for the tables. All
+versions are those of requirements-peers.txt. Uses nothing but the standard library.
 """
 
 from __future__ import annotations

@@ -1,19 +1,20 @@
-"""Ours and peers on random reachable poses: time, success and ratios, on one core."""
+"""Time and success of this project's methods and other libraries on random reachable poses."""
 
 from __future__ import annotations
 
 import argparse
 
-from contestants import Contestant, ours, peers
-from judge import Judge, Problems
-from measure import rounds_of, run_round, Score, use_one_core
+from adapters import Adapter, ours
+from peers import all_peers
 from records import progress, save
 from robots import BenchRobot, chosen_robots, MAIN
+from timing import rounds_of, run_round, Score, use_one_core
+from verifier import Problems, Verifier
 
 import ik_service as iks
 
 BATCH = ' (batch)'
-# Problems after which the next contestant has its turn: a batch call has a cost of its own.
+# Problems after which the next solver has its turn: a batch call has a cost of its own.
 _ROUND = 2500
 
 
@@ -35,20 +36,20 @@ def main() -> None:
 
 def compare(robot: BenchRobot, count: int, repeats: int, seed: int) -> list[dict[str, object]]:
     """Rows of the table for one robot."""
-    judge = Judge(robot)
-    problems = judge.problems(robot, count, seed)
-    others, absent = peers(robot)
+    verifier = Verifier(robot)
+    problems = verifier.problems(robot, count, seed)
+    others, absent = all_peers(robot)
     single = [*(ours(robot, name) for name in iks.solver_names()), *others]
     scores = {f'{name}{BATCH}': Score() for name in iks.solver_names()}
-    scores.update((contestant.name, Score()) for contestant in single)
+    scores.update((adapter.name, Score()) for adapter in single)
     for run in range(-1, repeats):  # the first one warms up and does not count
         for rows in rounds_of(count, _ROUND) if run >= 0 else [slice(0, 3)]:
             part = problems.part(rows)
             into = scores if run >= 0 else {name: Score() for name in scores}
-            for contestant in single[: len(iks.solver_names())]:
-                batch_round(robot, contestant, judge, part, into[f'{contestant.name}{BATCH}'])
-            for contestant in single:
-                run_round(contestant, judge, part, into[contestant.name])
+            for adapter in single[: len(iks.solver_names())]:
+                batch_round(robot, adapter, verifier, part, into[f'{adapter.name}{BATCH}'])
+            for adapter in single:
+                run_round(adapter, verifier, part, into[adapter.name])
     reference = scores[f'{iks.solver_names()[0]}{BATCH}']
     table = [
         {'chain': robot.name, 'solver': name, **score.row(reference), 'absent': ''}
@@ -60,18 +61,18 @@ def compare(robot: BenchRobot, count: int, repeats: int, seed: int) -> list[dict
 
 
 def batch_round(
-    robot: BenchRobot, contestant: Contestant, judge: Judge, problems: Problems, score: Score
+    robot: BenchRobot, adapter: Adapter, verifier: Verifier, problems: Problems, score: Score
 ) -> None:
-    """Our batch call on one core; each of its solves gets the mean time of the call."""
-    problems = problems.share(contestant.share)
+    """Batch call on one core; each of its solves gets the mean time of the call."""
+    problems = problems.share(adapter.share)
     result = iks.solve_ik_batch(
-        robot.chain, problems.targets, problems.seeds, solver=contestant.name, threads=1
+        robot.chain, problems.targets, problems.seeds, solver=adapter.name, threads=1
     )
     mean = result.solve_time / len(problems)
     score.rounds.append(mean)
     score.seconds += [mean] * len(problems)
     score.solved += [
-        bool(done) and judge.accepts(q, T)
+        bool(done) and verifier.accepts(q, T)
         for done, q, T in zip(result.success, result.q, problems.targets, strict=True)
     ]
 

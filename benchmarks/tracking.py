@@ -1,5 +1,5 @@
 """
-Following smooth paths, each solve seeded with the previous solution: time, and jumps.
+Time and jumps along smooth paths, each solve seeded with the previous solution.
 
 The paths are closed curves of many points. Those made of joint motions can be followed without a
 jump by construction. Some keep to the middle of the workspace, some come near the joint limits,
@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 import math
 from time import perf_counter
 
-from contestants import Contestant, gather, ours
-from judge import Judge
-from measure import quartiles, use_one_core
+from adapters import Adapter, gather, ours
 import numpy as np
 import peers
 from records import progress, save
 from robots import BenchRobot, chosen_robots, MAIN
+from timing import quartiles, use_one_core
+from verifier import Verifier
 
-# Points after which the next contestant has its turn.
+# Points after which the next solver has its turn.
 _CHUNK = 100
 _WIDEST = 2.0  # half of a joint's range, as far as the paths use it [rad]
 _RADIUS = 0.1  # of the circles [m]
@@ -39,37 +39,37 @@ _HOME = {
 @dataclass
 class Follower:
     """
-    A contestant on its way along a path.
+    Solver on its way along a path.
 
     :ivar solution: where it is (n,).
     :ivar seconds: time of each solve [s].
     :ivar rounds: mean time in each chunk [s].
-    :ivar solved: points that the judge accepted.
+    :ivar solved: points that the verifier accepted.
     :ivar motions: largest joint motion between consecutive solutions [rad].
     """
 
-    contestant: Contestant
+    adapter: Adapter
     solution: np.ndarray
     seconds: list[float] = field(default_factory=list)
     rounds: list[float] = field(default_factory=list)
     solved: int = 0
     motions: list[float] = field(default_factory=list)
 
-    def follow(self, judge: Judge, targets: np.ndarray) -> None:
+    def follow(self, verifier: Verifier, targets: np.ndarray) -> None:
         """Solve for the next points; where there is no solution, the last one stays the seed."""
         times, answers = [], []
-        prepared = [self.contestant.prepare(T) for T in targets]
+        prepared = [self.adapter.prepare(T) for T in targets]
         seed = self.solution
         for target in prepared:
             began = perf_counter()
-            q = self.contestant.solve(target, seed)
+            q = self.adapter.solve(target, seed)
             times.append(perf_counter() - began)
             answers.append(q)
             seed = seed if q is None else q
         self.seconds += times
         self.rounds.append(float(np.mean(times)))
         for q, T in zip(answers, targets, strict=True):
-            if judge.accepts(q, T):
+            if verifier.accepts(q, T):
                 self.solved += 1
                 self.motions.append(float(np.abs(q - self.solution).max()))
                 self.solution = q
@@ -85,15 +85,15 @@ def main() -> None:
     use_one_core()
     rows = []
     for robot in chosen_robots(args.chains):
-        judge = Judge(robot)
-        for name, q in paths(robot, judge, args.count, args.seed).items():
+        verifier = Verifier(robot)
+        for name, q in paths(robot, verifier, args.count, args.seed).items():
             progress(f'tracking: {robot.name}, {name}')
-            rows += follow(robot, judge, name, *q)
+            rows += follow(robot, verifier, name, *q)
     save('tracking', rows, count=args.count, seed=args.seed)
 
 
 def paths(
-    robot: BenchRobot, judge: Judge, count: int, seed: int
+    robot: BenchRobot, verifier: Verifier, count: int, seed: int
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Start (n,) and poses (N, 4, 4) of each path."""
     rng = np.random.default_rng(seed)
@@ -111,8 +111,8 @@ def paths(
         if robot.name == 'iiwa14':
             found[f'a4 through zero {k}'] = found[f'about home {k}'].copy()
             found[f'a4 through zero {k}'][:, 3] = 0.6 * np.sin(turns + 1.0)
-    curves = {name: (q[0], judge.poses(q)) for name, q in found.items()}
-    curves['circle'] = home, _circle(judge.forward(home).homogeneous, turns)
+    curves = {name: (q[0], verifier.poses(q)) for name, q in found.items()}
+    curves['circle'] = home, _circle(verifier.forward(home).homogeneous, turns)
     return curves
 
 
@@ -125,7 +125,7 @@ def _circle(T: np.ndarray, turns: np.ndarray) -> np.ndarray:
 
 
 def follow(
-    robot: BenchRobot, judge: Judge, path: str, start: np.ndarray, targets: np.ndarray
+    robot: BenchRobot, verifier: Verifier, path: str, start: np.ndarray, targets: np.ndarray
 ) -> list[dict[str, object]]:
     """Rows of the table for one path: everyone follows a piece of it in turn."""
     there, absent = gather(
@@ -134,14 +134,14 @@ def follow(
             'TRAC-IK': lambda: peers.trac_ik(robot),
         }
     )
-    contestants = [ours(robot, 'levenberg_marquardt'), *there]
-    for contestant in contestants:
-        Follower(contestant, start).follow(judge, targets[:3])
-        contestant.inside.clear()
-    followers = [Follower(contestant, start) for contestant in contestants]
+    adapters = [ours(robot, 'levenberg_marquardt'), *there]
+    for adapter in adapters:
+        Follower(adapter, start).follow(verifier, targets[:3])
+        adapter.inside.clear()
+    followers = [Follower(adapter, start) for adapter in adapters]
     for first in range(0, len(targets), _CHUNK):
         for follower in followers:
-            follower.follow(judge, targets[first : first + _CHUNK])
+            follower.follow(verifier, targets[first : first + _CHUNK])
     rows = [_row(follower, followers[0], len(targets)) for follower in followers]
     rows += [{'solver': name, 'absent': reason} for name, reason in absent.items()]
     return [{'chain': robot.name, 'path': path, **row} for row in rows]
@@ -149,9 +149,9 @@ def follow(
 
 def _row(follower: Follower, reference: Follower, points: int) -> dict[str, object]:
     motions = np.array(follower.motions)
-    inside = follower.contestant.inside
+    inside = follower.adapter.inside
     return {
-        'solver': follower.contestant.name,
+        'solver': follower.adapter.name,
         'points': points,
         'mean_us': 1e6 * float(np.mean(follower.seconds)),
         'inside_us': 1e6 * float(np.mean(inside)) if inside else '',

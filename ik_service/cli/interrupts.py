@@ -1,4 +1,4 @@
-"""Ctrl-C that is never lost."""
+"""Handling of Ctrl-C, also of one that arrives in a callback of the interpreter."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check_interrupts() -> None:
 
 
 def _report_dropped(dropped: sys.UnraisableHookArgs) -> None:
-    """Report what Python drops, but for interrupts: :func:`check_interrupts` raises those."""
+    """Report exceptions that Python drops, except interrupts, see :func:`check_interrupts`."""
     if not isinstance(dropped.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(dropped)
 

@@ -1,30 +1,36 @@
-"""``ik_study``: make the figures that show what the methods do, and the numbers behind them."""
+"""``ik_study``: figures of the methods, and the numbers behind them."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 import sys
+import threading
 import time
 
-from ik_service.exceptions import IkServiceError
-from ik_service.studies.catalogue import load_study, STUDY_NAMES
+import numpy as np
+
+from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.studies.drawing import figures
+from ik_service.studies.registry import load_study, STUDY_NAMES
 
 _ALL = 'all'
+_REACH = 'reach'  # whose points can be shown in RViz
 _OUTPUT = Path('figures')
 _USAGE = 'ik_study NAME [--output DIR] [options]'
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str]) -> int:
     """
     Run the program.
 
-    :param arguments: the command line after the program's name; that of the process by default.
+    :param arguments: the command line after the program's name.
     :returns: the exit code: 0 when all went well, 1 when a study failed, 2 for a wrong command.
+    :raises IkServiceError: Matplotlib is not installed, or ROS 2 where ``--publish`` needs it.
+    :raises SystemExit: an option is wrong, or asked for help.
     """
-    arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments or arguments[0] in ('-h', '--help'):
         print(_overview())
         return 0
@@ -33,40 +39,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(_overview())
         return 0
     try:
-        parsed = [_parse(study, options) for study in _named(name)]
+        parsed = {study: _parse(study, options) for study in _named(name)}
     except IkServiceError as error:
         print(f'ik_study: {error}\nusage: {_USAGE}', file=sys.stderr)
         return 2
-    try:
-        figures.check_installed()
-        outcomes = [_run(study, chosen) for study, chosen in parsed]
-    except KeyboardInterrupt:
-        print('\nstopped', file=sys.stderr)
-        return 130
-    except (IkServiceError, OSError) as error:
-        print(f'ik_study: {error}', file=sys.stderr)
-        return 1
+    figures.check_installed()
+    if any(_publishes(chosen) for chosen in parsed.values()):
+        _require_ros()
+    outcomes = [_run(study, chosen) for study, chosen in parsed.items()]
     return 0 if all(outcomes) else 1
 
 
 def _overview() -> str:
-    """Text that says what there is, and how to ask for it."""
+    """Help text: the studies with a line each, and the options."""
     width = max(map(len, STUDY_NAMES))
     lines = [f'  {name:{width}}  {load_study(name).SUMMARY}' for name in STUDY_NAMES]
     return '\n'.join(
         [
             f'usage: {_USAGE}',
             '',
-            'Make the figures of a study (PNG), with the numbers they are drawn from (CSV).',
+            'Writes the figures of a study (PNG), and the numbers that they show (CSV).',
             '',
             'studies:',
             *lines,
-            f'  {_ALL:{width}}  every one of them, with its default options',
+            f'  {_ALL:{width}}  every study, with its default options',
             '',
             'options:',
             f'  --output DIR  folder for the files, made if need be (default: {_OUTPUT}/)',
             '',
             'ik_study NAME --help lists the options of a study.',
+            '',
+            'exit code: 0 done, 1 a study failed, 2 the command is wrong.',
         ]
     )
 
@@ -75,7 +78,7 @@ def _named(name: str) -> tuple[str, ...]:
     return STUDY_NAMES if name == _ALL else (name,)
 
 
-def _parse(name: str, options: Sequence[str]) -> tuple[str, Namespace]:
+def _parse(name: str, options: Sequence[str]) -> Namespace:
     """
     Parse the options of a study.
 
@@ -91,23 +94,61 @@ def _parse(name: str, options: Sequence[str]) -> tuple[str, Namespace]:
         help='folder for the files, made if need be (default: %(default)s)',
     )
     study.add_arguments(parser)
-    return name, parser.parse_args(options)
+    if name == _REACH:
+        parser.add_argument(
+            '--publish',
+            action='store_true',
+            help='then show it in RViz, on the topic reachable_shell, until Ctrl-C (needs ROS 2)',
+        )
+    return parser.parse_args(options)
 
 
 def _run(name: str, options: Namespace) -> bool:
-    """Run a study; says what it wrote, or why it could not, and returns whether it could."""
+    """Run a study and print what it wrote, or why it failed; return whether it succeeded."""
     print(f'{name}: {load_study(name).SUMMARY}', flush=True)
     began = time.perf_counter()
     try:
         options.output.mkdir(parents=True, exist_ok=True)
         paths = load_study(name).run(options)
-    except IkServiceError as error:
+    except KeyboardInterrupt:  # also an interrupted batch, which is an IkServiceError too
+        raise
+    except (IkServiceError, OSError) as error:
         print(f'ik_study {name}: {error}', file=sys.stderr)
         return False
     seconds = time.perf_counter() - began
     print(f'wrote {", ".join(str(path) for path in paths)} in {seconds:.1f} s\n', flush=True)
+    if _publishes(options):
+        _publish(next(path for path in paths if path.suffix == '.npz'))
     return True
 
 
-if __name__ == '__main__':
-    sys.exit(main())
+def _publishes(options: Namespace) -> bool:
+    return getattr(options, 'publish', False)
+
+
+def _require_ros() -> None:
+    try:
+        import rclpy  # noqa: F401
+        import visualization_msgs.msg  # noqa: F401
+    except ImportError as error:
+        raise ArgumentError(
+            '--publish', f'needs ROS 2, which cannot be imported: {error}'
+        ) from error
+
+
+def _publish(archive: Path) -> None:
+    """Show the reachable points of an archive in RViz until Ctrl-C."""
+    from ik_service.ros.markers.reach_cloud_publisher import published_cloud
+    from ik_service.studies.reach.reach_figure import share_colors
+
+    with np.load(archive) as reach:
+        cloud = published_cloud(
+            str(reach['base_link']),
+            reach['points'],
+            share_colors(reach['reachable']),
+            reach['on_shell'],
+            float(reach['spacing'].max()),
+        )
+    with cloud as topic, suppress(KeyboardInterrupt):
+        print(f'published on {topic} until Ctrl-C', flush=True)
+        threading.Event().wait()

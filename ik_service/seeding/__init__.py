@@ -1,1 +1,1 @@
-"""Learned first guesses: where a search may start, from the pose that it shall reach."""
+"""Learned guesses of the joint vector at which a search for a pose starts."""

@@ -1,4 +1,4 @@
-"""What every learned first guess can do."""
+"""Interface of learned guesses of the joint vector at which a search starts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FULL_POSE = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 
 class Guess(ABC):
     """
-    A learned first guess for one chain; several threads may use it at the same time.
+    Learned guess for one chain; several threads may use it at the same time.
 
     :cvar kind: its name, as in ``IkOptions.seed_source``.
     :ivar chain: the chain.
@@ -25,18 +25,6 @@ class Guess(ABC):
 
     kind: ClassVar[str]
     chain: KinematicChain
-
-    @classmethod
-    @abstractmethod
-    def trained(cls, chain: KinematicChain, samples: int, seed: int = 0) -> Guess:
-        """
-        Learn a guess.
-
-        :param chain: the chain.
-        :param samples: random postures to learn from.
-        :param seed: of the random postures.
-        :raises MissingExtraError: a library that it takes is not installed.
-        """
 
     @classmethod
     @abstractmethod
@@ -56,12 +44,12 @@ class Guess(ABC):
 
     @abstractmethod
     def arrays(self) -> Arrays:
-        """What was learned, to be saved."""
+        """Return the learned arrays by name, to be saved."""
 
     @abstractmethod
     def guess(self, T: np.ndarray) -> np.ndarray:
         """
-        Where to start the search for one target.
+        Return the joint vector at which to start the search for one target.
 
         :param T: (4, 4) T_base_tip, floats.
         :returns: (n,) joint vector within the limits [rad] or [m]; not finite for a target that
@@ -72,7 +60,7 @@ class Guess(ABC):
     @abstractmethod
     def guess_many(self, targets: np.ndarray) -> np.ndarray:
         """
-        Where to start the searches for many targets.
+        Return the joint vectors at which to start the searches for many targets.
 
         :param targets: (N, 4, 4) T_base_tip, floats.
         :returns: (N, n) joint vectors, each as by :meth:`guess`.
@@ -80,10 +68,11 @@ class Guess(ABC):
         """
 
 
-def checked(array: np.ndarray, shape: tuple[int | None, ...]) -> np.ndarray:
+def check_array(array: np.ndarray, shape: tuple[int | None, ...]) -> np.ndarray:
     """
-    An array of a file, as doubles.
+    Return an array of a file as doubles, if it has the shape it should have.
 
+    :param array: the array.
     :param shape: what its shape has to be; None for any length but 0.
     :raises ValueError: it has another shape, is empty, or holds something else than finite
         numbers.

@@ -1,5 +1,5 @@
 """
-The network: from the twelve numbers of a pose to a posture, through two hidden layers.
+Guess by a neural network: from the twelve numbers of a pose to a posture, two hidden layers.
 
 It gives the sine and the cosine of every joint that turns, because angles that differ by a full
 turn are the same to the pose and should be so to the network. Using it takes nothing but NumPy.
@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.seeding.guess import Arrays, checked, FULL_POSE, Guess
-from ik_service.seeding.samples import sampled_range
+from ik_service.seeding.guess import Arrays, check_array, FULL_POSE, Guess
+from ik_service.seeding.sampling import sampled_range
 
 Layer = tuple[np.ndarray, np.ndarray]
 
 
 class NetworkGuess(Guess):
     """
-    A fully connected network with rectified linear units.
+    Guess by a fully connected network with rectified linear units.
 
     Free axes of a task make no difference to it: it looks at the whole pose.
 
@@ -50,48 +50,33 @@ class NetworkGuess(Guess):
         self._slides = np.flatnonzero(chain.arrays.turn == 0.0)
 
     @classmethod
-    def trained(cls, chain: KinematicChain, samples: int, seed: int = 0) -> NetworkGuess:
-        """
-        Train a network; see :mod:`ik_service.seeding.network_training`.
-
-        :param chain: the chain.
-        :param samples: random poses to train with.
-        :param seed: of the random postures and of the network's weights.
-        :raises MissingExtraError: scikit-learn is not installed.
-        :raises TrainingError: hardly any of the poses could be solved.
-        """
-        from ik_service.seeding.network_training import train_network
-
-        return train_network(chain, samples, seed)
-
-    @classmethod
     def from_arrays(
         cls, chain: KinematicChain, arrays: Arrays, task_weights: ArrayLike = FULL_POSE
     ) -> NetworkGuess:
-        """Restore a network."""
+        """Restore a guess from saved weights; see :meth:`Guess.from_arrays`."""
         layers = []
         inputs = 12
-        for k in range(int(checked(arrays['layers'], ()))):
-            W = checked(arrays[f'matrix{k}'], (inputs, None))
-            layers.append((W, checked(arrays[f'vector{k}'], (W.shape[1],))))
+        for k in range(int(check_array(arrays['layers'], ()))):
+            W = check_array(arrays[f'matrix{k}'], (inputs, None))
+            layers.append((W, check_array(arrays[f'vector{k}'], (W.shape[1],))))
             inputs = W.shape[1]
         if not layers or inputs != 2 * chain.n:
             raise ValueError(f'the last of {len(layers)} layers gives {inputs} numbers')
         return cls(chain, layers)
 
     def arrays(self) -> Arrays:
-        """What was learned, to be saved."""
+        """Return the number of layers and the weights of each by name."""
         arrays = {'layers': np.array(len(self.layers))}
         for k, (W, b) in enumerate(self.layers):
             arrays[f'matrix{k}'], arrays[f'vector{k}'] = W, b
         return arrays
 
     def guess(self, T: np.ndarray) -> np.ndarray:
-        """Where to start the search for one target."""
+        """Return the joint vector for one target; see :meth:`Guess.guess`."""
         return self._postures(T[:3].reshape(12))
 
     def guess_many(self, targets: np.ndarray) -> np.ndarray:
-        """Where to start the searches for many targets."""
+        """Return the joint vectors for many targets; see :meth:`Guess.guess_many`."""
         return self._postures(targets[:, :3].reshape(-1, 12))
 
     def _postures(self, poses: np.ndarray) -> np.ndarray:
@@ -105,7 +90,7 @@ class NetworkGuess(Guess):
         return self._decode(values @ W + b)
 
     def _decode(self, values: np.ndarray) -> np.ndarray:
-        """The inverse of :func:`encode`, within the limits."""
+        """Postures from what the network gives: the inverse of :func:`encode`, within limits."""
         n = self.chain.n
         offset = np.arctan2(values[..., :n], values[..., n:])
         if self._slides.size:
@@ -118,8 +103,9 @@ class NetworkGuess(Guess):
 
 def encode(chain: KinematicChain, postures: np.ndarray) -> np.ndarray:
     """
-    What the network is trained to give.
+    Return what the network is trained to give for postures.
 
+    :param chain: the chain.
     :param postures: (N, n) [rad] or [m].
     :returns: (N, 2n): for a joint that turns the sine and, n columns on, the cosine of its angle
         from the middle; for another the distance from the middle in shares of half its range, and

@@ -1,5 +1,5 @@
 """
-Training of the network, with scikit-learn.
+Training of the neural network, with scikit-learn.
 
 A pose has many postures, and a network trained on random ones would learn their mean, which
 reaches nothing. So every pose is first solved from the middle of the limits: what one search
@@ -18,7 +18,7 @@ import numpy as np
 from ik_service.exceptions import IkServiceError, MissingExtraError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.seeding.network import encode, Layer, NetworkGuess
-from ik_service.seeding.samples import poses, sample_postures
+from ik_service.seeding.sampling import sample_postures, tip_poses
 from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.options import IkOptions
 
@@ -35,25 +35,25 @@ _FEWEST = 50
 
 
 class TrainingError(IkServiceError):
-    """A guess cannot be learned for this chain."""
+    """No network can be trained for this chain."""
 
 
-def train_network(chain: KinematicChain, samples: int, seed: int) -> NetworkGuess:
+def train_network(chain: KinematicChain, samples: int, seed: int = 0) -> NetworkGuess:
     """
     Train a network for a chain.
 
     :param chain: the chain.
-    :param samples: random poses to train with.
-    :param seed: of the random postures and of the network's weights.
+    :param samples: number of random poses to train with.
+    :param seed: seed of the random postures and of the network's weights.
     :raises MissingExtraError: scikit-learn is not installed.
     :raises TrainingError: hardly any of the poses could be solved.
     """
     regressor = _regressor(seed)
-    targets = poses(chain, sample_postures(chain, samples, seed))
+    targets = tip_poses(chain, sample_postures(chain, samples, seed))
     inputs = targets[:, :3].reshape(-1, 12)
     mean, spread = inputs.mean(axis=0), inputs.std(axis=0)
     spread[spread < 1e-9] = 1.0  # as in the plane, where some numbers of a pose never change
-    guess, starts = None, None
+    starts = None
     for rate in _LEARNING_RATES:
         solved, postures = _solve(chain, targets, starts)
         regressor.set_params(learning_rate_init=rate)

@@ -1,5 +1,5 @@
 """
-The nearest-neighbour table: the posture whose pose resembles the target, and a step from there.
+Guess from a table of postures: the nearest neighbour of the target, moved by one step.
 
 A k-d tree (Bentley 1975) over the poses of random postures finds a few whose poses are close to
 the target. Each is moved by one damped least-squares step towards it, and the one that ends
@@ -21,9 +21,9 @@ from ik_service.exceptions import MissingExtraError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.entry import entry_point
 from ik_service.kinematics.pose import check_transforms
-from ik_service.seeding import candidates
-from ik_service.seeding.guess import Arrays, checked, FULL_POSE, Guess
-from ik_service.seeding.samples import linearisation, manipulable_postures
+from ik_service.seeding import table_kernels
+from ik_service.seeding.guess import Arrays, check_array, FULL_POSE, Guess
+from ik_service.seeding.sampling import linearisation, manipulable_postures
 
 # Neighbours that are compared, and the share by which they may be farther away than the nearest
 # ones: more neighbours and a smaller share reach few poses more, and take longer.
@@ -38,7 +38,7 @@ _DAMPING = 0.003
 
 class TableGuess(Guess):
     """
-    A table of postures, searched by pose.
+    Guess from a table of postures, searched by pose.
 
     Poses, Jacobians and tree are made anew from the postures, so they fit the chain as it is.
 
@@ -74,34 +74,22 @@ class TableGuess(Guess):
         self._query = spatial.cKDTree(self._frames * self._scale).query
 
     @classmethod
-    def trained(cls, chain: KinematicChain, samples: int, seed: int = 0) -> TableGuess:
-        """
-        Make a table.
-
-        :param chain: the chain.
-        :param samples: postures in the table.
-        :param seed: of the random postures.
-        :raises MissingExtraError: SciPy is not installed.
-        """
-        return cls(chain, manipulable_postures(chain, samples, seed))
-
-    @classmethod
     def from_arrays(
         cls, chain: KinematicChain, arrays: Arrays, task_weights: ArrayLike = FULL_POSE
     ) -> TableGuess:
-        """Restore a table."""
-        return cls(chain, checked(arrays['postures'], (None, chain.n)), task_weights)
+        """Restore a guess from saved postures; see :meth:`Guess.from_arrays`."""
+        return cls(chain, check_array(arrays['postures'], (None, chain.n)), task_weights)
 
     def arrays(self) -> Arrays:
-        """What was learned, to be saved."""
+        """Return the postures by the name ``postures``, single precision."""
         return {'postures': self.postures.astype(np.float32)}
 
     def guess(self, T: np.ndarray) -> np.ndarray:
-        """Where to start the search for one target."""
+        """Return the joint vector for one target; see :meth:`Guess.guess`."""
         return self._choose(T[None])[0]
 
     def guess_many(self, targets: np.ndarray) -> np.ndarray:
-        """Where to start the searches for many targets."""
+        """Return the joint vectors for many targets; see :meth:`Guess.guess_many`."""
         return self._choose(targets) if len(targets) else np.empty((0, self.chain.n))
 
     def _choose(self, targets: np.ndarray) -> np.ndarray:
@@ -128,7 +116,19 @@ class TableGuess(Guess):
     def _kernel(self) -> Callable:
         rows = np.zeros((1, self._neighbours), np.int64)
         example = self._arguments(np.zeros((1, 12)), rows, np.empty((1, self.chain.n)))
-        return entry_point(candidates.choose, *example)
+        return entry_point(table_kernels.choose_neighbours, *example)
+
+
+def train_table(chain: KinematicChain, samples: int, seed: int = 0) -> TableGuess:
+    """
+    Make a table of random postures.
+
+    :param chain: the chain.
+    :param samples: number of postures in the table.
+    :param seed: seed of the random postures.
+    :raises MissingExtraError: SciPy is not installed.
+    """
+    return TableGuess(chain, manipulable_postures(chain, samples, seed))
 
 
 def _corrections(rows: np.ndarray) -> np.ndarray:
@@ -146,9 +146,10 @@ def _corrections(rows: np.ndarray) -> np.ndarray:
 
 def _goal_map(tip: np.ndarray) -> np.ndarray:
     """
-    Matrix from the upper 3×4 block of T_base_tip, row by row, to the frame behind the last joint.
+    Matrix that maps the upper 3×4 block of T_base_tip to the frame behind the last joint.
 
-    That frame differs from the tip's by a rotation about z. The numbers stand before the matrix.
+    That frame differs from the tip's by a rotation about z. The block is a row vector of its rows,
+    to be multiplied from the left.
 
     :param tip: (2,) cosine and sine, see :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :returns: (12, 12).
@@ -161,7 +162,7 @@ def _goal_map(tip: np.ndarray) -> np.ndarray:
 
 def _counting(task_weights: ArrayLike) -> np.ndarray:
     """
-    Weights for the search: 1 for the position if any of it counts, and the orientation likewise.
+    Weights of the neighbour search: 1 or 0 for the position, and for the orientation.
 
     Single axes are not left out: a neighbour that is far off about a free axis makes the errors
     about the others change in ways that a linear step does not foresee. With one free axis of
@@ -172,7 +173,7 @@ def _counting(task_weights: ArrayLike) -> np.ndarray:
 
 
 def _feature_scale(weights: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """What the 12 numbers of a frame are multiplied by, for distances to be those of poses."""
+    """Factors for the 12 numbers of a frame, so that their distances measure pose errors."""
     length = _LENGTH_IN_SPREADS * float(np.linalg.norm(frames[:, 9:].std(axis=0))) or 1.0
     return np.concatenate([np.repeat(weights[3], 9), weights[:3] / length])
 

@@ -42,8 +42,8 @@ SeedLoader = Callable[[KinematicChain, str, str | None, tuple[float, ...]], Seed
 
 # As an entry point is written: the module that has the loader is imported when it is needed.
 _LOADERS = {
-    'table': 'ik_service.seeding.source:load_guess',
-    'network': 'ik_service.seeding.source:load_guess',
+    'table': 'ik_service.seeding.loading:load_guess',
+    'network': 'ik_service.seeding.loading:load_guess',
 }
 
 

@@ -1,1 +1,1 @@
-"""Studies that make figures, each with its numbers beside it: what the methods do, and why."""
+"""Studies of the methods, as figures with their numbers: the optional part behind ``ik_study``."""

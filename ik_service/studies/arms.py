@@ -1,4 +1,4 @@
-"""The arms that the studies are made with: those that come with the package."""
+"""Arms of the studies, random postures, and manipulability."""
 
 from __future__ import annotations
 
@@ -31,8 +31,11 @@ def load_arm(name: str) -> KinematicChain:
 
 def random_postures(chain: KinematicChain, count: int, random_seed: int) -> np.ndarray:
     """
-    Return postures, uniform within the limits; within half a turn where there are none.
+    Return random postures, uniform within the limits; within ±π where there are none.
 
+    :param chain: the arm.
+    :param count: how many.
+    :param random_seed: of the generator.
     :returns: (count, n) [rad] or [m].
     """
     lower = np.where(np.isfinite(chain.lower), chain.lower, -math.pi)
@@ -44,7 +47,8 @@ def manipulability(chain: KinematicChain, q: np.ndarray, rows: slice = slice(Non
     """
     Return Yoshikawa's measure √det(J Jᵀ): 0 at a singular posture (Yoshikawa 1985, eq. 9).
 
-    :param q: (n,) posture.
+    :param chain: the arm.
+    :param q: (n,) posture [rad] or [m].
     :param rows: the rows of the Jacobian that count.
     """
     J = chain.jacobian(q)[rows]

@@ -1,1 +1,1 @@
-"""The browser view: what is on the ROS graph, drawn and moved in a page (viser)."""
+"""Browser view of the arm: a ROS node with a page (viser)."""

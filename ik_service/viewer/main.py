@@ -1,4 +1,4 @@
-"""The program ``ik_viewer``: the arm in a browser, as a ROS node."""
+"""Program ``ik_viewer``: the arm in a browser, as a ROS node."""
 
 from __future__ import annotations
 
@@ -10,37 +10,38 @@ from ik_service.ros.common import runtime
 
 def main(args: list[str] | None = None) -> int:
     """
-    Run the program; return its exit code.
+    Run the program.
 
     :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
+    :returns: the exit code.
     """
 
     def program(stop: threading.Event) -> None:
-        # What takes time to import is imported here, where signals are already caught.
+        # Slow imports are here, where signals are already caught.
         from ik_service.viewer.server.page import close, serve
 
         with runtime.ros(args):
-            from ik_service.viewer.link.graph import Graph
-            from ik_service.viewer.server.once import OnceEach
+            from ik_service.viewer.link.viewer_node import ViewerNode
+            from ik_service.viewer.server.limited_log import LimitedLog
             from ik_service.viewer.settings import declare_settings
             from ik_service.viewer.viewer import Viewer
 
-            graph = Graph()
-            settings = declare_settings(graph)
+            node = ViewerNode()
+            settings = declare_settings(node)
             page = serve(
                 settings.host,
                 settings.port,
                 settings.port_search,
                 settings.allowed_hosts,
-                OnceEach(graph.get_logger().warning),
+                LimitedLog(node.get_logger().warning),
             )
             try:
-                graph.get_logger().info(f'ready: {page.address}')
-                with runtime.spinning(graph.executor_of_rest):
-                    Viewer(page.server, graph, settings).run(stop)
+                node.get_logger().info(f'ready: {page.address}')
+                with runtime.spinning(node.main_executor):
+                    Viewer(page.server, node, settings).run(stop)
             finally:
                 close(page)
-                graph.destroy_node()
+                node.destroy_node()
 
     return runtime.run(program, 'ik_viewer')
 

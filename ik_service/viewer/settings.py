@@ -1,4 +1,4 @@
-"""The parameters of the viewer."""
+"""Parameters of the viewer."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from rclpy.node import Node
 
 from ik_service.exceptions import OptionError
 from ik_service.ros.common.parameter_declaration import declare_parameters, ParameterSpec
-from ik_service.viewer.server.door import host_name
+from ik_service.viewer.server.access_policy import host_name
 
 
 @dataclass(frozen=True)
 class Settings:
     """
-    What a viewer is told at its start.
+    Settings of the viewer.
 
     :ivar host: address to serve the page at.
-    :ivar allowed_hosts: further names that it is served under.
+    :ivar allowed_hosts: further host names that it is served under.
     :ivar port: TCP port.
-    :ivar port_search: whether the next free port will do.
-    :ivar rate: how often the picture changes [Hz].
+    :ivar port_search: whether the next free port is taken when this one is in use.
+    :ivar rate: update rate of the page [Hz].
     :ivar reach: path of a file of ``ik_study reach``; empty for none.
     :ivar robot: the parameters ``urdf``, ``robot_description``, ``base_link`` and ``tip_link``.
     """
@@ -86,7 +86,7 @@ def declare_settings(node: Node) -> Settings:
     Declare the parameters of a viewer, and return their values.
 
     :param node: the node.
-    :raises OptionError: one has a value that it cannot have.
+    :raises OptionError: a value is invalid.
     """
     values = declare_parameters(
         node, (HOST, ALLOWED_HOSTS, PORT, PORT_SEARCH, RATE, REACH, *ROBOT)
@@ -104,9 +104,10 @@ def declare_settings(node: Node) -> Settings:
 
 def parse_hosts(text: str) -> tuple[str, ...]:
     """
-    Read a list of host names, separated by commas.
+    Parse a list of host names.
 
-    :returns: as :func:`ik_service.viewer.server.door.host_name` writes them.
+    :param text: the names, separated by commas.
+    :returns: the names in the form of :func:`~ik_service.viewer.server.access_policy.host_name`.
     :raises OptionError: one is no host name.
     """
     names = [name.strip() for name in text.split(',') if name.strip()]

@@ -3,7 +3,7 @@
 import pytest
 from support.chains import joint_xml, limit_xml, robot_xml
 
-from ik_service.cli.solve import main as solve
+from ik_service.cli import programs
 
 
 @pytest.fixture
@@ -11,7 +11,7 @@ def ik_solve(capsys):
     """Runs the program in this process; returns the exit code, its output, and its errors."""
 
     def run(*words):
-        code = solve.main([str(word) for word in words])
+        code = programs.ik_solve([str(word) for word in words])
         return code, *capsys.readouterr()
 
     return run

@@ -60,7 +60,7 @@ def copied(tmp_path, monkeypatch):
     [
         'kinematics/kernels.py',
         'kinematics/compile.py',
-        'seeding/candidates.py',
+        'seeding/table_kernels.py',
         'solvers/loop/restarts.py',
     ],
 )

@@ -8,12 +8,9 @@ from support.chains import arm
 
 @lru_cache
 def _trained(kind, name):
-    from ik_service.seeding.network import NetworkGuess
-    from ik_service.seeding.table import TableGuess
+    from ik_service.seeding.training import trainer
 
-    if kind == 'table':
-        return TableGuess.trained(arm(name), 2000)
-    return NetworkGuess.trained(arm(name), 3000)
+    return trainer(kind)(arm(name), 2000 if kind == 'table' else 3000, 0)
 
 
 @pytest.fixture(params=['table', 'network'])

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from support.chains import pose_difference, targets, within_limits
 
-from ik_service.seeding.guess import checked
+from ik_service.seeding.guess import check_array
+from ik_service.seeding.training import trainer
 
 
 def errors(chain, postures, poses):
@@ -51,10 +52,10 @@ def test_any_layout_of_the_target_will_do(guess):
     np.testing.assert_allclose(guess.guess(np.asfortranarray(T)), guess.guess(T), atol=1e-6)
 
 
-def test_training_is_repeatable(planar_guess):
-    again = type(planar_guess).trained(planar_guess.chain, 300, seed=5)
-    once = type(planar_guess).trained(planar_guess.chain, 300, seed=5)
-    other = type(planar_guess).trained(planar_guess.chain, 300, seed=6)
+def test_training_is_repeatable(kind, planar_guess):
+    again = trainer(kind)(planar_guess.chain, 300, 5)
+    once = trainer(kind)(planar_guess.chain, 300, 5)
+    other = trainer(kind)(planar_guess.chain, 300, 6)
     poses = np.array(targets(planar_guess.chain, 10, seed=35))
     np.testing.assert_allclose(again.guess_many(poses), once.guess_many(poses), atol=1e-6)
     assert not np.allclose(other.guess_many(poses), once.guess_many(poses), atol=1e-3)
@@ -65,9 +66,9 @@ def test_training_is_repeatable(planar_guess):
 )
 def test_arrays_that_cannot_be_are_refused(array):
     with pytest.raises(ValueError, match=r'shape|NaN|string'):
-        checked(array, (None, 3))
+        check_array(array, (None, 3))
 
 
 def test_arrays_that_fit_are_doubles():
-    assert checked(np.ones((2, 3), np.float32), (None, 3)).dtype == np.float64
-    assert checked(np.array(4), ()) == 4.0
+    assert check_array(np.ones((2, 3), np.float32), (None, 3)).dtype == np.float64
+    assert check_array(np.array(4), ()) == 4.0

@@ -8,7 +8,7 @@ import pytest
 from support.chains import arm, snake
 
 from ik_service.seeding.network import encode, NetworkGuess
-from ik_service.seeding.samples import sample_postures
+from ik_service.seeding.sampling import sample_postures
 
 
 def constant_network(chain, values):
@@ -76,7 +76,7 @@ def test_arrays_that_do_not_fit_are_refused(name, value):
 def test_the_way_in_imports_neither_scikit_learn_nor_a_solver():
     program = (
         'import sys\n'
-        'from ik_service.seeding.source import load_guess\n'
+        'from ik_service.seeding.loading import load_guess\n'
         'heavy = {"sklearn", "ik_service.solvers.solver"}\n'
         'sys.exit(", ".join(heavy & sys.modules.keys()) or 0)'
     )

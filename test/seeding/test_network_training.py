@@ -10,7 +10,6 @@ from support.chains import arm, snake, targets
 import ik_service as iks
 from ik_service.exceptions import MissingExtraError
 from ik_service.seeding import network_training
-from ik_service.seeding.network import NetworkGuess
 from ik_service.seeding.network_training import train_network, TrainingError
 
 
@@ -31,7 +30,7 @@ def test_joints_that_slide_and_few_samples_do_without_a_warning():
     chain = snake(6, seed=3, prismatic=0.5)
     with warnings.catch_warnings():
         warnings.simplefilter('error')
-        network = NetworkGuess.trained(chain, 150)
+        network = train_network(chain, 150)
     guesses = network.guess_many(np.array(targets(chain, 10, seed=3)))
     assert np.isfinite(guesses).all()
 
@@ -52,4 +51,4 @@ def test_a_chain_that_cannot_be_solved_is_told(monkeypatch):
 def test_says_what_is_missing_without_scikit_learn(monkeypatch):
     monkeypatch.setitem(sys.modules, 'sklearn.neural_network', None)
     with pytest.raises(MissingExtraError, match=r'scikit-learn .* pip install .*\[learn\]'):
-        NetworkGuess.trained(arm('planar_6r'), 200)
+        train_network(arm('planar_6r'), 200)

@@ -18,8 +18,8 @@ from support.chains import (
 
 from ik_service import Robot
 from ik_service.exceptions import ArgumentError, MissingExtraError
-from ik_service.seeding.samples import sample_postures
-from ik_service.seeding.table import TableGuess
+from ik_service.seeding.sampling import sample_postures
+from ik_service.seeding.table import TableGuess, train_table
 
 pytest.importorskip('scipy')
 POSITION_ONLY = (1, 1, 1, 0, 0, 0)
@@ -110,7 +110,7 @@ def test_rows_outside_the_limits_are_brought_inside():
 
 def test_joints_that_slide():
     chain = snake(6, seed=3, prismatic=0.5)
-    table = TableGuess.trained(chain, 1000)
+    table = train_table(chain, 1000)
     poses = np.array(targets(chain, 50, seed=9))
     for q, T in zip(table.guess_many(poses), poses, strict=True):
         assert within_limits(chain, q)
@@ -127,7 +127,7 @@ def test_an_arm_whose_tip_stays_in_place():
 
 @pytest.mark.parametrize('value', [np.nan, np.inf])
 def test_a_target_that_is_not_finite_is_refused(value):
-    table = TableGuess.trained(arm('planar_6r'), 100)
+    table = train_table(arm('planar_6r'), 100)
     target = np.eye(4)
     target[1, 3] = value
     with pytest.raises(ArgumentError, match='NaN or infinity'):

@@ -48,7 +48,7 @@ class View:
         self.page.on('pageerror', lambda error: self.errors.append(error))
         self.page.on('websocket', self._listen)
         self.page.goto(address)
-        self.wait_for('Connected to|Waiting for|IK node is|No word')
+        self.wait_for('Connected to|Waiting for|IK node is|No joint states')
 
     def _listen(self, socket):
         socket.on('framereceived', lambda _payload: self.received.append(time.monotonic()))

@@ -1,15 +1,15 @@
-"""Questions of ik_solve, as read from its arguments, and their answers."""
+"""Requests of ik_solve, as read from its arguments, and their outcomes."""
 
 from ik_service.cli.solve.arguments import parse
-from ik_service.cli.solve.question import read_question
-from ik_service.cli.solve.run import ask
+from ik_service.cli.solve.outcome import solve_request
+from ik_service.cli.solve.request import read_request
 
 
-def question_of(*words):
-    return read_question(parse([str(word) for word in words]))
+def request_of(*words):
+    return read_request(parse([str(word) for word in words]))
 
 
-def answered(*words):
-    """A question and the answers to it."""
-    question = question_of(*words)
-    return question, ask(question)
+def solved_request(*words):
+    """A request and the outcomes to it."""
+    request = request_of(*words)
+    return request, solve_request(request)

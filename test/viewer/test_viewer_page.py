@@ -47,7 +47,7 @@ class Scenario:
         self.view.wait_for('Waiting for an IK node')
         self.view.close_notices()
         self.node = self.start_node()
-        self.view.wait_for('No word from the arm')
+        self.view.wait_for('No joint states')
         self.empty = self.view.shot('viewer-empty')
         initial = ', '.join(f'{name}={value}' for name, value in START.items())
         bench.start('ik_service.ros.sim.main', urdf=URDF, initial_positions=initial)
@@ -106,15 +106,17 @@ def yellow_pixels(picture):
 
 def gizmo_arrow(scenario, axis):
     """Where the middle of a gizmo's arrow is seen, and where it points to there [px]."""
-    from ik_service.viewer.scene import scene as stage
+    from ik_service.viewer.scene import scene as page_scene
 
     size = float(scenario.chain.arrays.reach[3])
-    look_at, eye = stage.camera_of(size)
+    look_at, eye = page_scene.camera_placement(size)
     T = scenario.tip()
     ends = [
         T[:3, 3] + share * 0.22 * size * T[:3, axis] for share in (0.92, 1.5)
     ]  # from its head on
-    seen = project(np.array(ends), eye, look_at, stage.FIELD_OF_VIEW, scenario.view.canvas()[2:])
+    seen = project(
+        np.array(ends), eye, look_at, page_scene.FIELD_OF_VIEW, scenario.view.canvas()[2:]
+    )
     return seen[0], seen[1] - seen[0]
 
 

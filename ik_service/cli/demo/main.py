@@ -1,40 +1,208 @@
 """
-``ik_demo``: the whole way from a pose to a moving arm, in one terminal.
+Main function of ``ik_demo``: the whole way from a pose to a moving arm, in one terminal.
 
-Three processes talk over ROS 2: the IK node, a simulated arm, and this client, which prints what
-it asks and what comes back.
+Three processes talk over ROS 2: the IK node, a simulated arm, and this client, which prints its
+requests and the responses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-import sys
+import argparse
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+import time
+from typing import TYPE_CHECKING
 
-from ik_service.cli.interrupts import catch_interrupts
+from ik_service.cli.demo.poses import out_of_reach, postures, square, start_posture
+from ik_service.cli.demo.processes import node_and_arm, ros_domain
+from ik_service.cli.demo.text import clear_progress, progress, say
+from ik_service.cli.demo.viewer import announce, viewer_program
+from ik_service.cli.interrupts import check_interrupts
+from ik_service.common.child_process import ChildProcess
+from ik_service.common.resources import urdf_path
 from ik_service.exceptions import IkServiceError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.robot import Robot
+from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names
+
+if TYPE_CHECKING:
+    from ik_service.ros.demo.demo_client import DemoClient
+
+_START_PATIENCE = 300.0  # the first start compiles [s]
+_LONG = 8.0  # longer than a start without compiling takes [s]
+_SETTLING = 0.3  # from the discovery of a listener until messages surely reach it [s]
+
+_EXAMPLES = """
+examples:
+  ik_demo --once                       one round; exit code 0 only if every target was reached
+  ik_demo --urdf ur5e.urdf --base-link base_link --tip-link tool0
+  ROS_DOMAIN_ID=7 ik_demo              in a ROS domain where others can watch and take part
+"""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+class NoRosError(IkServiceError):
+    """ROS 2 is not installed."""
+
+
+class NotReadyError(IkServiceError):
+    """The demo's processes were not ready in time."""
+
+
+def main(arguments: Sequence[str]) -> int:
     """
     Run the program.
 
-    :param arguments: the command line after the program's name; that of the process by default.
-    :returns: the exit code.
+    :param arguments: the command line after the program's name.
+    :returns: the exit code: 0 when every target was reached.
+    :raises IkServiceError: it cannot go on; its processes have ended by then.
+    :raises SystemExit: the command line is wrong, or asked for help.
     """
-    arguments = sys.argv[1:] if arguments is None else arguments
-    catch_interrupts()
     try:
-        # What takes time to import is imported here, where Ctrl-C is already caught.
-        from ik_service.cli.demo.demo import run
-
-        return run(arguments)
-    except KeyboardInterrupt:
-        print('\nstopped', flush=True)
-        return 130 if '--once' in arguments else 0
-    except IkServiceError as error:
-        print(f'\nik_demo: {error}', file=sys.stderr)
-        return 1
+        return _run(arguments)
+    finally:
+        clear_progress()
 
 
-if __name__ == '__main__':
-    sys.exit(main())
+def _run(arguments: Sequence[str]) -> int:
+    options = _parser().parse_args(arguments)
+    options.viewer = not options.once if options.viewer is None else options.viewer
+    _require_ros()
+    urdf, chain = _robot(options)
+    ends = {'base_link': chain.base_link, 'tip_link': chain.tip_link}
+    start = dict(zip(chain.joint_names, start_posture(chain).tolist(), strict=True))
+    say(f'Robot     {chain.robot.name}: {chain.n} joints, {chain.base_link} → {chain.tip_link}')
+    say(f'          {urdf}')
+    with ros_domain() as domain:
+        say(f'ROS       {domain}')
+        with (
+            node_and_arm(urdf, ends, start, options.solver, options.speed) as children,
+            viewer_program(options.viewer) as viewer,
+        ):
+            return _perform(chain, children, viewer, options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='ik_demo',
+        description='Starts the IK node and a simulated arm, requests joint values from the node, '
+        'and makes the arm follow a few poses. Repeats until Ctrl-C.',
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument('--once', action='store_true', help='one round, then end')
+    parser.add_argument(
+        '--urdf',
+        type=Path,
+        help='robot description (default: the Franka Emika Panda of this package)',
+    )
+    parser.add_argument('--base-link', help="base of its chain (default: the robot's root)")
+    parser.add_argument('--tip-link', help='its tip (default: the only leaf)')
+    parser.add_argument(
+        '--solver', choices=solver_names(), default=DEFAULT_SOLVER, help='default: %(default)s'
+    )
+    parser.add_argument(
+        '--speed',
+        type=_share,
+        default=0.5,
+        help="share of the joints' velocity limits that is used, 0.01 to 1 (default: %(default)s)",
+    )
+    _add_output_options(parser)
+    return parser
+
+
+def _add_output_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        '--viewer',
+        action=argparse.BooleanOptionalAction,
+        help='the arm in a browser (default: unless --once)',
+    )
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0.01 <= value <= 1.0:
+        raise argparse.ArgumentTypeError(f'has to be from 0.01 to 1, not {text}')
+    return value
+
+
+def _perform(
+    chain: KinematicChain,
+    children: list[ChildProcess],
+    viewer: ChildProcess | None,
+    options: argparse.Namespace,
+) -> int:
+    from ik_service.cli.demo.round import Demo, print_outcome, TakenOverError
+    from ik_service.ros.demo.demo_client import DemoClient
+
+    def check() -> None:
+        check_interrupts()
+        for child in children:
+            child.check()
+
+    with closing(DemoClient(chain.base_link, chain.tip_link, check)) as client:
+        _wait_until_ready(client, check, children[0])
+        announce(viewer, options.viewer)
+        demo = Demo(chain, client, check, yields=not options.once)
+        q_start = start_posture(chain)
+        T_start = client.tip_pose(client.next_state().positions)
+        found = square(T_start, lambda T: client.solve(T).success)
+        description, stops = found or postures(chain, q_start)
+        far = out_of_reach(chain, T_start)
+        answered = demo.ask(stops[0].T_base_tip)
+        while True:
+            try:
+                reached = demo.follow(description, stops)
+                if far is not None:
+                    demo.overreach(far)
+            except TakenOverError:
+                demo.wait_for_others()
+                continue
+            print_outcome(reached, len(stops))
+            if options.once:
+                return 0 if answered and reached == len(stops) else 1
+
+
+def _wait_until_ready(
+    client: DemoClient, check: Callable[[], None], ik_node: ChildProcess
+) -> None:
+    say('Starting  the IK node and the simulated arm, each in its own process')
+    start = time.monotonic()
+    hinted = False
+    while not client.is_ready():
+        check()
+        waited = time.monotonic() - start
+        if waited > _START_PATIENCE:
+            raise NotReadyError(
+                f'the processes are not ready after {waited:.0f} s; output of the IK node:\n'
+                f'{ik_node.output}'
+            )
+        if waited > _LONG and not hinted:
+            hinted = True
+            say('          compiling, once: later starts take seconds')
+        progress(f'{waited:.0f} s')
+        time.sleep(0.05)
+    time.sleep(_SETTLING)
+    say(f'Ready     after {time.monotonic() - start:.1f} s')
+
+
+def _robot(options: argparse.Namespace) -> tuple[Path, KinematicChain]:
+    base_link, tip_link = options.base_link, options.tip_link
+    urdf = options.urdf
+    if urdf is None:
+        urdf = urdf_path('panda')
+        base_link = base_link or 'panda_link0'
+        tip_link = tip_link or 'panda_hand_tcp'
+    chain = Robot.from_urdf(urdf).chain(base_link, tip_link)
+    return urdf.absolute(), chain
+
+
+def _require_ros() -> None:
+    try:
+        import moveit_msgs.srv  # noqa: F401
+        import rclpy  # noqa: F401
+    except ImportError as error:
+        raise NoRosError(
+            f'ROS 2 is needed, but cannot be imported ({error}). Either source a ROS 2 '
+            'installation that has moveit_msgs, or run "make demo", which needs none'
+        ) from error

@@ -1,4 +1,4 @@
-"""Where the demo's arm starts, and the poses that it is sent to."""
+"""Start posture and targets of the demo, for any arm."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _READY = {
 @dataclass(frozen=True)
 class Stop:
     """
-    A pose to go to.
+    Target with a name.
 
-    :ivar name: what it is called.
+    :ivar name: as it is printed.
     :ivar T_base_tip: (4, 4) the pose.
     """
 

@@ -1,4 +1,4 @@
-"""What the demo does with a running arm: a question, a round of poses, a pose out of reach."""
+"""One round of the demo: a ``compute_ik`` request, a series of targets, one out of reach."""
 
 from __future__ import annotations
 
@@ -23,33 +23,32 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.demo.demo_client import DemoClient
 
 POSITION_TOLERANCE = 1e-3
-"""Distance of the measured pose from the target that counts as reached [m]."""
+"""Position error of the measured pose up to which a target counts as reached [m]."""
 
 ORIENTATION_TOLERANCE = np.radians(0.5)
-"""Rotation that does [rad]."""
+"""Orientation error up to which it does [rad]."""
 
 _PATIENCE = 20.0  # with a target [s]
 _AT_REST = 2e-3  # speed of the fastest joint [rad/s] or [m/s]
 _REST_TIME = 0.3  # for how long it has to be so slow [s]
 
-_PAUSE = 30.0  # after the last target of somebody else [s]
+_PAUSE = 30.0  # after the last target of another client [s]
 
 Check = Callable[[], None]
 
 
 class TakenOverError(IkServiceError):
-    """Somebody else moves the arm."""
+    """Another client has published a target."""
 
 
 class Demo:
     """
-    A running demo.
+    Requests of the demo to the IK node, and their printed results.
 
     :param chain: the arm's chain.
-    :param client: asks the node.
-    :param check: raises when one of the programs has ended.
-    :param yields: whether it gives way to others who publish targets.
-    :ivar target: (4, 4) where it has sent the tip last; None before.
+    :param client: ROS client of the node.
+    :param check: raises when one of the processes has ended.
+    :param yields: whether to give way to other clients that publish targets.
     """
 
     def __init__(
@@ -59,10 +58,14 @@ class Demo:
         self._client = client
         self._check = check
         self._yields = yields
-        self.target: np.ndarray | None = None
 
     def ask(self, T_base_tip: np.ndarray) -> bool:
-        """Ask for the joint values of a pose, print them, and say whether they are right."""
+        """
+        Request the joint values of a pose and print them, with their error by ``compute_fk``.
+
+        :param T_base_tip: (4, 4) the pose.
+        :returns: whether they reach the pose.
+        """
         heading(f'1. Which joint values put {self._chain.tip_link} here?   service compute_ik')
         row('asked', pose_text(T_base_tip))
         answer = self._client.solve(T_base_tip)
@@ -76,7 +79,14 @@ class Demo:
         return _is_reached(off)
 
     def follow(self, description: str, stops: Sequence[Stop]) -> int:
-        """Send the arm from pose to pose, print how it went; return how many it reached."""
+        """
+        Publish one target after the other, and print the errors of the arm at rest.
+
+        :param description: of the targets, for the heading.
+        :param stops: the targets.
+        :returns: how many were reached.
+        :raises TakenOverError: another client has published a target, and the demo gives way.
+        """
         heading(f'2. Follow {description}   topic target_pose')
         row('', f'{"x":>8}{"y":>8}{"z":>8} m      took   off by, measured at rest')
         reached = 0
@@ -89,7 +99,12 @@ class Demo:
         return reached
 
     def overreach(self, T_base_tip: np.ndarray) -> None:
-        """Ask for a pose out of reach and send the arm there; print what happens."""
+        """
+        Request a pose out of reach, publish it as a target, and print where the arm comes to rest.
+
+        :param T_base_tip: (4, 4) the pose.
+        :raises TakenOverError: another client has published a target, and the demo gives way.
+        """
         heading('3. And out of reach, on purpose')
         row('asked', pose_text(T_base_tip))
         answer = self._client.solve(T_base_tip)
@@ -98,25 +113,24 @@ class Demo:
         row('the arm', f'comes as near as it can, and rests after {seconds:.2f} s, off by {off}')
 
     def wait_for_others(self) -> None:
-        """Wait until nobody else has published a target for a while."""
-        say(f'\nSomebody else moves the arm; the demo goes on when nobody has for {_PAUSE:.0f} s')
+        """Wait until no other client has published a target for 30 s."""
+        say(f'\nAnother client moves the arm; the demo waits for {_PAUSE:.0f} s without a target')
         while time.monotonic() - self._client.foreign_target_at < _PAUSE:
             self._check()
             time.sleep(0.1)
 
     def _go_to(self, T_base_tip: np.ndarray) -> tuple[Deviation, float]:
         """
-        Send the arm to a pose; return where it came to rest, and after how long [s].
+        Publish a target; return the error of the arm at rest, and the time until then [s].
 
-        :raises TakenOverError: somebody else has sent it elsewhere, and the demo gives way.
+        :raises TakenOverError: another client has published a target, and the demo gives way.
         """
-        self.target = T_base_tip
         self._client.publish_target(T_base_tip)
         start = slow_since = time.monotonic()
         while True:
             self._check()
             if self._yields and self._client.foreign_target_at > start:
-                raise TakenOverError('somebody else has published a target')
+                raise TakenOverError('another client has published a target')
             state = self._client.next_state()
             off = Deviation(self._client.tip_pose(state.positions), T_base_tip)
             now = time.monotonic()
@@ -136,7 +150,12 @@ def _is_reached(off: Deviation) -> bool:
 
 
 def print_outcome(reached: int, targets: int) -> None:
-    """Print what came of a round."""
+    """
+    Print how many targets of a round were reached.
+
+    :param reached: that were reached.
+    :param targets: of all.
+    """
     tolerance = (
         f'{POSITION_TOLERANCE * 1e3:g} mm and {np.degrees(ORIENTATION_TOLERANCE):g}°, measured '
         'through joint_states and compute_fk'

@@ -1,4 +1,4 @@
-"""How the demo prints what it asks, what comes back, and what came of it."""
+"""Text output of ``ik_demo``: poses, joint values, errors and progress."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _WIDTH = 100  # of all of them
 
 class Deviation:
     """
-    How far a pose is from another.
+    Position and orientation error of a pose.
 
-    :param T: (4, 4) the pose.
-    :param T_target: (4, 4) the other one.
-    :ivar position: [m].
-    :ivar orientation: [rad].
+    :param T: (4, 4) T_base_tip.
+    :param T_target: (4, 4) T_base_target.
+    :ivar position: distance [m].
+    :ivar orientation: angle [rad].
     """
 
     def __init__(self, T: np.ndarray, T_target: np.ndarray) -> None:
@@ -38,12 +38,21 @@ class Deviation:
 
 
 def heading(text: str) -> None:
-    """Print a headline."""
+    """
+    Print a heading.
+
+    :param text: one line.
+    """
     say(f'\n{text}')
 
 
 def row(label: str, text: str) -> None:
-    """Print a text with a label before it."""
+    """
+    Print a text with a label before it, wrapped.
+
+    :param label: in the first column of the first line.
+    :param text: in the second column.
+    """
     indent = ' ' * (3 + _LABEL)
     first, *others = textwrap.wrap(text, _WIDTH - len(indent), drop_whitespace=False) or ['']
     say(f'   {label:<{_LABEL}}{first.rstrip()}')
@@ -52,20 +61,28 @@ def row(label: str, text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print a line, at once."""
-    _clear_progress()
+    """
+    Print a line in place of the progress line, and flush it.
+
+    :param text: one line or more.
+    """
+    clear_progress()
     print(text, flush=True)
 
 
 def progress(text: str) -> None:
-    """Show a line that the next one replaces, if someone sits at a terminal."""
+    """
+    Show a line that the next one replaces, on a terminal; elsewhere nothing.
+
+    :param text: one line.
+    """
     if sys.stdout.isatty():
         print(f'\r\033[K   {"":<{_LABEL}}{text}', end='', flush=True)
 
 
 def pose_text(T: np.ndarray) -> str:
     """
-    Return a pose in words, for people.
+    Return position and orientation of a pose.
 
     :param T: (4, 4); the rotation is given as roll, pitch, yaw about fixed axes, as in URDF.
     """
@@ -75,12 +92,21 @@ def pose_text(T: np.ndarray) -> str:
 
 
 def position_text(T: np.ndarray) -> str:
-    """Return the position of a pose (4, 4) in columns, eight characters each [m]."""
+    """
+    Return the position of a pose in columns of eight characters each [m].
+
+    :param T: (4, 4).
+    """
     return ''.join(f'{_plain(value, 3):>8}' for value in T[:3, 3])
 
 
 def joint_lines(chain: KinematicChain, positions: Mapping[str, float]) -> list[str]:
-    """Return the chain's joint values, a line each."""
+    """
+    Return the joint values of a chain, a line each.
+
+    :param chain: the chain.
+    :param positions: joint values by name [rad] or [m].
+    """
     width = max(map(len, chain.joint_names))
     lines = []
     for name in chain.joint_names:
@@ -92,13 +118,14 @@ def joint_lines(chain: KinematicChain, positions: Mapping[str, float]) -> list[s
     return lines
 
 
-def _clear_progress() -> None:
+def clear_progress() -> None:
+    """Remove the progress line from the terminal."""
     if sys.stdout.isatty():
         print('\r\033[K', end='')
 
 
 def _short(value: float) -> str:
-    """Return a number with three digits or so."""
+    """Return a number with three digits behind the point, or one from 10 on."""
     if value < 0.001:
         return '< 0.001'
     return f'{value:.3f}' if value < 10.0 else f'{value:.1f}'

@@ -1,4 +1,4 @@
-"""The demo's browser view, in a process of its own; the demo goes on without it."""
+"""Browser view of the demo, in a process of its own; the demo also runs without it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def viewer_program(wanted: bool) -> Iterator[ChildProcess | None]:
     """
     Run the viewer for a ``with`` block.
 
-    :param wanted: whether it shall run.
+    :param wanted: whether to run it.
     :returns: its process; None when it is not wanted or viser is not installed.
     """
     if not wanted or find_spec('viser') is None:
@@ -33,7 +33,12 @@ def viewer_program(wanted: bool) -> Iterator[ChildProcess | None]:
 
 
 def announce(viewer: ChildProcess | None, wanted: bool) -> None:
-    """Print where the viewer can be seen, or why it cannot."""
+    """
+    Print the address of the viewer, or why there is none.
+
+    :param viewer: its process; None where it does not run.
+    :param wanted: whether it was to run.
+    """
     if viewer is None:
         if wanted:
             say(f'Viewer    none: {MissingExtraError("viser", "viewer")}')

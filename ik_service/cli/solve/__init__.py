@@ -1,1 +1,1 @@
-"""``ik_solve``: one pose for any arm, from the command line."""
+"""``ik_solve``: inverse kinematics of one pose from the command line."""

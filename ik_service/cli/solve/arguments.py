@@ -1,4 +1,4 @@
-"""The command line of ``ik_solve``, and the help that explains it."""
+"""Command line of ``ik_solve``, with its help text."""
 
 from __future__ import annotations
 
@@ -17,33 +17,36 @@ ALL = 'all'
 _LARGEST = 1e9  # of any number [m] or [rad]: far beyond use
 
 _DESCRIPTION = """
-Which joint values put the tip of an arm at a pose? Solves one pose for any URDF, and shows the
-answer, how good it is, and on request how it was found.
+Inverse kinematics of one pose, for any URDF: prints the joint values that put the tip of an arm
+there, their errors, and on request every iteration of the solver.
 
 Lengths are in metres. Joint values are in radians, those of sliding joints in metres, as in the
 URDF. Only --rpy is in degrees. Poses are those of the tip link in the frame of the base link.
 """
 
 _WORDS = """
-what the words mean:
-  seed      Where the search starts. Most poses have several answers; the one near the seed is
-            found. Give the arm's present joint values to get an answer close by. Without a seed
-            it is the middle of the joint limits. One outside the limits is brought inside.
-  limits    Every answer lies within the joint limits of the URDF, unless
-            --set joint_limits=ignore. "To the limit" in the table says how much is left.
-  search    A method goes step by step (iterations) from a start towards the target. Where it
-            gets stuck, another search starts from a random posture. The same command always
-            gives the same answer; --set random_seed=1 gives other random postures.
-  solved    Means: position and orientation within tolerance, computed again from the answer,
-            and all joints within their limits. Otherwise the closest pose found is shown.
+terms:
+  seed      Joint values at which the search starts. Most poses have several solutions; one near
+            the seed is found. Give the arm's present joint values to get a solution close to
+            them. The default is the middle of the joint limits. A seed outside the limits is
+            brought inside.
+  limits    Every solution lies within the joint limits of the URDF, unless
+            --set joint_limits=ignore. "To the limit" in the table is the distance to the nearer
+            limit.
+  search    A method iterates from a start towards the target. Where it gets stuck, another
+            search starts from a random posture. The same command always gives the same result;
+            --set random_seed=1 gives other random postures.
+  solved    Position and orientation are within tolerance, by the forward kinematics of the
+            result, and all joints are within their limits. Otherwise the closest pose found is
+            printed.
   time      That of a second call. The first one loads (on a new machine: compiles) the solver.
 """
 
 _EXAMPLES = """
 examples:
   ik_solve panda --xyz 0.4 0.1 0.5 --rpy 180 0 0
-  ik_solve panda --xyz 0.4 0.1 0.5                   any orientation will do
-  ik_solve ur5e --random 7 --plot ur5e.png           a random pose within reach, as a picture
+  ik_solve panda --xyz 0.4 0.1 0.5                   position only
+  ik_solve ur5e --random 7 --plot ur5e.png           a random reachable pose, with a figure
   ik_solve ur5e --random 7 --solver all              every method on the same pose
   ik_solve panda --joints 0 -0.8 0 -2.4 0 1.6 0.8 --seed 0 0 0 -1 0 1 0 --trace
   ik_solve my_robot.urdf --base-link base --tip-link tool0 --lock torso=0.1 \\
@@ -58,7 +61,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     Parse a command line.
 
     :param words: the words after the program's name.
-    :raises UsageError: it cannot be understood.
+    :raises UsageError: the command line is invalid.
     :raises SystemExit: it asked for help, which is printed.
     """
     # argparse takes -1e-3 and -inf for options, but no word that starts with a space.
@@ -68,12 +71,12 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 
 def our_arms() -> tuple[str, ...]:
-    """Return the names of the arms that come with the package."""
+    """Return the names of the arms that come with the package, sorted."""
     return tuple(sorted(file.stem for file in share_folder('urdf').glob('*.urdf')))
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that leaves it to the program how to end."""
+    """Parser that raises a :class:`UsageError` instead of ending the program."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
@@ -98,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_robot(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        'urdf', metavar='URDF', help=f'a file, or one of our own arms: {", ".join(our_arms())}'
+        'urdf', metavar='URDF', help=f'a file, or an arm of this package: {", ".join(our_arms())}'
     )
     group.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
     group.add_argument('--tip-link', metavar='LINK', help='default: the only leaf below the base')
@@ -108,7 +111,7 @@ def _add_robot(group: argparse._ArgumentGroup) -> None:
         action='extend',
         default=[],
         metavar='JOINT=VALUE',
-        help='joints that shall not move, and where they stand [rad or m]',
+        help='joints that do not move, and their values [rad or m]',
     )
 
 
@@ -139,7 +142,7 @@ def _add_target(group: argparse._ArgumentGroup) -> None:
         type=_number,
         metavar=('ROLL', 'PITCH', 'YAW'),
         help='orientation for --xyz, about the fixed axes x, y, z, as in a URDF, but in DEGREES; '
-        'without --rpy and --quaternion any orientation will do',
+        'without --rpy and --quaternion the orientation is free',
     )
     how.add_argument(
         '--quaternion',
@@ -149,13 +152,15 @@ def _add_target(group: argparse._ArgumentGroup) -> None:
         help='orientation for --xyz, the scalar part last, as in ROS',
     )
     group.add_argument(
-        '--position-only', action='store_true', help='any orientation will do, whatever is given'
+        '--position-only',
+        action='store_true',
+        help='leave the orientation free, even where one is given',
     )
 
 
 def _add_search(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        '--seed', nargs='+', type=_number, metavar='Q', help='where it starts [rad or m]'
+        '--seed', nargs='+', type=_number, metavar='Q', help='start of the search [rad or m]'
     )
     group.add_argument(
         '--solver',
@@ -177,15 +182,17 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
 def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument('--trace', action='store_true', help='show the iterations')
     group.add_argument(
-        '--plot', type=Path, metavar='FILE.png', help='draw how it went, and the arm'
+        '--plot', type=Path, metavar='FILE.png', help='draw errors, joints and the arm'
     )
     group.add_argument(
-        '--json', action='store_true', help='print all of it as JSON (with --trace: every step)'
+        '--json',
+        action='store_true',
+        help='print everything as JSON (with --trace: every iteration)',
     )
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Refuse what argparse cannot see."""
+    """Check combinations of options, which argparse cannot."""
     for name in ('rpy', 'quaternion'):
         if getattr(arguments, name) is not None and arguments.xyz is None:
             raise UsageError(

@@ -1,4 +1,4 @@
-"""What ``ik_solve`` prints for programs: one JSON object, the same for one solver and for many."""
+"""JSON output of ``ik_solve``: one object, with the same keys for one solver and for many."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from ik_service import __version__
-from ik_service.cli.solve.question import Question
-from ik_service.cli.solve.run import Answer, Refusal
+from ik_service.cli.solve.outcome import Outcome, Refusal
+from ik_service.cli.solve.request import Request
 from ik_service.common.transforms import quaternion_xyzw_from_rotation
 from ik_service.solvers.result import IkTrace
 
@@ -20,32 +20,34 @@ FORMAT = 1
 """Number of the format; it grows when a name or a meaning in it changes."""
 
 
-def json_text(question: Question, answers: Sequence[Answer | Refusal], traced: bool) -> str:
+def json_text(request: Request, outcomes: Sequence[Outcome | Refusal], traced: bool) -> str:
     """
-    Return everything as JSON.
+    Return request and outcomes as JSON.
 
-    Units are in the names, or else [m] for positions, and [rad] or [m] for joints as their
-    ``unit`` says. Infinity and NaN are null.
+    Units are in the names; otherwise positions are in [m], and joint values in the ``unit`` of
+    their joint, [rad] or [m]. Infinity and NaN are null.
 
-    :param question: what was asked.
-    :param answers: of every solver.
-    :param traced: whether the iterations belong to it; otherwise ``trace`` is null.
+    :param request: what was requested.
+    :param outcomes: of every solver.
+    :param traced: whether the iterations are included; otherwise ``trace`` is null.
     """
-    solved = [answer for answer in answers if isinstance(answer, Answer)]
+    solved = [outcome for outcome in outcomes if isinstance(outcome, Outcome)]
     return json.dumps(
         _plain(
             {
                 'format': FORMAT,
                 'ik_service': __version__,
-                'solved': any(answer.result.success for answer in solved),
-                'robot': _robot(question),
-                'joints': _joints(question),
-                'target': _target(question),
-                'seed': question.seed,
-                'options': {**asdict(question.options), 'record_trace': traced},
-                'results': [_result(answer, traced) for answer in solved],
-                'refused': [asdict(answer) for answer in answers if isinstance(answer, Refusal)],
-                'notes': question.notes,
+                'solved': any(outcome.result.success for outcome in solved),
+                'robot': _robot(request),
+                'joints': _joints(request),
+                'target': _target(request),
+                'seed': request.seed,
+                'options': {**asdict(request.options), 'record_trace': traced},
+                'results': [_result(outcome, traced) for outcome in solved],
+                'refused': [
+                    asdict(outcome) for outcome in outcomes if isinstance(outcome, Refusal)
+                ],
+                'notes': request.notes,
             }
         ),
         indent=2,
@@ -54,19 +56,19 @@ def json_text(question: Question, answers: Sequence[Answer | Refusal], traced: b
     )
 
 
-def _robot(question: Question) -> dict[str, object]:
-    chain = question.chain
+def _robot(request: Request) -> dict[str, object]:
+    chain = request.chain
     return {
         'name': chain.robot.name,
-        'urdf': str(question.urdf),
+        'urdf': str(request.urdf),
         'base_link': chain.base_link,
         'tip_link': chain.tip_link,
         'locked': chain.locked,
     }
 
 
-def _joints(question: Question) -> list[dict[str, object]]:
-    chain = question.chain
+def _joints(request: Request) -> list[dict[str, object]]:
+    chain = request.chain
     return [
         {
             'name': name,
@@ -75,39 +77,39 @@ def _joints(question: Question) -> list[dict[str, object]]:
             'lower': chain.lower[i],
             'upper': chain.upper[i],
         }
-        for i, (name, slides) in enumerate(zip(chain.joint_names, question.slides, strict=True))
+        for i, (name, slides) in enumerate(zip(chain.joint_names, request.slides, strict=True))
     ]
 
 
-def _target(question: Question) -> dict[str, object]:
+def _target(request: Request) -> dict[str, object]:
     return {
-        'from': question.origin,
-        'random_seed': question.random_seed,
-        **_pose(question.T_base_target),
-        'orientation_free': not question.turns,
+        'from': request.origin,
+        'random_seed': request.random_seed,
+        **_pose(request.T_base_target),
+        'orientation_free': not request.has_orientation,
     }
 
 
-def _result(answer: Answer, traced: bool) -> dict[str, object]:
-    result, timing = answer.result, answer.timing
+def _result(outcome: Outcome, traced: bool) -> dict[str, object]:
+    result, timing = outcome.result, outcome.timing
     return {
-        'solver': answer.solver,
-        'remark': answer.remark,
+        'solver': outcome.solver,
+        'remark': outcome.remark,
         'success': result.success,
         'status': result.status,
         'reason': result.reason,
         'q': result.q,
-        'reached': _pose(answer.T_base_reached),
+        'reached': _pose(outcome.T_base_reached),
         'position_error_m': result.position_error,
         'orientation_error_rad': result.orientation_error,
         'iterations': result.iterations,
         'searches': result.searches,
-        'motion_from_seed': answer.motion,
+        'motion_from_seed': outcome.motion,
         'solve_time_s': timing.solver,
         'call_time_s': timing.call,
         'first_call_time_s': timing.first,
         'timed_calls': timing.repeats,
-        'trace': _trace(answer.trace) if traced else None,
+        'trace': _trace(outcome.trace) if traced else None,
     }
 
 

@@ -1,40 +1,66 @@
-"""``ik_solve``: one pose for any arm, from the command line, with all there is to see about it."""
+"""Main function of ``ik_solve``: solves a request and prints and draws the outcome."""
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Sequence
-import os
-import sys
 
-from ik_service.exceptions import IkServiceError
+from ik_service.cli.solve.arguments import ALL, parse
+from ik_service.cli.solve.json_output import json_text
+from ik_service.cli.solve.options import UsageError
+from ik_service.cli.solve.outcome import Outcome, solve_request
+from ik_service.cli.solve.request import read_request, Request
+from ik_service.cli.solve.text_output import (
+    comparison_lines,
+    outcome_lines,
+    request_lines,
+    trace_lines,
+)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(words: Sequence[str]) -> int:
     """
     Run the program.
 
-    :param arguments: the command line after the program's name; that of the process by default.
-    :returns: the exit code: 0 solved, 1 not solved, 2 the command is wrong, 130 interrupted.
+    :param words: the command line after the program's name.
+    :returns: the exit code: 0 when a solver solved it, 1 when none did.
+    :raises IkServiceError: the command is wrong, or something for it is missing.
+    :raises SystemExit: it asked for help, which is printed.
     """
-    arguments = sys.argv[1:] if arguments is None else arguments
+    arguments = parse(words)
+    if arguments.plot is not None:
+        from ik_service.studies.drawing.figures import check_installed
+
+        check_installed()
+    request = read_request(arguments)
+    outcomes = solve_request(request, repeats=arguments.solver == ALL)
+    answered = [outcome for outcome in outcomes if isinstance(outcome, Outcome)]
+    if arguments.json:
+        print(json_text(request, outcomes, arguments.trace or request.options.record_trace))
+    elif arguments.solver == ALL:
+        print('\n'.join([*request_lines(request), *comparison_lines(request, outcomes)]))
+    else:
+        print('\n'.join(_lines(arguments, request, answered[0])))
+    if arguments.plot is not None:
+        _draw(arguments, request, answered)
+    return 0 if any(outcome.result.success for outcome in answered) else 1
+
+
+def _lines(arguments: Namespace, request: Request, outcome: Outcome) -> list[str]:
+    lines = [*request_lines(request), *outcome_lines(request, outcome)]
+    if arguments.trace or request.options.record_trace:
+        lines += ['', *trace_lines(request, outcome)]
+    return lines
+
+
+def _draw(arguments: Namespace, request: Request, outcomes: Sequence[Outcome]) -> None:
+    from ik_service.cli.solve.plot import draw
+
     try:
-        # What takes time to import is imported here, where Ctrl-C is already caught.
-        from ik_service.cli.solve.answer import run
-
-        code = run(arguments)
-        sys.stdout.flush()
-        return code
-    except IkServiceError as error:
-        print(f'ik_solve: {error}\n(ik_solve --help explains it, with examples)', file=sys.stderr)
-        return 2
-    except BrokenPipeError:
-        # Whoever read the output has had enough; Python must not complain about that at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    except KeyboardInterrupt:
-        print('\nstopped', file=sys.stderr)
-        return 130
-
-
-if __name__ == '__main__':
-    sys.exit(main())
+        draw(arguments.plot, request, outcomes)
+    except OSError as error:
+        raise UsageError(
+            f'--plot: {arguments.plot} cannot be written: {error.strerror}'
+        ) from error
+    if not arguments.json:
+        print(f'\nPlot      {arguments.plot}')

@@ -1,4 +1,4 @@
-"""The options of a solver as text: ``OPTION=VALUE``, read by the type of the option."""
+"""Solver options as text: ``OPTION=VALUE``, parsed by the type of the option."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import inspect
 from pathlib import Path
 import re
 from types import NoneType, UnionType
-from typing import get_args, get_origin, get_type_hints, Union
+from typing import Any, get_args, get_origin, get_type_hints, Union
 
 from ik_service.exceptions import IkServiceError, OptionError, UnknownOptionError
 from ik_service.solvers.options import IkOptions
@@ -19,10 +19,10 @@ _TRUTH = {'true': True, 'yes': True, '1': True, 'false': False, 'no': False, '0'
 
 
 class UsageError(IkServiceError):
-    """The command line asks for something that cannot be."""
+    """Invalid command line."""
 
 
-def read_settings(words: Sequence[str]) -> dict[str, object]:
+def read_settings(words: Sequence[str]) -> dict[str, Any]:
     """
     Read options such as ``timeout=0.1``.
 
@@ -32,7 +32,7 @@ def read_settings(words: Sequence[str]) -> dict[str, object]:
     :raises UnknownOptionError: there is no such option; lists those there are.
     :raises OptionError: a value is not of the option's type.
     """
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}
     for word in words:
         name, equals, text = word.partition('=')
         if name not in OPTION_NAMES and equals:
@@ -46,7 +46,7 @@ def read_settings(words: Sequence[str]) -> dict[str, object]:
 
 
 def option_texts() -> dict[str, str]:
-    """Return what each option means, with its default, in the order of the options."""
+    """Return the meaning and default of each option by its name, in the order of ``IkOptions``."""
     meanings = {
         name: ' '.join(text.replace('``', '').split()).rstrip('.')
         for name, text in _FIELD.findall(inspect.getdoc(IkOptions) or '')
@@ -58,7 +58,11 @@ def option_texts() -> dict[str, str]:
 
 
 def default_text(value: object) -> str:
-    """Return a value as ``--set`` takes it."""
+    """
+    Return a value as ``--set`` takes it.
+
+    :param value: default of an option.
+    """
     if value is None:
         return "the method's own"
     if isinstance(value, tuple):

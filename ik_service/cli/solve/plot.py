@@ -1,4 +1,4 @@
-"""Pictures for ``ik_solve --plot``: how it went, and the arm before and after."""
+"""Figure of ``ik_solve --plot``: errors and joints over the iterations, and the arm."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.cli.solve.outcome import Outcome
 from ik_service.cli.solve.plot_curves import (
     draw_all_errors,
     draw_errors,
     draw_joints,
     draw_postures,
 )
-from ik_service.cli.solve.question import Question
-from ik_service.cli.solve.run import Answer
-from ik_service.cli.solve.text import deviation_text, effort_text, time_text
+from ik_service.cli.solve.request import Request
+from ik_service.cli.solve.text_output import deviation_text, effort_text, time_text
 from ik_service.studies.drawing import arm_figure
 from ik_service.studies.drawing.arm_shape import plane_of, skeleton
 from ik_service.studies.drawing.figures import FAINT, method_color, method_label, PALETTE, sheet
@@ -48,61 +48,63 @@ class Posture(NamedTuple):
     name: str
 
 
-def draw(path: Path, question: Question, answers: Sequence[Answer]) -> None:
+def draw(path: Path, request: Request, outcomes: Sequence[Outcome]) -> None:
     """
     Draw the errors and the joints over the iterations, and the arm.
 
     :param path: the PNG file.
-    :param question: what was asked.
-    :param answers: of one solver, or of several to compare.
+    :param request: what was requested.
+    :param outcomes: of one solver, or of several to compare.
     :raises OSError: the file cannot be written.
     """
-    colors = [PALETTE[0]] if len(answers) == 1 else [method_color(a.solver) for a in answers]
+    colors = [PALETTE[0]] if len(outcomes) == 1 else [method_color(a.solver) for a in outcomes]
     with sheet(path, *_SIZE) as figure:
-        left, middle, right = figure.subfigures(1, 3, width_ratios=(1.0, 1.0, 1.2))
-        figure.suptitle(_title(question, answers), x=0.012, ha='left')
-        if len(question.solvers) == 1:
-            draw_errors(left, question, answers[0])
-            draw_joints(middle, question, answers[0])
+        left, middle, right = figure.subfigures(1, 3, squeeze=False, width_ratios=(1.0, 1.0, 1.2))[
+            0
+        ]
+        figure.suptitle(_title(request, outcomes), x=0.012, ha='left')
+        if len(request.solvers) == 1:
+            draw_errors(left, request, outcomes[0])
+            draw_joints(middle, request, outcomes[0])
         else:
-            draw_all_errors(left, question, answers, colors)
-            draw_postures(middle, question, answers, colors)
-        _draw_arms(right, question, answers, colors)
+            draw_all_errors(left, request, outcomes, colors)
+            draw_postures(middle, request, outcomes, colors)
+        _draw_arms(right, request, outcomes, colors)
 
 
-def _title(question: Question, answers: Sequence[Answer]) -> str:
-    arm = f'{question.chain.robot.name}, {question.chain.tip_link}'
-    if len(question.solvers) > 1:
-        solved = sum(answer.result.success for answer in answers)
-        return f'{arm}: solved by {solved} of {len(answers)} methods'
-    (answer,) = answers
-    result = answer.result
-    off = deviation_text(question, result.position_error, result.orientation_error)
+def _title(request: Request, outcomes: Sequence[Outcome]) -> str:
+    arm = f'{request.chain.robot.name}, {request.chain.tip_link}'
+    if len(request.solvers) > 1:
+        solved = sum(outcome.result.success for outcome in outcomes)
+        return f'{arm}: solved by {solved} of {len(outcomes)} methods'
+    (outcome,) = outcomes
+    result = outcome.result
+    off = deviation_text(request, result.position_error, result.orientation_error)
     verdict = 'solved' if result.success else f'{result.status.name}, off by {off}'
     effort = effort_text(result.iterations, result.searches)
     time = time_text(result.solve_time)
-    return f'{arm}: {verdict}; {effort}, {time}, {method_label(answer.solver)}'
+    return f'{arm}: {verdict}; {effort}, {time}, {method_label(outcome.solver)}'
 
 
 def _draw_arms(
-    panel: SubFigure, question: Question, answers: Sequence[Answer], colors: Sequence[str]
+    panel: SubFigure, request: Request, outcomes: Sequence[Outcome], colors: Sequence[str]
 ) -> None:
     """Draw the arm where the search started, and where it ended, with the target."""
-    postures = [Posture(answers[0].trace.q[0], _BEFORE, _BEFORE_ALPHA, 'before')]
-    for answer, color in zip(answers, colors, strict=True):
-        name = method_label(answer.solver) if len(question.solvers) > 1 else 'after'
-        postures.append(Posture(answer.result.q, color, 1.0, name))
-    points = np.vstack([skeleton(question.chain, posture.q).points for posture in postures])
-    scale = skeleton(question.chain, postures[0].q).scale
-    target = question.T_base_target[:3, 3]
+    postures = [Posture(outcomes[0].trace.q[0], _BEFORE, _BEFORE_ALPHA, 'before')]
+    for outcome, color in zip(outcomes, colors, strict=True):
+        name = method_label(outcome.solver) if len(request.solvers) > 1 else 'after'
+        postures.append(Posture(outcome.result.q, color, 1.0, name))
+    points = np.vstack([skeleton(request.chain, posture.q).points for posture in postures])
+    scale = skeleton(request.chain, postures[0].q).scale
+    target = request.T_base_target[:3, 3]
     near = np.linalg.norm(points - target, axis=1).min() < _FARTHEST * scale
     if near:
         points = np.vstack([points, target + _TRIAD * scale * np.vstack([np.eye(3), -np.eye(3)])])
-    plane = plane_of(question.chain)
+    plane = plane_of(request.chain)
     if plane is None:
-        axes = _draw_in_space(panel, question, postures, points, scale, near)
+        axes = _draw_in_space(panel, request, postures, points, scale, near)
     else:
-        axes = _draw_in_plane(panel, question, postures, points, scale, near, plane)
+        axes = _draw_in_plane(panel, request, postures, points, scale, near, plane)
     note = '' if near else ' (the target is far outside)'
     panel.suptitle(f'The arm{note}', fontsize=11, x=0.02, ha='left')
     panel.legend(
@@ -116,27 +118,27 @@ def _draw_arms(
 
 def _draw_in_space(
     panel: SubFigure,
-    question: Question,
+    request: Request,
     postures: Sequence[Posture],
     points: np.ndarray,
     scale: float,
     near: bool,
 ) -> Axes3D:
     axes = panel.add_subplot(projection='3d')
-    chain, T = question.chain, question.T_base_target
+    chain, T = request.chain, request.T_base_target
     ground = arm_figure.show_space(axes, points, T[:3, 3])
     for posture in postures:
         arm_figure.draw_shadow(axes, chain, posture.q, ground)
     for q, color, alpha, name in postures:
         arm_figure.draw_arm(axes, chain, q, color=color, alpha=alpha, label=name)
     if near:
-        arm_figure.draw_target(axes, T, _TRIAD * scale, question.turns)
+        arm_figure.draw_target(axes, T, _TRIAD * scale, request.has_orientation)
     return axes
 
 
 def _draw_in_plane(
     panel: SubFigure,
-    question: Question,
+    request: Request,
     postures: Sequence[Posture],
     points: np.ndarray,
     scale: float,
@@ -144,12 +146,12 @@ def _draw_in_plane(
     plane: np.ndarray,
 ) -> Axes:
     axes = panel.add_subplot()
-    chain, T = question.chain, question.T_base_target
+    chain, T = request.chain, request.T_base_target
     arm_figure.show_plane(axes, plane, points)
     for q, color, alpha, name in postures:
         arm_figure.draw_planar_arm(
             axes, chain, q, plane=plane, color=color, alpha=alpha, label=name
         )
     if near:
-        arm_figure.draw_planar_target(axes, plane, T, _TRIAD * scale, question.turns)
+        arm_figure.draw_planar_target(axes, plane, T, _TRIAD * scale, request.has_orientation)
     return axes

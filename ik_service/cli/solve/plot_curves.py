@@ -1,14 +1,14 @@
-"""The curves in the pictures of ``ik_solve``: errors and joints over the iterations."""
+"""Curves in the figure of ``ik_solve``: errors and joints over the iterations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.cli.solve.question import Question
-from ik_service.cli.solve.run import Answer
+from ik_service.cli.solve.outcome import Outcome
+from ik_service.cli.solve.request import Request
 from ik_service.studies.drawing.figures import (
     ACCENT,
     BORDER,
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import SubFigure
 
 _CURVE = PALETTE[0]
-_ANSWER = {
+_RESULT: dict[str, Any] = {
     'marker': 'o',
     'markersize': 9,
     'markerfacecolor': 'none',
     'markeredgewidth': 2.0,
     'zorder': 4,
-}  # how the iteration is marked that the answer comes from
+}  # mark of the iteration that the result comes from
 _FEW = 40  # points of a curve that are marked
 _MOST_JOINTS, _COLUMN = 16, 8  # joints that are drawn, and in one column
 _MOST_SEARCHES = 12  # that are drawn one after the other; more lie upon each other
@@ -52,64 +52,64 @@ class _Error(NamedTuple):
     scale: float
     tolerance: float
 
-    def of(self, answer: Answer) -> np.ndarray:
+    def of(self, outcome: Outcome) -> np.ndarray:
         """(k,) over the iterations, for a scale on which 0 and infinity have no place."""
-        values = getattr(answer.trace, self.field)
+        values = getattr(outcome.trace, self.field)
         return _finite(self.scale * np.maximum(values, 1e-7 * self.tolerance))
 
 
-def draw_errors(panel: SubFigure, question: Question, answer: Answer) -> None:
+def draw_errors(panel: SubFigure, request: Request, outcome: Outcome) -> None:
     """
     Draw the errors over the iterations, with the tolerances.
 
-    :param panel: where to.
-    :param question: what was asked.
-    :param answer: of the solver.
+    :param panel: the panel of the figure.
+    :param request: what was requested.
+    :param outcome: of the solver.
     """
-    grid = _error_axes(panel, question)
-    row = _answer_row(question, answer)
-    first = min(r[0] for r in _searches(answer) if row in r) if _stacked(answer) else 0
+    grid = _error_axes(panel, request)
+    row = _result_row(request, outcome)
+    first = min(r[0] for r in _searches(outcome) if row in r) if _stacked(outcome) else 0
     for axes, error in grid:
-        values = error.of(answer)
-        _draw_searches(axes, question, answer, values)
-        axes.plot(row - first, values[row], color=ACCENT, **_ANSWER)
-        _mark_restarts(axes, answer, named=axes is grid[0][0])
+        values = error.of(outcome)
+        _draw_searches(axes, request, outcome, values)
+        axes.plot(row - first, values[row], color=ACCENT, **_RESULT)
+        _mark_restarts(axes, outcome, named=axes is grid[0][0])
         _whole_iterations(axes)
-    grid[-1][0].set_xlabel(_iteration_text(answer))
+    grid[-1][0].set_xlabel(_iteration_text(outcome))
 
 
 def draw_all_errors(
-    panel: SubFigure, question: Question, answers: Sequence[Answer], colors: Sequence[str]
+    panel: SubFigure, request: Request, outcomes: Sequence[Outcome], colors: Sequence[str]
 ) -> None:
     """
     Draw the errors over the iterations of several solvers, with the tolerances.
 
-    :param panel: where to.
-    :param question: what was asked.
-    :param answers: of the solvers.
-    :param colors: one each.
+    :param panel: the panel of the figure.
+    :param request: what was requested.
+    :param outcomes: of the solvers.
+    :param colors: one each, as Matplotlib names them.
     """
-    grid = _error_axes(panel, question)
+    grid = _error_axes(panel, request)
     for axes, error in grid:
-        for answer, color in zip(answers, colors, strict=True):
-            values, row = error.of(answer), _answer_row(question, answer)
-            width, alpha = (0.6, 0.35) if _stacked(answer) else (1.6, 1.0)
-            for rows in _searches(answer):
+        for outcome, color in zip(outcomes, colors, strict=True):
+            values, row = error.of(outcome), _result_row(request, outcome)
+            width, alpha = (0.6, 0.35) if _stacked(outcome) else (1.6, 1.0)
+            for rows in _searches(outcome):
                 axes.plot(rows + 1, values[rows], color=color, linewidth=width, alpha=alpha)
-            axes.plot(row + 1, values[row], color=color, **_ANSWER)
+            axes.plot(row + 1, values[row], color=color, **_RESULT)
         axes.set_xscale('log')
     grid[-1][0].set_xlabel('iteration + 1, over all searches')
 
 
-def _error_axes(panel: SubFigure, question: Question) -> list[tuple[Axes, _Error]]:
+def _error_axes(panel: SubFigure, request: Request) -> list[tuple[Axes, _Error]]:
     """Return axes for each error that matters, with its tolerance."""
-    options = question.options
+    options = request.options
     errors = []
-    if question.places:
+    if request.has_position:
         errors.append(
             _Error('position_error', 'Position error [mm]', 1e3, options.position_tolerance)
         )
-    if question.turns:
+    if request.has_orientation:
         scale = 180.0 / np.pi
         tolerance = options.orientation_tolerance
         errors.append(_Error('orientation_error', 'Orientation error [°]', scale, tolerance))
@@ -126,25 +126,25 @@ def _error_axes(panel: SubFigure, question: Question) -> list[tuple[Axes, _Error
     return list(zip(grid, errors, strict=True))
 
 
-def draw_joints(panel: SubFigure, question: Question, answer: Answer) -> None:
+def draw_joints(panel: SubFigure, request: Request, outcome: Outcome) -> None:
     """
     Draw the joints over the iterations, each between its limits.
 
-    :param panel: where to.
-    :param question: what was asked.
-    :param answer: of the solver.
+    :param panel: the panel of the figure.
+    :param request: what was requested.
+    :param outcome: of the solver.
     """
-    chain, trace = question.chain, answer.trace
+    chain, trace = request.chain, outcome.trace
     moves = np.ptp(np.nan_to_num(trace.q), axis=0)
     shown = sorted(np.argsort(-moves, kind='stable')[:_MOST_JOINTS])
     columns = 1 if len(shown) <= _COLUMN else 2
     count = -(-len(shown) // columns)
     grid = panel.subplots(count, columns, sharex=True, squeeze=False).ravel(order='F')
     for axes, i in zip(grid, shown, strict=False):
-        scale = 1.0 if question.slides[i] else 180.0 / np.pi
-        unit = 'm' if question.slides[i] else '°'
-        _draw_searches(axes, question, answer, _finite(scale * trace.q[:, i]))
-        _mark_restarts(axes, answer)
+        scale = 1.0 if request.slides[i] else 180.0 / np.pi
+        unit = 'm' if request.slides[i] else '°'
+        _draw_searches(axes, request, outcome, _finite(scale * trace.q[:, i]))
+        _mark_restarts(axes, outcome)
         _draw_limits(axes, scale * chain.lower[i], scale * chain.upper[i])
         axes.set_title(f'{chain.joint_names[i]} [{unit}]', fontsize=8, pad=2)
         axes.tick_params(labelsize=7)
@@ -155,23 +155,23 @@ def draw_joints(panel: SubFigure, question: Question, answer: Answer) -> None:
     left_out = chain.n - len(shown)
     more = f'; {left_out} that move less are left out' if left_out else ''
     panel.suptitle(f'Joints between their limits{more}', fontsize=11, x=0.02, ha='left')
-    panel.supxlabel(_iteration_text(answer), fontsize=10)
+    panel.supxlabel(_iteration_text(outcome), fontsize=10)
 
 
 def draw_postures(
-    panel: SubFigure, question: Question, answers: Sequence[Answer], colors: Sequence[str]
+    panel: SubFigure, request: Request, outcomes: Sequence[Outcome], colors: Sequence[str]
 ) -> None:
     """
-    Draw where each solver's answer has the joints, between their limits.
+    Draw the joint values of each solver's outcome, between their limits.
 
-    :param panel: where to.
-    :param question: what was asked.
-    :param answers: of the solvers.
-    :param colors: one each.
+    :param panel: the panel of the figure.
+    :param request: what was requested.
+    :param outcomes: of the solvers.
+    :param colors: one each, as Matplotlib names them.
     """
-    chain = question.chain
+    chain = request.chain
     axes = panel.subplots()
-    known = np.vstack([answers[0].trace.q[0], *(answer.result.q for answer in answers)])
+    known = np.vstack([outcomes[0].trace.q[0], *(outcome.result.q for outcome in outcomes)])
     lower = np.where(np.isfinite(chain.lower), chain.lower, known.min(axis=0) - 0.1)
     upper = np.where(np.isfinite(chain.upper), chain.upper, known.max(axis=0) + 0.1)
     span = np.where(upper > lower, upper - lower, 1.0)
@@ -179,12 +179,12 @@ def draw_postures(
     axes.barh(heights, 1.0, 0.74, color=GRID, zorder=0)
     shares = (known - lower) / span
     axes.plot(shares[0], heights, '|', color=INK, markersize=20, markeredgewidth=1.5)
-    lanes = np.linspace(-0.27, 0.27, len(answers)) if len(answers) > 1 else [0.0]
-    for share, color, lane, answer in zip(shares[1:], colors, lanes, answers, strict=True):
-        filled = color if answer.result.success else 'white'
+    lanes = np.linspace(-0.27, 0.27, len(outcomes)) if len(outcomes) > 1 else [0.0]
+    for share, color, lane, outcome in zip(shares[1:], colors, lanes, outcomes, strict=True):
+        filled = color if outcome.result.success else 'white'
         axes.plot(
             share, heights + lane, 'o', color=color, markersize=5, markerfacecolor=filled,
-            label=method_label(answer.solver),
+            label=method_label(outcome.solver),
         )  # fmt: skip
     bounded = np.isfinite(chain.lower) & np.isfinite(chain.upper)
     names = [
@@ -200,31 +200,31 @@ def draw_postures(
     axes.spines[['left', 'bottom']].set_visible(False)
 
 
-def _searches(answer: Answer) -> list[np.ndarray]:
+def _searches(outcome: Outcome) -> list[np.ndarray]:
     """Row numbers of each search."""
-    numbers = answer.trace.search
+    numbers = outcome.trace.search
     return np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(numbers)) + 1)
 
 
-def _stacked(answer: Answer) -> bool:
+def _stacked(outcome: Outcome) -> bool:
     """Whether the searches lie upon each other, because they are too many for one line."""
-    return len(_searches(answer)) > _MOST_SEARCHES
+    return len(_searches(outcome)) > _MOST_SEARCHES
 
 
-def _iteration_text(answer: Answer) -> str:
-    if not _stacked(answer):
+def _iteration_text(outcome: Outcome) -> str:
+    if not _stacked(outcome):
         return 'iteration, over all searches'
     return (
-        f'iteration of its search; {len(_searches(answer))} searches, that of the answer in blue'
+        f'iteration of its search; {len(_searches(outcome))} searches, that of the answer in blue'
     )
 
 
-def _draw_searches(axes: Axes, question: Question, answer: Answer, values: np.ndarray) -> None:
+def _draw_searches(axes: Axes, request: Request, outcome: Outcome, values: np.ndarray) -> None:
     """Draw a curve over the iterations of each search: one after the other, or stacked."""
-    row = _answer_row(question, answer)
+    row = _result_row(request, outcome)
     marker = '.' if len(values) <= _FEW else None
-    for rows in _searches(answer):
-        if not _stacked(answer):
+    for rows in _searches(outcome):
+        if not _stacked(outcome):
             axes.plot(rows, values[rows], color=_CURVE, marker=marker)
         elif row in rows:
             axes.plot(rows - rows[0], values[rows], color=_CURVE, linewidth=2.2, zorder=3)
@@ -232,12 +232,12 @@ def _draw_searches(axes: Axes, question: Question, answer: Answer, values: np.nd
             axes.plot(rows - rows[0], values[rows], color=BORDER, linewidth=0.7)
 
 
-def _mark_restarts(axes: Axes, answer: Answer, named: bool = False) -> None:
+def _mark_restarts(axes: Axes, outcome: Outcome, named: bool = False) -> None:
     """Draw a line where a search starts again."""
-    if _stacked(answer):
+    if _stacked(outcome):
         return
-    for number, rows in enumerate(_searches(answer)):
-        approach = answer.trace.search[rows[0]] == answer.approach
+    for number, rows in enumerate(_searches(outcome)):
+        approach = outcome.trace.search[rows[0]] == outcome.approach
         if number > 0:
             axes.axvline(rows[0] - 0.5, color=BORDER, linewidth=1.0, zorder=0)
         if named and (approach or number == 1):
@@ -248,10 +248,10 @@ def _mark_restarts(axes: Axes, answer: Answer, named: bool = False) -> None:
             )  # fmt: skip
 
 
-def _answer_row(question: Question, answer: Answer) -> int:
-    """Return the row of the trace that the answer comes from, full turns aside."""
-    difference = answer.trace.q - answer.result.q
-    turn = question.chain.arrays.turn
+def _result_row(request: Request, outcome: Outcome) -> int:
+    """Return the row of the trace that the result comes from, full turns aside."""
+    difference = outcome.trace.q - outcome.result.q
+    turn = request.chain.arrays.turn
     turns = np.where(turn > 0.0, np.round(difference / np.where(turn > 0.0, turn, 1.0)), 0.0)
     distance = np.abs(difference - turns * turn).max(axis=1)
     return int(np.argmin(np.nan_to_num(distance, nan=np.inf)))

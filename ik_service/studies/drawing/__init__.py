@@ -1,1 +1,1 @@
-"""Figures of the studies: robots, curves, and tables of their numbers."""
+"""Drawing of arms and robots with Matplotlib, and the style of all figures."""

@@ -1,5 +1,5 @@
 """
-Pictures of an arm: links, joints and tip frame, solid in space or flat in its plane.
+Drawing of an arm: links, joints and tip frame, solid in space or flat in its plane.
 
 The axes are those of Matplotlib; units are [m], in the base frame of the chain. What is drawn
 later lies over what was drawn earlier, so a posture for comparison is drawn first.
@@ -7,12 +7,12 @@ later lies over what was drawn earlier, so a posture for comparison is drawn fir
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.studies.drawing.arm_paint import AXIS_COLORS, light_of, lit, paler, rgb, RING
+from ik_service.studies.drawing.arm_colors import AXIS_COLORS, light_of, lit, paler, rgb, RING
 from ik_service.studies.drawing.arm_shape import plane_of, skeleton, solid_arm
 from ik_service.studies.drawing.figures import BORDER, FAINT, GRID, INK, PALETTE
 
@@ -25,7 +25,7 @@ _TRIAD_SHARE = 0.11  # length of a frame's axes, of the arm's scale
 _PLANE_MARGIN = 0.14  # in a plane, where frames are to have room too
 _BOTH_WAYS = np.array([-1.0, 1.0])
 _MARGIN = 0.06  # around what is drawn, of its size
-_NAME = {'color': INK, 'fontsize': 8, 'ha': 'center', 'va': 'center', 'zorder': 4}
+_NAME: dict[str, Any] = {'color': INK, 'fontsize': 8, 'ha': 'center', 'va': 'center', 'zorder': 4}
 _LONG_ENOUGH = 0.3  # share of an axis that lies in a plane, to be named there
 _ELEVATION, _ASIDE = 18.0, 62.0  # of the view, and how far it stands aside from the arm [°]
 
@@ -215,8 +215,8 @@ def draw_planar_target(
         draw_planar_frame(axes, plane, T_base_target, length)
         for name, axis in zip('xyz', T_base_target[:3, :3].T, strict=True):
             if np.linalg.norm(plane @ axis) > _LONG_ENOUGH:
-                place = T_base_target[:3, 3] + 1.15 * length * axis
-                axes.text(*(plane @ place), name, **_NAME)
+                at = plane @ (T_base_target[:3, 3] + 1.15 * length * axis)
+                axes.text(float(at[0]), float(at[1]), name, **_NAME)
     axes.plot(*(plane @ T_base_target[:3, 3:4]), **RING, label='target')
 
 

@@ -1,4 +1,4 @@
-"""The shape of an arm as it is drawn: a line from base to tip, and solids around it."""
+"""Shape of a drawn arm: a line from base to tip, and solids around it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SIDES = 16  # of what is round
 @dataclass(frozen=True)
 class JointMark:
     """
-    Where a joint sits.
+    Position and axis of a joint.
 
     :ivar position: (3,) a point of its axis, in the base frame [m].
     :ivar axis: (3,) unit vector along which or about which it moves, in the base frame.
@@ -53,9 +53,9 @@ class Skeleton:
     @property
     def scale(self) -> float:
         """
-        How large the arm is for the size of its parts [m]: its length, less with many joints.
+        Size to which the parts are drawn in proportion [m]: the length, less with many joints.
 
-        What has no length counts as a metre, so that it can be drawn.
+        An arm without length counts as a metre.
         """
         length = float(np.linalg.norm(np.diff(self.points, axis=0), axis=1).sum()) or 1.0
         return length * min(1.0, _MANY_JOINTS / len(self.joints))
@@ -93,7 +93,8 @@ def skeleton(chain: KinematicChain, q: np.ndarray) -> Skeleton:
     positions = {**chain.locked, **dict(zip(chain.joint_names, map(float, q), strict=True))}
     poses = link_poses(chain.robot, positions)
     T_base_root = inverse_transform(poses[chain.base_link])
-    points, joints, mount = [np.zeros(3)], [], 0
+    points, mount = [np.zeros(3)], 0
+    joints: list[JointMark] = []
     for joint, forward in chain.robot.path(chain.base_link, chain.tip_link):
         T_joint = T_base_root @ poses[joint.parent] @ joint.T_parent_joint
         ends = [T_joint[:3, 3], (T_base_root @ poses[joint.child])[:3, 3]]

@@ -1,5 +1,5 @@
 """
-How the figures of the studies look, and how they are written.
+Style of the figures, and the file that they are written to.
 
 Matplotlib is imported when a figure is made, not with this module: listing the studies and
 computing their numbers need none.
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, cast, TYPE_CHECKING
 
 import numpy as np
 
@@ -29,7 +29,7 @@ PALETTE = ('#0072b2', '#e69f00', '#009e73', '#d55e00', '#7b52c7', '#d6679f', '#5
 ACCENT = '#e8590c'  # the target, and the way of the tip
 DPI = 120
 
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     'figure.dpi': DPI,
     'figure.facecolor': 'white',
     'figure.constrained_layout.use': True,
@@ -66,7 +66,7 @@ _STYLE = {
 
 def check_installed() -> None:
     """
-    Look whether figures can be made, before anything is computed for them.
+    Check that Matplotlib is installed, before anything is computed for a figure.
 
     :raises MissingExtraError: Matplotlib is not installed.
     """
@@ -107,7 +107,11 @@ def method_color(name: str) -> str:
 
 
 def method_label(name: str) -> str:
-    """Return a solver's name as it is read: ``levenberg_marquardt`` as "levenberg marquardt"."""
+    """
+    Return the name of a solver with spaces in place of underscores.
+
+    :param name: such as ``levenberg_marquardt``.
+    """
     return name.replace('_', ' ')
 
 
@@ -123,7 +127,9 @@ def label_ends(
     :param y: (k,) heights at which they end.
     :param colors: one a curve.
     """
-    axes.figure.draw_without_rendering()  # lays the axes out, which says how high they are
+    cast(
+        'Figure', axes.figure
+    ).draw_without_rendering()  # lays the axes out, which says how high they are
     transform = axes.transData + axes.transAxes.inverted()
     places = [transform.transform((x, value)) for value in y]
     left = max(place[0] for place in places) + 0.015
@@ -136,7 +142,11 @@ def label_ends(
 
 
 def plain_numbers(axis: Axis) -> None:
-    """Write the ticks of an axis of logarithms as 0.1, 0.2, 0.5, 1 rather than as powers of 10."""
+    """
+    Write the ticks of a logarithmic axis as 0.1, 0.2, 0.5, 1 rather than as powers of 10.
+
+    :param axis: the axis.
+    """
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

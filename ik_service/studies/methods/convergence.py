@@ -1,4 +1,4 @@
-"""All methods on the same poses: how many they reach, in how many iterations, in what time."""
+"""Success, iterations and time of all methods on the same random poses."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ik_service.solvers.registry import solver_names
 from ik_service.solvers.solver import Solver
 from ik_service.studies.arms import ARMS, load_arm, random_postures
 from ik_service.studies.drawing import figures
-from ik_service.studies.drawing.tables import write_csv
-from ik_service.studies.methods.method_pictures import draw_methods
+from ik_service.studies.methods.method_figures import draw_methods
+from ik_service.studies.tables import write_csv
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +34,7 @@ _COLUMNS = (
 @dataclass(frozen=True)
 class Record:
     """
-    What a method did with N poses of an arm.
+    Results of a method on N poses of an arm.
 
     :ivar arm: name of the arm.
     :ivar method: name of the solver.
@@ -53,7 +53,11 @@ class Record:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of this study."""
+    """
+    Add the options of this study.
+
+    :param parser: of its command line.
+    """
     parser.add_argument(
         '--poses', type=int, default=1000, help='poses of each arm (default: %(default)s)'
     )
@@ -73,7 +77,7 @@ def run(arguments: Namespace) -> list[Path]:
         targets = [chain.forward(q) for q in random_postures(chain, arguments.poses, _RANDOM_SEED)]
         for method in solver_names():
             records.append(measure(arm, chain, method, targets))
-            _tell(records[-1])
+            _print_summary(records[-1])
     _draw(folder / 'convergence.png', records)
     rows = [_summary(record) for record in records]
     return [
@@ -122,7 +126,7 @@ def _summary(record: Record) -> tuple[object, ...]:
     )
 
 
-def _tell(record: Record) -> None:
+def _print_summary(record: Record) -> None:
     print(
         f'  {record.arm:10} {record.method:20} {100 * record.success.mean():6.1f} %  '
         f'{record.iterations.mean():8.1f} iterations {record.searches.mean():6.1f} searches  '

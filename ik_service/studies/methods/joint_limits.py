@@ -1,5 +1,5 @@
 """
-How joint limits are kept, and what each way costs.
+Strategies for joint limits, and the cost of each.
 
 All methods with all strategies on the same poses, and the penalty with weights over many orders
 of magnitude: too light, and the answer lies beyond a limit; too heavy, and the penalty's curvature
@@ -9,7 +9,7 @@ drowns that of the error, so that steps along the limit become as short as those
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from ik_service.solvers.registry import solver_names
 from ik_service.solvers.solver import Solver
 from ik_service.studies.arms import load_arm, random_postures
 from ik_service.studies.drawing import figures
-from ik_service.studies.drawing.tables import write_csv
+from ik_service.studies.tables import write_csv
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ _COLUMNS = (
 @dataclass(frozen=True)
 class Record:
     """
-    What a method did with all poses under a strategy.
+    Results of a method with a strategy, over all poses.
 
     :ivar method: name of the solver.
     :ivar strategy: one of the ``joint_limits`` of :class:`~ik_service.IkOptions`.
@@ -68,7 +68,11 @@ class Record:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of this study."""
+    """
+    Add the options of this study.
+
+    :param parser: of its command line.
+    """
     parser.add_argument(
         '--poses', type=int, default=300, help='poses to solve (default: %(default)s)'
     )
@@ -123,12 +127,14 @@ def measure(
     :param method: name of the solver.
     :param strategy: for the joint limits.
     :param weight: of the penalty; its default when left out.
-    :returns: what came of it; NaN where the method refuses the strategy.
+    :returns: the results; NaN where the method refuses the strategy.
     """
-    own = {} if weight is None else {'penalty_weight': weight}
     shown = np.nan if weight is None else weight
+    options = IkOptions(joint_limits=strategy)
+    if weight is not None:
+        options = replace(options, penalty_weight=weight)
     try:
-        solver = Solver(chain, method, IkOptions(joint_limits=strategy, **own))
+        solver = Solver(chain, method, options)
     except OptionError:
         return Record(method, strategy, shown, len(targets), *[np.nan] * 5)
     solver.warm_up()

@@ -21,8 +21,8 @@ from ik_service.solvers.options import IkOptions
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import solve_ik
 from ik_service.studies.drawing import figures
-from ik_service.studies.drawing.body_figure import draw_robot, draw_target, prepare, View
-from ik_service.studies.drawing.tables import write_csv
+from ik_service.studies.drawing.robot_figure import draw_robot, draw_target, prepare, View
+from ik_service.studies.tables import write_csv
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ SUMMARY = 'one hand, one target: with the arm, with the chest, with all above th
 _BASE, _TIP = 'pelvis', 'right_grip'
 _WAIST = ('waist_yaw', 'waist_pitch', 'waist_roll')
 _CHEST = ('chest_pitch', 'chest_yaw')
-# What holds still.
+# The joints that are locked.
 CASES = {'arm': (*_WAIST, *_CHEST), 'arm and chest': _WAIST, 'all above the hips': ()}
 _POSTURE = {
     'right_shoulder_pitch': 0.1, 'right_shoulder_roll': 0.15, 'right_elbow': 0.9,
@@ -58,7 +58,7 @@ _GHOST = (0.78, 0.82, 0.88)
 @dataclass(frozen=True)
 class Answer:
     """
-    A case's answer.
+    Result of a case.
 
     :ivar target: name of the target.
     :ivar case: name of the case.
@@ -74,8 +74,12 @@ class Answer:
     motion: dict[str, float]
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of this study: it has none."""
+def add_arguments(_parser: ArgumentParser) -> None:
+    """
+    Add the options of this study: it has none.
+
+    :param _parser: of its command line.
+    """
 
 
 def run(arguments: Namespace) -> list[Path]:
@@ -154,7 +158,9 @@ def _write_motions(path: Path, answers: list[Answer]) -> Path:
 
 def _draw(path: Path, robot: Robot, answers: list[Answer]) -> None:
     with figures.sheet(path, 13, 8.2) as figure:
-        for part, target in zip(figure.subfigures(2, 1), TARGETS, strict=True):
+        for part, target in zip(
+            figure.subfigures(2, 1, squeeze=False).ravel(), TARGETS, strict=True
+        ):
             part.suptitle(f'Target {target}', x=0.012, ha='left')
             row = part.subplots(1, 4, width_ratios=(1, 1, 1, 0.8))
             own = [item for item in answers if item.target == target]

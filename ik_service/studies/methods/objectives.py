@@ -1,5 +1,5 @@
 """
-What spare joints can do: an objective falls while the tip stays where it is.
+Secondary objectives of redundant joints: descent while the tip stays where it is.
 
 The Panda has one joint more than a pose needs. Its tip is asked to stay, and the pseudoinverse's
 null-space term (Liégeois 1977) moves the elbow until the objective is as low as it gets. A step
@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.solvers.options import OBJECTIVES
+from ik_service.solvers.options import IkOptions, OBJECTIVES
 from ik_service.studies.arms import load_arm, manipulability
 from ik_service.studies.drawing import figures
-from ik_service.studies.drawing.tables import write_csv
-from ik_service.studies.methods.own_search import OwnSearch, Search
+from ik_service.studies.methods.single_search import Search, SingleSearch
+from ik_service.studies.tables import write_csv
 
-SUMMARY = 'the objectives of spare joints: how far each falls while the tip stays'
+SUMMARY = 'the secondary objectives of redundant joints, each minimised while the tip stays'
 
 _ARM = 'panda'
 _START = (0.5, 0.3, 1.1, -1.9, 0.7, 1.9, -0.9)
@@ -35,7 +35,7 @@ _FLOOR = 1e-12  # smallest distance drawn [m]
 @dataclass(frozen=True)
 class Descent:
     """
-    How an objective falls.
+    Descent of an objective.
 
     :ivar objective: its name.
     :ivar gain: β.
@@ -49,8 +49,12 @@ class Descent:
     value: np.ndarray
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of this study: it has none."""
+def add_arguments(_parser: ArgumentParser) -> None:
+    """
+    Add the options of this study: it has none.
+
+    :param _parser: of its command line.
+    """
 
 
 def run(arguments: Namespace) -> list[Path]:
@@ -81,10 +85,11 @@ def descend(chain: KinematicChain, objective: str, gain: float) -> Descent:
     :param objective: one of :data:`~ik_service.solvers.options.OBJECTIVES`.
     :param gain: β, the share of the slope that a step goes down.
     """
-    own = {'preferred_posture': _PREFERRED} if objective == 'preferred_posture' else {}
-    search = OwnSearch(
-        chain, 'pseudoinverse', _ITERATIONS, objective=objective, null_space_gain=gain, **own
-    ).run(chain.forward(_START), np.array(_START))
+    posture = _PREFERRED if objective == 'preferred_posture' else None
+    options = IkOptions(objective=objective, null_space_gain=gain, preferred_posture=posture)
+    search = SingleSearch(chain, 'pseudoinverse', _ITERATIONS, options).run(
+        chain.forward(_START), np.array(_START)
+    )
     return Descent(
         objective, gain, search, np.array([value(chain, objective, q) for q in search.q])
     )
@@ -96,7 +101,7 @@ def value(chain: KinematicChain, objective: str, q: np.ndarray) -> float:
 
     :param chain: an arm whose joints have limits.
     :param objective: its name.
-    :param q: (n,).
+    :param q: (n,) [rad] or [m].
     """
     half = (chain.upper - chain.lower) / 2
     if objective == 'joint_centers':

@@ -1,5 +1,5 @@
 """
-The length of a fixed step: too short is slow, too long diverges.
+Fixed step gains of pseudoinverse and transpose: too short is slow, too long diverges.
 
 The posts that introduce the pseudoinverse and the transpose multiply each step by a number h, of
 0.01 or "potentially even as low as 0.000000001". Close to the solution the error shrinks by
@@ -10,7 +10,7 @@ The posts that introduce the pseudoinverse and the transpose multiply each step 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,8 +22,8 @@ from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import solve_ik
 from ik_service.studies.arms import load_arm
 from ik_service.studies.drawing import figures
-from ik_service.studies.drawing.tables import write_csv
-from ik_service.studies.methods.own_search import OwnSearch, Search
+from ik_service.studies.methods.single_search import Search, SingleSearch
+from ik_service.studies.tables import write_csv
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,15 +44,15 @@ CONVERGED, SLOW, DIVERGED = 'converged', 'slow', 'diverged'
 
 
 @dataclass(frozen=True)
-class Walk:
+class FixedGainRun:
     """
-    What came of a fixed step.
+    Iterations with a fixed step gain.
 
     :ivar method: name of the solver.
     :ivar gain: h.
     :ivar search: the iterations.
     :ivar outcome: CONVERGED, SLOW (still getting closer) or DIVERGED.
-    :ivar answer: how a solve with this step ends, see :class:`~ik_service.IkStatus`.
+    :ivar answer: status of a solve with this gain, see :class:`~ik_service.IkStatus`.
     """
 
     method: str
@@ -68,7 +68,11 @@ class Walk:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of this study."""
+    """
+    Add the options of this study.
+
+    :param parser: of its command line.
+    """
     parser.add_argument(
         '--iterations', type=int, default=1000, help='steps to take (default: %(default)s)'
     )
@@ -76,7 +80,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> list[Path]:
     """
-    Take fixed steps of many lengths, and draw what comes of them.
+    Iterate with many fixed gains, and draw the errors.
 
     :param arguments: ``output``, ``iterations``.
     :returns: the files written.
@@ -85,53 +89,59 @@ def run(arguments: Namespace) -> list[Path]:
     chain = load_arm(_ARM)
     bounds = largest_stable_gains(chain)
     gains = {name: sorted({*_SWEEP, *shown}) for name, shown in _SHOWN.items()}
-    walks = [
-        walk(chain, name, gain, arguments.iterations)
+    runs = [
+        run_fixed_gain(chain, name, gain, arguments.iterations)
         for name, several in gains.items()
         for gain in several
     ]
-    curves = [item for item in walks if item.gain in _SHOWN[item.method]]
-    _tell(walks, bounds)
-    _draw(folder / 'step-size.png', walks, curves, bounds)
+    curves = [item for item in runs if item.gain in _SHOWN[item.method]]
+    _print_summary(runs, bounds)
+    _draw(folder / 'step-size.png', runs, curves, bounds)
     return [
         folder / 'step-size.png',
         _write_curves(folder / 'step-size.csv', curves),
-        _write_outcomes(folder / 'step-size-outcomes.csv', walks, bounds),
+        _write_outcomes(folder / 'step-size-outcomes.csv', runs, bounds),
     ]
 
 
-def walk(chain: KinematicChain, method: str, gain: float, iterations: int) -> Walk:
+def run_fixed_gain(
+    chain: KinematicChain, method: str, gain: float, iterations: int
+) -> FixedGainRun:
     """
-    Take steps of one length.
+    Iterate with a fixed step gain.
 
     :param chain: the arm.
     :param method: 'pseudoinverse' or 'transpose'.
     :param gain: h.
     :param iterations: steps at most.
     """
-    options = {
-        'step_gain': float(gain),
-        'task_weights': _POSITION,
-        'joint_limits': 'ignore',
-        'position_tolerance': _TOLERANCE,
-    }
+    options = IkOptions(
+        step_gain=float(gain),
+        task_weights=_POSITION,
+        joint_limits='ignore',
+        position_tolerance=_TOLERANCE,
+    )
     target = chain.forward(_GOAL)
-    search = OwnSearch(chain, method, iterations, **options).run(target, np.array(_SEED))
-    answer = solve_ik(chain, target, _SEED, method, IkOptions(**options, max_searches=1))
-    return Walk(method, float(gain), search, _outcome(search), answer.status.name)
+    search = SingleSearch(chain, method, iterations, options).run(target, np.array(_SEED))
+    answer = solve_ik(chain, target, _SEED, method, replace(options, max_searches=1))
+    return FixedGainRun(method, float(gain), search, _outcome(search), answer.status.name)
 
 
 def largest_stable_gains(chain: KinematicChain) -> dict[str, float]:
-    """Return the h beyond which steps diverge, from the Jacobian at the solution, by method."""
-    reached = OwnSearch(chain, 'pseudoinverse', 100, task_weights=_POSITION).run(
+    """
+    Return the gain h beyond which steps diverge, by method, from the Jacobian at the solution.
+
+    :param chain: the arm.
+    """
+    reached = SingleSearch(chain, 'pseudoinverse', 100, IkOptions(task_weights=_POSITION)).run(
         chain.forward(_GOAL), np.array(_SEED)
     )
-    largest = np.linalg.norm(chain.jacobian(reached.q[-1])[:3], 2)
+    largest = float(np.linalg.norm(chain.jacobian(reached.q[-1])[:3], 2))
     return {'pseudoinverse': 2.0, 'transpose': 2.0 / largest**2}
 
 
 def _outcome(search: Search) -> str:
-    """How a search ended: by the errors of its last tenth against those of the tenth before."""
+    """Outcome of a search, by the errors of its last tenth against those of the tenth before."""
     error = search.position_error
     if error[-1] <= _TOLERANCE:
         return CONVERGED
@@ -140,7 +150,7 @@ def _outcome(search: Search) -> str:
     return SLOW if later.max() < earlier.min() else DIVERGED
 
 
-def _write_curves(path: Path, curves: list[Walk]) -> Path:
+def _write_curves(path: Path, curves: list[FixedGainRun]) -> Path:
     columns = ('method', 'step_gain', 'iteration', 'position_error', 'max_joint_step')
     rows = []
     for item in curves:
@@ -152,7 +162,7 @@ def _write_curves(path: Path, curves: list[Walk]) -> Path:
     return write_csv(path, columns, rows)
 
 
-def _write_outcomes(path: Path, walks: list[Walk], bounds: dict[str, float]) -> Path:
+def _write_outcomes(path: Path, runs: list[FixedGainRun], bounds: dict[str, float]) -> Path:
     columns = (
         'method', 'step_gain', 'largest_stable', 'outcome', 'iterations', 'position_error',
         'largest_joint_step', 'answer',
@@ -162,7 +172,7 @@ def _write_outcomes(path: Path, walks: list[Walk], bounds: dict[str, float]) -> 
             item.method, item.gain, bounds[item.method], item.outcome, item.iterations,
             item.search.position_error[-1], item.search.joint_motion.max(), item.answer,
         )
-        for item in walks
+        for item in runs
     ]  # fmt: skip
     return write_csv(path, columns, rows)
 
@@ -173,9 +183,9 @@ def _spread(iterations: int) -> list[int]:
     return sorted({k for k in (*range(20), *later) if k <= iterations})
 
 
-def _tell(walks: list[Walk], bounds: dict[str, float]) -> None:
+def _print_summary(runs: list[FixedGainRun], bounds: dict[str, float]) -> None:
     for name, bound in bounds.items():
-        own = [item for item in walks if item.method == name]
+        own = [item for item in runs if item.method == name]
         fastest = min(
             (item for item in own if item.outcome == CONVERGED), key=lambda item: item.iterations
         )
@@ -186,16 +196,18 @@ def _tell(walks: list[Walk], bounds: dict[str, float]) -> None:
         )
 
 
-def _draw(path: Path, walks: list[Walk], curves: list[Walk], bounds: dict[str, float]) -> None:
+def _draw(
+    path: Path, runs: list[FixedGainRun], curves: list[FixedGainRun], bounds: dict[str, float]
+) -> None:
     with figures.sheet(path, 15, 4.6) as figure:
         left, middle, right = figure.subplots(1, 3, width_ratios=(1, 1, 0.85))
         for axes, name in ((left, 'pseudoinverse'), (middle, 'transpose')):
             _draw_curves(axes, [item for item in curves if item.method == name])
             axes.set_title(f'{figures.method_label(name)}: distance from the target [m]')
-        _draw_counts(right, walks, bounds)
+        _draw_counts(right, runs, bounds)
 
 
-def _draw_curves(axes: Axes, curves: list[Walk]) -> None:
+def _draw_curves(axes: Axes, curves: list[FixedGainRun]) -> None:
     from matplotlib import colormaps
 
     for item, shade in zip(curves, np.linspace(0.0, 0.9, len(curves)), strict=True):
@@ -214,9 +226,9 @@ def _draw_curves(axes: Axes, curves: list[Walk]) -> None:
     axes.legend(loc='upper left', bbox_to_anchor=(1.0, 1.0))
 
 
-def _draw_counts(axes: Axes, walks: list[Walk], bounds: dict[str, float]) -> None:
+def _draw_counts(axes: Axes, runs: list[FixedGainRun], bounds: dict[str, float]) -> None:
     for name, bound in bounds.items():
-        own = [item for item in walks if item.method == name and item.gain >= _SWEEP[0]]
+        own = [item for item in runs if item.method == name and item.gain >= _SWEEP[0]]
         color = figures.method_color(name)
         steps = [item.iterations if item.outcome == CONVERGED else math.nan for item in own]
         axes.plot([item.gain for item in own], steps, color=color, label=name)

@@ -1,5 +1,5 @@
 """
-Targets outside the reach: what each method does by itself, and what comes back.
+Targets outside the reach: the iterations of each method, and the result of a solve.
 
 One target lies 20 cm beyond the stretched arm; the other is a place that the arm can reach, but
 with the tool turned as it cannot be there. By itself, a method that does not damp or shorten its
@@ -23,8 +23,8 @@ from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
 from ik_service.studies.arms import load_arm
 from ik_service.studies.drawing import figures
-from ik_service.studies.drawing.tables import write_csv
-from ik_service.studies.methods.own_search import OwnSearch, Search
+from ik_service.studies.methods.single_search import Search, SingleSearch
+from ik_service.studies.tables import write_csv
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ TOO_FAR, TURNED = '20 cm too far', 'tool turned the wrong way'
 @dataclass(frozen=True)
 class Attempt:
     """
-    What a method does with a target.
+    Iterations and result of a method for an unreachable target.
 
     :ivar target: TOO_FAR or TURNED.
     :ivar method: name of the solver.
@@ -60,7 +60,11 @@ class Attempt:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of this study."""
+    """
+    Add the options of this study.
+
+    :param parser: of its command line.
+    """
     parser.add_argument(
         '--iterations', type=int, default=100, help='of each method (default: %(default)s)'
     )
@@ -68,7 +72,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> list[Path]:
     """
-    Ask every method for the targets, and draw what it does.
+    Solve for the targets with every method, and draw errors and motions.
 
     :param arguments: ``output``, ``iterations``.
     :returns: the files written.
@@ -91,7 +95,11 @@ def run(arguments: Namespace) -> list[Path]:
 
 
 def targets(chain: KinematicChain) -> dict[str, np.ndarray]:
-    """Return the targets, (4, 4) T_base_tip, by name."""
+    """
+    Return the targets, (4, 4) T_base_tip, by name.
+
+    :param chain: the arm.
+    """
     far = chain.forward(_STRETCHED)
     away = far[:3, 3] - _SHOULDER
     far[:3, 3] += _BEYOND * away / np.linalg.norm(away)
@@ -104,15 +112,15 @@ def attempt(
     chain: KinematicChain, name: str, target: np.ndarray, method: str, iterations: int
 ) -> Attempt:
     """
-    Ask a method for a target.
+    Solve for a target with a method.
 
     :param chain: the arm.
-    :param name: what the target is called.
+    :param name: name of the target.
     :param target: (4, 4) T_base_tip.
     :param method: name of the solver.
     :param iterations: of its own search.
     """
-    search = OwnSearch(chain, method, iterations).run(target, np.array(_SEED))
+    search = SingleSearch(chain, method, iterations).run(target, np.array(_SEED))
     solver = Solver(chain, method)
     answers = [solver.solve(target, _SEED) for _ in range(_REPEATS)]
     fastest = min(answer.solve_time for answer in answers)
@@ -152,7 +160,9 @@ def _write_answers(path: Path, attempts: list[Attempt]) -> Path:
 def _draw(path: Path, attempts: list[Attempt]) -> None:
     names = list(dict.fromkeys(item.target for item in attempts))
     with figures.sheet(path, 13, 8) as figure:
-        for part, name in zip(figure.subfigures(len(names), 1), names, strict=True):
+        for part, name in zip(
+            figure.subfigures(len(names), 1, squeeze=False).ravel(), names, strict=True
+        ):
             part.suptitle(f'Target: {name}', x=0.012, ha='left')
             left, middle, right = part.subplots(1, 3)
             own = [item for item in attempts if item.target == name]

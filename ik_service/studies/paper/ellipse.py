@@ -10,7 +10,7 @@ b = 50 about the origin. The paper leaves the number of waypoints open: 100 here
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -20,7 +20,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.robot import Robot
 from ik_service.solvers.methods.extended_jacobian.matrix import extended_matrix
 from ik_service.solvers.options import IkOptions
-from ik_service.studies.methods.own_search import OwnSearch
+from ik_service.studies.methods.single_search import SingleSearch
 
 INVERSION, EXTENDED = 'pseudoinverse', 'extended_jacobian'
 WEIGHTS = (1.0, 0.1, 1e-3, 1e-6)
@@ -35,7 +35,7 @@ _NEVER_REACHED = 1e-300  # a tolerance with which no waypoint counts as reached 
 @dataclass(frozen=True)
 class Run:
     """
-    How a method follows the ellipse.
+    Postures and errors of a method along the ellipse.
 
     :ivar method: INVERSION or EXTENDED.
     :ivar weight: of the rows that extend the Jacobian; NaN for INVERSION.
@@ -62,7 +62,11 @@ def arm() -> KinematicChain:
 
 
 def ellipse(angle: np.ndarray) -> np.ndarray:
-    """Return points of the ellipse [points] at angles [rad]: (..., 2)."""
+    """
+    Return points of the ellipse (..., 2) [points].
+
+    :param angle: (...) [rad].
+    """
     a, b = SEMI_AXES
     return np.stack([a * np.cos(angle), b * np.sin(angle)], axis=-1)
 
@@ -80,11 +84,12 @@ def follow(method: str, weight: float = float('nan')) -> Run:
     :param weight: w of EXTENDED.
     """
     chain = arm()
-    own = {'element_weight': weight} if method == EXTENDED else {}
-    search = OwnSearch(
-        chain, method, 1, task_weights=_PLANE, joint_limits='ignore',
-        position_tolerance=_NEVER_REACHED, **own,
-    )  # fmt: skip
+    options = IkOptions(
+        task_weights=_PLANE, joint_limits='ignore', position_tolerance=_NEVER_REACHED
+    )
+    if method == EXTENDED:
+        options = replace(options, element_weight=weight)
+    search = SingleSearch(chain, method, 1, options)
     q = [np.zeros(chain.n)]
     T = np.eye(4)
     for waypoint in waypoints():
@@ -103,13 +108,24 @@ def follow(method: str, weight: float = float('nan')) -> Run:
 
 
 def matrix(chain: KinematicChain, q: np.ndarray, method: str, weight: float) -> np.ndarray:
-    """Return the matrix that a method inverts: (2, 6), or (12, 6) when it is extended."""
+    """
+    Return the matrix that a method inverts: (2, 6), or (12, 6) when it is extended.
+
+    :param chain: the paper's arm.
+    :param q: (6,) [rad].
+    :param method: INVERSION or EXTENDED.
+    :param weight: w of EXTENDED.
+    """
     if method == INVERSION:
         return chain.jacobian(q)[:2]
     return extended_matrix(chain, q, IkOptions(task_weights=_PLANE, element_weight=weight))
 
 
 def tips(q: np.ndarray) -> np.ndarray:
-    """Return where postures (..., 6) put the tip: (..., 2) [points]."""
+    """
+    Return positions of the tip (N, 2) [points].
+
+    :param q: (N, 6) postures [rad].
+    """
     chain = arm()
     return np.array([chain.forward(row)[:2, 3] for row in q]) / POINT

@@ -1,5 +1,5 @@
 """
-What the paper's normal equations come to in double and in single precision.
+The paper's normal equations in double and in single precision.
 
 AᵀA has the square of A's condition number: with small weights w of the rows that extend the
 Jacobian it is singular to working precision long before A is. In double precision that happens

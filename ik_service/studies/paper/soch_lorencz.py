@@ -1,17 +1,16 @@
-"""The experiment of Šoch and Lórencz (section 3, figures 4 to 6), and what becomes of w → 0."""
+"""The experiment of Šoch and Lórencz (section 3, figures 4 to 6), and its limit w → 0."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
 from ik_service.studies.drawing import figures
 from ik_service.studies.drawing.arm_shape import skeleton
-from ik_service.studies.drawing.tables import write_csv
 from ik_service.studies.paper.ellipse import (
     arm,
     ellipse,
@@ -26,6 +25,7 @@ from ik_service.studies.paper.ellipse import (
     WEIGHTS,
 )
 from ik_service.studies.paper.normal_equations import distances
+from ik_service.studies.tables import write_csv
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,8 +40,12 @@ _RECOVERED = 40.0
 _COLORS = ('#e69f00', '#0072b2', '#009e73', '#7b52c7', '#6e7781')  # of inversion, then by w
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of this study: it has none, so that its numbers are always the same."""
+def add_arguments(_parser: ArgumentParser) -> None:
+    """
+    Add the options of this study: it has none, so that its numbers are always the same.
+
+    :param _parser: of its command line.
+    """
 
 
 def run(arguments: Namespace) -> list[Path]:
@@ -91,7 +95,7 @@ def collinear_postures() -> list[tuple[str, float]]:
     answer = []
     for folds in product((False, True), repeat=chain.n - 1):
         q = np.pi * np.array([False, *folds])
-        smallest = np.linalg.norm(matrix(chain, q, EXTENDED, 1.0), -2) / POINT
+        smallest = float(np.linalg.norm(matrix(chain, q, EXTENDED, 1.0), -2)) / POINT
         answer.append((''.join('+' if fold else '-' for fold in folds), smallest))
     return answer
 
@@ -143,7 +147,7 @@ def _write_summary(path: Path, runs: list[Run]) -> Path:
 
 def _write_recovery(path: Path, first: dict[str, list[np.ndarray]]) -> Path:
     """
-    Write down to which weight the arm leaves the singular start, and how far it strays.
+    Write the weights with which the arm leaves the singular start, and its largest distance.
 
     :param first: distances in the first steps for each weight: by the solver's own elimination of
         a band, and by normal equations in double and single precision.
@@ -169,7 +173,7 @@ def _draw(
             parts[name] for name in ('distance', 'motion', 'condition', 'rank', 'weights')
         )
         for item, color in zip(runs, _COLORS, strict=True):
-            style = {'color': color, 'label': _label(item), 'linewidth': 1.5}
+            style: dict[str, Any] = {'color': color, 'label': _label(item), 'linewidth': 1.5}
             distance.plot(number, item.distance, **style)
             motion.plot(number, item.joint_step, **style)
             condition.plot(number, item.condition, **style)
@@ -200,7 +204,7 @@ def _draw_weights(
     ):
         axes.plot(w, [quantity(item) for item in sweep], 'o-', color=color, label=text)
         axes.axhline(quantity(inversion), color=color, linestyle=':', linewidth=1.2)
-    style = {'color': green, 'markerfacecolor': 'white', 'linewidth': 1.2}
+    style: dict[str, Any] = {'color': green, 'markerfacecolor': 'white', 'linewidth': 1.2}
     for precision, line in (('double', 'D-.'), ('single', 's--')):
         worst = [values.max() for values in first[precision]]
         axes.plot(w, worst, line, label=f'by normal equations, {precision}', **style)

@@ -1,1 +1,1 @@
-"""Reachability: positions that an arm reaches, and with how many orientations."""
+"""Reachability of an arm: positions, and the share of the orientations reached at each."""

@@ -1,4 +1,4 @@
-"""Orientations that are spread evenly over all there are."""
+"""Evenly spread orientations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PSI = 1.533751168755204288118041
 
 def even_orientations(count: int) -> np.ndarray:
     """
-    Return orientations with no two close together and none far from all of them.
+    Return orientations that are spread evenly over all rotations.
 
     They are the points of a super-Fibonacci spiral on the sphere of unit quaternions (Alexa 2022,
     algorithm 1).

@@ -1,34 +1,37 @@
-"""Where an arm can reach, and with how many orientations, as a cloud of points."""
+"""Positions that an arm can reach, with the share of orientations at each, as a point cloud."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from pathlib import Path
-import threading
 import time
 
 import numpy as np
 
 from ik_service.common.resources import urdf_path
-from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.robot import Robot
-from ik_service.studies.drawing.tables import write_csv
-from ik_service.studies.reach.reach_figure import draw_reach, share_colors
-from ik_service.studies.reach.reachability import Check, Reachability, survey, THOROUGH_SEARCHES
+from ik_service.studies.reach.reach_figure import draw_reach
+from ik_service.studies.reach.survey import Check, Reachability, survey, THOROUGH_SEARCHES
+from ik_service.studies.tables import write_csv
 
-SUMMARY = 'where an arm can reach, and with how many orientations at each place'
+SUMMARY = 'the positions that an arm can reach, and with how many orientations'
 
 _PANDA = ('panda_link0', 'panda_hand_tcp')
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the study's own options."""
-    parser.add_argument('--urdf', type=Path, help='the robot (default: our Franka Emika Panda)')
-    parser.add_argument('--base-link', help="where its chain starts (default: the robot's root)")
-    parser.add_argument('--tip-link', help='where it ends (default: the only leaf)')
+    """
+    Add the options of this study.
+
+    :param parser: of its command line.
+    """
+    parser.add_argument(
+        '--urdf', type=Path, help='robot description (default: the Panda of this package)'
+    )
+    parser.add_argument('--base-link', help="base of its chain (default: the robot's root)")
+    parser.add_argument('--tip-link', help='its tip (default: the only leaf)')
     parser.add_argument(
         '--points',
         type=_at_least(2),
@@ -42,53 +45,36 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='tried at each position (default: %(default)s)',
     )
     parser.add_argument(
-        '--publish',
-        action='store_true',
-        help='then show it in RViz, on the topic reachable_shell, until Ctrl-C (needs ROS 2)',
-    )
-    parser.add_argument(
         '--searches',
         type=_at_least(1),
         default=20,
-        help='for a pose, at most; more take longer and miss less (default: %(default)s)',
+        help='searches for a pose, at most; more take longer and miss less (default: %(default)s)',
     )
 
 
 def run(arguments: Namespace) -> list[Path]:
     """
-    Survey the arm, say what came of it, and write ``reach.csv``, ``reach.npz`` and ``reach.png``.
+    Survey the arm, print a summary, and write ``reach.csv``, ``reach.npz`` and ``reach.png``.
 
     The table has a row for each position that is reached. The archive holds the same for
     programs: ``points`` (N, 3) in the frame of the base link [m], ``reachable`` (N,) the share of
     the orientations, 0 to 1, ``on_shell`` (N,) whether a neighbour in the grid is not reached,
     ``spacing`` (3,) of the grid [m], ``base_link`` and ``tip_link``.
 
+    :param arguments: ``output``, ``urdf``, ``base_link``, ``tip_link``, ``points``,
+        ``orientations``, ``searches``.
+    :returns: the files written.
     :raises IkServiceError: the robot makes no chain, or Matplotlib is not installed.
     """
-    if arguments.publish:
-        _require_ros()
     chain = _chain(arguments)
     began = time.perf_counter()
     reach = survey(chain, arguments.points, arguments.orientations, arguments.searches)
-    _tell(chain, reach, arguments.searches, time.perf_counter() - began)
-    paths = [
+    _print_summary(chain, reach, arguments.searches, time.perf_counter() - began)
+    return [
         _write_table(arguments.output / 'reach.csv', reach),
         _write_archive(arguments.output / 'reach.npz', chain, reach),
         draw_reach(arguments.output / 'reach.png', chain, reach),
     ]
-    if arguments.publish:
-        _publish(chain, reach)
-    return paths
-
-
-def _require_ros() -> None:
-    try:
-        import rclpy  # noqa: F401
-        import visualization_msgs.msg  # noqa: F401
-    except ImportError as error:
-        raise ArgumentError(
-            '--publish', f'needs ROS 2, which cannot be imported: {error}'
-        ) from error
 
 
 def _chain(arguments: Namespace) -> KinematicChain:
@@ -99,8 +85,10 @@ def _chain(arguments: Namespace) -> KinematicChain:
     return Robot.from_urdf(arguments.urdf).chain(arguments.base_link, arguments.tip_link)
 
 
-def _tell(chain: KinematicChain, reach: Reachability, searches: int, seconds: float) -> None:
-    """Print what a reader wants to know."""
+def _print_summary(
+    chain: KinematicChain, reach: Reachability, searches: int, seconds: float
+) -> None:
+    """Print the numbers of positions and poses that are reached and missed."""
     positions, poses = int(reach.position.sum()), int(reach.count.sum())
     tried = positions * reach.orientations
     print(f'{chain.robot.name}, {chain.base_link} to {chain.tip_link}')
@@ -109,9 +97,9 @@ def _tell(chain: KinematicChain, reach: Reachability, searches: int, seconds: fl
         f'about {reach.volume:.2f} m³; {poses:,} of {tried:,} poses there '
         f'({poses / max(tried, 1):.1%}); solved in {seconds:.1f} s'
     )
-    print(_told('positions', reach.missed_positions, positions, searches))
+    print(_missed_text('positions', reach.missed_positions, positions, searches))
     if poses:
-        print(_told('poses', reach.missed_poses, poses, searches))
+        print(_missed_text('poses', reach.missed_poses, poses, searches))
     elif positions:
         print(
             'not one of the orientations is reached: the arm cannot choose how its tip is turned'
@@ -120,8 +108,8 @@ def _tell(chain: KinematicChain, reach: Reachability, searches: int, seconds: fl
         print('the arm gets to the edge of the grid, and perhaps beyond')
 
 
-def _told(kind: str, check: Check, reached: int, searches: int) -> str:
-    """Say what more searches found."""
+def _missed_text(kind: str, check: Check, reached: int, searches: int) -> str:
+    """Sentence about the targets that more searches reach."""
     if not check.given_up:
         return f'{kind}: all are reached'
     known = check.found or check.tried == check.given_up
@@ -161,26 +149,8 @@ def _write_archive(path: Path, chain: KinematicChain, reach: Reachability) -> Pa
     return path
 
 
-def _publish(chain: KinematicChain, reach: Reachability) -> None:
-    """Show the cloud in RViz until Ctrl-C."""
-    from ik_service.ros.markers.reach_cloud_publisher import published_cloud
-
-    with (
-        published_cloud(
-            chain.base_link,
-            reach.points,
-            share_colors(reach.share),
-            reach.on_shell,
-            float(reach.spacing.max()),
-        ) as topic,
-        suppress(KeyboardInterrupt),
-    ):
-        print(f'published on {topic} until Ctrl-C', flush=True)
-        threading.Event().wait()
-
-
-def _at_least(least: int) -> type[int]:
-    """Return what reads a whole number of a command line and refuses smaller ones."""
+def _at_least(least: int) -> Callable[[str], int]:
+    """Return a parser of whole numbers that refuses smaller ones."""
 
     def number(text: str) -> int:
         value = int(text)

@@ -1,20 +1,22 @@
-"""The picture of a reachability survey: the points in space, and cuts through them."""
+"""Figure of a reachability survey: the points in space, and cuts through them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import cast, TYPE_CHECKING
 
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.studies.drawing.arm_shape import skeleton
 from ik_service.studies.drawing.figures import BORDER, check_installed, FAINT, INK, sheet
-from ik_service.studies.reach.reachability import Reachability
+from ik_service.studies.reach.survey import Reachability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
     from mpl_toolkits.mplot3d.axes3d import Axes3D
 
 _COLORS = 'viridis'
@@ -28,6 +30,8 @@ def draw_reach(path: Path, chain: KinematicChain, reach: Reachability) -> Path:
     Draw a survey and write the picture.
 
     :param path: the PNG file.
+    :param chain: the arm.
+    :param reach: the survey.
     :returns: the path.
     :raises MissingExtraError: Matplotlib is not installed.
     """
@@ -37,7 +41,8 @@ def draw_reach(path: Path, chain: KinematicChain, reach: Reachability) -> Path:
     colors = ScalarMappable(Normalize(0.0, reach.orientations), _COLORS)
     arm = skeleton(chain, chain.mid_range()).points
     with sheet(path, 13.0, 4.6) as figure:
-        figure.get_layout_engine().set(wspace=0.06)  # for what 3-D axes write beside themselves
+        # Room for what 3-D axes write beside themselves.
+        cast('ConstrainedLayoutEngine', figure.get_layout_engine()).set(wspace=0.06)
         places = figure.add_gridspec(1, 3, width_ratios=(1.35, 1.0, 1.0))
         space = figure.add_subplot(places[0], projection='3d')
         _draw_cloud(space, reach, colors)
@@ -114,7 +119,8 @@ def _draw_cut(
         axes.set_axis_off()  # the arm is flat, and this is its edge
         return
     x, y = reach.axes[right], reach.axes[up]
-    axes.pcolormesh(x, y, count.T, cmap=colors.cmap, norm=colors.norm, shading='nearest')
+    norm = cast('Normalize', colors.norm)  # made above
+    axes.pcolormesh(x, y, count.T, cmap=colors.cmap, norm=norm, shading='nearest')
     axes.plot(
         arm[:, right], arm[:, up], color='white', linewidth=4, solid_joinstyle='round', alpha=0.9
     )

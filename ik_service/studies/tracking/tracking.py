@@ -1,5 +1,5 @@
 """
-How well simulated arms hold a pose and follow a circle, driven by the follower of the node.
+Errors of simulated arms that hold a pose and follow a circle, driven by the node's follower.
 
 The error is the distance of the tip from its target at the same moment, the delay of a tick
 between the two included. A large part of it is the follower's: it always moves so that it could
@@ -21,8 +21,8 @@ import numpy as np
 from ik_service.sim.engine_registry import ENGINES
 from ik_service.studies.arms import load_arm
 from ik_service.studies.drawing import figures
-from ik_service.studies.drawing.tables import write_csv
-from ik_service.studies.tracking.run import Circle, Track, TrackingRun
+from ik_service.studies.tables import write_csv
+from ik_service.studies.tracking.closed_loop import Circle, ClosedLoop, Track
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,11 +43,11 @@ _COMPENSATIONS = (1.0, 0.9, 0.0)  # with physics: exact, of a model that is a te
 @dataclass(frozen=True)
 class Case:
     """
-    An arm with an engine.
+    Arm, engine and gravity compensation.
 
     :ivar arm: its name.
     :ivar engine: the engine's.
-    :ivar compensation: share of the weight that the drives are told to carry.
+    :ivar compensation: share of the weight that the drives compensate, 0 to 1.
     """
 
     arm: str
@@ -56,7 +56,7 @@ class Case:
 
     @property
     def label(self) -> str:
-        """What it is called in texts."""
+        """Name in texts."""
         if self.compensation == 1.0:
             return self.engine
         share = f'{100 * self.compensation:g} %' if self.compensation else 'no'
@@ -64,13 +64,13 @@ class Case:
 
     @property
     def drawn(self) -> bool:
-        """Whether it stands in the figure, where the one in between would hide others."""
+        """Whether the case is drawn; those with partial compensation would hide others."""
         return self.compensation in (0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a case: ``held`` of holding a pose, ``circle`` of following the circle."""
+    """Tracks of a case: ``held`` while holding a pose, ``circle`` along the circle."""
 
     case: Case
     held: Track
@@ -78,7 +78,11 @@ class Outcome:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of this study."""
+    """
+    Add the options of this study.
+
+    :param parser: of its command line.
+    """
     parser.add_argument(
         '--engine',
         choices=ENGINES,
@@ -115,7 +119,7 @@ def run(arguments: Namespace) -> list[Path]:
     """
     folder: Path = arguments.output
     outcomes = [_pursue(case, arguments) for case in cases(arguments.engine)]
-    _tell(outcomes, arguments)
+    _print_summary(outcomes, arguments)
     drawn = [outcome for outcome in outcomes if outcome.case.drawn]
     _draw(folder / 'tracking.png', drawn)
     return [
@@ -126,7 +130,11 @@ def run(arguments: Namespace) -> list[Path]:
 
 
 def cases(engine: str | None) -> list[Case]:
-    """Return what is looked at, all or with one engine; physics also without compensation."""
+    """
+    Return the cases; those with physics also with partial and no gravity compensation.
+
+    :param engine: only those with this engine; None for all.
+    """
     several = [
         Case(arm, name, compensation)
         for arm in _START
@@ -142,7 +150,7 @@ def _pursue(case: Case, arguments: Namespace) -> Outcome:
         'velocity_scaling': arguments.velocity_scaling,
         'acceleration_time': arguments.acceleration_time,
     }
-    tracking = TrackingRun(chain, start, case.engine, case.compensation, **settings)
+    tracking = ClosedLoop(chain, start, case.engine, case.compensation, **settings)
     T_start = chain.forward(start)
     T_held = T_start.copy()
     T_held[:3, 3] += _HELD
@@ -152,7 +160,7 @@ def _pursue(case: Case, arguments: Namespace) -> Outcome:
     return Outcome(case, held, tracking.follow(circle))
 
 
-def _tell(outcomes: Iterable[Outcome], arguments: Namespace) -> None:
+def _print_summary(outcomes: Iterable[Outcome], arguments: Namespace) -> None:
     print(
         f'A pose held against gravity; then a circle of {2e3 * arguments.radius:g} mm diameter '
         f'(radius {1e3 * arguments.radius:g} mm)\nin {arguments.duration:g} s, a new target every '

@@ -1,1 +1,1 @@
-"""The page's link to the ROS graph: topics, services and parameters of the IK node."""
+"""Connection of the viewer to the ROS graph."""

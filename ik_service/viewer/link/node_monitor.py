@@ -1,4 +1,4 @@
-"""Keeping in touch with the IK node: who it is, whether it lives, its parameters and reports."""
+"""Connection to the IK node: its name, its presence on the graph, its parameters and reports."""
 
 from __future__ import annotations
 
@@ -6,95 +6,123 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
 import time
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import ParameterEvent
 
-from ik_service.viewer.link.graph import Graph
 from ik_service.viewer.link.node_report import Entry, NodeReport, read_report
-from ik_service.viewer.link.parameter_link import changed_values, ParameterLink
-from ik_service.viewer.link.robot_source import RobotClues
-from ik_service.viewer.link.task_queue import Inbox
+from ik_service.viewer.link.remote_parameters import (
+    changed_values,
+    OnFields,
+    OnResult,
+    OnValues,
+    RemoteParameters,
+)
+from ik_service.viewer.link.robot_source import RobotSources
+from ik_service.viewer.link.task_queue import TaskQueue
+from ik_service.viewer.link.viewer_node import ViewerNode
+from ik_service.viewer.panel.connection_status import (
+    connection_status,
+    ConnectionFacts,
+    ConnectionStatus,
+)
 from ik_service.viewer.panel.parameter_fields import Field, Value
-from ik_service.viewer.panel.presence import Presence, presence, Signs
 from ik_service.viewer.panel.solver_form import SPEED
 
-_LOOK = 0.5  # time between two looks at the graph [s]
-_RETRY = 2.0  # time after which unanswered questions are asked again [s]
+_GRAPH_PERIOD = 0.5  # time between two queries of the graph [s]
+_RETRY_PERIOD = 2.0  # time after which unanswered requests are sent again [s]
 _ROBOT = ('urdf', 'robot_description', 'base_link', 'tip_link', 'locked_joints')
 
 
-class Contact:
+class NodeMonitor:
     """
-    The IK node, as far as it is known. To be used from one thread, that of the inbox.
+    State of the IK node. To be used from one thread, that of the task queue.
 
-    :param graph: the own node.
-    :param inbox: brings what arrives in other threads.
+    :param node: the own node.
+    :param tasks: brings what arrives in other threads.
     :param own: the viewer's own parameters about the robot.
     :param on_fields: called with the node's parameters when they were read.
     :param on_values: called with parameters of it that have changed.
-    :param on_back: called when the node is there (again).
-    :ivar signs: what is known of the others on the graph.
-    :ivar clues: what tells of the robot.
+    :param on_connected: called when the node appears on the graph, or is back.
+    :ivar facts: what is known of the node and the arm.
+    :ivar sources: the known descriptions of the robot.
     :ivar report: the node's last report.
     """
 
     def __init__(
         self,
-        graph: Graph,
-        inbox: Inbox,
+        node: ViewerNode,
+        tasks: TaskQueue,
         own: Mapping[str, str],
-        on_fields: Callable[[list[Field]], object],
-        on_values: Callable[[Mapping[str, Value]], object],
-        on_back: Callable[[], object],
+        on_fields: OnFields,
+        on_values: OnValues,
+        on_connected: Callable[[], object],
     ) -> None:
-        self._graph, self._inbox = graph, inbox
-        self._on_fields, self._on_values, self._on_back = on_fields, on_values, on_back
-        self._link: ParameterLink | None = None
-        self._looked_at = self._asked_at = -_RETRY
-        self._has_fields = self._was_there = False
-        self._changes: dict[int, float] = {}  # since when those without an answer are asked for
-        self._numbers = count()
-        self.signs = Signs()
-        self.clues = RobotClues(own=tuple(own.items()))
+        self._node, self._tasks = node, tasks
+        self._on_fields, self._on_values, self._on_connected = on_fields, on_values, on_connected
+        self._parameters: RemoteParameters | None = None
+        self._queried_at = self._read_at = -_RETRY_PERIOD
+        self._has_fields = self._was_connected = False
+        self._changes: dict[int, float] = {}  # start times of the changes without an answer
+        self._change_numbers = count()
+        self.facts = ConnectionFacts()
+        self.sources = RobotSources(own=tuple(own.items()))
         self.report = NodeReport()
 
-    def step(self, now: float) -> Presence:
-        """Look around, now and then; return how things stand."""
-        if now - self._looked_at >= _LOOK:
-            self._looked_at = now
-            self._look(now)
-        found = presence(self.signs, now)
-        if found.node_is_there and not self._was_there:
-            self._has_fields = False  # it may have started anew, with other parameters
-            self._on_back()
-        self._was_there = found.node_is_there
-        return found
+    def step(self, now: float) -> ConnectionStatus:
+        """
+        Query the graph from time to time; return the status of the connection.
 
-    def note(self, **signs: object) -> None:
-        """Note something that was found out elsewhere; fields of :class:`Signs`."""
-        self.signs = replace(self.signs, **signs)
+        :param now: on the monotonic clock [s].
+        """
+        if now - self._queried_at >= _GRAPH_PERIOD:
+            self._queried_at = now
+            self._query_graph(now)
+        status = connection_status(self.facts, now)
+        if status.is_connected and not self._was_connected:
+            self._has_fields = False  # it may be a new process, with other parameters
+            self._on_connected()
+        self._was_connected = status.is_connected
+        return status
 
-    def set(
-        self, values: Mapping[str, Value], on_result: Callable[[Mapping[str, Value], str], object]
-    ) -> None:
-        """Set parameters of the node; the callback is called with why it refuses them, or ''."""
-        if self._link is None or not self._was_there:
+    def update_facts(self, **changes: Any) -> None:  # noqa: ANN401 (of the field's type)
+        """
+        Update what is known.
+
+        :param changes: fields of :class:`ConnectionFacts` with their new values.
+        """
+        self.facts = replace(self.facts, **changes)
+
+    def set_parameters(self, values: Mapping[str, Value], on_result: OnResult) -> None:
+        """
+        Set parameters of the node.
+
+        :param values: the values by name.
+        :param on_result: called with the values, and why the node refuses them; empty when it has
+            taken them.
+        """
+        if self._parameters is None or not self._was_connected:
             on_result(values, 'there is no IK node')
             return
-        number = next(self._numbers)
+        number = next(self._change_numbers)
         self._changes[number] = time.monotonic()
-        self._note_changes()
+        self._update_changes()
 
-        def on_answer(asked: Mapping[str, Value], refusal: str) -> None:
+        def on_response(asked: Mapping[str, Value], refusal: str) -> None:
             self._changes.pop(number, None)
-            self._note_changes()
+            self._update_changes()
             on_result(asked, refusal)
 
-        self._link.set(values, lambda *result: self._inbox.post(on_answer, *result))
+        self._parameters.set(values, lambda *result: self._tasks.post(on_response, *result))
 
     def on_diagnostics(self, message: DiagnosticArray, now: float) -> None:
-        """Take in diagnostics, which may be of other nodes as well."""
+        """
+        Take in diagnostics.
+
+        :param message: may be about other nodes as well.
+        :param now: on the monotonic clock [s].
+        """
         entries = [
             Entry(
                 status.name,
@@ -104,58 +132,73 @@ class Contact:
             )
             for status in message.status
         ]
-        report = read_report(entries, self.signs.node.rpartition('/')[2])
+        report = read_report(entries, self.facts.node.rpartition('/')[2])
         if report is None:
             return
         self.report = report
-        self.note(diagnostics_at=now, doing=report.doing, worry=report.worry)
-        self.clues = replace(
-            self.clues, reported_base=report.base_link, reported_tip=report.tip_link
+        self.update_facts(
+            diagnostics_at=now, activity=report.activity, is_warning=report.is_warning
+        )
+        self.sources = replace(
+            self.sources, reported_base=report.base_link, reported_tip=report.tip_link
         )
 
     def on_description(self, text: str) -> None:
-        """Take in a robot description from its topic."""
-        self.clues = replace(self.clues, topic=text)
+        """
+        Take in a robot description.
+
+        :param text: the URDF from the topic ``robot_description``.
+        """
+        self.sources = replace(self.sources, topic=text)
 
     def on_parameters(self, event: ParameterEvent) -> None:
-        """Take in news of parameters, of whatever node."""
-        if event.node != self.signs.node:
+        """
+        Take in changed parameters.
+
+        :param event: may be of another node.
+        """
+        if event.node != self.facts.node:
             return
         if event.new_parameters:  # it has just started
             self._has_fields = False
-            self._give_up_changes()
+            self._drop_changes()
         changed = changed_values(event)
         if changed:
             self._on_values(changed)
 
-    def _look(self, now: float) -> None:
-        offered = self._graph.ik.is_offered()
-        if offered and (not self.signs.offered or not self.signs.node):
-            name = self._graph.find_server() or self.signs.node
-            if name != self.signs.node:
-                self._link = self._graph.link_to(name)
+    def _query_graph(self, now: float) -> None:
+        is_offered = self._node.ik.is_offered()
+        if is_offered and (not self.facts.is_offered or not self.facts.node):
+            name = self._node.find_ik_node() or self.facts.node
+            if name != self.facts.node:
+                self._parameters = self._node.parameters_of(name)
                 self._has_fields = False
-                self.note(node=name, diagnostics_at=None)
-        self.note(offered=offered)
-        if not offered:
-            self._give_up_changes()
-        unread = self._link is not None and not self._has_fields
-        if unread and now - self._asked_at >= _RETRY and self._link.is_ready():
-            self._asked_at = now
-            self._link.read(
+                self.update_facts(node=name, diagnostics_at=None)
+        self.update_facts(is_offered=is_offered)
+        if not is_offered:
+            self._drop_changes()
+        self._read_parameters(now)
+
+    def _read_parameters(self, now: float) -> None:
+        parameters = self._parameters
+        if parameters is None or self._has_fields or now - self._read_at < _RETRY_PERIOD:
+            return
+        if parameters.is_ready():
+            self._read_at = now
+            parameters.read(
                 (*_ROBOT, SPEED),
                 'solver',
-                lambda fields: self._inbox.post(self._take_fields, fields),
-                lambda values: self._inbox.post(self._take_robot, values),
+                lambda fields: self._tasks.post(self._take_fields, fields),
+                lambda values: self._tasks.post(self._take_robot, values),
             )
 
-    def _give_up_changes(self) -> None:
-        """Wait no longer for answers of a node that has ended."""
+    def _drop_changes(self) -> None:
+        """Wait no longer for responses of a node that has ended."""
         self._changes.clear()
-        self._note_changes()
+        self._update_changes()
 
-    def _note_changes(self) -> None:
-        self.note(changing_since=min(self._changes.values(), default=None))
+    def _update_changes(self) -> None:
+        self.update_facts(changing_since=min(self._changes.values(), default=None))
 
     def _take_fields(self, fields: list[Field]) -> None:
         self._has_fields = True
@@ -163,4 +206,4 @@ class Contact:
 
     def _take_robot(self, values: Mapping[str, Value]) -> None:
         robot = tuple((name, str(values[name])) for name in _ROBOT if values.get(name))
-        self.clues = replace(self.clues, node=robot)
+        self.sources = replace(self.sources, node=robot)

@@ -1,4 +1,4 @@
-"""Which robot is to be shown, from all that is known of it."""
+"""Selection of the robot to show among the descriptions that are known."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ik_service.common.number_parsing import parse_positions
 
 
 @dataclass(frozen=True)
-class RobotClues:
+class RobotSources:
     """
-    What tells of a robot; all texts are empty where nothing is known.
+    Known descriptions of the robot; texts are empty where nothing is known.
 
     :ivar own: parameters of the viewer: ``urdf``, ``robot_description``, ``base_link``,
-        ``tip_link``; they win.
+        ``tip_link``; they have precedence.
     :ivar node: the same parameters of the IK node, and its ``locked_joints``.
-    :ivar topic: the text that came on the topic ``robot_description``.
-    :ivar reported_base: the base link that the node's diagnostics name.
-    :ivar reported_tip: the tip link that they name.
+    :ivar topic: text from the topic ``robot_description``.
+    :ivar reported_base: base link in the node's diagnostics.
+    :ivar reported_tip: tip link in the node's diagnostics.
     """
 
     own: tuple[tuple[str, str], ...] = ()
@@ -30,13 +30,13 @@ class RobotClues:
 
 
 @dataclass(frozen=True)
-class RobotChoice:
+class RobotSelection:
     """
-    A robot to show.
+    Robot to show.
 
     :ivar source: its URDF, as text or as the path of a file.
-    :ivar base_link: where its chain starts; empty for the root.
-    :ivar tip_link: where it ends; empty for the only leaf.
+    :ivar base_link: base link of the chain; empty for the root.
+    :ivar tip_link: tip link of the chain; empty for the only leaf.
     :ivar locked_joints: joints that do not move, as the node's parameter gives them.
     :ivar trusted: whether the viewer's own parameters name the source; others may name files too,
         but none that would be run, see :func:`~ik_service.arm.loader.read_robot`.
@@ -50,7 +50,7 @@ class RobotChoice:
 
     def settings(self) -> ArmSettings:
         """
-        Return what makes an arm of the robot.
+        Return the settings of the arm.
 
         :raises IkServiceError: the list of locked joints cannot be read.
         """
@@ -58,17 +58,21 @@ class RobotChoice:
         return ArmSettings(self.base_link, self.tip_link, locked)
 
 
-def choose_robot(clues: RobotClues) -> RobotChoice | None:
-    """Return the robot to show; None while too little is known."""
-    own, node = dict(clues.own), dict(clues.node)
-    given = ((told.get('urdf', ''), told.get('robot_description', '')) for told in (own, node))
-    urdf, text = next((pair for pair in given if any(pair)), ('', clues.topic))
+def select_robot(sources: RobotSources) -> RobotSelection | None:
+    """
+    Return the robot to show; None while no description is known.
+
+    :param sources: the known descriptions.
+    """
+    own, node = dict(sources.own), dict(sources.node)
+    given = ((known.get('urdf', ''), known.get('robot_description', '')) for known in (own, node))
+    urdf, text = next((pair for pair in given if any(pair)), ('', sources.topic))
     if not urdf and not text:
         return None
-    return RobotChoice(
+    return RobotSelection(
         source=source_of(urdf, text),
-        base_link=own.get('base_link') or node.get('base_link') or clues.reported_base,
-        tip_link=own.get('tip_link') or node.get('tip_link') or clues.reported_tip,
+        base_link=own.get('base_link') or node.get('base_link') or sources.reported_base,
+        tip_link=own.get('tip_link') or node.get('tip_link') or sources.reported_tip,
         locked_joints=node.get('locked_joints', ''),
         trusted=bool(own.get('urdf') or own.get('robot_description')),
     )

@@ -1,4 +1,4 @@
-"""The target that the page shows: who has set it, and what is still to be done about it."""
+"""Target pose of the page and what remains to be done with it."""
 
 from __future__ import annotations
 
@@ -6,67 +6,86 @@ import math
 
 import numpy as np
 
-_DRAG_PATIENCE = 1.0  # after the last word of a drag, whose end may have been lost [s]
+_DRAG_TIMEOUT = 1.0  # after the last message of a drag, whose end may have been lost [s]
 
 
 class Target:
     """
-    Where the tip shall be, as far as the page knows. To be used from one thread.
+    Target pose of the tip as the page knows it. To be used from one thread.
 
-    :ivar pose: (4, 4) T_base_tip; None before anyone has set one.
+    :ivar pose: (4, 4) T_base_tip [m]; None without a target.
     """
 
     def __init__(self) -> None:
         self.pose: np.ndarray | None = None
         self._dragged_at = -math.inf
-        self._unpublished = self._unasked = self._unplaced = False
+        self._is_unpublished = self._is_unsolved = self._is_undrawn = False
 
     def set(self, T_base_tip: np.ndarray) -> None:
-        """Set it from the page: it is to be published, and the gizmo goes there."""
-        self.pose = T_base_tip
-        self._unpublished = self._unasked = self._unplaced = True
+        """
+        Set the target from the page: it is to be published, solved and drawn.
 
-    def drag(self, T_base_tip: np.ndarray, going_on: bool, now: float) -> None:
-        """Set it with the gizmo, which is there already."""
-        self._dragged_at = now if going_on else -math.inf
+        :param T_base_tip: (4, 4) [m].
+        """
+        self.pose = T_base_tip
+        self._is_unpublished = self._is_unsolved = self._is_undrawn = True
+
+    def drag(self, T_base_tip: np.ndarray, is_going_on: bool, now: float) -> None:
+        """
+        Set the target from the gizmo, which is drawn there already.
+
+        :param T_base_tip: (4, 4) [m].
+        :param is_going_on: False at the end of the drag.
+        :param now: on the monotonic clock [s].
+        """
+        self._dragged_at = now if is_going_on else -math.inf
         if self.pose is None or not np.array_equal(self.pose, T_base_tip):  # not at either end
             self.pose = T_base_tip
-            self._unpublished = self._unasked = True
+            self._is_unpublished = self._is_unsolved = True
 
-    def hear(self, T_base_tip: np.ndarray, now: float) -> None:
-        """Take over what somebody else has published, unless the gizmo is being dragged."""
+    def receive(self, T_base_tip: np.ndarray, now: float) -> None:
+        """
+        Take over a target that another program has published, unless the gizmo is being dragged.
+
+        :param T_base_tip: (4, 4) [m].
+        :param now: on the monotonic clock [s].
+        """
         if not self.is_dragged(now):
             self.pose = T_base_tip
-            self._unpublished = False
-            self._unasked = self._unplaced = True
+            self._is_unpublished = False
+            self._is_unsolved = self._is_undrawn = True
 
-    def forget(self) -> None:
-        """Have no target any more."""
+    def clear(self) -> None:
+        """Drop the target."""
         self.pose = None
-        self._unpublished = self._unasked = False
+        self._is_unpublished = self._is_unsolved = False
 
-    def reconsider(self) -> None:
-        """Ask the solver about it once more: something has changed."""
-        self._unasked = self.pose is not None
+    def mark_unsolved(self) -> None:
+        """Let the target be solved once more, since the node has changed."""
+        self._is_unsolved = self.pose is not None
+
+    def mark_solved(self) -> None:
+        """Note that a request for the target was sent to the solver."""
+        self._is_unsolved = False
 
     def is_dragged(self, now: float) -> bool:
-        """Whether somebody has hold of the gizmo."""
-        return now - self._dragged_at < _DRAG_PATIENCE
+        """
+        Whether the gizmo is being dragged.
+
+        :param now: on the monotonic clock [s].
+        """
+        return now - self._dragged_at < _DRAG_TIMEOUT
+
+    def unsolved(self) -> np.ndarray | None:
+        """Return the pose (4, 4) if it has yet to be sent to the solver."""
+        return self.pose if self._is_unsolved else None
 
     def take_unpublished(self) -> np.ndarray | None:
-        """Return the pose if it has yet to be published; from now on it counts as published."""
-        due, self._unpublished = self._unpublished, False
+        """Return the pose (4, 4) if it has yet to be published, and mark it as published."""
+        due, self._is_unpublished = self._is_unpublished, False
         return self.pose if due else None
 
-    def unasked(self) -> np.ndarray | None:
-        """Return the pose if the solver has yet to be asked about it."""
-        return self.pose if self._unasked else None
-
-    def mark_asked(self) -> None:
-        """Note that the solver was asked."""
-        self._unasked = False
-
-    def take_unplaced(self) -> np.ndarray | None:
-        """Return the pose if the gizmo has yet to go there; from now on it counts as there."""
-        due, self._unplaced = self._unplaced, False
+    def take_undrawn(self) -> np.ndarray | None:
+        """Return the pose (4, 4) if the gizmo has yet to go there, and mark it as drawn."""
+        due, self._is_undrawn = self._is_undrawn, False
         return self.pose if due else None

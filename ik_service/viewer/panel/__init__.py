@@ -1,1 +1,1 @@
-"""The panel beside the scene: figures, sliders, settings."""
+"""Panel beside the scene: live values, sliders and parameters."""

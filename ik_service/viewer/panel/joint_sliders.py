@@ -1,4 +1,4 @@
-"""Sliders for the joints: they follow the arm until somebody moves one."""
+"""Sliders of the joints, which follow the arm until somebody moves one."""
 
 from __future__ import annotations
 
@@ -7,84 +7,113 @@ import math
 
 import viser
 
-from ik_service.viewer.panel.measures import JointPlace
+from ik_service.viewer.panel.measures import JointPosition
+from ik_service.viewer.panel.widget_value import set_value
 
-HOLD = 3.0
-"""How long the sliders stay where they were put, before they follow the arm again [s]."""
+HOLD_TIME = 3.0
+"""Time that the sliders keep their positions after somebody has moved one [s]."""
 
-Moved = Callable[[dict[str, float]], object]
+OnMove = Callable[[dict[str, float]], object]
 
 
 class JointSliders:
     """
-    A slider for every joint of a chain. To be used from one thread.
+    Sliders for the joints of a chain. To be used from one thread.
 
     :param gui: the page's GUI.
-    :param container: where they go.
+    :param container: the tab that holds them.
     :param on_move: called, in a thread of the server, with the positions of all joints [rad] or
         [m] when somebody has moved one.
+    :ivar sliders: the sliders by joint [°] or [mm].
     """
 
-    def __init__(self, gui: viser.GuiApi, container: viser.GuiTabHandle, on_move: Moved) -> None:
+    def __init__(self, gui: viser.GuiApi, container: viser.GuiTabHandle, on_move: OnMove) -> None:
         self._gui, self._container, self._on_move = gui, container, on_move
-        self._sliders: dict[str, tuple[viser.GuiSliderHandle, float]] = {}
+        self.sliders: dict[str, viser.GuiSliderHandle] = {}
+        self._factors: dict[str, float] = {}  # units of a slider per radian or metre
         self._held_until = -math.inf
 
-    def build(self, places: Sequence[JointPlace]) -> None:
-        """Make sliders for other joints."""
-        for slider, _ in self._sliders.values():
+    def build(self, positions: Sequence[JointPosition]) -> None:
+        """
+        Replace the sliders by those of other joints.
+
+        :param positions: the joints, their positions and their limits.
+        """
+        for slider in self.sliders.values():
             slider.remove()
-        self._sliders = {}
+        self.sliders = {}
+        self._factors = {joint.name: _factor(joint) for joint in positions}
         with self._container:
-            for place in places:
-                self._sliders[place.name] = self._make(place)
+            for joint in positions:
+                self.sliders[joint.name] = self._add(joint)
 
     def hold(self, now: float) -> None:
-        """Leave them where they are for a while."""
-        self._held_until = now + HOLD
+        """
+        Keep their positions for :data:`HOLD_TIME`.
+
+        :param now: on the monotonic clock [s].
+        """
+        self._held_until = now + HOLD_TIME
 
     def is_held(self, now: float) -> bool:
-        """Whether they show what somebody has set, and not the arm."""
+        """
+        Whether they show positions that somebody has set, and not the arm's.
+
+        :param now: on the monotonic clock [s].
+        """
         return now < self._held_until
 
     def release(self) -> None:
-        """Let them follow the arm again."""
+        """Follow the arm again."""
         self._held_until = -math.inf
 
-    def follow(self, places: Sequence[JointPlace], now: float) -> None:
-        """Show where the joints are."""
+    def follow(self, positions: Sequence[JointPosition], now: float) -> None:
+        """
+        Show the positions of the joints, unless the sliders are held.
+
+        :param positions: one for each slider.
+        :param now: on the monotonic clock [s].
+        """
         if self.is_held(now):
             return
-        for place in places:
-            slider, factor = self._sliders[place.name]
-            value = min(max(place.value * factor, slider.min), slider.max)
-            slider.value = round(value, 1)
+        for joint in positions:
+            slider = self.sliders[joint.name]
+            value = min(max(joint.value * _factor(joint), slider.min), slider.max)
+            set_value(slider, round(value, 1))
 
     def enable(self, enabled: bool) -> None:
-        """Let people move them, or not."""
-        for slider, _ in self._sliders.values():
+        """
+        Enable or disable the sliders.
+
+        :param enabled: whether they can be moved.
+        """
+        for slider in self.sliders.values():
             if slider.disabled == enabled:
                 slider.disabled = not enabled
 
-    def _make(self, place: JointPlace) -> tuple[viser.GuiSliderHandle, float]:
-        """Return a slider and what it shows for a radian or a metre."""
-        factor = 1e3 if place.unit == 'm' else math.degrees(1.0)
-        widest = 1.0 if place.unit == 'm' else math.pi  # where the limits are no limits
-        lower = factor * (place.lower if math.isfinite(place.lower) else -widest)
-        upper = factor * (place.upper if math.isfinite(place.upper) else widest)
-        label = f'{place.name} [{"mm" if place.unit == "m" else "°"}]'
+    def _add(self, joint: JointPosition) -> viser.GuiSliderHandle:
+        factor = _factor(joint)
+        widest = 1.0 if joint.unit == 'm' else math.pi  # where the limits are no limits
+        lower = factor * (joint.lower if math.isfinite(joint.lower) else -widest)
+        upper = factor * (joint.upper if math.isfinite(joint.upper) else widest)
+        label = f'{joint.name} [{"mm" if joint.unit == "m" else "°"}]'
         low, high = _tenths(lower, math.ceil), _tenths(upper, math.floor)
-        start = min(max(round(factor * place.value, 1), low), high)
+        start = min(max(round(factor * joint.value, 1), low), high)
         slider = self._gui.add_slider(label, low, max(low, high), 0.1, start)
 
         @slider.on_update
         async def _(event: viser.GuiEvent) -> None:
             if event.client_id is not None:  # a person, and not this program
-                self._on_move({n: s.value / f for n, (s, f) in self._sliders.items()})
+                self._on_move({n: s.value / self._factors[n] for n, s in self.sliders.items()})
 
-        return slider, factor
+        return slider
+
+
+def _factor(joint: JointPosition) -> float:
+    """Return the units of a joint's slider per radian or metre."""
+    return 1e3 if joint.unit == 'm' else math.degrees(1.0)
 
 
 def _tenths(value: float, towards: Callable[[float], int]) -> float:
-    """Return a limit, rounded into the range to what a slider can show."""
+    """Return a limit rounded to tenths, into the range."""
     return towards(round(10.0 * value, 6)) / 10.0

@@ -1,4 +1,4 @@
-"""What is measured on a moving arm, as numbers."""
+"""Measures of the arm's state: distances to limits, pose errors, lag and manipulability."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ik_service.model.joint import JointType
 
 
 @dataclass(frozen=True)
-class JointPlace:
+class JointPosition:
     """
-    Where a joint is between its limits.
+    Position of a joint between its limits.
 
-    :ivar name: the joint.
+    :ivar name: the joint's name.
     :ivar value: its position [rad] or [m].
     :ivar unit: ``rad`` or ``m``.
     :ivar lower: its lower limit; −inf without one.
@@ -32,8 +32,8 @@ class JointPlace:
     upper: float
 
     @property
-    def share(self) -> float | None:
-        """How far along it is from the lower limit (0) to the upper one (1); None without both."""
+    def fraction(self) -> float | None:
+        """Position between the lower limit (0) and the upper one (1); None without both."""
         span = self.upper - self.lower
         if not 0.0 < span < math.inf:
             return None
@@ -45,21 +45,21 @@ class JointPlace:
         return min(self.value - self.lower, self.upper - self.value)
 
     @property
-    def danger(self) -> float:
-        """Nearness to a limit: 0 in the middle half of the range, 1 at a limit and beyond."""
-        share = self.share
-        return 0.0 if share is None else max(0.0, 4.0 * abs(share - 0.5) - 1.0)
+    def limit_proximity(self) -> float:
+        """Proximity to a limit: 0 in the middle half of the range, 1 at a limit and beyond."""
+        fraction = self.fraction
+        return 0.0 if fraction is None else max(0.0, 4.0 * abs(fraction - 0.5) - 1.0)
 
 
 @dataclass(frozen=True)
 class Lag:
     """
-    How far an arm is behind its commands.
+    Lag of an arm behind its commands.
 
-    :ivar joint: the joint that is furthest behind.
-    :ivar distance: by how much [rad] or [m].
+    :ivar joint: name of the joint that lags most.
+    :ivar distance: its distance from the command [rad] or [m].
     :ivar unit: ``rad`` or ``m``.
-    :ivar seconds: time that the slowest joint needs at full speed for its way.
+    :ivar seconds: time that the slowest joint needs at full speed to catch up [s].
     """
 
     joint: str
@@ -68,17 +68,26 @@ class Lag:
     seconds: float
 
 
-def joint_places(chain: KinematicChain, q: np.ndarray) -> list[JointPlace]:
-    """Return where the joints of a chain are between their limits, at q (n,) [rad] or [m]."""
+def joint_positions(chain: KinematicChain, q: np.ndarray) -> list[JointPosition]:
+    """
+    Return the positions of a chain's joints with their limits.
+
+    :param chain: the chain.
+    :param q: (n,) positions [rad] or [m].
+    """
     rows = zip(chain.joint_names, q, joint_units(chain), chain.lower, chain.upper, strict=True)
     return [
-        JointPlace(name, float(value), unit, float(lower), float(upper))
+        JointPosition(name, float(value), unit, float(lower), float(upper))
         for name, value, unit, lower, upper in rows
     ]
 
 
 def joint_units(chain: KinematicChain) -> tuple[str, ...]:
-    """Return ``rad`` or ``m`` for every joint of a chain."""
+    """
+    Return ``rad`` or ``m`` for every joint of a chain.
+
+    :param chain: the chain.
+    """
     kinds = [chain.robot.joints[name].type for name in chain.joint_names]
     return tuple('m' if kind is JointType.PRISMATIC else 'rad' for kind in kinds)
 
@@ -87,7 +96,7 @@ def tracking_error(
     T: np.ndarray, T_target: np.ndarray, weights: Sequence[float] = (1.0,) * 6
 ) -> tuple[float, float]:
     """
-    Return how far a pose is from its target, along and about the axes that count.
+    Return the distance of a pose from its target, along and about the axes that count.
 
     :param T: (4, 4) the pose, in the base frame [m].
     :param T_target: (4, 4) the target.
@@ -100,7 +109,7 @@ def tracking_error(
 
 def manipulability(jacobian: np.ndarray) -> tuple[float, float]:
     """
-    Return how well the tip can be moved in all directions.
+    Return Yoshikawa's manipulability and the smallest singular value.
 
     :param jacobian: (6, n).
     :returns: the manipulability √det(J Jᵀ) as the product of the min(6, n) singular values
@@ -113,8 +122,9 @@ def manipulability(jacobian: np.ndarray) -> tuple[float, float]:
 
 def lag(chain: KinematicChain, q: np.ndarray, q_command: np.ndarray, speeds: np.ndarray) -> Lag:
     """
-    Return how far an arm is behind its commands.
+    Return the lag of an arm behind its commands.
 
+    :param chain: the chain.
     :param q: (n,) measured positions [rad] or [m].
     :param q_command: (n,) commanded ones.
     :param speeds: (n,) the joints' largest speeds [rad/s] or [m/s], all finite.
@@ -126,15 +136,17 @@ def lag(chain: KinematicChain, q: np.ndarray, q_command: np.ndarray, speeds: np.
     return Lag(chain.joint_names[worst], float(behind[worst]), unit, float(seconds.max()))
 
 
-def random_reachable(
+def random_reachable_pose(
     chain: KinematicChain, rng: np.random.Generator, floor: float = 0.05, margin: float = 0.1
 ) -> np.ndarray:
     """
-    Return a pose that the tip can reach: that of a random posture within the limits.
+    Return the pose of the tip at a random posture within the limits.
 
+    :param chain: the chain.
+    :param rng: the random number generator.
     :param floor: lowest height of the tip in the base frame [m]; given up after 100 attempts, for
         an arm that hangs or lies in a plane.
-    :param margin: share of each joint's range that is kept from its ends.
+    :param margin: share of each joint's range that is left out at both ends.
     :returns: (4, 4) T_base_tip.
     """
     lower = np.where(np.isfinite(chain.lower), chain.lower, -math.pi)

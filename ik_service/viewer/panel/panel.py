@@ -1,4 +1,4 @@
-"""The panel beside the scene."""
+"""Panel beside the scene: status, live values, plot, sliders and parameters."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 import viser
 from viser import uplot
 
-from ik_service.viewer.panel.history import ErrorHistory, FLOOR, SPAN
+from ik_service.viewer.panel.connection_status import ConnectionStatus
+from ik_service.viewer.panel.error_history import ErrorHistory, FLOOR, SPAN
 from ik_service.viewer.panel.joint_sliders import JointSliders
-from ik_service.viewer.panel.measures import JointPlace
-from ik_service.viewer.panel.panel_text import banner, Figures, figures_table, joints_table, note
+from ik_service.viewer.panel.measures import JointPosition
+from ik_service.viewer.panel.panel_html import banner, Figures, figures_table, joints_table, note
 from ik_service.viewer.panel.parameter_fields import Value
-from ik_service.viewer.panel.presence import Presence
 from ik_service.viewer.panel.solver_form import SolverForm
 
 _INK, _GRID = '#868e96', '#e9ecef'
@@ -24,14 +24,15 @@ _PLOT_HEIGHT = 190
 @dataclass(frozen=True)
 class Actions:
     """
-    What people can ask for; all are called in threads of the server.
+    Callbacks of the panel; all are called in threads of the server.
 
-    :ivar home: to go home.
-    :ivar random_pose: to go to a random pose that can be reached.
-    :ivar stop: to stop.
-    :ivar move_joints: to go where the tip is at these joint positions [rad] or [m].
-    :ivar change: to change parameters of the node.
-    :ivar change_text: to change parameters to what was typed.
+    :ivar home: sends the arm to the posture that it was in first.
+    :ivar random_pose: sends the arm to a random pose within its reach.
+    :ivar stop: stops the arm.
+    :ivar move_joints: sends the arm to joint positions, by name [rad] or [m].
+    :ivar change: changes parameters of the node.
+    :ivar change_text: changes parameters of the node to texts that were typed.
+    :ivar clear_trail: clears the trail of the tip.
     """
 
     home: Callable[[], object]
@@ -40,35 +41,38 @@ class Actions:
     move_joints: Callable[[dict[str, float]], object]
     change: Callable[[Mapping[str, Value]], object]
     change_text: Callable[[Mapping[str, str]], object]
+    clear_trail: Callable[[], object]
 
 
 class Panel:
     """
-    The panel. To be used from one thread.
+    Panel beside the scene. To be used from one thread.
 
-    :ivar form: the node's parameters.
-    :ivar sliders: those of the joints.
     :param server: the page's server.
-    :param actions: what people can ask for.
+    :param actions: callbacks of its buttons and fields.
+    :ivar form: form of the node's parameters.
+    :ivar sliders: sliders of the joints.
+    :ivar note: remark below the status; hidden while there is none.
+    :ivar reach_switch: checkbox of the reachable positions; hidden while none are known.
     """
 
     def __init__(self, server: viser.ViserServer, actions: Actions) -> None:
         gui = self._gui = server.gui
         self._banner = gui.add_html('')
-        self._note = gui.add_html('', visible=False)
+        self.note = gui.add_html('', visible=False)
         self._buttons = gui.add_button_group('Go', ('Home', 'Random pose', 'Stop'))
         main = gui.add_folder(None)
         self._figures = gui.add_html('')
-        self._plot = gui.add_uplot(*_empty_plot(), **_plot_settings())
+        self._plot = _add_plot(gui)
         tabs = gui.add_tab_group()
         with tabs.add_tab('Joints') as joints:
             self._joints = gui.add_html('')
         options = tabs.add_tab('Solver options')
         with tabs.add_tab('View'):
-            self._ghost = gui.add_checkbox('Ghost of the commands', True)
+            self._ghost = gui.add_checkbox('Commanded arm', True)
             self._trail = gui.add_checkbox('Trail of the tip', True)
-            self._clear = gui.add_button('Clear the trail')
-            self._reach = gui.add_checkbox('Reach', True, visible=False)
+            self._clear = gui.add_button('Clear trail')
+            self.reach_switch = gui.add_checkbox('Reach', True, visible=False)
         self.form = SolverForm(gui, main, options, actions.change, actions.change_text)
         self.sliders = JointSliders(gui, joints, actions.move_joints)
         self._shown: dict[str, str] = {}
@@ -76,49 +80,63 @@ class Panel:
 
     @property
     def shows_ghost(self) -> bool:
-        """Whether people want to see the commanded state."""
+        """Whether the commanded state is to be shown."""
         return self._ghost.value
 
     @property
     def shows_trail(self) -> bool:
-        """Whether people want to see the way of the tip."""
+        """Whether the trail of the tip is to be shown."""
         return self._trail.value
 
     @property
     def shows_reach(self) -> bool:
-        """Whether people want to see the reachable positions, and there are some to see."""
-        return self._reach.visible and self._reach.value
+        """Whether the reachable positions are known and to be shown."""
+        return self.reach_switch.visible and self.reach_switch.value
 
     def offer_reach(self, link: str) -> None:
-        """Offer to show the positions that a link can reach; empty when none are known."""
-        self._reach.label = f'Reach of {link}'
-        self._reach.visible = bool(link)
+        """
+        Show the checkbox of the reachable positions.
 
-    def on_clear(self, clear: Callable[[], object]) -> None:
-        """Say what clears the trail; it is called in a thread of the server."""
+        :param link: the link that they are of; empty to hide it.
+        """
+        self.reach_switch.label = f'Reach of {link}'
+        self.reach_switch.visible = bool(link)
 
-        @self._clear.on_click
-        async def _(_event: viser.GuiEvent) -> None:
-            clear()
+    def show_status(self, status: ConnectionStatus) -> None:
+        """
+        Show the status of the connection, and enable what needs the node.
 
-    def show_presence(self, presence: Presence) -> None:
-        """Show whether node and arm are there."""
-        self._put('banner', self._banner, banner(presence))
-        self.form.enable(presence.node_is_there)
-        self.sliders.enable(presence.node_is_there)
+        :param status: the status.
+        """
+        self._put('banner', self._banner, banner(status))
+        self.form.enable(status.is_connected)
+        self.sliders.enable(status.is_connected)
 
     def show_note(self, text: str) -> None:
-        """Say below the banner what is not as it was wanted; empty when all is."""
-        self._put('note', self._note, note(text))
-        self._note.visible = bool(text)
+        """
+        Show a remark below the status.
 
-    def show_figures(self, figures: Figures, places: Sequence[JointPlace]) -> None:
-        """Show the live numbers."""
+        :param text: the remark; empty for none.
+        """
+        self._put('note', self.note, note(text))
+        self.note.visible = bool(text)
+
+    def show_figures(self, figures: Figures, positions: Sequence[JointPosition]) -> None:
+        """
+        Show the live values.
+
+        :param figures: the values.
+        :param positions: the joints, their positions and their limits.
+        """
         self._put('figures', self._figures, figures_table(figures))
-        self._put('joints', self._joints, joints_table(places))
+        self._put('joints', self._joints, joints_table(positions))
 
     def show_errors(self, series: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
-        """Draw the errors over time: (K,) [s], [mm] and [°]."""
+        """
+        Draw the errors over time.
+
+        :param series: times (K,) [s], position errors (K,) [mm], orientation errors (K,) [°].
+        """
         self._plot.data = series
 
     def _put(self, name: str, widget: viser.GuiHtmlHandle, content: str) -> None:
@@ -127,40 +145,47 @@ class Panel:
             widget.content = content
 
     def _listen(self, actions: Actions) -> None:
-        wanted = {
+        moves = {
             'Home': actions.home,
             'Random pose': actions.random_pose,
             'Stop': actions.stop,
         }
 
         @self._buttons.on_click
-        async def _(event: viser.GuiEvent) -> None:
-            wanted[event.target.value]()
+        async def _(event: viser.GuiEvent[viser.GuiButtonGroupHandle]) -> None:
+            moves[event.target.value]()
+
+        @self._clear.on_click
+        async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
+            actions.clear_trail()
 
 
 def notify(server: viser.ViserServer, title: str, body: str) -> None:
-    """Show a message in every page that is open."""
+    """
+    Show a message in every page that is open.
+
+    :param server: the server of the pages.
+    :param title: the message in a few words.
+    :param body: the message in a sentence.
+    """
     for client in server.get_clients().values():
         client.add_notification(title, body, color='red', auto_close_seconds=8.0)
 
 
-def _empty_plot() -> tuple[tuple[np.ndarray, ...], tuple[uplot.Series, ...]]:
-    data = ErrorHistory().series(0.0)
-    series = (
-        uplot.Series(label='s'),
-        uplot.Series(label='position [mm]', stroke='#e8590c', width=2),
-        uplot.Series(label='orientation [°]', stroke='#1971c2', width=2),
-    )
-    return data, series
-
-
-def _plot_settings() -> dict[str, object]:
+def _add_plot(gui: viser.GuiApi) -> viser.GuiUplotHandle:
+    """Add the plot of the errors over time, with a logarithmic axis."""
     axis = uplot.Axis(stroke=_INK, grid={'stroke': _GRID, 'width': 1}, ticks={'show': False})
-    return {
-        'scales': {
+    return gui.add_uplot(
+        ErrorHistory().series(0.0),
+        (
+            uplot.Series(label='s'),
+            uplot.Series(label='position [mm]', stroke='#e8590c', width=2),
+            uplot.Series(label='orientation [°]', stroke='#1971c2', width=2),
+        ),
+        scales={
             'x': uplot.Scale(time=False, range=(-SPAN, 0.0)),
             'y': uplot.Scale(distr=3, range=(FLOOR, 1e3)),
         },
-        'axes': (axis, axis),
-        'height': _PLOT_HEIGHT,
-    }
+        axes=(axis, axis),
+        height=_PLOT_HEIGHT,
+    )

@@ -1,4 +1,4 @@
-"""The parameters of a node as fields of a form."""
+"""Parameters of a node as fields of a form."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from ik_service.exceptions import OptionError
 
 Value = bool | int | float | str | tuple[float, ...]
 
-_ONE_OF = re.compile(r'one of ([^;]+)')
-
 
 class Kind(Enum):
-    """What a field takes."""
+    """Type of a field's value."""
 
-    SWITCH = 'true or false'
-    WHOLE = 'a whole number'
+    BOOL = 'true or false'
+    INTEGER = 'a whole number'
     NUMBER = 'a number'
     TEXT = 'text'
     NUMBERS = 'numbers, separated by commas'
@@ -28,12 +26,12 @@ class Kind(Enum):
 @dataclass(frozen=True)
 class Field:
     """
-    A parameter, for people.
+    Parameter as a field.
 
     :ivar name: its name.
-    :ivar kind: what it takes.
+    :ivar kind: type of its value.
     :ivar value: its value.
-    :ivar description: what it means.
+    :ivar description: its meaning.
     :ivar bounds: lowest and highest value of a number; None without.
     :ivar choices: valid values of a text; empty when any will do.
     """
@@ -47,24 +45,29 @@ class Field:
 
     @property
     def label(self) -> str:
-        """Its name without the prefix, readable."""
+        """Name without the prefix, with spaces."""
         return self.name.rpartition('.')[2].replace('_', ' ')
 
     @property
     def text(self) -> str:
-        """Its value as one would type it."""
+        """Value as text that :meth:`parse` reads."""
         if isinstance(self.value, tuple):
             return ', '.join(f'{number:g}' for number in self.value)
         return f'{self.value:g}' if isinstance(self.value, float) else str(self.value)
 
     def with_value(self, value: Value) -> Field:
-        """Return the same field with another value."""
+        """
+        Return the same field with another value.
+
+        :param value: the value.
+        """
         return replace(self, value=value)
 
     def parse(self, text: str) -> Value:
         """
         Return the value that a text stands for.
 
+        :param text: as it was typed.
         :raises OptionError: it is none, or out of bounds.
         """
         try:
@@ -73,15 +76,19 @@ class Field:
             raise OptionError(self.name, f'has to be {self.kind.value}, not {text!r}') from error
         if self.choices and value not in self.choices:
             raise OptionError(self.name, f'has to be one of {", ".join(self.choices)}')
-        if self.bounds and not self.bounds[0] <= value <= self.bounds[1]:
+        if (
+            self.bounds
+            and isinstance(value, (int, float))
+            and not self.bounds[0] <= value <= self.bounds[1]
+        ):
             low, high = self.bounds
             raise OptionError(self.name, f'has to be from {low:g} to {high:g}, not {text}')
         return value
 
     def _read(self, text: str) -> Value:
-        if self.kind is Kind.SWITCH:
+        if self.kind is Kind.BOOL:
             return _switch(text)
-        if self.kind is Kind.WHOLE:
+        if self.kind is Kind.INTEGER:
             return int(text)
         if self.kind is Kind.NUMBER:
             return _finite(text)
@@ -92,14 +99,12 @@ class Field:
         return text
 
 
-def choices_of(constraints: str) -> tuple[str, ...]:
-    """Return the choices that a parameter's ``additional_constraints`` name, ``one of a, b``."""
-    found = _ONE_OF.match(constraints)
-    return tuple(word.strip() for word in found[1].split(',')) if found else ()
-
-
 def is_position_only(weights: Sequence[float]) -> bool:
-    """Return whether task weights (6,) leave the whole orientation free."""
+    """
+    Return whether task weights leave the whole orientation free.
+
+    :param weights: (6,) task weights, linear before angular.
+    """
     return len(weights) == 6 and not any(weights[3:])
 
 
@@ -107,7 +112,7 @@ def switched_weights(
     weights: Sequence[float], position_only: bool, before: Sequence[float]
 ) -> tuple[float, ...]:
     """
-    Return the task weights with the orientation freed, or bound again.
+    Return the task weights with the orientation freed or bound.
 
     :param weights: (6,) those in force.
     :param position_only: whether the orientation shall be free.

@@ -1,4 +1,4 @@
-"""The node's parameters in the panel: the solver, position only, and all its options."""
+"""Form of the node's parameters: the solver, position only, speed and all options."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from ik_service.viewer.panel.parameter_fields import (
     switched_weights,
     Value,
 )
+from ik_service.viewer.panel.widget_value import set_value
 
 SOLVER, WEIGHTS, SPEED = 'solver.name', 'solver.task_weights', 'velocity_scaling'
-"""Parameters that have a place of their own in the panel."""
+"""Parameters with their own fields at the top of the panel."""
 
-_LAST_LETTERS = 0.25  # the page sends what is typed a little later than that it is to be taken [s]
+_TYPING_DELAY = 0.25  # the page sends typed text a little later than the click on Apply [s]
 
 Change = Callable[[Mapping[str, Value]], object]
 ChangeText = Callable[[Mapping[str, str]], object]
@@ -26,13 +27,14 @@ ChangeText = Callable[[Mapping[str, str]], object]
 
 class SolverForm:
     """
-    Fields for parameters. To be used from one thread.
+    Form of a node's parameters. To be used from one thread.
 
     :param gui: the page's GUI.
-    :param main: container for the few that everyone needs.
-    :param rest: container for all others.
-    :param on_change: called, in a thread of the server, with parameters that were changed.
-    :param on_text: the same, for what was typed and has yet to be understood.
+    :param main: container of the solver, position only and the speed.
+    :param rest: container of all other parameters.
+    :param on_change: called, in a thread of the server, with changed parameters by name.
+    :param on_text: the same, with texts that were typed and have yet to be parsed.
+    :ivar widgets: the input widgets by parameter, and that of position only.
     """
 
     def __init__(
@@ -46,24 +48,29 @@ class SolverForm:
         self._gui, self._main, self._rest = gui, main, rest
         self._on_change, self._on_text = on_change, on_text
         self._fields: dict[str, Field] = {}
-        self._inputs: dict[str, viser.GuiInputHandle] = {}
+        self.widgets: dict[str, viser.GuiInputHandle] = {}
         self._built: list[viser.GuiFolderHandle] = []
         self._bound_weights: tuple[float, ...] = (1.0,) * 6
 
     @property
     def fields(self) -> Mapping[str, Field]:
-        """The parameters with their values, by name."""
+        """Parameters with their values, by name."""
         return self._fields
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """The task weights (6,); all ones for a node that has no such parameter."""
+        """Task weights (6,); all ones for a node that has no such parameter."""
         field = self._fields.get(WEIGHTS)
-        known = field is not None and isinstance(field.value, tuple) and len(field.value) == 6
-        return field.value if known else (1.0,) * 6
+        if field is None or not isinstance(field.value, tuple) or len(field.value) != 6:
+            return (1.0,) * 6
+        return field.value
 
     def show(self, fields: list[Field]) -> None:
-        """Show these parameters; fields that are there already only get their new values."""
+        """
+        Show parameters; those that are shown already only get their new values.
+
+        :param fields: the parameters.
+        """
         shapes = [field.with_value('') for field in fields]
         same = shapes == [field.with_value('') for field in self._fields.values()]
         self._fields = {field.name: field for field in fields}
@@ -73,40 +80,48 @@ class SolverForm:
             self._put(field)
 
     def put(self, values: Mapping[str, Value]) -> None:
-        """Take over values that have changed elsewhere."""
+        """
+        Show values that have changed in the node.
+
+        :param values: the values by name; unknown parameters are ignored.
+        """
         for name, value in values.items():
             if name in self._fields:
                 self._fields[name] = self._fields[name].with_value(value)
                 self._put(self._fields[name])
 
     def reset(self) -> None:
-        """Show again what is in force, whatever was typed."""
+        """Replace typed text by the values in force."""
         self.put({name: field.value for name, field in self._fields.items()})
 
     def enable(self, enabled: bool) -> None:
-        """Let people change something, or not."""
-        for widget in self._inputs.values():
+        """
+        Enable or disable the fields.
+
+        :param enabled: whether they can be changed.
+        """
+        for widget in self.widgets.values():
             if widget.disabled == enabled:
                 widget.disabled = not enabled
 
     def _build(self) -> None:
         for folder in self._built:
             folder.remove()  # with all that it holds
-        self._inputs = {}
+        self.widgets = {}
         with self._main:
             main = self._gui.add_folder(None)
         with self._rest:
-            live, typed = self._gui.add_folder(None), self._gui.add_form(None)
-        self._built = [main, live, typed]
+            instant, typed = self._gui.add_folder(None), self._gui.add_form(None)
+        self._built = [main, instant, typed]
         with main:
             for name in (SOLVER, WEIGHTS, SPEED):
                 if name in self._fields:
                     self._add_main(self._fields[name])
         others = [field for field in self._fields.values() if field.name not in (SOLVER, SPEED)]
-        with live:
-            self._add_live([field for field in others if _is_live(field)])
+        with instant:
+            self._add_instant([field for field in others if _is_instant(field)])
         with typed:
-            self._add_typed(typed, [field for field in others if not _is_live(field)])
+            self._add_typed(typed, [field for field in others if not _is_instant(field)])
 
     def _add_main(self, field: Field) -> None:
         gui = self._gui
@@ -118,7 +133,7 @@ class SolverForm:
         else:
             hint = 'Leave the orientation of the tip free: the last three task weights are 0'
             switch = gui.add_checkbox('Position only', False, hint=hint)
-            self._inputs['position only'] = switch
+            self.widgets['position only'] = switch
 
             @switch.on_update
             async def _(event: viser.GuiEvent) -> None:
@@ -126,18 +141,18 @@ class SolverForm:
                     weights = switched_weights(self.weights, switch.value, self._bound_weights)
                     self._on_change({WEIGHTS: weights})
 
-    def _add_live(self, fields: list[Field]) -> None:
+    def _add_instant(self, fields: list[Field]) -> None:
         for field in fields:
-            if field.kind is Kind.SWITCH:
-                widget = self._gui.add_checkbox(field.label, False, hint=field.description)
+            label, hint = field.label, field.description
+            if field.kind is Kind.BOOL:
+                self._watch(field.name, self._gui.add_checkbox(label, False, hint=hint))
             else:
-                widget = self._gui.add_dropdown(field.label, field.choices, hint=field.description)
-            self._watch(field.name, widget)
+                self._watch(field.name, self._gui.add_dropdown(label, field.choices, hint=hint))
 
     def _add_typed(self, form: viser.GuiFormHandle, fields: list[Field]) -> None:
         names = [field.name for field in fields]
         for field in fields:
-            self._inputs[field.name] = self._gui.add_text(field.label, '', hint=_hint(field))
+            self.widgets[field.name] = self._gui.add_text(field.label, '', hint=_hint(field))
         button = self._gui.add_button('Apply', hint='Or press Enter in a field')
 
         @button.on_click
@@ -146,13 +161,13 @@ class SolverForm:
 
         @form.on_submit
         async def _(_event: viser.GuiEvent) -> None:
-            await asyncio.sleep(_LAST_LETTERS)
-            typed = {name: self._inputs[name].value for name in names}
+            await asyncio.sleep(_TYPING_DELAY)
+            typed = {name: self.widgets[name].value for name in names}
             fields = self._fields
             self._on_text({n: text for n, text in typed.items() if text != fields[n].text})
 
     def _watch(self, name: str, widget: viser.GuiInputHandle) -> None:
-        self._inputs[name] = widget
+        self.widgets[name] = widget
 
         @widget.on_update
         async def _(event: viser.GuiEvent) -> None:
@@ -163,19 +178,19 @@ class SolverForm:
         if field.name == WEIGHTS and len(self.weights) == 6:
             if any(self.weights[3:]):
                 self._bound_weights = self.weights
-            self._inputs['position only'].value = is_position_only(self.weights)
-        widget = self._inputs.get(field.name)
+            set_value(self.widgets['position only'], is_position_only(self.weights))
+        widget = self.widgets.get(field.name)
         if widget is None:
             return
         value = field.text if isinstance(widget, viser.GuiTextHandle) else field.value
         options = getattr(widget, 'options', None)
         if options is None or value in options:
-            widget.value = value
+            set_value(widget, value)
 
 
-def _is_live(field: Field) -> bool:
-    """Whether a field takes effect as soon as it is touched: there is nothing to type."""
-    return field.kind is Kind.SWITCH or bool(field.choices)
+def _is_instant(field: Field) -> bool:
+    """Whether a field takes effect as soon as it is changed, since there is nothing to type."""
+    return field.kind is Kind.BOOL or bool(field.choices)
 
 
 def _hint(field: Field) -> str:

@@ -1,1 +1,1 @@
-"""The three-dimensional scene of the page: robot, ghosts, target, reachable positions."""
+"""Scene of the page: the robot, its ghosts, its trail, the gizmo and the reachable positions."""

@@ -1,9 +1,10 @@
-"""An arm in the page: its parts, and where they are."""
+"""Nodes of an arm in the scene of the page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 from viser import SceneApi
@@ -19,11 +20,11 @@ _SAME = 6e-3  # difference of two poses below which they look the same [m] and (
 @dataclass(frozen=True)
 class Style:
     """
-    How an arm is drawn.
+    Style of an arm.
 
-    :ivar color: of all parts; None for each part's own.
+    :ivar color: colour of all parts; None for each part's own.
     :ivar opacity: 0 to 1; None for opaque.
-    :ivar scale: a little more than 1 keeps what is drawn twice from flickering.
+    :ivar scale: a little more than 1 keeps a ghost from flickering inside the arm.
     """
 
     color: Color | None = None
@@ -35,18 +36,18 @@ OPAQUE = Style()
 GHOST = Style(color=(0.16, 0.50, 0.95), opacity=0.35, scale=1.015)
 PREVIEW = Style(color=(0.48, 0.32, 0.78), opacity=0.30, scale=1.015)
 
-_PLAIN: Color = (0.80, 0.82, 0.85)  # where the URDF names no colour
+_PLAIN: Color = (0.80, 0.82, 0.85)  # where neither URDF nor mesh names a colour
 
 
 class ArmModel:
     """
-    An arm in a scene.
+    Arm in a scene.
 
     :param scene: the scene.
     :param name: path of its node in the scene.
     :param links: the robot's links.
-    :param parts: what is drawn.
-    :param style: how.
+    :param parts: the parts that are drawn.
+    :param style: the style that they are drawn in.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class ArmModel:
 
     @property
     def visible(self) -> bool:
-        """Whether it is shown."""
+        """Whether the arm is shown."""
         return self._root.visible
 
     @visible.setter
@@ -82,10 +83,10 @@ class ArmModel:
         self, poses: Mapping[str, np.ndarray], beside: Mapping[str, np.ndarray] | None = None
     ) -> None:
         """
-        Put it somewhere.
+        Move the links.
 
-        :param poses: (4, 4) T_root_link by link.
-        :param beside: where another arm is: links that are at the same place there are hidden,
+        :param poses: (4, 4) T_root_link by link [m].
+        :param beside: poses of another arm: links that are at the same place there are hidden,
             since two surfaces in one place flicker.
         """
         if not self._drawn:
@@ -101,15 +102,27 @@ class ArmModel:
                 frame.visible = shown
 
     def remove(self) -> None:
-        """Take it out of the scene."""
+        """Remove the arm from the scene."""
         self._root.remove()
 
 
+class _Appearance(TypedDict):
+    """Arguments that all kinds of nodes have in common."""
+
+    color: tuple[int, int, int]
+    opacity: float | None
+    scale: float
+    cast_shadow: bool
+    receive_shadow: bool
+    wxyz: np.ndarray
+    position: np.ndarray
+
+
 def _add(scene: SceneApi, name: str, part: Part, style: Style) -> None:
-    solid, T = part.solid, part.T_link_solid
-    color = style.color or part.color or _PLAIN
-    common = {
-        'color': tuple(round(255 * value) for value in color),
+    geometry, T = part.geometry, part.T_link_geometry
+    red, green, blue = style.color or part.color or _PLAIN
+    appearance: _Appearance = {
+        'color': (round(255 * red), round(255 * green), round(255 * blue)),
         'opacity': style.opacity,
         'scale': style.scale,
         'cast_shadow': style.opacity is None,
@@ -117,11 +130,11 @@ def _add(scene: SceneApi, name: str, part: Part, style: Style) -> None:
         'wxyz': SO3.from_matrix(T[:3, :3]).wxyz,
         'position': T[:3, 3],
     }
-    if isinstance(solid, Mesh):
-        scene.add_mesh_simple(name, solid.vertices, solid.faces, side='double', **common)
-    elif isinstance(solid, Box):
-        scene.add_box(name, dimensions=solid.size, **common)
-    elif isinstance(solid, Cylinder):
-        scene.add_cylinder(name, radius=solid.radius, height=solid.length, **common)
+    if isinstance(geometry, Mesh):
+        scene.add_mesh_simple(name, geometry.vertices, geometry.faces, side='double', **appearance)
+    elif isinstance(geometry, Box):
+        scene.add_box(name, dimensions=geometry.size, **appearance)
+    elif isinstance(geometry, Cylinder):
+        scene.add_cylinder(name, radius=geometry.radius, height=geometry.length, **appearance)
     else:
-        scene.add_icosphere(name, radius=solid.radius, **common)
+        scene.add_icosphere(name, radius=geometry.radius, **appearance)

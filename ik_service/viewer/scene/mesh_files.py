@@ -1,11 +1,11 @@
 """
-Where the files are that a robot description names as meshes.
+Paths of the mesh files that a robot description names.
 
-A description may come from anybody, and what a mesh holds is shown in the page. So a mesh comes
-from below a home, and from nowhere else once all links are followed: an installed package, the
-package that holds the URDF's file or stands beside it, or else the folder of that file. Where a
-package was installed as links (``colcon build --symlink-install``), the folder that its own
-manifest leads to belongs to it.
+A description may come from anybody, and the content of a mesh is shown in the page. So a mesh has
+to lie, once all links are followed, in one of these folders: an installed package, the package
+that holds the URDF's file or stands beside it, or else the folder of that file. Where a package
+was installed as links (``colcon build --symlink-install``), the folder of its own manifest counts
+too.
 """
 
 from __future__ import annotations
@@ -28,76 +28,76 @@ _SHOWN = 120  # characters of it that are repeated
 
 
 class MeshError(IkServiceError):
-    """A mesh cannot be shown."""
+    """Error about a mesh that cannot be shown."""
 
 
 @dataclass(frozen=True)
-class _Home:
+class _MeshFolder:
     """
-    A folder that meshes come from.
+    Folder that meshes are read from.
 
-    :ivar folder: as it is named.
-    :ivar roots: what it may lead to when links are followed; real paths.
+    :ivar path: its path.
+    :ivar roots: real paths that its files may have once links are followed.
     """
 
-    folder: Path
+    path: Path
     roots: tuple[str, ...]
 
-    def holds(self, path: str) -> bool:
-        """Whether a real path is below it."""
-        return any(_is_below(path, root) for root in self.roots)
+    def holds(self, file: str) -> bool:
+        """Whether a real path is inside the folder."""
+        return any(_is_below(file, root) for root in self.roots)
 
 
 class MeshFiles:
     """
-    Finds the files of a description's meshes.
+    Lookup of a description's mesh files.
 
     :param urdf: the file of the description; None when it came as text.
     """
 
     def __init__(self, urdf: Path | None) -> None:
         self._around = () if urdf is None else urdf.absolute().parents
-        self._own = _own_home(self._around)
-        self._installed: list[_Home] | None = None
+        self._own = _own_folder(self._around)
+        self._installed: list[_MeshFolder] | None = None
 
     def find(self, filename: str) -> Path:
         """
         Return the file that a description names, with all links followed.
 
         :param filename: ``package://<package>/<path>``, ``file://<path>``, or a path, which
-            counts from the folder of the URDF.
-        :raises MeshError: there is no such file, or it is none that may be shown.
+            is relative to the folder of the URDF.
+        :raises MeshError: there is no such file, or it must not be shown.
         """
         if len(filename) > _LONGEST:
             raise _error(filename, f'is not found: the name is longer than {_LONGEST} characters')
         scheme, host, path = _split(filename)
         if _UNPRINTABLE.search(host + path):
-            raise _error(filename, 'is not found: its name holds characters that no file has')
+            raise _error(filename, 'is not found: its name holds control characters')
         if scheme == 'package':
             return self._in_package(filename, host, path)
         if scheme not in ('', 'file') or (scheme and host not in ('', 'localhost')):
             raise _error(filename, 'is not found: it is named by package://, file:// or a path')
         if not os.path.isabs(path) and (not path or not self._around):
-            raise _error(filename, 'is not found: there is no folder that its name counts from')
+            raise _error(filename, 'is not found: there is no folder that its name is relative to')
         folder = self._around[0] if self._around else Path('/')
-        return self._checked(filename, os.path.join(folder, path), self._homes())
+        return self._checked(filename, os.path.join(folder, path), self._folders())
 
     def _in_package(self, filename: str, package: str, path: str) -> Path:
-        homes = self._packages(package) if _PACKAGE.fullmatch(package) else []
-        for home in homes:
-            place = os.path.join(home.folder, path.lstrip('/'))
-            if home is homes[-1] or os.path.lexists(place):
-                return self._checked(filename, place, [home])
+        folders = self._packages(package) if _PACKAGE.fullmatch(package) else []
+        for folder in folders:
+            place = os.path.join(folder.path, path.lstrip('/'))
+            if folder is folders[-1] or os.path.lexists(place):
+                return self._checked(filename, place, [folder])
         raise _error(
             filename,
             'is not found: no such package is installed, or lies beside the URDF with a '
             'package.xml',
         )
 
-    def _checked(self, filename: str, place: str, homes: Iterable[_Home]) -> Path:
-        """Return a file with links followed, if it is below one of the homes."""
+    def _checked(self, filename: str, place: str, folders: Iterable[_MeshFolder]) -> Path:
+        """Return a file with links followed, if it is inside one of the folders."""
         real = os.path.realpath(os.path.normpath(place))
-        if not any(home.holds(real) for home in homes):
+        if not any(folder.holds(real) for folder in folders):
             raise _error(
                 filename,
                 'is refused: it lies outside of the folders that meshes come from, which are '
@@ -108,25 +108,25 @@ class MeshFiles:
         return Path(real)
 
     def _and_own(self) -> str:
-        return '' if self._own is None else f' and {self._own.folder}, where the URDF is'
+        return '' if self._own is None else f' and {self._own.path}, where the URDF is'
 
-    def _packages(self, name: str) -> list[_Home]:
-        """The homes of a package: as it is installed, and around the URDF's file."""
-        found = [home for home in self._installed_homes() if home.folder.name == name]
+    def _packages(self, name: str) -> list[_MeshFolder]:
+        """Return the folders of a package: as it is installed, and around the URDF's file."""
+        found = [folder for folder in self._installed_folders() if folder.path.name == name]
         for parent in self._around:
             for folder in (parent, parent / name):
                 if folder.name == name and (folder / _MANIFEST).is_file():
-                    found.append(_home(folder))
+                    found.append(_mesh_folder(folder))
         return found
 
-    def _homes(self) -> Iterator[_Home]:
+    def _folders(self) -> Iterator[_MeshFolder]:
         if self._own is not None:
             yield self._own
-        yield from self._installed_homes()
+        yield from self._installed_folders()
 
-    def _installed_homes(self) -> list[_Home]:
+    def _installed_folders(self) -> list[_MeshFolder]:
         if self._installed is None:
-            self._installed = [_home(folder) for folder in _share_folders()]
+            self._installed = [_mesh_folder(folder) for folder in _share_folders()]
         return self._installed
 
 
@@ -138,19 +138,19 @@ def _split(filename: str) -> tuple[str, str, str]:
     return url[1].lower(), unquote(url[2] or ''), unquote(url[3])
 
 
-def _own_home(around: Iterable[Path]) -> _Home | None:
-    """The package that a file is in, or else its folder."""
-    around = list(around)
-    holder = next((folder for folder in around if (folder / _MANIFEST).is_file()), None)
-    return _home(holder or around[0]) if around else None
+def _own_folder(around: Iterable[Path]) -> _MeshFolder | None:
+    """Return the package that holds a file, or else the file's folder."""
+    parents = list(around)
+    package = next((parent for parent in parents if (parent / _MANIFEST).is_file()), None)
+    return _mesh_folder(package or parents[0]) if parents else None
 
 
-def _home(folder: Path) -> _Home:
+def _mesh_folder(folder: Path) -> _MeshFolder:
     roots = [os.path.realpath(folder)]
     manifest = os.path.realpath(folder / _MANIFEST)
     if os.path.basename(manifest) == _MANIFEST and os.path.isfile(manifest):
         roots.append(os.path.dirname(manifest))  # the source, where this is a link to it
-    return _Home(folder, tuple(dict.fromkeys(roots)))
+    return _MeshFolder(folder, tuple(dict.fromkeys(roots)))
 
 
 def _share_folders() -> list[Path]:

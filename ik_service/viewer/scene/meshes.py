@@ -1,42 +1,46 @@
-"""Meshes of a robot: what is in their files."""
+"""Triangles and colours of mesh files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ik_service.common.regular_file import open_regular
 from ik_service.exceptions import MissingExtraError
 from ik_service.viewer.scene.mesh_files import MeshError, MeshFiles
-from ik_service.viewer.scene.visuals import MeshFile
+from ik_service.viewer.scene.visuals import Color, MeshFile
 
 LARGEST_FILE = 100 * 2**20
 """Longest mesh file that is read [byte]."""
 LARGEST_SUM = 500 * 2**20
 """Length of all mesh files of a robot together, above which further ones are not read [byte]."""
 
+_MOST_COLORS = 32  # of a file; one with more is shown in a single colour
 _FORMATS = ('.stl', '.dae', '.obj', '.ply', '.off', '.glb', '.gltf')  # no archives
 
 
 @dataclass(frozen=True)
 class Mesh:
     """
-    Triangles.
+    Triangles of one colour.
 
     :ivar vertices: (V, 3) [m].
     :ivar faces: (F, 3) indices of vertices.
+    :ivar color: red, green and blue, 0 to 1; None where the file names none.
     """
 
     vertices: np.ndarray
     faces: np.ndarray
+    color: Color | None = None
 
 
-class MeshLibrary:
+class MeshLoader:
     """
-    Reads meshes, and reports each one that cannot be shown once.
+    Loader of a robot's meshes, which reports each file that cannot be shown once.
 
     :param urdf: the file of the URDF; None when it came as text.
     :param report: called with a sentence about a mesh that cannot be shown.
@@ -45,19 +49,23 @@ class MeshLibrary:
     def __init__(self, urdf: Path | None, report: Callable[[str], object]) -> None:
         self._files = MeshFiles(urdf)
         self._report = report
-        self._meshes: dict[MeshFile, Mesh | None] = {}
+        self._meshes: dict[MeshFile, tuple[Mesh, ...]] = {}
         self._bad: set[str] = set()
         self._sum = 0
 
-    def get(self, mesh: MeshFile) -> Mesh | None:
-        """Return a mesh; None when it cannot be shown, which has been reported then."""
+    def get(self, mesh: MeshFile) -> tuple[Mesh, ...]:
+        """
+        Return the meshes of a file; none when it cannot be shown, which has been reported then.
+
+        :param mesh: the file and its scale.
+        """
         if mesh.filename in self._bad:
-            return None
+            return ()
         if mesh not in self._meshes:
             self._meshes[mesh] = self._read(mesh)
         return self._meshes[mesh]
 
-    def _read(self, mesh: MeshFile) -> Mesh | None:
+    def _read(self, mesh: MeshFile) -> tuple[Mesh, ...]:
         try:
             path = self._files.find(mesh.filename)
             self._count(path)
@@ -65,7 +73,7 @@ class MeshLibrary:
         except MeshError as error:
             self._bad.add(mesh.filename)
             self._report(f'{error}; it is drawn as a box')
-            return None
+            return ()
 
     def _count(self, path: Path) -> None:
         try:
@@ -79,11 +87,13 @@ class MeshLibrary:
             )
 
 
-def read_mesh(path: Path, scale: tuple[float, float, float]) -> Mesh:
+def read_mesh(path: Path, scale: tuple[float, float, float]) -> tuple[Mesh, ...]:
     """
     Read a mesh file.
 
+    :param path: the file.
     :param scale: factors along x, y and z.
+    :returns: a mesh for each colour.
     :raises MeshError: it cannot be read.
     :raises MissingExtraError: trimesh is not installed.
     """
@@ -97,16 +107,41 @@ def read_mesh(path: Path, scale: tuple[float, float, float]) -> Mesh:
     try:
         # As an open file, so that nothing it names in turn is looked for.
         with open_regular(path, LARGEST_FILE) as file:
-            loaded = trimesh.load_mesh(file, file_type=suffix.lstrip('.'))
-        mesh = loaded.to_mesh() if isinstance(loaded, trimesh.Scene) else loaded
-        vertices = np.array(mesh.vertices, dtype=np.float32) * np.float32(scale)
-        faces = np.array(mesh.faces, dtype=np.uint32)
+            scene = trimesh.load_scene(file, file_type=suffix.lstrip('.'))
+        bodies = [body for body in scene.dump() if isinstance(body, trimesh.Trimesh)]
+        meshes = _by_color([_mesh(body, scale) for body in bodies if len(body.faces)])
     except OSError as error:
         reason = error.strerror or error
         raise MeshError(f'the mesh {path} cannot be read: {reason}') from error
     except Exception as error:  # each format has a reader, and errors, of its own
         raise MeshError(f'the mesh {path} cannot be read: {error}') from error
-    if not len(faces) or not np.isfinite(vertices).all():
+    if not meshes or not all(np.isfinite(mesh.vertices).all() for mesh in meshes):
         raise MeshError(f'the mesh {path} holds no triangles')
+    return meshes
+
+
+def _mesh(body: Any, scale: tuple[float, float, float]) -> Mesh:  # noqa: ANN401 (Trimesh)
+    """Return a part of a file; without looking at textures, which are files of their own."""
+    vertices = np.array(body.vertices, np.float32) * np.array(scale, np.float32)
+    faces = np.array(body.faces, dtype=np.uint32)
+    color = None
+    if body.visual.defined:
+        visual = body.visual if body.visual.kind != 'texture' else body.visual.material
+        red, green, blue = (float(value) / 255.0 for value in visual.main_color[:3])
+        color = red, green, blue
     # A mirrored mesh is inside out, unless its triangles are turned as well.
-    return Mesh(vertices, faces[:, ::-1] if np.prod(scale) < 0.0 else faces)
+    return Mesh(vertices, faces[:, ::-1] if np.prod(scale) < 0.0 else faces, color)
+
+
+def _by_color(meshes: Sequence[Mesh]) -> tuple[Mesh, ...]:
+    """Join meshes of the same colour, or all of them when there are too many colours."""
+    colors: list[Color | None] = [*dict.fromkeys(mesh.color for mesh in meshes)]
+    if len(colors) > _MOST_COLORS:
+        return (_joined(meshes, None),)
+    return tuple(_joined([m for m in meshes if m.color == color], color) for color in colors)
+
+
+def _joined(meshes: Sequence[Mesh], color: Color | None) -> Mesh:
+    starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes[:-1])])
+    faces = [mesh.faces + np.uint32(start) for mesh, start in zip(meshes, starts, strict=True)]
+    return Mesh(np.concatenate([m.vertices for m in meshes]), np.concatenate(faces), color)

@@ -1,4 +1,4 @@
-"""The reachable positions in the page: a cloud that can be shown and hidden."""
+"""Point cloud of the reachable positions, which can be shown and hidden."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from viser.transforms import SO3
 
 from ik_service.exceptions import IkServiceError
 from ik_service.viewer.panel.panel import Panel
+from ik_service.viewer.scene.colormap import viridis
 from ik_service.viewer.scene.reach_file import ReachFile, read_reach
-from ik_service.viewer.scene.share_colors import share_colors
 
-_SHARE = 0.2  # of the distance between positions that a point is wide: the arm is seen inside
-_ALONE = 0.02  # width of a point that has no neighbours [m]
+_POINT_SIZE = 0.2  # in distances between positions: small enough to see the arm inside
+_SINGLE_POINT_SIZE = 0.02  # where there is no distance [m]
 
 
 class ReachLayer:
     """
-    The survey of ``ik_study reach`` in the scene. To be used from one thread.
+    Point cloud of a file of ``ik_study reach``. To be used from one thread.
 
     :param server: the page's server.
-    :param panel: has the switch for it, and tells why it is not shown.
+    :param panel: has the checkbox for it, and shows why it is missing.
     :param path: the file; empty for none.
-    :param log: called with why it is not shown.
+    :param log: called with why it is missing.
     """
 
     def __init__(
@@ -35,37 +35,45 @@ class ReachLayer:
         self._cloud: viser.PointCloudHandle | None = None
         self._T_root_base = np.eye(4)
         self._file: ReachFile | None = None
-        self._said = ''
+        self._logged = ''
         if path:
             try:
                 self._file = read_reach(Path(path))
             except IkServiceError as error:
-                self._complain(str(error))
+                self._report(str(error))
 
-    def suit(self, base_link: str) -> None:
-        """Show the cloud if it is about an arm with this base, and hide it otherwise."""
+    def set_base_link(self, base_link: str) -> None:
+        """
+        Offer the cloud if it is about an arm with this base, and hide it otherwise.
+
+        :param base_link: base link of the chain.
+        """
         file = self._file
         if file is None:
             return
         if file.base_link != base_link:
             self._panel.offer_reach('')
-            self._complain(f'{file.path}: its base link is {file.base_link}, not {base_link}')
+            self._report(f'{file.path}: its base link is {file.base_link}, not {base_link}')
             return
-        self._complain('')
+        self._report('')
         self._panel.offer_reach(file.tip_link)
         if self._cloud is None:
             self._cloud = self._server.scene.add_point_cloud(
                 '/reach',
                 file.points.astype(np.float32),
-                share_colors(file.share),
-                point_size=_SHARE * file.spacing or _ALONE,
+                viridis(file.fraction),
+                point_size=_POINT_SIZE * file.spacing or _SINGLE_POINT_SIZE,
                 point_shape='circle',
                 precision='float32',
                 visible=False,
             )
 
     def draw(self, T_root_base: np.ndarray) -> None:
-        """Show it where the base is, (4, 4) in the root's frame, if people want to see it."""
+        """
+        Draw the cloud if it is to be shown.
+
+        :param T_root_base: (4, 4) pose of the base link [m].
+        """
         cloud = self._cloud
         if cloud is None:
             return
@@ -76,9 +84,9 @@ class ReachLayer:
         if cloud.visible != self._panel.shows_reach:
             cloud.visible = self._panel.shows_reach
 
-    def _complain(self, reason: str) -> None:
+    def _report(self, reason: str) -> None:
         text = f'the reachable positions are not shown: {reason}' if reason else ''
         self._panel.show_note(text)
-        if text and text != self._said:
-            self._said = text
+        if text and text != self._logged:
+            self._logged = text
             self._log(text)

@@ -1,4 +1,4 @@
-"""A robot, ready to be shown and measured."""
+"""Kinematics, visible parts and size of the robot that is shown."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from ik_service.arm.arm import Arm
 from ik_service.arm.loader import build_arm
 from ik_service.following.settings import joint_speeds
-from ik_service.viewer.link.robot_source import RobotChoice
-from ik_service.viewer.scene.meshes import MeshLibrary
+from ik_service.viewer.link.robot_source import RobotSelection
+from ik_service.viewer.scene.meshes import MeshLoader
 from ik_service.viewer.scene.parts import Part, robot_parts
-from ik_service.viewer.scene.visuals import read_look
-from ik_service.viewer.server.once import OnceEach
+from ik_service.viewer.scene.visuals import read_visuals
+from ik_service.viewer.server.limited_log import LimitedLog
 
 _LARGEST = 3.0  # size of an arm on an endless rail [m]
 
@@ -24,11 +24,11 @@ _LARGEST = 3.0  # size of an arm on an endless rail [m]
 @dataclass(frozen=True)
 class RobotView:
     """
-    A robot.
+    Robot to show.
 
     :ivar arm: its kinematics.
-    :ivar parts: what it is drawn as.
-    :ivar size: how far its tip can reach, about [m].
+    :ivar parts: the parts that it is drawn as.
+    :ivar size: approximate reach of its tip [m].
     :ivar speeds: (n,) largest speeds of the chain's joints [rad/s] or [m/s].
     """
 
@@ -38,45 +38,57 @@ class RobotView:
     speeds: np.ndarray
 
     def tip_pose(self, q: np.ndarray) -> np.ndarray:
-        """Return T_base_tip (4, 4) at the chain's joints q (n,) [rad] or [m]."""
+        """
+        Return T_base_tip (4, 4) [m].
+
+        :param q: (n,) positions of the chain's joints [rad] or [m].
+        """
         return self.arm.chain.forward(q)
 
 
-def build_robot_view(choice: RobotChoice, report: Callable[[str], object]) -> RobotView:
+def build_robot_view(selection: RobotSelection, report: Callable[[str], object]) -> RobotView:
     """
-    Read and compile all that is needed to show a robot; takes seconds.
+    Read a robot and compile its kinematics; takes seconds.
 
-    :param choice: which robot.
-    :param report: called with a sentence about each thing that cannot be shown.
-    :raises IkServiceError: the robot makes no arm.
+    :param selection: the robot.
+    :param report: called with a sentence about each part that cannot be shown.
+    :raises IkServiceError: the description or the chain is faulty.
     """
-    arm = build_arm(choice.source, choice.settings(), choice.trusted)
-    report = OnceEach(report)  # a description may hold thousands of faults
-    look = read_look(arm.robot.urdf_text)
-    for complaint in look.complaints:
-        report(complaint)
-    parts = robot_parts(arm.robot, look, MeshLibrary(arm.robot.source, report))
+    arm = build_arm(selection.source, selection.settings(), selection.trusted)
+    limited = LimitedLog(report)  # a description may hold thousands of faults
+    visuals = read_visuals(arm.robot.urdf_text)
+    for warning in visuals.warnings:
+        limited(warning)
+    parts = robot_parts(arm.robot, visuals, MeshLoader(arm.robot.source, limited))
     q = arm.chain.mid_range()
-    arm.chain.forward(q), arm.chain.jacobian(q)  # compiles them
+    arm.chain.forward(q)  # compiles it
+    arm.chain.jacobian(q)
     reach = float(arm.chain.arrays.reach[3])
     return RobotView(arm, parts, _size(reach), joint_speeds(arm.chain))
 
 
 def load_in_background(
-    choice: RobotChoice,
+    selection: RobotSelection,
     report: Callable[[str], object],
-    on_loaded: Callable[[RobotChoice, RobotView], object],
-    on_refused: Callable[[RobotChoice, Exception], object],
+    on_loaded: Callable[[RobotSelection, RobotView], object],
+    on_failed: Callable[[RobotSelection, Exception], object],
 ) -> None:
-    """Build a view in a thread of its own, in which the callbacks are called."""
+    """
+    Build a view in a thread of its own, in which the callbacks are called.
+
+    :param selection: the robot.
+    :param report: called with a sentence about each part that cannot be shown.
+    :param on_loaded: called with the robot and its view.
+    :param on_failed: called with the robot and the error.
+    """
 
     def work() -> None:
         try:
-            view = build_robot_view(choice, report)
+            view = build_robot_view(selection, report)
         except Exception as error:  # a description may be anything
-            on_refused(choice, error)
+            on_failed(selection, error)
         else:
-            on_loaded(choice, view)
+            on_loaded(selection, view)
 
     threading.Thread(target=work, name='robot', daemon=True).start()
 

@@ -1,4 +1,4 @@
-"""The scene of the page: ground and camera; the arm, its ghosts, its trail and the gizmo."""
+"""Scene of the page: the arm, its ghosts, its trail, the gizmo, the ground and the camera."""
 
 from __future__ import annotations
 
@@ -9,32 +9,35 @@ import numpy as np
 import viser
 from viser.transforms import SO3
 
-from ik_service.viewer.panel.history import Trail
 from ik_service.viewer.scene.arm_model import ArmModel, GHOST, OPAQUE, PREVIEW
 from ik_service.viewer.scene.parts import Part
+from ik_service.viewer.scene.trail import Trail
 
 Poses = Mapping[str, np.ndarray]
-Dragged = Callable[[np.ndarray, bool], object]
+OnDrag = Callable[[np.ndarray, bool], object]
 
-_TRAIL_YOUNG, _TRAIL_OLD = (222, 62, 0), (255, 214, 186)
+_NEW_TRAIL_COLOR, _OLD_TRAIL_COLOR = (222, 62, 0), (255, 214, 186)
 _ERROR_COLOR = (201, 42, 42)
 _SKY, _HORIZON = (222, 231, 241), (250, 251, 252)
 _VIEW_DIRECTION = np.array([0.80, -0.95, 0.42])  # from the arm to the camera
 
 FIELD_OF_VIEW = 0.62
-"""Of the camera, vertical [rad]."""
+"""Vertical field of view of the camera [rad]."""
 
 
-class Stage:
+class RobotScene:
     """
-    What is seen of a robot. To be used from one thread.
+    Nodes of one robot in the scene. To be used from one thread.
 
     :param server: the page's server.
     :param links: the robot's links.
-    :param parts: what it is drawn as.
-    :param size: how far its tip can reach, about [m].
+    :param parts: the parts that it is drawn as.
+    :param size: approximate reach of its tip [m].
     :param on_drag: called, in a thread of the server, with the pose (4, 4) of the gizmo in the
-        root's frame, and whether the drag goes on.
+        root's frame [m], and whether the drag goes on.
+    :ivar arm: the arm in its measured state.
+    :ivar ghost: the arm in its commanded state.
+    :ivar preview: the arm in the posture of the sliders.
     """
 
     def __init__(
@@ -43,7 +46,7 @@ class Stage:
         links: Sequence[str],
         parts: Sequence[Part],
         size: float,
-        on_drag: Dragged,
+        on_drag: OnDrag,
     ) -> None:
         self._server = server
         scene = server.scene
@@ -53,12 +56,12 @@ class Stage:
         self._trail = scene.add_line_segments(
             '/trail',
             np.zeros((1, 2, 3)),
-            np.full((1, 2, 3), _TRAIL_YOUNG, dtype=np.uint8),
+            np.full((1, 2, 3), _NEW_TRAIL_COLOR, dtype=np.uint8),
             thickness=0.006 * size,
             visible=False,
         )
-        self._gap = scene.add_line_segments(
-            '/gap', np.zeros((1, 2, 3)), _ERROR_COLOR, thickness=0.003 * size, visible=False
+        self._error_line = scene.add_line_segments(
+            '/error', np.zeros((1, 2, 3)), _ERROR_COLOR, thickness=0.003 * size, visible=False
         )
         self._gizmo = scene.add_transform_controls(
             '/target', scale=0.22 * size, line_width=3.0, depth_test=False, visible=False
@@ -67,37 +70,54 @@ class Stage:
         _frame_camera(server, size)
 
     def place_gizmo(self, T_root_target: np.ndarray) -> None:
-        """Put the gizmo somewhere, (4, 4), and show it."""
+        """
+        Move the gizmo and show it.
+
+        :param T_root_target: (4, 4) its pose [m].
+        """
         self._gizmo.wxyz = SO3.from_matrix(T_root_target[:3, :3]).wxyz
         self._gizmo.position = T_root_target[:3, 3]
         self._gizmo.visible = True
 
-    def show_gap(self, tip: np.ndarray, target: np.ndarray | None) -> None:
-        """Draw a line from the tip (3,) to its target, when they are more than 2 mm apart."""
-        apart = target is not None and float(np.linalg.norm(target - tip)) > 2e-3
-        if apart:
-            self._gap.points = np.array([[tip, target]], dtype=np.float32)
-        self._gap.visible = apart
+    def show_error_line(self, tip: np.ndarray, target: np.ndarray | None) -> None:
+        """
+        Draw a line from the tip to its target, when they are more than 2 mm apart.
+
+        :param tip: (3,) position of the tip [m].
+        :param target: (3,) position of the target [m]; None without one.
+        """
+        if target is not None and float(np.linalg.norm(target - tip)) > 2e-3:
+            self._error_line.points = np.array([[tip, target]], dtype=np.float32)
+            self._error_line.visible = True
+        else:
+            self._error_line.visible = False
 
     def show_trail(self, trail: Trail, visible: bool) -> None:
-        """Draw the way of the tip."""
+        """
+        Draw the trail of the tip.
+
+        :param trail: the trail.
+        :param visible: whether it is to be seen.
+        """
         segments = trail.segments()
         self._trail.visible = visible and len(segments) > 0
         if self._trail.visible:
             self._trail.points = segments
-            self._trail.colors = trail.colors(_TRAIL_YOUNG, _TRAIL_OLD)
+            self._trail.colors = trail.colors(_NEW_TRAIL_COLOR, _OLD_TRAIL_COLOR)
 
     def remove(self) -> None:
-        """Take everything out of the scene."""
-        for thing in (self.arm, self.ghost, self.preview, self._trail, self._gap, self._gizmo):
-            thing.remove()
+        """Remove all nodes from the scene."""
+        for model in (self.arm, self.ghost, self.preview):
+            model.remove()
+        for node in (self._trail, self._error_line, self._gizmo):
+            node.remove()
 
-    def _listen(self, on_drag: Dragged) -> None:
+    def _listen(self, on_drag: OnDrag) -> None:
         gizmo = self._gizmo
 
         @gizmo.on_update
         async def _(event: viser.TransformControlsEvent) -> None:
-            # Asynchronous: so the phases keep their order.
+            # Asynchronous, so that the phases keep their order.
             wxyz, position = np.array(gizmo.wxyz, float), np.array(gizmo.position, float)
             norm = float(np.linalg.norm(wxyz))
             if math.isfinite(norm) and norm > 0.0 and np.isfinite(position).all():
@@ -107,8 +127,12 @@ class Stage:
                 on_drag(T, event.phase != 'end')
 
 
-def furnish(server: viser.ViserServer) -> None:
-    """Lay the ground and set the light of an empty scene."""
+def add_surroundings(server: viser.ViserServer) -> None:
+    """
+    Add the ground and the sky to an empty scene.
+
+    :param server: the server of the page.
+    """
     scene = server.scene
     share = np.linspace(0.0, 1.0, 256)[:, None, None]
     sky = (np.array(_SKY) + share * (np.array(_HORIZON) - np.array(_SKY))).astype(np.uint8)
@@ -127,12 +151,12 @@ def furnish(server: viser.ViserServer) -> None:
     )
 
 
-def camera_of(size: float) -> tuple[np.ndarray, np.ndarray]:
+def camera_placement(size: float) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return how the space that an arm reaches is seen best.
+    Return a point of view from which the whole reach of an arm is seen.
 
-    :param size: how far its tip can reach [m].
-    :returns: (3,) what is in the middle of the picture, and (3,) where the camera is.
+    :param size: approximate reach of its tip [m].
+    :returns: (3,) the point in the middle of the picture, and (3,) the position of the camera [m].
     """
     look_at = np.array([0.12, 0.0, 0.36]) * size
     direction = _VIEW_DIRECTION / np.linalg.norm(_VIEW_DIRECTION)
@@ -140,8 +164,8 @@ def camera_of(size: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _frame_camera(server: viser.ViserServer, size: float) -> None:
-    """Look at the arm, in pages that are open and in those to come."""
-    look_at, position = camera_of(size)
+    """Look at the arm, in pages that are open and in later ones."""
+    look_at, position = camera_placement(size)
     camera = server.initial_camera
     camera.position, camera.look_at, camera.fov = position, look_at, FIELD_OF_VIEW
     for client in server.get_clients().values():

@@ -1,9 +1,16 @@
 """
-What a robot looks like: the ``<visual>`` elements of its URDF.
+The ``<visual>`` elements of a URDF.
 
 The kinematic model does without them (:mod:`ik_service.model.sanitize`), so they are read here, by
-urdf_parser_py, link by link: a visual that makes no sense is left out and reported, and the robot
-is shown without it.
+urdf_parser_py, link by link: a faulty visual is left out and reported, and the robot is shown
+without it.
+
+This and its neighbours stand in for ``viser.extras.ViserUrdf`` with yourdfpy, which was tried
+(viser 1.1, yourdfpy 0.0.60): one faulty visual ends it, a robot without visuals is invisible, and
+so is a link whose mesh is missing; materials of the same name in different links are mixed up;
+ghosts flicker inside the arm and throw shadows; it opens whatever file a description from a topic
+names; it needs 25 further packages with 237 MB. It showed the colours of Collada files, as
+:mod:`~ik_service.viewer.scene.meshes` does now.
 """
 
 from __future__ import annotations
@@ -22,7 +29,7 @@ from ik_service.model.safe_xml import read_elements
 
 Color = tuple[float, float, float]
 
-_KEPT = {  # of all that may stand in a <visual>: what is drawn
+_KNOWN: dict[str, tuple[str, ...]] = {  # elements and attributes that are drawn
     'visual': (),
     'origin': ('xyz', 'rpy'),
     'geometry': (),
@@ -37,14 +44,23 @@ _KEPT = {  # of all that may stand in a <visual>: what is drawn
 
 @dataclass(frozen=True)
 class Box:
-    """A box; ``size`` is its extent along x, y and z [m]."""
+    """
+    Box.
+
+    :ivar size: its extent along x, y and z [m].
+    """
 
     size: tuple[float, float, float]
 
 
 @dataclass(frozen=True)
 class Cylinder:
-    """A cylinder about its z axis; ``radius`` and ``length`` in [m]."""
+    """
+    Cylinder about its z axis.
+
+    :ivar radius: its radius [m].
+    :ivar length: its length [m].
+    """
 
     radius: float
     length: float
@@ -52,55 +68,64 @@ class Cylinder:
 
 @dataclass(frozen=True)
 class Sphere:
-    """A sphere; ``radius`` in [m]."""
+    """
+    Sphere.
+
+    :ivar radius: its radius [m].
+    """
 
     radius: float
 
 
 @dataclass(frozen=True)
 class MeshFile:
-    """A mesh; ``filename`` as it stands in the URDF, ``scale`` along x, y and z."""
+    """
+    Mesh in a file.
+
+    :ivar filename: as it stands in the URDF.
+    :ivar scale: factors along x, y and z.
+    """
 
     filename: str
     scale: tuple[float, float, float]
 
 
-Solid = Box | Cylinder | Sphere | MeshFile
+Geometry = Box | Cylinder | Sphere | MeshFile
 
 
 @dataclass(frozen=True)
 class Visual:
     """
-    A visible part of a link.
+    Visible part of a link.
 
     :ivar link: the link's name.
-    :ivar solid: its shape.
-    :ivar T_link_solid: (4, 4) pose of the shape's centre in the link's frame [m].
+    :ivar geometry: its shape.
+    :ivar T_link_geometry: (4, 4) pose of the shape's centre in the link's frame [m].
     :ivar color: red, green and blue, 0 to 1; None where the URDF names none.
     """
 
     link: str
-    solid: Solid
-    T_link_solid: np.ndarray
+    geometry: Geometry
+    T_link_geometry: np.ndarray
     color: Color | None
 
 
 @dataclass(frozen=True)
-class Look:
+class RobotVisuals:
     """
-    All that is visible of a robot.
+    Visible parts of a robot.
 
-    :ivar visuals: its parts.
-    :ivar complaints: a sentence about each part that is left out.
+    :ivar visuals: the parts.
+    :ivar warnings: a sentence about each part that is left out.
     """
 
     visuals: tuple[Visual, ...]
-    complaints: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
-def read_look(text: str) -> Look:
+def read_visuals(text: str) -> RobotVisuals:
     """
-    Read what a robot looks like.
+    Read the visible parts of a robot.
 
     :param text: URDF text.
     :raises UrdfError: the text is no URDF, or is hostile.
@@ -109,48 +134,49 @@ def read_look(text: str) -> Look:
     root = ElementTree.fromstring(text.strip())
     colors = dict(_colors(root))
     visuals: list[Visual] = []
-    complaints: list[str] = []
+    warnings: list[str] = []
     for link in root.findall('link'):
         for element in link.findall('visual'):
             name = link.get('name', '')
             try:
                 visuals.append(_visual(name, element, colors))
             except Exception as error:  # urdf_parser_py raises whatever its helpers raise
-                complaints.append(f'{named("link", name)}: a visual is not shown: {error}')
-    return Look(tuple(visuals), tuple(complaints))
+                warnings.append(f'{named("link", name)}: a visual is not shown: {error}')
+    return RobotVisuals(tuple(visuals), tuple(warnings))
 
 
 def _visual(link: str, element: ElementTree.Element, colors: dict[str, Color]) -> Visual:
     if element.find('geometry') is None:
         raise ValueError('it has no <geometry>')
-    parsed = urdf_xml.Visual.from_xml_string(ElementTree.tostring(_known(element)))
+    parsed = urdf_xml.Visual.from_xml_string(ElementTree.tostring(_known_part(element)))
     color = None
     if parsed.material is not None:
         own = parsed.material.color
         color = _color(own.rgba) if own is not None else colors.get(parsed.material.name)
-    return Visual(link, _solid(parsed.geometry), origin_matrix(parsed.origin), color)
+    return Visual(link, _geometry(parsed.geometry), _origin_matrix(parsed.origin), color)
 
 
 def _colors(root: ElementTree.Element) -> Iterator[tuple[str, Color]]:
-    """Yield the colours that the robot's materials have names for."""
+    """Yield the names and colours of the robot's materials."""
     for material in root.findall('material'):
         color = material.find('color')
         if color is None:
             continue
         try:
-            parsed = urdf_xml.Material.from_xml_string(ElementTree.tostring(_known(material)))
+            parsed = urdf_xml.Material.from_xml_string(ElementTree.tostring(_known_part(material)))
             yield parsed.name, _color(parsed.color.rgba)
         except Exception:  # as above; what refers to it is drawn in the colour for none
             continue
 
 
-def _known(element: ElementTree.Element) -> ElementTree.Element:
+def _known_part(element: ElementTree.Element) -> ElementTree.Element:
     """Return a copy with what urdf_parser_py knows; it writes to stderr about all else."""
     copy = ElementTree.Element(element.tag)
-    for attribute in _KEPT[element.tag]:
-        if element.get(attribute) is not None:
-            copy.set(attribute, element.get(attribute))
-    copy.extend([_known(child) for child in element if child.tag in _KEPT])
+    for attribute in _KNOWN[element.tag]:
+        value = element.get(attribute)
+        if value is not None:
+            copy.set(attribute, value)
+    copy.extend([_known_part(child) for child in element if child.tag in _KNOWN])
     if element.tag == 'material' and copy.get('name') is None:
         copy.set('name', '')
     if element.tag == 'geometry' and len(copy) != 1:
@@ -159,17 +185,17 @@ def _known(element: ElementTree.Element) -> ElementTree.Element:
     return copy
 
 
-def _solid(geometry: urdf_xml.GeometricType) -> Solid:
+def _geometry(geometry: urdf_xml.GeometricType) -> Geometry:
     if isinstance(geometry, urdf_xml.Box):
         return Box(_three(geometry.size))
     if isinstance(geometry, urdf_xml.Cylinder):
         return Cylinder(_length(geometry.radius), _length(geometry.length))
     if isinstance(geometry, urdf_xml.Sphere):
         return Sphere(_length(geometry.radius))
-    scale = (1.0, 1.0, 1.0) if geometry.scale is None else tuple(map(float, geometry.scale))
+    scale = [1.0, 1.0, 1.0] if geometry.scale is None else [*map(float, geometry.scale)]
     if len(scale) != 3 or not all(map(math.isfinite, scale)) or 0.0 in scale:
         raise ValueError(f'scale {geometry.scale} of {geometry.filename} is unusable')
-    return MeshFile(str(geometry.filename), scale)
+    return MeshFile(str(geometry.filename), (scale[0], scale[1], scale[2]))
 
 
 def _three(values: list[float]) -> tuple[float, float, float]:
@@ -188,7 +214,7 @@ def _color(rgba: list[float]) -> Color:
     return red, green, blue
 
 
-def origin_matrix(origin: urdf_xml.Pose | None) -> np.ndarray:
+def _origin_matrix(origin: urdf_xml.Pose | None) -> np.ndarray:
     """
     Return the transform of an ``<origin>``.
 

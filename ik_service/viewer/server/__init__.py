@@ -1,1 +1,1 @@
-"""The web server of the page, and the checks of who may open it."""
+"""Web server of the page and its access control."""

@@ -1,4 +1,4 @@
-"""The server of the page."""
+"""Server of the page."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import secrets
 import socket
 
 from ik_service.exceptions import MissingExtraError
-from ik_service.viewer.server.door import Door, door_of, EVERYWHERE
+from ik_service.viewer.server.access_policy import access_policy, AccessPolicy, EVERYWHERE
 from ik_service.viewer.server.ports import free_port, PortError
 
 try:
     import viser
 
-    from ik_service.viewer.server.guarded import guarded, UnguardedError
+    from ik_service.viewer.server.access_control import access_control, AccessControlError
 except ImportError as error:
     raise MissingExtraError('viser', 'viewer') from error
 
@@ -27,10 +27,10 @@ _TOKEN_BYTES = 24
 @dataclass(frozen=True)
 class Page:
     """
-    A page that is served.
+    Page that is served.
 
-    :ivar server: serves it.
-    :ivar address: what to type into a browser, with the token where one is asked for.
+    :ivar server: its server.
+    :ivar address: its address for a browser, with the token where one is required.
     """
 
     server: viser.ViserServer
@@ -45,23 +45,23 @@ def serve(
     report: Callable[[str], object] = lambda refusal: None,
 ) -> Page:
     """
-    Start to serve an empty page, to its own programs in a browser and to nobody else.
+    Start the server of an empty page, which serves its own program in a browser and no other.
 
     :param host: address of this machine to bind.
     :param port: TCP port; 0 for any free one.
-    :param search: whether the next free port will do when that one is busy.
+    :param search: whether the next free port is taken when that one is in use.
     :param allowed_hosts: further host names that the page is served under, of
-        :func:`ik_service.viewer.server.door.host_name`.
-    :param report: called with a sentence about a request that is refused, from another thread.
-    :raises PortError: the port is busy, or the address is none of this machine's.
-    :raises UnguardedError: this version of viser cannot be guarded.
+        :func:`ik_service.viewer.server.access_policy.host_name`.
+    :param report: called with a sentence about each refused request, from another thread.
+    :raises PortError: the port is in use, or the address is none of this machine's.
+    :raises AccessControlError: this version of viser offers no place for the access control.
     """
     # viser would take another port without asking, and wait for ever for an address that is not
     # this machine's.
     free = free_port(host, port, search)
     token = secrets.token_urlsafe(_TOKEN_BYTES)
-    door = door_of(host, free, allowed_hosts, socket.gethostname(), token)
-    server = _start(host, free, door, report)
+    policy = access_policy(host, free, allowed_hosts, socket.gethostname(), token)
+    server = _start(host, free, policy, report)
     if server.get_port() != free and not search:
         _stop(server)
         raise PortError(f'port {free} of {host} was taken by another program just now')
@@ -69,21 +69,27 @@ def serve(
         control_width='large', show_logo=False, show_share_button=False, brand_color=_BRAND
     )
     server.gui.main_panel.dock_right()
-    return Page(server, _address(host, server.get_port(), door.token))
+    return Page(server, _address(host, server.get_port(), policy.token))
 
 
 def close(page: Page) -> None:
-    """Stop to serve the page."""
+    """
+    Stop the server of a page.
+
+    :param page: the page.
+    """
     _stop(page.server)
 
 
-def _start(host: str, port: int, door: Door, report: Callable[[str], object]) -> viser.ViserServer:
+def _start(
+    host: str, port: int, policy: AccessPolicy, report: Callable[[str], object]
+) -> viser.ViserServer:
     server = None
     try:
         # It prints a box, with an address in it that is not ours.
-        with redirect_stdout(io.StringIO()), guarded(door, report):
+        with redirect_stdout(io.StringIO()), access_control(policy, report):
             server = viser.ViserServer(host=host, port=port, label='ik_service', verbose=False)
-    except UnguardedError:
+    except AccessControlError:
         if server is not None:
             _stop(server)
         raise

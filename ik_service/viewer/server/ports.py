@@ -1,4 +1,4 @@
-"""A free TCP port to serve the page on."""
+"""Search for a free TCP port."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HIGHEST = 65535
 
 
 class PortError(IkServiceError):
-    """The page cannot be served there."""
+    """Error about a port or an address that the page cannot be served at."""
 
 
 def free_port(host: str, port: int, search: bool) -> int:
@@ -20,9 +20,9 @@ def free_port(host: str, port: int, search: bool) -> int:
     Return a port that can be bound.
 
     :param host: address of this machine to bind.
-    :param port: the one that is wanted; 0 for any.
-    :param search: whether the next free one will do when it is busy.
-    :raises PortError: it is busy, naming it, or the address is none of this machine's.
+    :param port: the preferred port; 0 for any.
+    :param search: whether the next free one is taken when it is in use.
+    :raises PortError: it is in use, or the address is none of this machine's.
     """
     last = min(port + _TRIES, _HIGHEST) if search and port else port
     for candidate in range(port, last + 1):

@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 import pytest
-from support.solve_helpers import answered
+from support.solve_helpers import solved_request
 
 from ik_service import IkOptions, solver_names
 from ik_service.cli.solve.json_output import FORMAT, json_text
@@ -20,37 +20,37 @@ RESULT_KEYS = {
 
 
 def as_json(*words, traced=False):
-    question, answers = answered(*words)
+    request, outcomes = solved_request(*words)
 
     def refuse(name):
         raise AssertionError(f'{name} is no JSON')
 
     return (
-        question,
-        answers,
-        json.loads(json_text(question, answers, traced), parse_constant=refuse),
+        request,
+        outcomes,
+        json.loads(json_text(request, outcomes, traced), parse_constant=refuse),
     )
 
 
 @pytest.mark.parametrize('words', [['--random'], ['--random', '--solver', 'all']])
 def test_the_names_are_the_same_for_one_solver_and_for_all(words):
-    _, answers, content = as_json('panda', *words)
+    _, outcomes, content = as_json('panda', *words)
     assert content.keys() == KEYS
     assert content['format'] == FORMAT
-    assert len(content['results']) == len(answers)
+    assert len(content['results']) == len(outcomes)
     assert all(result.keys() == RESULT_KEYS for result in content['results'])
     assert set(content['options']) == set(IkOptions.__dataclass_fields__)
 
 
 def test_the_values_are_those_of_the_result_to_the_last_digit():
-    question, (answer,), content = as_json('ur5e', '--random', 3)
+    request, (outcome,), content = as_json('ur5e', '--random', 3)
     result = content['results'][0]
-    assert result['q'] == answer.result.q.tolist()
+    assert result['q'] == outcome.result.q.tolist()
     assert result['status'] == 'SUCCESS'
     assert result['success'] is content['solved'] is True
-    assert result['position_error_m'] == answer.result.position_error
-    assert content['target']['matrix'] == question.T_base_target.tolist()
-    assert result['reason'] == answer.result.reason
+    assert result['position_error_m'] == outcome.result.position_error
+    assert content['target']['matrix'] == request.T_base_target.tolist()
+    assert result['reason'] == outcome.result.reason
     assert result['trace'] is None
     x, y, z, w = content['target']['quaternion_xyzw']
     R = np.array(content['target']['matrix'])[:3, :3]
@@ -59,9 +59,9 @@ def test_the_values_are_those_of_the_result_to_the_last_digit():
 
 
 def test_the_trace_is_complete():
-    _, (answer,), content = as_json('panda', '--random', 2, traced=True)
+    _, (outcome,), content = as_json('panda', '--random', 2, traced=True)
     trace = content['results'][0]['trace']
-    rows = len(answer.trace.search)
+    rows = len(outcome.trace.search)
     assert {name: np.shape(values) for name, values in trace.items()} == {
         'search': (rows,),
         'q': (rows, 7),

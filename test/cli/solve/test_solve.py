@@ -11,7 +11,7 @@ import pytest
 from support.chains import ROOT
 
 import ik_service as iks
-from ik_service.cli.solve import main as solve
+from ik_service.cli import programs
 from ik_service.common.resources import urdf_path
 
 PANDA = ['panda', '--xyz', '0.4', '0.1', '0.5', '--rpy', '180', '0', '0']
@@ -20,7 +20,7 @@ PANDA = ['panda', '--xyz', '0.4', '0.1', '0.5', '--rpy', '180', '0', '0']
 def as_program(*words, **options):
     environment = {**os.environ, 'PYTHONPATH': str(ROOT)}
     return subprocess.run(
-        [sys.executable, '-m', 'ik_service.cli.solve.main', *words],
+        [sys.executable, '-m', 'ik_service.cli.programs', 'ik_solve', *words],
         capture_output=True,
         text=True,
         env=environment,
@@ -62,7 +62,7 @@ def test_a_reader_that_has_had_enough_is_no_error():
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [sys.executable, '-m', 'ik_service.cli.solve.main', *PANDA, '--json'],
+        [sys.executable, '-m', 'ik_service.cli.programs', 'ik_solve', *PANDA, '--json'],
         stdout=writer,
         stderr=subprocess.PIPE,
         env={**os.environ, 'PYTHONPATH': str(ROOT)},
@@ -89,7 +89,7 @@ def test_imports_no_ros():
 
 def test_the_help_teaches(capsys):
     with pytest.raises(SystemExit) as ending:
-        solve.main(['--help'])
+        programs.ik_solve(['--help'])
     assert ending.value.code == 0
     text = capsys.readouterr().out
     for name in (*iks.solver_names(), *iks.IkOptions.__dataclass_fields__, 'planar_6r'):
@@ -101,11 +101,11 @@ def test_the_help_teaches(capsys):
 def test_the_pose_of_joint_values_is_solved_and_checked(ik_solve):
     code, out, _ = ik_solve('ur5e', '--joints', 0.5, -1, 1, -0.5, 1e-3, -2e-1, '--json')
     assert code == 0
-    answer = json.loads(out)
+    outcome = json.loads(out)
     chain = iks.Robot.from_urdf(urdf_path('ur5e')).chain(None, 'tool0')
     T = chain.forward([0.5, -1, 1, -0.5, 1e-3, -2e-1])
-    np.testing.assert_allclose(answer['target']['matrix'], T, atol=1e-12)
-    np.testing.assert_allclose(chain.forward(answer['results'][0]['q']), T, atol=2e-5)
+    np.testing.assert_allclose(outcome['target']['matrix'], T, atol=1e-12)
+    np.testing.assert_allclose(chain.forward(outcome['results'][0]['q']), T, atol=2e-5)
 
 
 def test_a_random_pose_is_the_same_again_and_another_with_another_seed(ik_solve):
@@ -137,24 +137,24 @@ def test_a_quaternion_is_read_in_the_order_of_ros(ik_solve):
 
 def test_the_seed_chooses_among_the_answers(ik_solve):
     up, down = [0, -1.2, 1.5, 0, 1, 0], [0, 0.2, -1.5, 0, 1, 0]
-    answers = []
+    outcomes = []
     for seed in (up, down):
         pose = ['--joints', *up, '--seed', *seed]
-        answers.append(json.loads(ik_solve('ur5e', *pose, '--json')[1])['results'][0])
-    assert all(answer['success'] for answer in answers)
-    assert answers[0]['iterations'] == 0
-    assert answers[0]['q'] == up
-    assert np.abs(np.subtract(answers[1]['q'], up)).max() > 0.5
+        outcomes.append(json.loads(ik_solve('ur5e', *pose, '--json')[1])['results'][0])
+    assert all(outcome['success'] for outcome in outcomes)
+    assert outcomes[0]['iterations'] == 0
+    assert outcomes[0]['q'] == up
+    assert np.abs(np.subtract(outcomes[1]['q'], up)).max() > 0.5
 
 
 def test_a_locked_joint_stands_still(ik_solve, rail_urdf):
     words = [rail_urdf, '--tip-link', 'tool', '--lock', 'rail=0.2', '--joints', 1.0]
     code, out, _ = ik_solve(*words, '--json')
-    answer = json.loads(out)
+    outcome = json.loads(out)
     assert code == 0
-    assert answer['robot']['locked'] == {'rail': 0.2}
-    assert [joint['name'] for joint in answer['joints']] == ['turn']
-    assert answer['results'][0]['reached']['position'][2] == pytest.approx(
+    assert outcome['robot']['locked'] == {'rail': 0.2}
+    assert [joint['name'] for joint in outcome['joints']] == ['turn']
+    assert outcome['results'][0]['reached']['position'][2] == pytest.approx(
         0.2 - 0.3 * np.sin(1.0), abs=2e-5
     )
 

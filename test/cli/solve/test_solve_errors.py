@@ -115,7 +115,7 @@ def test_ctrl_c_ends_it_without_a_traceback(ik_solve, monkeypatch):
     def interrupt(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr('ik_service.cli.solve.answer.ask', interrupt)
+    monkeypatch.setattr('ik_service.cli.solve.main.solve_request', interrupt)
     code, _, err = ik_solve('panda', '--random')
     assert code == 130
     assert err.strip() == 'stopped'

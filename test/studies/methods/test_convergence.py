@@ -6,8 +6,8 @@ import pytest
 
 import ik_service as iks
 from ik_service.studies.arms import load_arm, random_postures
-from ik_service.studies.drawing.tables import read_csv
 from ik_service.studies.methods import convergence
+from ik_service.studies.tables import read_csv
 
 
 def test_each_method_meets_the_same_poses_and_counts_what_it_did():

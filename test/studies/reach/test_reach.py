@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from contextlib import contextmanager
+import io
+import re
 import sys
 
 import numpy as np
@@ -11,10 +12,10 @@ import pytest
 
 from ik_service import IkOptions, Robot, solve_ik
 from ik_service.common.resources import urdf_path
-from ik_service.exceptions import ArgumentError, ChainError
-from ik_service.studies.drawing.tables import read_csv
+from ik_service.exceptions import ChainError
 from ik_service.studies.reach import reach
-from ik_service.studies.reach.reachability import Check, grid_axes, survey
+from ik_service.studies.reach.survey import Check, grid_axes, survey
+from ik_service.studies.tables import read_csv
 
 # Two links of 0.5 m and 0.3 m in a plane: the tip reaches a ring from 0.2 m to 0.8 m.
 TWO_LINKS = """
@@ -159,7 +160,30 @@ def test_the_files_hold_the_same_points(tmp_path, capsys):
     assert f'{len(points)} of 216 positions are reached' in told.out
     assert 'given up after 10 searches' in told.out
     assert '1,080' not in told.out  # only reached positions are tried with all orientations
-    assert 'poses' in told.err
+    assert told.err == ''  # bars are for terminals
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_how_far_it_is(monkeypatch):
+    pytest.importorskip('tqdm')
+    monkeypatch.setattr('sys.stderr', terminal := Terminal())
+    found = survey(Robot.from_urdf(GANTRY).chain(), points=4, orientations=3, max_searches=5)
+    total = 3 * int(found.position.sum())
+    shown = terminal.getvalue()
+    assert re.search(r'positions: 100%.* 64/64 ', shown)
+    assert re.search(rf'poses: 100%.* {total}/{total} ', shown)
+
+
+def test_without_tqdm_there_is_no_bar(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'tqdm', None)
+    monkeypatch.setattr('sys.stderr', terminal := Terminal())
+    found = survey(Robot.from_urdf(GANTRY).chain(), points=4, orientations=3, max_searches=5)
+    assert found.count.any()
+    assert terminal.getvalue() == ''
 
 
 def test_an_arm_that_cannot_turn_its_tip_is_told(tmp_path, capsys):
@@ -175,34 +199,3 @@ def test_numbers_that_cannot_be_are_refused(tmp_path, capsys, option):
     with pytest.raises(SystemExit):
         arguments(tmp_path, option, '0')
     assert 'has to be at least' in capsys.readouterr().err
-
-
-def test_it_can_be_shown_in_rviz(tmp_path, monkeypatch, capsys):
-    pytest.importorskip('matplotlib')
-    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-    @contextmanager
-    def published(frame_id, points, colors, on_shell, spacing):
-        shown.update(frame=frame_id, points=points, colors=colors, on_shell=on_shell)
-        yield '/reachable_shell'
-
-    def interrupted(_event):
-        raise KeyboardInterrupt
-
-    chain = reach._chain(arguments(tmp_path))
-    found = survey(chain, points=4, orientations=2, max_searches=5)
-    shown = {}
-    monkeypatch.setattr('ik_service.ros.markers.reach_cloud_publisher.published_cloud', published)
-    monkeypatch.setattr('threading.Event.wait', interrupted)
-    reach._publish(chain, found)
-    assert shown['frame'] == 'panda_link0'
-    assert shown['colors'].shape == (len(shown['points']), 4)
-    assert shown['on_shell'].shape == (len(shown['points']),)
-    assert '/reachable_shell until Ctrl-C' in capsys.readouterr().out
-
-
-def test_without_ros_it_says_so_before_it_computes(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, 'rclpy', None)
-    with pytest.raises(ArgumentError, match='--publish: needs ROS 2'):
-        reach.run(arguments(tmp_path, '--publish', '--points', '500'))
-    assert not list(tmp_path.iterdir())

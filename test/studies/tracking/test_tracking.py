@@ -8,9 +8,9 @@ import pytest
 
 from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.studies.arms import load_arm
-from ik_service.studies.drawing.tables import read_csv
+from ik_service.studies.tables import read_csv
 from ik_service.studies.tracking import tracking
-from ik_service.studies.tracking.run import Circle, TrackingRun
+from ik_service.studies.tracking.closed_loop import Circle, ClosedLoop
 
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 
@@ -53,7 +53,7 @@ def test_both_arms_track_as_they_should(name, engine, request):
     if engine == 'mujoco':
         request.getfixturevalue('needs_mujoco')
     chain, start = load_arm(name), np.array(tracking._START[name])
-    run = TrackingRun(chain, start, engine, velocity_scaling=0.5)
+    run = ClosedLoop(chain, start, engine, velocity_scaling=0.5)
     target = chain.forward(start)
     target[:3, 3] += tracking._HELD
     held = run.hold(target)
@@ -71,14 +71,14 @@ def test_both_arms_track_as_they_should(name, engine, request):
 def test_physics_are_at_work(chain, needs_mujoco):
     """Without gravity compensation the arm hangs lower, by more than the bound."""
     target = chain.forward(READY)
-    held = TrackingRun(chain, READY, 'mujoco', 0.0).hold(target)
+    held = ClosedLoop(chain, READY, 'mujoco', 0.0).hold(target)
     assert held.position_error.min() > 1e-3
     assert (held.tip[:, 2] < target[2, 3]).all()
 
 
 def test_the_lag_of_the_commands_goes_with_the_acceleration(chain):
     slow, quick = (
-        TrackingRun(chain, READY, 'first_order', velocity_scaling=0.5, acceleration_time=time)
+        ClosedLoop(chain, READY, 'first_order', velocity_scaling=0.5, acceleration_time=time)
         .follow(Circle(chain.forward(READY), 0.1, 6.0))
         .command_error.max()
         for time in (0.2, 0.1)
@@ -90,7 +90,7 @@ def test_a_pose_out_of_reach_is_said(chain):
     target = chain.forward(READY)
     target[0, 3] += 2.0
     with pytest.raises(ArgumentError, match='target: not reached: the target cannot be reached'):
-        TrackingRun(chain, READY, 'first_order').hold(target)
+        ClosedLoop(chain, READY, 'first_order').hold(target)
 
 
 def test_it_prints_the_figures_and_writes_what_it_drew(tmp_path, capsys, monkeypatch):
@@ -131,7 +131,7 @@ def test_without_mujoco_the_command_for_it_is_named(chain, monkeypatch):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, 'mujoco', None)
     with pytest.raises(MissingExtraError, match=r"pip install 'ik_service\[sim\]'"):
-        TrackingRun(chain, READY, 'mujoco')
+        ClosedLoop(chain, READY, 'mujoco')
 
 
 @pytest.mark.parametrize('value', ['0', '-1', 'nan', 'wide'])

@@ -1,30 +1,30 @@
 import threading
 
-from ik_service.viewer.link.task_queue import Inbox
+from ik_service.viewer.link.task_queue import TaskQueue
 
 
-def test_work_is_done_in_order_by_the_one_who_asks_for_it():
-    inbox, done = Inbox(print), []
-    worker = threading.Thread(target=lambda: [inbox.post(done.append, n) for n in range(100)])
+def test_calls_are_made_in_order_by_the_thread_that_runs_them():
+    tasks, done = TaskQueue(print), []
+    worker = threading.Thread(target=lambda: [tasks.post(done.append, n) for n in range(100)])
     worker.start()
     worker.join()
     assert done == []
-    inbox.work_off()
+    tasks.run_pending()
     assert done == [*range(100)]
 
 
-def test_a_fault_is_told_and_the_rest_is_done():
-    told, done = [], []
-    inbox = Inbox(told.append)
-    inbox.post(int, 'nonsense')
-    inbox.post(done.append, 1)
-    inbox.work_off()
+def test_an_exception_is_reported_and_later_calls_are_made():
+    errors, done = [], []
+    tasks = TaskQueue(errors.append)
+    tasks.post(int, 'nonsense')
+    tasks.post(done.append, 1)
+    tasks.run_pending()
     assert done == [1]
-    assert isinstance(told[0], ValueError)
+    assert isinstance(errors[0], ValueError)
 
 
-def test_work_that_makes_work_does_not_keep_it_for_ever():
-    inbox = Inbox(print)
-    inbox.post(lambda: inbox.post(inbox.post, print))
-    inbox.work_off()
-    inbox.work_off()
+def test_calls_that_add_calls_do_not_keep_it_forever():
+    tasks = TaskQueue(print)
+    tasks.post(lambda: tasks.post(tasks.post, print))
+    tasks.run_pending()
+    tasks.run_pending()

@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
-from ik_service.viewer.panel.joint_sliders import HOLD, JointSliders
-from ik_service.viewer.panel.measures import JointPlace
+from ik_service.viewer.panel.joint_sliders import HOLD_TIME, JointSliders
+from ik_service.viewer.panel.measures import JointPosition
 from ik_service.viewer.server import page
 
 
@@ -17,46 +17,46 @@ def sliders():
     page.close(served)
 
 
-def places(elbow=0.5, lift=0.25, wheel=0.0):
+def positions(elbow=0.5, lift=0.25, wheel=0.0):
     return [
-        JointPlace('elbow', elbow, 'rad', -1.234, 2.0),
-        JointPlace('lift', lift, 'm', 0.0, 0.5),
-        JointPlace('wheel', wheel, 'rad', -math.inf, math.inf),
+        JointPosition('elbow', elbow, 'rad', -1.234, 2.0),
+        JointPosition('lift', lift, 'm', 0.0, 0.5),
+        JointPosition('wheel', wheel, 'rad', -math.inf, math.inf),
     ]
 
 
 def values(sliders):
-    return {name: slider.value for name, (slider, _) in sliders._sliders.items()}
+    return {name: slider.value for name, slider in sliders.sliders.items()}
 
 
 def test_they_follow_the_arm_in_degrees_and_millimetres(sliders):
-    sliders.build(places())
-    sliders.follow(places(elbow=1.0, lift=0.1), now=0.0)
+    sliders.build(positions())
+    sliders.follow(positions(elbow=1.0, lift=0.1), now=0.0)
     assert values(sliders) == pytest.approx({'elbow': 57.3, 'lift': 100.0, 'wheel': 0.0})
 
 
 def test_they_end_inside_the_limits(sliders):
-    sliders.build(places(elbow=-5.0, wheel=9.0))
-    elbow, _ = sliders._sliders['elbow']
+    sliders.build(positions(elbow=-5.0, wheel=9.0))
+    elbow = sliders.sliders['elbow']
     assert math.radians(elbow.min) >= -1.234
     assert math.radians(elbow.max) <= 2.0
-    sliders.follow(places(elbow=7.0, lift=-1.0, wheel=-9.0), now=0.0)
+    sliders.follow(positions(elbow=7.0, lift=-1.0, wheel=-9.0), now=0.0)
     assert values(sliders) == {'elbow': elbow.max, 'lift': 0.0, 'wheel': -180.0}
 
 
 def test_a_joint_that_cannot_move_has_a_slider_all_the_same(sliders):
-    sliders.build([JointPlace('stuck', 0.0, 'rad', 0.0, 0.0)])
+    sliders.build([JointPosition('stuck', 0.0, 'rad', 0.0, 0.0)])
     assert values(sliders) == {'stuck': 0.0}
 
 
-def test_they_stay_for_a_while_where_somebody_has_put_them(sliders):
-    sliders.build(places())
+def test_they_keep_their_positions_for_a_while_after_a_move(sliders):
+    sliders.build(positions())
     before = values(sliders)
     sliders.hold(now=10.0)
-    sliders.follow(places(elbow=1.0), now=10.0 + HOLD / 2)
+    sliders.follow(positions(elbow=1.0), now=10.0 + HOLD_TIME / 2)
     assert values(sliders) == before
-    assert sliders.is_held(10.0 + HOLD / 2)
-    sliders.follow(places(elbow=1.0), now=10.1 + HOLD)
+    assert sliders.is_held(10.0 + HOLD_TIME / 2)
+    sliders.follow(positions(elbow=1.0), now=10.1 + HOLD_TIME)
     assert values(sliders)['elbow'] == pytest.approx(57.3)
     sliders.hold(now=20.0)
     sliders.release()
@@ -64,6 +64,6 @@ def test_they_stay_for_a_while_where_somebody_has_put_them(sliders):
 
 
 def test_another_robot_gets_other_sliders(sliders):
-    sliders.build(places())
-    sliders.build([JointPlace('knee', 0.0, 'rad', -1.0, 1.0)])
+    sliders.build(positions())
+    sliders.build([JointPosition('knee', 0.0, 'rad', -1.0, 1.0)])
     assert [*values(sliders)] == ['knee']

@@ -5,7 +5,7 @@ import pytest
 
 from ik_service import Robot
 from ik_service.viewer.panel import measures
-from ik_service.viewer.panel.measures import JointPlace
+from ik_service.viewer.panel.measures import JointPosition
 
 TEXT = """<robot name="r">
   <link name="a"/><link name="b"/><link name="c"/><link name="d"/>
@@ -24,20 +24,32 @@ def chain():
 
 
 def test_places_between_the_limits(chain):
-    lift, elbow, spin = measures.joint_places(chain, np.array([0.25, 3.0, 9.0]))
-    assert (lift.unit, lift.share, lift.distance, lift.danger) == ('m', 0.25, 0.25, 0.0)
-    assert (elbow.unit, elbow.share, elbow.distance, elbow.danger) == ('rad', 1.0, 0.0, 1.0)
-    assert (spin.share, spin.distance, spin.danger) == (None, math.inf, 0.0)
+    lift, elbow, spin = measures.joint_positions(chain, np.array([0.25, 3.0, 9.0]))
+    assert (lift.unit, lift.fraction, lift.distance, lift.limit_proximity) == (
+        'm',
+        0.25,
+        0.25,
+        0.0,
+    )
+    assert (elbow.unit, elbow.fraction, elbow.distance, elbow.limit_proximity) == (
+        'rad',
+        1.0,
+        0.0,
+        1.0,
+    )
+    assert (spin.fraction, spin.distance, spin.limit_proximity) == (None, math.inf, 0.0)
 
 
 def test_beyond_a_limit_the_distance_is_negative():
-    place = JointPlace('j', 1.2, 'rad', -1.0, 1.0)
+    place = JointPosition('j', 1.2, 'rad', -1.0, 1.0)
     assert place.distance == pytest.approx(-0.2)
-    assert (place.share, place.danger) == (1.0, 1.0)
+    assert (place.fraction, place.limit_proximity) == (1.0, 1.0)
 
 
 def test_danger_grows_from_the_middle_half_to_the_limit():
-    dangers = [JointPlace('j', x, 'rad', 0.0, 1.0).danger for x in (0.5, 0.75, 0.875, 1.0)]
+    dangers = [
+        JointPosition('j', x, 'rad', 0.0, 1.0).limit_proximity for x in (0.5, 0.75, 0.875, 1.0)
+    ]
     assert dangers == pytest.approx([0.0, 0.0, 0.5, 1.0])
 
 
@@ -70,11 +82,11 @@ def test_the_lag_names_the_joint_that_is_furthest_behind(chain):
 def test_random_poses_can_be_reached(chain):
     rng = np.random.default_rng(0)
     for _ in range(20):
-        T = measures.random_reachable(chain, rng, floor=0.5)
+        T = measures.random_reachable_pose(chain, rng, floor=0.5)
         assert 0.5 <= T[2, 3] <= 0.9  # 0.9: a tenth of the lift's range is kept free
         assert np.hypot(*T[:2, 3]) == pytest.approx(0.5)
 
 
 def test_a_floor_that_no_pose_reaches_is_given_up(chain):
-    T = measures.random_reachable(chain, np.random.default_rng(0), floor=5.0)
+    T = measures.random_reachable_pose(chain, np.random.default_rng(0), floor=5.0)
     assert T[2, 3] < 1.0

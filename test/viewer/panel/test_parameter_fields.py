@@ -2,7 +2,6 @@ import pytest
 
 from ik_service.exceptions import OptionError
 from ik_service.viewer.panel.parameter_fields import (
-    choices_of,
     Field,
     is_position_only,
     Kind,
@@ -10,14 +9,14 @@ from ik_service.viewer.panel.parameter_fields import (
 )
 
 GAIN = Field('solver.step_gain', Kind.NUMBER, 0.5, bounds=(0.0, 10.0))
-SEARCHES = Field('solver.max_searches', Kind.WHOLE, 3, bounds=(0, 100))
+SEARCHES = Field('solver.max_searches', Kind.INTEGER, 3, bounds=(0, 100))
 WEIGHTS = Field('solver.task_weights', Kind.NUMBERS, (1.0, 0.5))
 NAME = Field('solver.name', Kind.TEXT, 'ccd', choices=('ccd', 'bfgs'))
-TRACE = Field('solver.trace', Kind.SWITCH, True)
+TRACE = Field('solver.trace', Kind.BOOL, True)
 
 
 @pytest.mark.parametrize('field', [GAIN, SEARCHES, WEIGHTS, NAME, TRACE], ids=lambda f: f.label)
-def test_what_is_shown_is_understood(field):
+def test_the_text_of_a_value_is_parsed_to_that_value(field):
     assert field.parse(field.text) == field.value
 
 
@@ -31,7 +30,7 @@ def test_what_is_shown_is_understood(field):
         (TRACE, 'False', False),
     ],
 )
-def test_understands_what_is_typed(field, text, value):
+def test_typed_text_is_parsed(field, text, value):
     parsed = field.parse(text)
     assert parsed == value
     assert type(parsed) is type(value)
@@ -51,15 +50,9 @@ def test_understands_what_is_typed(field, text, value):
         (TRACE, 'maybe', 'true or false'),
     ],
 )
-def test_refuses_what_makes_no_sense(field, text, words):
+def test_wrong_text_is_refused(field, text, words):
     with pytest.raises(OptionError, match=words):
         field.parse(text)
-
-
-def test_the_choices_that_a_node_names():
-    assert choices_of('one of first, nearest; none for the default') == ('first', 'nearest')
-    assert choices_of('a number with a decimal point') == ()
-    assert choices_of('') == ()
 
 
 def test_position_only_keeps_the_other_weights():

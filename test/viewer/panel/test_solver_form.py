@@ -11,7 +11,7 @@ FIELDS = [
     Field('solver.name', Kind.TEXT, 'ccd', choices=('ccd', 'bfgs')),
     Field(WEIGHTS, Kind.NUMBERS, (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)),
     Field('solver.timeout', Kind.NUMBER, 0.05, bounds=(0.0, 60.0)),
-    Field('solver.trace', Kind.SWITCH, True),
+    Field('solver.trace', Kind.BOOL, True),
 ]
 
 
@@ -32,7 +32,7 @@ def form(server):
 
 
 def shown(form):
-    return {name: widget.value for name, widget in form._inputs.items()}
+    return {name: widget.value for name, widget in form.widgets.items()}
 
 
 def test_every_parameter_has_a_field_with_its_value(form):
@@ -47,7 +47,7 @@ def test_every_parameter_has_a_field_with_its_value(form):
     assert form.weights == (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 
 
-def test_values_that_change_elsewhere_are_taken_over(form):
+def test_values_that_change_in_the_node_are_shown(form):
     form.put({'solver.name': 'bfgs', WEIGHTS: (1.0,) * 6, 'unknown': 1})
     values = shown(form)
     assert values['solver.name'] == 'bfgs'
@@ -55,16 +55,16 @@ def test_values_that_change_elsewhere_are_taken_over(form):
     assert values[WEIGHTS] == '1, 1, 1, 1, 1, 1'
 
 
-def test_what_was_typed_in_vain_is_replaced(form):
-    form._inputs['solver.timeout'].value = 'long'
+def test_refused_text_is_replaced_by_the_value_in_force(form):
+    form.widgets['solver.timeout'].value = 'long'
     form.reset()
     assert shown(form)['solver.timeout'] == '0.05'
 
 
 def test_the_same_parameters_keep_their_widgets_and_others_get_new_ones(form):
-    before = dict(form._inputs)
+    before = dict(form.widgets)
     form.show([field.with_value(field.value) for field in FIELDS])
-    assert form._inputs == before
+    assert form.widgets == before
     form.show([Field('solver.name', Kind.TEXT, 'x', choices=('x', 'y'))])
     assert shown(form) == {'solver.name': 'x'}
     assert form.weights == (1.0,) * 6
@@ -72,6 +72,6 @@ def test_the_same_parameters_keep_their_widgets_and_others_get_new_ones(form):
 
 def test_fields_can_be_disabled(form):
     form.enable(False)
-    assert all(widget.disabled for widget in form._inputs.values())
+    assert all(widget.disabled for widget in form.widgets.values())
     form.enable(True)
-    assert not any(widget.disabled for widget in form._inputs.values())
+    assert not any(widget.disabled for widget in form.widgets.values())

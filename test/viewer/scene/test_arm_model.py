@@ -20,11 +20,11 @@ def scene():
 
 
 def parts():
-    solids = (Box((1.0, 2.0, 3.0)), Cylinder(0.1, 0.4), Sphere(0.2), TRIANGLE)
+    geometries = (Box((1.0, 2.0, 3.0)), Cylinder(0.1, 0.4), Sphere(0.2), TRIANGLE)
     links = ('base', 'base', 'arm/upper', 'arm/upper')
     return [
-        Part(link, solid, np.eye(4), (1.0, 0.5, 0.0))
-        for link, solid in zip(links, solids, strict=True)
+        Part(link, geometry, np.eye(4), (1.0, 0.5, 0.0))
+        for link, geometry in zip(links, geometries, strict=True)
     ]
 
 
@@ -56,12 +56,12 @@ def test_a_ghost_shows_only_where_it_differs(scene):
     assert scene.get_handle_by_name('/ghost/0/0').opacity == GHOST.opacity
 
 
-def test_it_can_be_taken_out_and_put_in_again(scene):
+def test_it_can_be_removed_and_added_again(scene):
     ArmModel(scene, '/arm', ['base'], parts()[:1]).remove()
     assert scene.get_handle_by_name('/arm/0') is None
     ArmModel(scene, '/arm', ['base'], parts()[:1]).place({'base': at(5.0)})
     assert scene.get_handle_by_name('/arm/0').position[0] == 5.0
 
 
-def test_a_robot_with_nothing_to_see(scene):
+def test_a_robot_without_visible_parts(scene):
     ArmModel(scene, '/arm', ['base'], []).place({'base': at(0.0)})

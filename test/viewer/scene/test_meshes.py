@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ik_service.viewer.scene import meshes
-from ik_service.viewer.scene.meshes import MeshError, MeshLibrary, read_mesh
+from ik_service.viewer.scene.meshes import MeshError, MeshLoader, read_mesh
 from ik_service.viewer.scene.visuals import MeshFile
 
 trimesh = pytest.importorskip('trimesh', reason='trimesh comes with the extra viewer')
@@ -22,7 +22,8 @@ def tree(tmp_path):
     return package
 
 
-def extent(mesh):
+def extent(meshes):
+    (mesh,) = meshes
     return (mesh.vertices.max(axis=0) - mesh.vertices.min(axis=0)).tolist()
 
 
@@ -34,7 +35,7 @@ def test_reads_and_scales(tree):
 
 def test_a_mirrored_mesh_is_not_inside_out(tree):
     for scale in [(1.0, 1.0, 1.0), (1.0, -1.0, 1.0), (-1.0, -1.0, 1.0)]:
-        mesh = read_mesh(tree / 'meshes' / 'link 1.stl', scale)
+        (mesh,) = read_mesh(tree / 'meshes' / 'link 1.stl', scale)
         corners = mesh.vertices[mesh.faces]
         volume = np.einsum(
             'ij,ij->', corners[:, 0], np.cross(corners[:, 1], corners[:, 2])
@@ -42,7 +43,65 @@ def test_a_mirrored_mesh_is_not_inside_out(tree):
         assert volume == pytest.approx(36.0)
 
 
-def test_what_is_no_mesh_is_told(tmp_path, monkeypatch):
+RED, BLUE = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+TRIANGLE = """
+  <geometry id="g{0}"><mesh>
+    <source id="p{0}"><float_array id="f{0}" count="9">0 0 {0} 1 0 {0} 0 1 {0}</float_array>
+      <technique_common><accessor source="#f{0}" count="3" stride="3">
+        <param name="X" type="float"/><param name="Y" type="float"/><param name="Z" type="float"/>
+      </accessor></technique_common></source>
+    <vertices id="v{0}"><input semantic="POSITION" source="#p{0}"/></vertices>
+    <triangles count="1" material="m"><input semantic="VERTEX" source="#v{0}" offset="0"/>
+      <p>0 1 2</p></triangles></mesh></geometry>"""
+EFFECT = """
+  <effect id="e{0}"><profile_COMMON><technique sid="c"><phong><diffuse>
+    <color>{1} {2} {3} 1</color></diffuse></phong></technique></profile_COMMON></effect>"""
+NODE = """
+  <node><instance_geometry url="#g{0}"><bind_material><technique_common>
+    <instance_material symbol="m" target="#m{0}"/></technique_common></bind_material>
+  </instance_geometry></node>"""
+
+
+def collada(colors):
+    """A Collada file with a triangle of each colour, one above the other."""
+    count = range(len(colors))
+    effects = ''.join(EFFECT.format(k, *color) for k, color in enumerate(colors))
+    materials = ''.join(
+        f'<material id="m{k}"><instance_effect url="#e{k}"/></material>' for k in count
+    )
+    return f"""<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><asset/>
+<library_effects>{effects}</library_effects><library_materials>{materials}</library_materials>
+<library_geometries>{''.join(TRIANGLE.format(k) for k in count)}</library_geometries>
+<library_visual_scenes><visual_scene id="s">{''.join(NODE.format(k) for k in count)}</visual_scene>
+</library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+
+
+def test_the_parts_of_a_file_keep_their_colours(tmp_path):
+    pytest.importorskip('collada', reason='pycollada comes with trimesh[easy]')
+    path = tmp_path / 'a.dae'
+    path.write_text(collada([RED, BLUE, RED]))
+    red, blue = read_mesh(path, (1.0, 1.0, 2.0))
+    assert (red.color, len(red.faces)) == (RED, 2)
+    assert (blue.color, len(blue.faces)) == (BLUE, 1)
+    assert sorted(red.vertices[red.faces][:, 0, 2].tolist()) == [0.0, 4.0]
+    assert blue.vertices[blue.faces][0, :, 2].tolist() == [2.0, 2.0, 2.0]
+
+
+def test_a_file_with_too_many_colours_has_none(tmp_path):
+    pytest.importorskip('collada', reason='pycollada comes with trimesh[easy]')
+    path = tmp_path / 'a.dae'
+    path.write_text(collada([(k / 40, 0.0, 0.0) for k in range(40)]))
+    (mesh,) = read_mesh(path, (1.0, 1.0, 1.0))
+    assert (mesh.color, len(mesh.faces)) == (None, 40)
+
+
+def test_a_file_without_colours_has_none(tree):
+    (mesh,) = read_mesh(tree / 'meshes' / 'link 1.stl', (1.0, 1.0, 1.0))
+    assert mesh.color is None
+
+
+def test_a_file_without_a_mesh_is_an_error(tmp_path, monkeypatch):
     nonsense = tmp_path / 'a.stl'
     nonsense.write_text('nonsense')
     with pytest.raises(MeshError, match=r'a\.stl holds no triangles'):
@@ -56,32 +115,32 @@ def test_what_is_no_mesh_is_told(tmp_path, monkeypatch):
         read_mesh(nonsense, (1.0, 1.0, 1.0))
 
 
-def test_the_library_reports_each_name_once(tree):
-    said = []
-    library = MeshLibrary(tree / 'urdf' / 'arm.urdf', said.append)
+def test_the_loader_reports_each_name_once(tree):
+    warnings = []
+    loader = MeshLoader(tree / 'urdf' / 'arm.urdf', warnings.append)
     for scale in [(1.0, 1.0, 1.0), (1.0, 1.0, 1.0), (2.0, 1.0, 1.0)]:
-        assert library.get(MeshFile('../meshes/gone.stl', scale)) is None
-        assert library.get(MeshFile('/etc/passwd', scale)) is None
-    assert said == [
+        assert loader.get(MeshFile('../meshes/gone.stl', scale)) == ()
+        assert loader.get(MeshFile('/etc/passwd', scale)) == ()
+    assert warnings == [
         'the mesh ../meshes/gone.stl is not found; it is drawn as a box',
         'the mesh /etc/passwd is refused: it lies outside of the folders that meshes come from, '
         f'which are packages and {tree}, where the URDF is; it is drawn as a box',
     ]
     good = MeshFile('../meshes/link 1.stl', (1.0, 1.0, 1.0))
-    assert library.get(good) is library.get(good) is not None
-    assert len(said) == 2
+    assert loader.get(good) is loader.get(good) != ()
+    assert len(warnings) == 2
 
 
 def test_a_pipe_and_a_folder_are_no_meshes(tree):
     os.mkfifo(tree / 'meshes' / 'pipe.stl')
     (tree / 'meshes' / 'folder.stl').mkdir()
-    said = []
-    library = MeshLibrary(tree / 'urdf' / 'arm.urdf', said.append)
+    warnings = []
+    loader = MeshLoader(tree / 'urdf' / 'arm.urdf', warnings.append)
     for name in ('pipe', 'folder'):
-        assert library.get(MeshFile(f'../meshes/{name}.stl', (1.0, 1.0, 1.0))) is None
-    assert len(said) == 2
-    assert 'pipe.stl cannot be read: it is a pipe, and a regular file is needed' in said[0]
-    assert 'folder.stl cannot be read: it is a folder' in said[1]
+        assert loader.get(MeshFile(f'../meshes/{name}.stl', (1.0, 1.0, 1.0))) == ()
+    assert len(warnings) == 2
+    assert 'pipe.stl cannot be read: it is a pipe, and a regular file is needed' in warnings[0]
+    assert 'folder.stl cannot be read: it is a folder' in warnings[1]
 
 
 def test_archives_are_not_unpacked(tmp_path):
@@ -93,21 +152,21 @@ def test_archives_are_not_unpacked(tmp_path):
 def test_all_meshes_together_are_bounded(tree, monkeypatch):
     length = (tree / 'meshes' / 'link 1.stl').stat().st_size
     monkeypatch.setattr(meshes, 'LARGEST_SUM', 2 * length)
-    said = []
-    library = MeshLibrary(tree / 'urdf' / 'arm.urdf', said.append)
+    warnings = []
+    loader = MeshLoader(tree / 'urdf' / 'arm.urdf', warnings.append)
     read = [
-        library.get(MeshFile('../meshes/link 1.stl', (scale, 1.0, 1.0)))
+        loader.get(MeshFile('../meshes/link 1.stl', (scale, 1.0, 1.0)))
         for scale in (1.0, 2.0, 3.0)
     ]
-    assert [mesh is not None for mesh in read] == [True, True, False]
-    assert 'longer than 0 MiB together' in said[0]
+    assert [len(found) for found in read] == [1, 1, 0]
+    assert 'longer than 0 MiB together' in warnings[0]
 
 
 def test_ten_thousand_bad_names_take_no_time(tree):
-    said = []
-    library = MeshLibrary(tree / 'urdf' / 'arm.urdf', said.append)
+    warnings = []
+    loader = MeshLoader(tree / 'urdf' / 'arm.urdf', warnings.append)
     start = time.process_time()
     for number in range(10_000):
-        assert library.get(MeshFile(f'{number}.stl', (1.0, 1.0, 1.0))) is None
+        assert loader.get(MeshFile(f'{number}.stl', (1.0, 1.0, 1.0))) == ()
     assert time.process_time() - start < 5.0
-    assert len(said) == 10_000
+    assert len(warnings) == 10_000

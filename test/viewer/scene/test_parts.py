@@ -1,9 +1,9 @@
 import numpy as np
 
 from ik_service import Robot
-from ik_service.viewer.scene.meshes import MeshLibrary
-from ik_service.viewer.scene.parts import primitive_parts, robot_parts, skeleton
-from ik_service.viewer.scene.visuals import Box, Cylinder, read_look, Sphere
+from ik_service.viewer.scene.meshes import MeshLoader
+from ik_service.viewer.scene.parts import robot_parts, skeleton
+from ik_service.viewer.scene.visuals import Box, Cylinder, read_visuals, Sphere
 
 TEXT = """<robot name="r">
   <link name="a">{a}</link><link name="b">{b}</link><link name="c"/>
@@ -18,36 +18,30 @@ MESH = '<visual><geometry><mesh filename="none.stl"/></geometry></visual>'
 
 def read(a='', b=''):
     text = TEXT.format(a=a, b=b)
-    return Robot.from_urdf(text), read_look(text)
+    return Robot.from_urdf(text), read_visuals(text)
 
 
 def test_a_mesh_that_is_missing_is_a_box():
-    said = []
-    parts = robot_parts(*read(BALL, MESH), MeshLibrary(None, said.append))
-    assert [(part.link, type(part.solid)) for part in parts] == [('a', Sphere), ('b', Box)]
-    assert len(said) == 1
+    warnings = []
+    parts = robot_parts(*read(BALL, MESH), MeshLoader(None, warnings.append))
+    assert [(part.link, type(part.geometry)) for part in parts] == [('a', Sphere), ('b', Box)]
+    assert len(warnings) == 1
 
 
 def test_a_robot_without_visuals_is_a_skeleton():
-    parts = robot_parts(*read(), MeshLibrary(None, print))
-    bones = [part for part in parts if isinstance(part.solid, Cylinder)]
-    assert [(part.link, part.solid.length) for part in bones] == [('a', 0.4), ('b', 0.3)]
-    assert sum(isinstance(part.solid, Sphere) for part in parts) == 2
+    parts = robot_parts(*read(), MeshLoader(None, print))
+    bones = [part for part in parts if isinstance(part.geometry, Cylinder)]
+    assert [(part.link, part.geometry.length) for part in bones] == [('a', 0.4), ('b', 0.3)]
+    assert sum(isinstance(part.geometry, Sphere) for part in parts) == 2
 
 
 def test_a_bone_reaches_from_its_link_to_the_joint():
     robot, _ = read()
-    bone = next(part for part in skeleton(robot, {'b'}) if isinstance(part.solid, Cylinder))
-    half = np.array([0.0, 0.0, bone.solid.length / 2, 0.0])
-    middle, along = bone.T_link_solid[:, 3], bone.T_link_solid @ half
+    bone = next(part for part in skeleton(robot, {'b'}) if isinstance(part.geometry, Cylinder))
+    half = np.array([0.0, 0.0, bone.geometry.length / 2, 0.0])
+    middle, along = bone.T_link_geometry[:, 3], bone.T_link_geometry @ half
     ends = sorted([(middle - along)[:3].tolist(), (middle + along)[:3].tolist()])
     assert np.allclose(ends, [[0.0, 0.0, 0.0], [0.3, 0.0, 0.0]])
-    R = bone.T_link_solid[:3, :3]
+    R = bone.T_link_geometry[:3, :3]
     assert np.allclose(R @ R.T, np.eye(3))
     assert np.isclose(np.linalg.det(R), 1.0)
-
-
-def test_where_meshes_cannot_be_drawn_their_links_are_bones():
-    parts = primitive_parts(*read(BALL, MESH))
-    assert [part.link for part in parts if isinstance(part.solid, Cylinder)] == ['b']
-    assert [part.solid for part in parts if part.link == 'a'] == [Sphere(0.1)]

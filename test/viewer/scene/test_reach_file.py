@@ -8,7 +8,7 @@ from support.reach_files import CONTENT, POINTS, write_reach
 
 from ik_service.exceptions import ArgumentError
 from ik_service.studies.reach import reach
-from ik_service.studies.reach.reachability import Check, Reachability
+from ik_service.studies.reach.survey import Check, Reachability
 from ik_service.viewer.scene.reach_file import read_reach
 
 URDF = """<robot name="r"><link name="base"/><link name="tip"/>
@@ -19,7 +19,7 @@ def test_a_file_is_read(tmp_path):
     path = write_reach(tmp_path)
     found = read_reach(path)
     assert np.array_equal(found.points, POINTS)
-    assert np.array_equal(found.share, CONTENT['reachable'])
+    assert np.array_equal(found.fraction, CONTENT['reachable'])
     assert (found.path, found.spacing) == (path, 0.1)
     assert (found.base_link, found.tip_link) == ('base', 'tip')
 
@@ -47,7 +47,7 @@ def test_what_the_study_writes_is_read(tmp_path, monkeypatch):
     )
     found = read_reach(tmp_path / 'reach.npz')
     assert np.array_equal(found.points, surveyed.points)
-    assert found.share.tolist() == [n / 10 for n in range(1, 8)]
+    assert found.fraction.tolist() == [n / 10 for n in range(1, 8)]
     assert (found.spacing, found.base_link, found.tip_link) == (0.2, 'base', 'tip')
 
 
@@ -87,11 +87,11 @@ def test_a_pipe_is_not_waited_for(tmp_path):
         read_reach(tmp_path / 'reach.npz')
 
 
-@pytest.mark.parametrize('share', [0.0, 0.3, 0.6, 0.95])
-def test_half_a_file_is_refused(tmp_path, share):
+@pytest.mark.parametrize('fraction', [0.0, 0.3, 0.6, 0.95])
+def test_half_a_file_is_refused(tmp_path, fraction):
     path = write_reach(tmp_path)
     whole = path.read_bytes()
-    path.write_bytes(whole[: round(share * len(whole))])
+    path.write_bytes(whole[: round(fraction * len(whole))])
     with pytest.raises(ArgumentError, match=r'reach\.npz: it cannot be read'):
         read_reach(path)
 

@@ -7,15 +7,15 @@ pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 from support.reach_files import POINTS, write_reach
 
 from ik_service.viewer.panel.panel import Actions, Panel
+from ik_service.viewer.scene.colormap import viridis
 from ik_service.viewer.scene.reach_layer import ReachLayer
-from ik_service.viewer.scene.share_colors import share_colors
 from ik_service.viewer.server.page import close, serve
 
 
 class Page:
     def __init__(self, server):
         self.server = server
-        self.panel = Panel(server, Actions(*[lambda *_: None] * 6))
+        self.panel = Panel(server, Actions(*[lambda *_: None] * 7))
         self.log, self.clouds = [], []
         add = server.scene.add_point_cloud
 
@@ -30,11 +30,11 @@ class Page:
 
     @property
     def note(self):
-        return self.panel._note.content if self.panel._note.visible else ''
+        return self.panel.note.content if self.panel.note.visible else ''
 
     @property
     def switch(self):
-        return self.panel._reach
+        return self.panel.reach_switch
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_the_cloud_is_shown_in_the_frame_of_the_base_and_can_be_hidden(page, tmp
     layer = page.layer(write_reach(tmp_path))
     layer.draw(np.eye(4))
     assert not page.switch.visible
-    layer.suit('base')
+    layer.set_base_link('base')
     assert page.switch.visible
     assert page.switch.label == 'Reach of tip'
     T = np.diag([-1.0, -1.0, 1.0, 1.0])  # half a turn about z
@@ -57,7 +57,7 @@ def test_the_cloud_is_shown_in_the_frame_of_the_base_and_can_be_hidden(page, tmp
     (cloud,) = page.clouds
     assert cloud.visible
     assert cloud.points == pytest.approx(POINTS)
-    assert np.array_equal(cloud.colors, share_colors(np.array([0.0, 0.5, 1.0])))
+    assert np.array_equal(cloud.colors, viridis(np.array([0.0, 0.5, 1.0])))
     assert 0.0 < cloud.point_size < 0.1
     assert tuple(cloud.position) == (1.0, 2.0, 3.0)
     assert np.abs(cloud.wxyz) == pytest.approx([0.0, 0.0, 0.0, 1.0])
@@ -72,16 +72,16 @@ def test_the_cloud_is_shown_in_the_frame_of_the_base_and_can_be_hidden(page, tmp
 
 def test_another_arm_s_cloud_is_told_once_and_not_shown(page, tmp_path):
     layer = page.layer(write_reach(tmp_path))
-    layer.suit('base')
+    layer.set_base_link('base')
     for _ in range(2):
-        layer.suit('pedestal')
+        layer.set_base_link('pedestal')
         layer.draw(np.eye(4))
         assert not page.clouds[0].visible
         assert not page.switch.visible
         assert 'its base link is base, not pedestal' in page.note
     assert len(page.log) == 1
     assert page.log[0].endswith('its base link is base, not pedestal')
-    layer.suit('base')
+    layer.set_base_link('base')
     layer.draw(np.eye(4))
     assert page.clouds[0].visible
     assert page.note == ''
@@ -91,7 +91,7 @@ def test_another_arm_s_cloud_is_told_once_and_not_shown(page, tmp_path):
 def test_a_file_that_is_not_there_is_told_once(page, tmp_path):
     layer = page.layer(tmp_path / '<b>.npz')
     for _ in range(2):
-        layer.suit('base')
+        layer.set_base_link('base')
         layer.draw(np.eye(4))
     assert len(page.log) == 1
     assert 'not shown' in page.log[0]
@@ -103,7 +103,7 @@ def test_a_file_that_is_not_there_is_told_once(page, tmp_path):
 
 def test_without_a_file_nothing_is_said(page):
     layer = page.layer('')
-    layer.suit('base')
+    layer.set_base_link('base')
     layer.draw(np.eye(4))
     assert (page.log, page.note, page.clouds) == ([], '', [])
     assert not page.switch.visible
@@ -111,5 +111,5 @@ def test_without_a_file_nothing_is_said(page):
 
 def test_a_single_position_can_be_seen(page, tmp_path):
     changes = {'points': POINTS[:1], 'reachable': np.ones(1), 'spacing': np.zeros(3)}
-    page.layer(write_reach(tmp_path, **changes)).suit('base')
+    page.layer(write_reach(tmp_path, **changes)).set_base_link('base')
     assert page.clouds[0].point_size > 0.0

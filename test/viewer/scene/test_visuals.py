@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ik_service.exceptions import UrdfError
-from ik_service.viewer.scene.visuals import Box, Cylinder, MeshFile, read_look, Sphere
+from ik_service.viewer.scene.visuals import Box, Cylinder, MeshFile, read_visuals, Sphere
 
 ARMS = sorted((Path(__file__).parents[3] / 'urdf').glob('*.urdf'))
 
@@ -15,14 +15,14 @@ def robot(visual, materials=''):
 
 
 def only(text):
-    look = read_look(text)
-    assert look.complaints == ()
-    (visual,) = look.visuals
+    visuals = read_visuals(text)
+    assert visuals.warnings == ()
+    (visual,) = visuals.visuals
     return visual
 
 
 @pytest.mark.parametrize(
-    ('geometry', 'solid'),
+    ('element', 'geometry'),
     [
         ('<box size="1 2 3"/>', Box((1.0, 2.0, 3.0))),
         ('<cylinder radius="0.1" length="0.5"/>', Cylinder(0.1, 0.5)),
@@ -31,15 +31,15 @@ def only(text):
         ('<mesh filename="a.stl" scale="1 -1 2"/>', MeshFile('a.stl', (1.0, -1.0, 2.0))),
     ],
 )
-def test_reads_each_geometry(geometry, solid):
-    visual = only(robot(f'<geometry>{geometry}</geometry>'))
-    assert (visual.link, visual.solid, visual.color) == ('a', solid, None)
-    assert (visual.T_link_solid == np.eye(4)).all()
+def test_reads_each_geometry(element, geometry):
+    visual = only(robot(f'<geometry>{element}</geometry>'))
+    assert (visual.link, visual.geometry, visual.color) == ('a', geometry, None)
+    assert (visual.T_link_geometry == np.eye(4)).all()
 
 
-def test_reads_the_origin_as_urdf_means_it():
+def test_reads_the_origin():
     origin = '<origin xyz="1 2 3" rpy="0.3 -0.2 0.9"/>'
-    T = only(robot(f'{origin}<geometry><sphere radius="1"/></geometry>')).T_link_solid
+    T = only(robot(f'{origin}<geometry><sphere radius="1"/></geometry>')).T_link_geometry
     assert T[:3, 3].tolist() == [1.0, 2.0, 3.0]
     assert math.atan2(T[1, 0], T[0, 0]) == pytest.approx(0.9)  # yaw
     assert -math.asin(T[2, 0]) == pytest.approx(-0.2)  # pitch
@@ -69,32 +69,32 @@ def test_colors_by_name_and_in_place():
         ('<origin xyz="inf 0 0"/><geometry><sphere radius="1"/></geometry>', 'not finite'),
     ],
 )
-def test_a_visual_that_makes_no_sense_is_left_out_and_told(visual, words, capfd):
+def test_a_faulty_visual_is_left_out_and_reported(visual, words, capfd):
     good = '<visual><geometry><sphere radius="1"/></geometry></visual>'
-    look = read_look(robot(visual).replace('</link>', f'{good}</link>'))
-    assert [v.solid for v in look.visuals] == [Sphere(1.0)]
-    (complaint,) = look.complaints
-    assert complaint.startswith("link 'a': a visual is not shown")
-    assert words in complaint
+    visuals = read_visuals(robot(visual).replace('</link>', f'{good}</link>'))
+    assert [v.geometry for v in visuals.visuals] == [Sphere(1.0)]
+    (warning,) = visuals.warnings
+    assert warning.startswith("link 'a': a visual is not shown")
+    assert words in warning
     assert capfd.readouterr().err == ''
 
 
-def test_says_nothing_about_what_it_does_not_know(capfd):
+def test_unknown_elements_are_ignored_silently(capfd):
     extra = '<gazebo reference="a"/><custom x="1"><y/></custom>'
     text = robot('<custom/><geometry><sphere radius="1"/></geometry>', extra)
-    assert len(read_look(text).visuals) == 1
+    assert len(read_visuals(text).visuals) == 1
     assert capfd.readouterr().err == ''
 
 
 def test_refuses_entities():
     bomb = '<!DOCTYPE robot [<!ENTITY a "aaaa">]><robot name="&a;"/>'
     with pytest.raises(UrdfError, match='DOCTYPE'):
-        read_look(bomb)
+        read_visuals(bomb)
 
 
 @pytest.mark.parametrize('path', ARMS, ids=lambda path: path.stem)
-def test_our_own_arms_are_wholly_visible(path):
-    look = read_look(path.read_text())
-    assert look.complaints == ()
-    assert len(look.visuals) > 6
-    assert all(visual.color for visual in look.visuals)
+def test_all_visuals_of_our_own_arms_are_read(path):
+    visuals = read_visuals(path.read_text())
+    assert visuals.warnings == ()
+    assert len(visuals.visuals) > 6
+    assert all(visual.color for visual in visuals.visuals)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-import re
 
-from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 from rclpy.task import Future
+
+from ik_service.ros.common.parameter_declaration import choices_of
 
 ALL_AXES = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
@@ -119,13 +119,3 @@ def is_position_only(weights: Sequence[float]) -> bool:
     :param weights: (6,) linear before angular.
     """
     return len(weights) == 6 and all(weights[:3]) and not any(weights[3:])
-
-
-def choices_of(descriptor: ParameterDescriptor) -> tuple[str, ...]:
-    """
-    Return the valid values that the description of a parameter lists.
-
-    :param descriptor: the description.
-    """
-    listed = re.search(r'one of ([\w, ]+)', descriptor.additional_constraints)
-    return tuple(listed[1].split(', ')) if listed else ()

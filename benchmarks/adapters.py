@@ -1,0 +1,96 @@
+"""Common interface of the measured solvers, and the adapter of this project's methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+import importlib
+import json
+from pathlib import Path
+import sys
+from types import ModuleType
+
+import numpy as np
+from robots import BenchRobot
+
+import ik_service as iks
+
+# Shares of the problems that slow methods of this project get.
+_SHARES = {'transpose': 0.05, 'ccd': 0.05}
+
+
+class AbsentError(Exception):
+    """Library that cannot be measured; the text is the reason."""
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """
+    Solver of any library, prepared for a robot.
+
+    :ivar name: its name in tables.
+    :ivar solve: from a prepared target and a seed (n,) to joint positions (n,), or None when the
+        solver reports that it found none.
+    :ivar prepare: from T_base_tip (4, 4) to the target in the format of the solver; not timed.
+    :ivar share: the share of the problems that it gets; below 1 for slow ones.
+    :ivar inside: time of each solve in the compiled solver [s]; only for this project's.
+    """
+
+    name: str
+    solve: Callable[[object, np.ndarray], np.ndarray | None]
+    prepare: Callable[[np.ndarray], object] = np.asarray
+    share: float = 1.0
+    inside: list[float] = field(default_factory=list)
+
+
+def ours(robot: BenchRobot, solver: str, options: iks.IkOptions | None = None) -> Adapter:
+    """Adapter of one of this project's methods, through ``Solver.solve``."""
+    prepared = iks.Solver(robot.chain, solver, options)
+    prepared.warm_up()
+
+    inside: list[float] = []
+
+    def solve(target: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
+        result = prepared.solve(target, seed)
+        inside.append(result.solve_time)
+        return result.q if result.success else None
+
+    return Adapter(solver, solve, share=_SHARES.get(solver, 1.0), inside=inside)
+
+
+def require(module: str, package: str) -> ModuleType:
+    """
+    Import a module of another library.
+
+    :param module: its name.
+    :param package: name of the library on PyPI.
+    :raises AbsentError: with the reason why it cannot be imported.
+    """
+    try:
+        return importlib.import_module(module)
+    except Exception as error:  # an extension of the wrong version can raise anything
+        reasons = {}
+        with suppress(OSError):
+            reasons = json.loads(Path(sys.prefix, 'absent.json').read_text())
+        raise AbsentError(
+            reasons.get(package, f'{package} cannot be imported: {error}')
+        ) from error
+
+
+def gather(
+    factories: dict[str, Callable[[], Adapter]],
+) -> tuple[list[Adapter], dict[str, str]]:
+    """
+    Make adapters.
+
+    :param factories: functions that make them, by name.
+    :returns: the adapters, and the reasons of those that cannot be made by name.
+    """
+    there, absent = [], {}
+    for name, make in factories.items():
+        try:
+            there.append(make())
+        except AbsentError as reason:
+            absent[name] = str(reason)
+    return there, absent

@@ -1,0 +1,92 @@
+"""Timing of solvers in turns on one core, and the columns of the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+import os
+import sys
+from time import perf_counter
+
+from adapters import Adapter
+import numpy as np
+from verifier import Problems, Verifier
+
+_THREADS = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS')
+
+
+def use_one_core() -> None:
+    """Run this program on one core, with no threads of BLAS: starts it again when need be."""
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    if any(os.environ.get(name) != '1' for name in _THREADS):
+        environment = {**os.environ, **dict.fromkeys(_THREADS, '1')}
+        os.execve(sys.executable, sys.orig_argv, environment)
+
+
+@dataclass
+class Score:
+    """
+    Results of a solver.
+
+    :ivar seconds: time of each solve [s].
+    :ivar solved: whether the verifier accepted each answer.
+    :ivar rounds: mean time of a solve in each round [s].
+    """
+
+    seconds: list[float] = field(default_factory=list)
+    solved: list[bool] = field(default_factory=list)
+    rounds: list[float] = field(default_factory=list)
+
+    def row(self, reference: Score | None = None) -> dict[str, object]:
+        """
+        Columns of a table.
+
+        :param reference: the score with which this one is compared, round by round: the same
+            problems, a moment apart.
+        """
+        times = np.array(self.seconds) * 1e6
+        row = {
+            'problems': len(times),
+            'mean_us': times.mean(),
+            'median_us': np.median(times),
+            'p99_us': np.percentile(times, 99),
+            'success_percent': 100.0 * np.mean(self.solved),
+        }
+        if reference is not None:
+            row.update(quartiles('times_ours', np.divide(self.rounds, reference.rounds)))
+        return row
+
+
+def quartiles(name: str, values: np.ndarray) -> dict[str, float]:
+    """Median and quartiles as columns of a table."""
+    low, middle, high = np.percentile(values, (25, 50, 75))
+    return {name: middle, f'{name}_q1': low, f'{name}_q3': high}
+
+
+def run_round(adapter: Adapter, verifier: Verifier, problems: Problems, score: Score) -> None:
+    """
+    Solve some problems, and verify the answers afterwards.
+
+    :param adapter: the solver.
+    :param verifier: of the answers.
+    :param problems: to solve; of these, the share that the solver gets.
+    :param score: to which the results are added.
+    """
+    problems = problems.share(adapter.share)
+    targets = [adapter.prepare(T) for T in problems.targets]
+    answers, times = [], []
+    for target, seed in zip(targets, problems.seeds, strict=True):
+        began = perf_counter()
+        answer = adapter.solve(target, seed)
+        times.append(perf_counter() - began)
+        answers.append(answer)
+    score.seconds += times
+    score.rounds.append(float(np.mean(times)))
+    score.solved += [
+        verifier.accepts(q, T) for q, T in zip(answers, problems.targets, strict=True)
+    ]
+
+
+def rounds_of(count: int, size: int) -> Iterable[slice]:
+    """Slices of so many rows each."""
+    return (slice(first, min(first + size, count)) for first in range(0, count, size))

@@ -1,0 +1,121 @@
+"""
+Take the pictures of the page: docs/figures/demo.png and docs/figures/panel.png.
+
+Starts the IK node, a simulated Panda and the viewer, lets the arm follow the square of
+``ik_demo``, and takes screenshots of the page in a headless Chromium. Needs a Chromium and
+``pip install playwright``, but no graphics card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+import shutil
+import time
+
+from ik_service.cli.demo.programs import programs, ros_domain
+from ik_service.model.robot import Robot
+from playwright.sync_api import Page, Playwright, sync_playwright
+
+from ik_service.cli.demo.poses import square, start_posture
+from ik_service.cli.demo.viewer import viewer_program
+from ik_service.common.child_process import ChildProcess
+from ik_service.common.resources import urdf_path
+from ik_service.exceptions import IkServiceError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.registry import DEFAULT_SOLVER
+
+FIGURES = Path(__file__).parent / 'figures'
+BASE_LINK, TIP_LINK = 'panda_link0', 'panda_hand_tcp'
+SPEED = 0.5  # share of the joints' velocity limits, as in the demo
+SIZE = (1400, 900)  # of the page [px]
+PANEL_WIDTH = 390  # [px]
+SOFTWARE_GL = ('--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader')
+START_TIMEOUT = 300.0  # the first start compiles [s]
+PAGE_TIMEOUT = 60.0  # drawing without a graphics card is slow [s]
+SETTLING_TIME = 8.0  # from the last motion until the page has drawn it [s]
+
+
+def main() -> None:
+    """Run the programs and write the pictures."""
+    urdf = urdf_path('panda')
+    chain = Robot.from_urdf(urdf).chain(BASE_LINK, TIP_LINK)
+    ends = {'base_link': BASE_LINK, 'tip_link': TIP_LINK}
+    start = dict(zip(chain.joint_names, start_posture(chain).tolist(), strict=True))
+    with (
+        ros_domain(),
+        programs(urdf, ends, start, DEFAULT_SOLVER, SPEED) as children,
+        viewer_program(wanted=True) as viewer,
+        sync_playwright() as playwright,
+    ):
+        if viewer is None:
+            raise IkServiceError("viser is needed: pip install 'ik_service[viewer]'")
+        address = viewer.wait_for(r'ready: (\S+)', START_TIMEOUT)[1]
+        page = open_page(playwright, address)
+        follow_square(chain, [*children, viewer])
+        take_pictures(page)
+
+
+def open_page(playwright: Playwright, address: str) -> Page:
+    """
+    Open the page in a headless browser, and wait until it shows the arm.
+
+    :param playwright: starts the browser, and ends it.
+    :param address: of the page.
+    """
+    browser = playwright.chromium.launch(
+        executable_path=shutil.which('chromium') or shutil.which('chromium-browser'),
+        args=['--no-sandbox', *SOFTWARE_GL],
+    )
+    page = browser.new_page(viewport={'width': SIZE[0], 'height': SIZE[1]})
+    page.goto(address)
+    page.get_by_text('Connected to').first.wait_for(timeout=1e3 * START_TIMEOUT)
+    page.wait_for_timeout(1e3 * SETTLING_TIME)
+    for button in page.locator('.mantine-Notification-closeButton').all():  # on software rendering
+        button.evaluate('button => button.click()')
+    return page
+
+
+def follow_square(chain: KinematicChain, children: Sequence[ChildProcess]) -> None:
+    """
+    Send the arm round the square of the demo, and leave it at the corner at the top.
+
+    :param chain: the arm's chain.
+    :param children: programs that have to go on meanwhile.
+    """
+    from ik_service.cli.demo.round import Demo
+    from ik_service.ros.demo.demo_client import DemoClient
+
+    def check() -> None:
+        for child in children:
+            child.check()
+
+    with closing(DemoClient(BASE_LINK, TIP_LINK, check)) as client:
+        while not client.is_ready():
+            check()
+            time.sleep(0.05)
+        T_start = client.tip_pose(client.next_state().positions)
+        description, stops = square(T_start, lambda T: client.solve(T).success)
+        corners = stops[:-1]  # the last one is the middle
+        Demo(chain, client, check).follow(description, [*corners, *corners[:2]])
+
+
+def take_pictures(page: Page) -> None:
+    """
+    Write the pictures.
+
+    :param page: the page, with the arm at rest.
+    """
+    page.get_by_text('arrived at the target').first.wait_for(timeout=1e3 * PAGE_TIMEOUT)
+    page.wait_for_timeout(1e3 * SETTLING_TIME)
+    page.screenshot(path=FIGURES / 'demo.png')
+    page.get_by_role('tab', name='Solver options').click()
+    page.wait_for_timeout(1e3 * SETTLING_TIME)
+    left = SIZE[0] - PANEL_WIDTH
+    panel = {'x': left, 'y': 0, 'width': PANEL_WIDTH, 'height': SIZE[1]}
+    page.screenshot(path=FIGURES / 'panel.png', clip=panel)
+
+
+if __name__ == '__main__':
+    main()

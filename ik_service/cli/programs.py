@@ -1,0 +1,93 @@
+"""
+Entry points of the console programs, with the error messages and exit codes that they share.
+
+A program's own modules take up to two seconds to import. That happens in :func:`_run`, where
+Ctrl-C and errors are already handled; this module imports next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+import os
+import sys
+
+from ik_service.cli.interrupts import catch_interrupts
+from ik_service.exceptions import IkServiceError
+
+_INTERRUPTED = 130
+_BROKEN_PIPE = 141
+
+
+def ik_demo(arguments: Sequence[str] | None = None) -> int:
+    """
+    Run ``ik_demo``: IK node, simulated arm, page and client in one terminal.
+
+    :param arguments: the command line after the program's name; that of the process by default.
+    :returns: the exit code: 0 every target was reached or, without ``--once``, Ctrl-C; 1 a failure
+        or a target that was not reached; 130 Ctrl-C before the end of ``--once``.
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    catch_interrupts()
+    code = _run('ik_demo', 'demo.main', arguments)
+    endless = '--once' not in arguments  # until Ctrl-C, which is no failure then
+    return 0 if code == _INTERRUPTED and endless else code
+
+
+def ik_solve(arguments: Sequence[str] | None = None) -> int:
+    """
+    Run ``ik_solve``: the inverse kinematics of one pose, for any arm.
+
+    :param arguments: the command line after the program's name; that of the process by default.
+    :returns: the exit code: 0 solved, 1 not solved, 2 a wrong command, 130 Ctrl-C.
+    """
+    hint = '\n(ik_solve --help explains it, with examples)'
+    return _run('ik_solve', 'solve.main', arguments, failure=2, hint=hint)
+
+
+def ik_study(arguments: Sequence[str] | None = None) -> int:
+    """
+    Run ``ik_study``: figures of the methods, and the numbers behind them.
+
+    :param arguments: the command line after the program's name; that of the process by default.
+    :returns: the exit code: 0 done, 1 a study failed, 2 a wrong command, 130 Ctrl-C.
+    """
+    return _run('ik_study', 'study', arguments)
+
+
+def ik_train(arguments: Sequence[str] | None = None) -> int:
+    """
+    Run ``ik_train``: training of learned starting postures for an arm.
+
+    :param arguments: the command line after the program's name; that of the process by default.
+    :returns: the exit code: 0 saved, 1 a failure, 130 Ctrl-C.
+    :raises SystemExit: the command line is wrong (2), or asked for help (0).
+    """
+    return _run('ik_train', 'train', arguments)
+
+
+def _run(
+    name: str, module: str, arguments: Sequence[str] | None, failure: int = 1, hint: str = ''
+) -> int:
+    """Call ``main`` of a program's module; turn errors into a message and an exit code."""
+    try:
+        program = import_module(f'ik_service.cli.{module}')
+        code: int = program.main(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print('\nstopped', file=sys.stderr)
+        return _INTERRUPTED
+    except IkServiceError as error:
+        print(f'{name}: {error}{hint}', file=sys.stderr)
+        return failure
+    except BrokenPipeError:
+        # The reader of the output has gone; without this, Python reports that when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    return code
+
+
+_PROGRAMS = {program.__name__: program for program in (ik_demo, ik_solve, ik_study, ik_train)}
+
+if __name__ == '__main__':  # python -m ik_service.cli.programs ik_solve …
+    sys.exit(_PROGRAMS[sys.argv[1]](sys.argv[2:]))

@@ -1,0 +1,170 @@
+"""Text of poses, joint values, sizes, times and tables, in units that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+import math
+import textwrap
+
+import numpy as np
+
+from ik_service.common.transforms import rpy_from_rotation
+
+_LABEL = 10  # width of the first column
+_WIDTH = 100  # of all of them
+_FAR = 10.0  # a distance that is written in metres [m]
+
+
+def labelled(label: str, text: str) -> list[str]:
+    """
+    Return a text with a label before it, as lines of limited width.
+
+    :param label: in the first column of the first line.
+    :param text: in the second column.
+    """
+    indent = ' ' * _LABEL
+    wrapped = textwrap.wrap(
+        text, _WIDTH - _LABEL, drop_whitespace=False, break_on_hyphens=False
+    ) or ['']
+    first, *others = (line.strip() for line in wrapped)
+    return [f'{label:<{_LABEL}}{first}'.rstrip(), *(f'{indent}{line}' for line in others)]
+
+
+def table(rows: Sequence[Sequence[str]], left: Iterable[int] = (0,)) -> list[str]:
+    """
+    Return rows of texts as lines with aligned columns.
+
+    :param rows: texts of the cells, one a column; the first row is the heading.
+    :param left: numbers of the columns that are aligned to the left.
+    """
+    to_the_left = set(left)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        '  '.join(
+            f'{text:<{width}}' if number in to_the_left else f'{text:>{width}}'
+            for number, (text, width) in enumerate(zip(cells, widths, strict=True))
+        ).rstrip()
+        for cells in rows
+    ]
+
+
+def pose_text(T: np.ndarray, turned: bool = True, *free: str) -> str:
+    """
+    Return position and orientation of a pose.
+
+    :param T: (4, 4); the rotation is given as roll, pitch, yaw about fixed axes, as in URDF.
+    :param turned: whether the orientation counts; otherwise "any orientation" is written.
+    :param free: names of the axes that the task leaves free.
+    """
+    x, y, z = (number_text(value, 4) for value in T[:3, 3])
+    angles = 'any orientation'
+    if turned:
+        roll, pitch, yaw = (
+            number_text(math.degrees(angle), 2) for angle in rpy_from_rotation(T[:3, :3])
+        )
+        angles = f'roll {roll}  pitch {pitch}  yaw {yaw}°'
+    text = f'x {x}  y {y}  z {z} m   {angles}'
+    return f'{text}   (free: {", ".join(free)})' if free else text
+
+
+def effort_text(iterations: int, searches: int) -> str:
+    """
+    Return the effort of a solve.
+
+    :param iterations: over all searches.
+    :param searches: how many.
+    """
+    return (
+        f'{iterations} iteration{"" if iterations == 1 else "s"} in '
+        f'{searches} search{"" if searches == 1 else "es"}'
+    )
+
+
+def joint_value_text(value: float, slides: bool) -> tuple[str, str]:
+    """
+    Return a joint value in the unit of the URDF, and in degrees; the latter is empty for a length.
+
+    :param value: [rad] or [m].
+    :param slides: whether the joint is prismatic.
+    """
+    if slides:
+        return f'{number_text(value, 4)} m  ', ''
+    return f'{number_text(value, 4)} rad', f'{number_text(math.degrees(value), 2)}°'
+
+
+def motion_text(value: float, slides: bool) -> str:
+    """
+    Return the motion of a joint with its sign, in degrees or metres.
+
+    :param value: [rad] or [m].
+    :param slides: whether the joint is prismatic.
+    """
+    number, digits, unit = (value, 4, ' m') if slides else (math.degrees(value), 2, '°')
+    if abs(number) >= 1e5:
+        return f'{number:+.3g}{unit}'
+    return f'{round(number, digits) + 0.0:+.{digits}f}{unit}'
+
+
+def limits_text(lower: float, upper: float, slides: bool) -> str:
+    """
+    Return the limits of a joint.
+
+    :param lower: [rad] or [m]; −∞ without a limit.
+    :param upper: [rad] or [m]; ∞ without a limit.
+    :param slides: whether the joint is prismatic.
+    """
+    if lower == -math.inf and upper == math.inf:
+        return 'none'
+    low = '−∞' if lower == -math.inf else number_text(lower, 4)
+    high = '∞' if upper == math.inf else number_text(upper, 4)
+    return f'{low:>7} … {high:>7} {"m" if slides else "rad"}'
+
+
+def distance_text(distance: float) -> str:
+    """
+    Return a distance in millimetres, or in metres from 10 m on.
+
+    :param distance: [m].
+    """
+    return f'{distance:.4g} m' if distance >= _FAR else f'{size_text(distance * 1e3)} mm'
+
+
+def angle_text(angle: float) -> str:
+    """
+    Return an angle in degrees.
+
+    :param angle: [rad], 0 or more.
+    """
+    return f'{size_text(math.degrees(angle))}°'
+
+
+def time_text(seconds: float) -> str:
+    """
+    Return a time in seconds, milliseconds or microseconds.
+
+    :param seconds: [s].
+    """
+    if seconds >= 1.0:
+        return f'{seconds:.3g} s'
+    return f'{seconds * 1e3:.3g} ms' if seconds >= 1e-3 else f'{seconds * 1e6:.3g} µs'
+
+
+def size_text(value: float) -> str:
+    """
+    Return a size with three digits, without an exponent from 0.001 to 100,000.
+
+    :param value: 0 or more.
+    """
+    if value == 0.0 or 1e-3 <= value < 1e5:
+        return f'{value:.3g}' if value < 1000.0 else f'{value:.0f}'
+    return f'{value:.2g}'
+
+
+def number_text(value: float, digits: int) -> str:
+    """
+    Return a rounded number; a zero has no sign.
+
+    :param value: the number.
+    :param digits: behind the point.
+    """
+    return f'{round(value, digits) + 0.0:.{digits}f}'

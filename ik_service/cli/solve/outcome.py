@@ -1,0 +1,164 @@
+"""Solving of a request by one or several solvers, with the time that each takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from statistics import median
+import sys
+import threading
+import time
+from typing import cast
+
+import numpy as np
+
+from ik_service.cli.solve.request import Request
+from ik_service.exceptions import OptionError
+from ik_service.solvers.registry import solver_spec
+from ik_service.solvers.result import IkResult, IkStatus, IkTrace
+from ik_service.solvers.solver import Solver
+
+_LONG = 5.0  # longer than loading compiled code takes [s]
+_MEASURING = 0.3  # time for repeated calls of a solver [s]
+_MOST_REPEATS = 101
+
+
+@dataclass(frozen=True)
+class Timing:
+    """
+    Times of a solver.
+
+    :ivar solver: median time of warm calls in the compiled solver [s].
+    :ivar call: median time of these calls as Python sees them [s].
+    :ivar first: time of the first call, which loads or compiles the solver [s].
+    :ivar repeats: warm calls.
+    """
+
+    solver: float
+    call: float
+    first: float
+    repeats: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """
+    Result of a solver, with its times.
+
+    :ivar solver: its name.
+    :ivar remark: its note on how it worked; may be empty.
+    :ivar result: the result; its time is that of a warm call.
+    :ivar timing: its times.
+    :ivar T_base_reached: (4, 4) pose of the tip at the result.
+    """
+
+    solver: str
+    remark: str
+    result: IkResult
+    timing: Timing
+    T_base_reached: np.ndarray
+
+    @property
+    def trace(self) -> IkTrace:
+        """The iterations."""
+        return cast(IkTrace, self.result.trace)  # recorded for every outcome
+
+    @property
+    def approach(self) -> int:
+        """Number in the trace of the final approach to a target that no search reached."""
+        # A target out of reach is only approached: there are no searches before.
+        return 0 if self.result.status is IkStatus.UNREACHABLE else self.result.searches
+
+    @property
+    def motion(self) -> np.ndarray:
+        """(n,) Motion of each joint from the start of the search [rad] or [m]."""
+        return self.result.q - self.trace.q[0]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """
+    Solver that was left out, because it does not use an option.
+
+    :ivar solver: its name.
+    :ivar reason: the message that names the option.
+    """
+
+    solver: str
+    reason: str
+
+
+def solve_request(request: Request, repeats: bool = False) -> list[Outcome | Refusal]:
+    """
+    Solve a request with each of its solvers.
+
+    :param request: the request.
+    :param repeats: whether to measure the time over repeated calls instead of one.
+    :returns: an outcome each, or a refusal where one of several solvers does not use an option.
+    :raises OptionError: no solver uses all options.
+    """
+    outcomes: list[Outcome | Refusal] = []
+    for name in request.solvers:
+        try:
+            outcomes.append(_solve(request, name, repeats))
+        except OptionError as error:
+            outcomes.append(Refusal(name, str(error)))
+            refusal = error
+    if all(isinstance(outcome, Refusal) for outcome in outcomes):
+        raise refusal
+    return outcomes
+
+
+def _solve(request: Request, name: str, repeats: bool) -> Outcome:
+    chain, T = request.chain, request.T_base_target
+    seed = None if request.guessed else request.seed
+    recording = Solver(chain, name, replace(request.options, record_trace=True))
+    began = time.perf_counter()
+    with _compiling_notice(name):
+        result = recording.solve(T, seed)
+    first = time.perf_counter() - began
+    # Recording takes time, so what is timed is a solver without it.
+    solver = Solver(chain, name, replace(request.options, record_trace=False))
+    q_start = cast(IkTrace, result.trace).q[0]
+    solver.solve(chain.forward(q_start), q_start)
+    times = [_times(solver, T, seed)]
+    end = time.perf_counter() + (_MEASURING if repeats else 0.0)
+    while time.perf_counter() < end and len(times) < _MOST_REPEATS:
+        times.append(_times(solver, T, seed))
+    in_solver, calls = zip(*times, strict=True)
+    timing = Timing(median(in_solver), median(calls), first, len(times))
+    return Outcome(
+        solver=name,
+        remark=getattr(solver, 'remark', ''),
+        result=replace(result, solve_time=timing.solver),
+        timing=timing,
+        T_base_reached=chain.forward(result.q),
+    )
+
+
+def _times(solver: Solver, T: np.ndarray, seed: np.ndarray | None) -> tuple[float, float]:
+    """Time of one solve in the compiled solver, and of the call as Python sees it [s]."""
+    began = time.perf_counter()
+    in_solver = solver.solve(T, seed).solve_time
+    return in_solver, time.perf_counter() - began
+
+
+@contextmanager
+def _compiling_notice(name: str) -> Iterator[None]:
+    """Print that a solver is being compiled where the ``with`` block takes longer than loading."""
+
+    def explain() -> None:
+        print(
+            f'compiling {name}, {solver_spec(name).summary}: later runs start at once',
+            file=sys.stderr,
+            flush=True,
+        )
+
+    timer = threading.Timer(_LONG, explain)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

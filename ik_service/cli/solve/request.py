@@ -1,0 +1,268 @@
+"""Request of ``ik_solve``: arm, target, seed and options, read from the command line."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+
+from ik_service.cli.solve.arguments import ALL, our_arms
+from ik_service.cli.solve.options import read_settings, UsageError
+from ik_service.common.resources import urdf_path
+from ik_service.common.transforms import (
+    normalized_quaternion,
+    rigid_transform,
+    rotation_from_quaternion_xyzw,
+    rotation_from_rpy,
+    UNIT_TOLERANCE,
+)
+from ik_service.exceptions import ArgumentError, ChainError, UrdfError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.joint import JointType
+from ik_service.robot import Robot
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.registry import solver_names
+from ik_service.solvers.solver import Solver
+
+# Tools of our own arms that have more than one leaf.
+_TIPS = {'panda': 'panda_hand_tcp', 'ur5e': 'tool0'}
+_POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+_WIDEST = 1e6  # limits beyond this are as good as none [rad] or [m]
+
+
+@dataclass(frozen=True)
+class Request:
+    """
+    Arm, target, seed and options of a solve.
+
+    :ivar chain: the chain.
+    :ivar urdf: the file it was read from.
+    :ivar T_base_target: (4, 4) where the tip shall be.
+    :ivar origin: the option that gave the target: 'xyz', 'joints' or 'random'.
+    :ivar random_seed: the seed of a random target; else None.
+    :ivar seed: (n,) where the search starts [rad] or [m].
+    :ivar guessed: whether the seed is a learned starting posture for the target.
+    :ivar options: for every solver.
+    :ivar solvers: names of the methods.
+    :ivar notes: notes for the user, a sentence each.
+    """
+
+    chain: KinematicChain
+    urdf: Path
+    T_base_target: np.ndarray
+    origin: str
+    random_seed: int | None
+    seed: np.ndarray
+    guessed: bool
+    options: IkOptions
+    solvers: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def has_position(self) -> bool:
+        """Whether any direction of the position matters."""
+        return any(self.options.task_weights[:3])
+
+    @property
+    def has_orientation(self) -> bool:
+        """Whether any direction of the orientation matters."""
+        return any(self.options.task_weights[3:])
+
+    @property
+    def slides(self) -> tuple[bool, ...]:
+        """(n,) Whether each of the chain's joints is prismatic."""
+        joints = self.chain.robot.joints
+        return tuple(joints[name].type is JointType.PRISMATIC for name in self.chain.joint_names)
+
+
+def read_request(arguments: Namespace) -> Request:
+    """
+    Read the request of a command line.
+
+    :param arguments: the parsed command line.
+    :raises IkServiceError: a value is invalid; the message names it and the valid ones.
+    """
+    urdf, chain = _chain(arguments)
+    options = _options(arguments)
+    T, origin = _target(arguments, chain)
+    guessed = arguments.seed is None and options.seed_source != 'given'
+    notes = [
+        *_notes_about_joints(arguments, chain, options),
+        *_notes_about_reach(chain, T, options),
+    ]
+    return Request(
+        chain=chain,
+        urdf=urdf,
+        T_base_target=T,
+        origin=origin,
+        random_seed=arguments.random,
+        seed=_seed(arguments, chain, T, options),
+        guessed=guessed,
+        options=options,
+        solvers=solver_names() if arguments.solver == ALL else (arguments.solver,),
+        notes=tuple(notes),
+    )
+
+
+def _seed(
+    arguments: Namespace, chain: KinematicChain, T: np.ndarray, options: IkOptions
+) -> np.ndarray:
+    """Posture at which the search starts (n,)."""
+    if arguments.seed is not None:
+        return _vector(arguments.seed, chain, 'seed')
+    start = IkOptions(
+        seed_source=options.seed_source,
+        seed_file=options.seed_file,
+        task_weights=options.task_weights,
+    )
+    return Solver(chain, options=start).start_for(T)
+
+
+def _chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
+    """File and chain of the command line."""
+    path, tip = Path(arguments.urdf), arguments.tip_link
+    if arguments.urdf in our_arms() and not path.is_file():
+        path = urdf_path(arguments.urdf)
+        tip = tip or _TIPS.get(arguments.urdf)
+    elif not os.path.exists(arguments.urdf):  # an empty Path would be the current folder
+        raise UsageError(
+            f'there is no file {arguments.urdf!r}, and of our own arms none has that name: '
+            + ', '.join(our_arms())
+        )
+    try:
+        robot = Robot.from_urdf(path)
+    except UrdfError as error:
+        named = str(path) in str(error)
+        raise UsageError(f'{error}' if named else f'{path}: {error}') from error
+    try:
+        return path, robot.chain(arguments.base_link, tip, _locked(arguments.lock))
+    except ChainError as error:
+        if tip is not None:
+            raise
+        raise UsageError(f'{error} (--tip-link)') from error
+
+
+def _locked(words: Sequence[str]) -> dict[str, float]:
+    locked: dict[str, float] = {}
+    for word in words:
+        name, _, text = word.rpartition('=')
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not name or not math.isfinite(value):
+            raise UsageError(
+                f'--lock takes JOINT=VALUE [rad or m], such as torso=0.1, not {word!r}'
+            )
+        if name in locked:
+            raise UsageError(f'--lock names {name} twice')
+        locked[name] = value
+    return locked
+
+
+def _options(arguments: Namespace) -> IkOptions:
+    values = read_settings(arguments.set)
+    free = arguments.xyz is not None and arguments.rpy is None and arguments.quaternion is None
+    if 'task_weights' in values:
+        if arguments.position_only:
+            raise UsageError('--position-only and --set task_weights contradict each other')
+        weights = IkOptions(task_weights=values['task_weights']).task_weights
+        if free and any(weights[3:]):
+            raise UsageError('these task_weights need an orientation: --rpy or --quaternion')
+    elif free or arguments.position_only:
+        values['task_weights'] = _POSITION_ONLY
+    return IkOptions(**values)
+
+
+def _target(arguments: Namespace, chain: KinematicChain) -> tuple[np.ndarray, str]:
+    if arguments.joints is not None:
+        return chain.forward(_vector(arguments.joints, chain, 'joints')), 'joints'
+    if arguments.random is not None:
+        return chain.forward(random_posture(chain, arguments.random)), 'random'
+    R = None
+    if arguments.rpy is not None:
+        R = rotation_from_rpy(*map(math.radians, arguments.rpy))
+    elif arguments.quaternion is not None:
+        R = rotation_from_quaternion(arguments.quaternion, '--quaternion')
+    return rigid_transform(R, arguments.xyz), 'xyz'
+
+
+def rotation_from_quaternion(quaternion: Sequence[float], argument: str) -> np.ndarray:
+    """
+    Return the rotation of a quaternion, which is normalised if it is nearly a unit one.
+
+    :param quaternion: (4,) x, y, z, w.
+    :param argument: name of the command-line argument, for the message.
+    :returns: (3, 3).
+    :raises ArgumentError: it is zero, or its norm is off by more than a hundredth.
+    """
+    unit, norm = normalized_quaternion(quaternion)
+    if norm == 0.0:
+        raise ArgumentError(argument, 'is the zero quaternion, which is no rotation')
+    if abs(norm - 1.0) > UNIT_TOLERANCE:
+        wanted = ' '.join(f'{value:.6g}' for value in unit)
+        raise ArgumentError(argument, f'has the norm {norm:g}, but a rotation has 1: {wanted}')
+    return rotation_from_quaternion_xyzw(*unit)
+
+
+def random_posture(chain: KinematicChain, seed: int) -> np.ndarray:
+    """
+    Return a random posture within the limits; joints without limits lie within ±π.
+
+    :param chain: the chain.
+    :param seed: of the random numbers: the same one gives the same posture.
+    :returns: (n,) [rad] or [m].
+    """
+    lower = np.where(chain.lower > -_WIDEST, chain.lower, np.minimum(chain.upper, 0.0) - math.pi)
+    upper = np.where(chain.upper < _WIDEST, chain.upper, np.maximum(chain.lower, 0.0) + math.pi)
+    return np.random.default_rng(seed).uniform(lower, upper)
+
+
+def _vector(values: Sequence[float], chain: KinematicChain, name: str) -> np.ndarray:
+    if len(values) != chain.n:
+        raise UsageError(
+            f'--{name} needs {chain.n} values [rad or m], not {len(values)}: one each for '
+            + ', '.join(chain.joint_names)
+        )
+    return np.array(values)
+
+
+def _notes_about_joints(
+    arguments: Namespace, chain: KinematicChain, options: IkOptions
+) -> list[str]:
+    ignored = options.joint_limits == 'ignore'
+    consequences = {
+        'joints': 'so the pose may be out of reach',
+        'seed': 'which are ignored' if ignored else 'so the search starts inside them',
+    }
+    notes = []
+    for name, consequence in consequences.items():
+        values = getattr(arguments, name)
+        if values is None:
+            continue
+        outside = (np.array(values) < chain.lower) | (np.array(values) > chain.upper)
+        if outside.any():
+            names = ', '.join(np.array(chain.joint_names)[outside])
+            notes.append(
+                f'--{name} lies outside the limits of {names}, {consequence} (values are in rad, '
+                'those of sliding joints in m)'
+            )
+    return notes
+
+
+def _notes_about_reach(
+    chain: KinematicChain, T_base_target: np.ndarray, options: IkOptions
+) -> list[str]:
+    first_joint, reach = chain.arrays.reach[:3], float(chain.arrays.reach[3])
+    distance = float(np.linalg.norm(T_base_target[:3, 3] - first_joint))
+    if distance <= reach or not all(options.task_weights[:3]):
+        return []
+    return [
+        f'the target is {distance:.4g} m from the first joint, and the arm is {reach:.4g} m long '
+        'when it is stretched out (--xyz is in metres)'
+    ]

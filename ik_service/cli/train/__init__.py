@@ -1,1 +1,0 @@
-"""``ik_train``: training of learned starting postures."""

@@ -1,0 +1,101 @@
+"""Single search of a method from a seed, without restarts and without giving up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.loop.problem import Problem, views
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.result import IkStatus, IkTrace
+from ik_service.solvers.solver import Solver
+
+_PATIENCE = 600.0  # so long that a busy machine does not cut a search short [s]
+_NEVER = 10**9  # iterations after which a search without progress would be given up
+
+
+@dataclass(frozen=True)
+class Search:
+    """
+    Iterations of one search; row 0 is its start.
+
+    :ivar q: (k, n) joint vectors [rad] or [m].
+    :ivar step: (k, n) the step that led to each row.
+    :ivar position_error: (k,) [m].
+    :ivar orientation_error: (k,) [rad].
+    """
+
+    q: np.ndarray
+    step: np.ndarray
+    position_error: np.ndarray
+    orientation_error: np.ndarray
+
+    @property
+    def joint_motion(self) -> np.ndarray:
+        """(k,) Largest change of a joint in each step [rad] or [m]."""
+        return abs(self.step).max(axis=1)
+
+
+class SingleSearch:
+    """
+    Method prepared for a chain, whose iterations are recorded one by one.
+
+    The loop is that of every solve, but without its rule to give up a search that makes no
+    progress and without restarts, which would both hide the behaviour of the method.
+    """
+
+    def __init__(
+        self,
+        chain: KinematicChain,
+        solver: str,
+        iterations: int,
+        options: IkOptions | None = None,
+    ) -> None:
+        """
+        Prepare a method.
+
+        :param chain: the chain.
+        :param solver: one of :func:`~ik_service.solver_names`.
+        :param iterations: steps at most.
+        :param options: without the settings that a single search needs.
+        """
+        chosen = replace(
+            options or IkOptions(),
+            max_iterations=iterations,
+            max_searches=1,
+            timeout=_PATIENCE,
+            record_trace=True,
+        )
+        self._solver = _Untiring(chain, solver, chosen)
+
+    def run(self, target: np.ndarray, seed: np.ndarray) -> Search:
+        """
+        Search from a seed.
+
+        :param target: (4, 4) T_base_tip.
+        :param seed: (n,) [rad] or [m].
+        :returns: the iterations. A target that is farther away than the chain is long is not
+            searched for; the seed is then the only row.
+        """
+        result = self._solver.solve(target, seed)
+        trace = cast(IkTrace, result.trace)  # asked for above
+        own = trace.search == 0
+        if result.status is IkStatus.UNREACHABLE:
+            # Without a search, number 0 is that of the approach to the closest pose.
+            own = np.arange(1)
+        return Search(
+            trace.q[own], trace.step[own], trace.position_error[own], trace.orientation_error[own]
+        )
+
+
+class _Untiring(Solver):
+    """Solver whose searches end only with success or with their iterations."""
+
+    def problem(self, guessed: bool = False) -> Problem:
+        problem = super().problem(guessed)
+        _, settings, _ = views(problem)
+        settings.patience[0] = _NEVER
+        return problem

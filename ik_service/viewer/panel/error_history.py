@@ -1,0 +1,57 @@
+"""History of pose errors."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+SPAN = 20.0
+"""Length of the history [s]."""
+
+FLOOR = 1e-3
+"""Value that smaller errors are shown as [mm] and [°]: a logarithmic axis needs an end."""
+
+
+class ErrorHistory:
+    """
+    Pose errors of the last seconds, for a plot with a logarithmic axis.
+
+    :param period: shortest time between two points [s].
+    """
+
+    def __init__(self, period: float = 0.1) -> None:
+        self._period = period
+        self._rows: deque[tuple[float, float, float]] = deque()
+
+    def add(self, now: float, position: float, orientation: float) -> bool:
+        """
+        Add a point.
+
+        :param now: on a monotonic clock [s].
+        :param position: position error [m].
+        :param orientation: orientation error [rad].
+        :returns: whether it was added; one that comes too soon is not.
+        """
+        if self._rows and now - self._rows[-1][0] < self._period:
+            return False
+        self._rows.append((now, 1e3 * position, float(np.degrees(orientation))))
+        while self._rows[0][0] < now - SPAN:
+            self._rows.popleft()
+        return True
+
+    def clear(self) -> None:
+        """Remove all points."""
+        self._rows.clear()
+
+    def series(self, now: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """
+        Return the points as columns.
+
+        :param now: on the same clock [s].
+        :returns: (K,) times relative to now [s], and the errors then: (K,) [mm] and (K,) [°].
+        """
+        if not self._rows:
+            return np.array([-SPAN, 0.0]), np.full(2, FLOOR), np.full(2, FLOOR)
+        time, position, orientation = np.array(self._rows).T
+        return time - now, np.maximum(position, FLOOR), np.maximum(orientation, FLOOR)

@@ -1,0 +1,216 @@
+"""HTML of the panel; every text from outside is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+import math
+from typing import TypeVar
+
+from ik_service.viewer.panel.connection_status import ConnectionStatus, Level
+from ik_service.viewer.panel.measures import JointPosition, Lag
+from ik_service.viewer.panel.solve_report import SolveReport
+
+T = TypeVar('T')
+
+_NONE = '<span style="color:#adb5bd">–</span>'
+_COLORS = {Level.GOOD: '#2b8a3e', Level.WAITING: '#e67700', Level.BAD: '#c92a2a'}
+_GROUNDS = {Level.GOOD: '#ebfbee', Level.WAITING: '#fff9db', Level.BAD: '#fff5f5'}
+_FONT = 'font-size:0.8125em;line-height:1.45;font-variant-numeric:tabular-nums'
+_FAINT = 'color:#868e96'
+
+
+@dataclass(frozen=True)
+class Figures:
+    """
+    Live values; None where there is nothing to measure.
+
+    :ivar position_error: distance of the tip from the target [m].
+    :ivar orientation_error: angle between the tip and the target [rad].
+    :ivar solve: figures of the node's last solve.
+    :ivar message: message of the last response of ``compute_ik``.
+    :ivar is_reachable: whether that response was a solution.
+    :ivar lag: lag of the arm behind its commands.
+    :ivar manipulability: Yoshikawa's manipulability of the posture.
+    :ivar smallest_singular_value: that of the Jacobian.
+    """
+
+    position_error: float | None = None
+    orientation_error: float | None = None
+    solve: SolveReport | None = None
+    message: str = ''
+    is_reachable: bool = True
+    lag: Lag | None = None
+    manipulability: float | None = None
+    smallest_singular_value: float | None = None
+
+
+def banner(status: ConnectionStatus) -> str:
+    """
+    Return the status of the node and the arm as a coloured box.
+
+    :param status: the status.
+    """
+    color, ground = _COLORS[status.level], _GROUNDS[status.level]
+    return (
+        f'<div style="{_FONT};margin:0.25em 0.75em 0.75em;padding:0.5em 0.75em;'
+        f'border-left:3px solid {color};background:{ground};border-radius:3px">'
+        f'<b style="color:{color}">{escape(status.headline)}</b><br>'
+        f'<span style="color:#495057">{escape(status.detail) or "&nbsp;"}</span></div>'
+    )
+
+
+def note(text: str) -> str:
+    """
+    Return a remark in warning colour.
+
+    :param text: the remark.
+    """
+    return _framed(f'<span style="color:{_COLORS[Level.WAITING]}">{escape(text)}</span>')
+
+
+def figures_table(figures: Figures) -> str:
+    """
+    Return the live values as a table.
+
+    :param figures: the values.
+    """
+    solve, behind = figures.solve, figures.lag
+    rows = [
+        ('position error', _of(figures.position_error, length_text), ''),
+        ('orientation error', _of(figures.orientation_error, angle_text), ''),
+        (
+            'solve',
+            _of(solve, lambda s: f'{s.iterations} iterations'),
+            _of(solve, _effort),
+        ),
+        (
+            'following lag',
+            _of(behind, lambda b: quantity_text(b.distance, b.unit)),
+            _of(behind, lambda b: f'{b.seconds * 1e3:.0f} ms, {escape(b.joint)}'),
+        ),
+        (
+            'manipulability',
+            _of(figures.manipulability, lambda w: f'{w:.4f}'),
+            _of(figures.smallest_singular_value, lambda s: f'σ<sub>min</sub> {s:.3f}'),
+        ),
+    ]
+    body = ''.join(
+        f'<tr><td style="{_FAINT};white-space:nowrap">{label}</td>'
+        f'<td style="text-align:right;white-space:nowrap;padding:0 0.75em"><b>{value}</b></td>'
+        f'<td style="{_FAINT};white-space:nowrap">{"" if more == _NONE else more}</td></tr>'
+        for label, value, more in rows
+    )
+    return _framed(f'<table>{body}</table>{_reason(figures)}')
+
+
+def joints_table(positions: Sequence[JointPosition]) -> str:
+    """
+    Return the joints as a table: a bar between the limits, and the distance to the nearer one.
+
+    :param positions: the joints, their positions and their limits.
+    """
+    rows = ''.join(
+        f'<tr><td style="white-space:nowrap;max-width:9em;overflow:hidden;'
+        f'text-overflow:ellipsis" title="{escape(joint.name)}">{escape(joint.name)}</td>'
+        f'<td style="text-align:right;white-space:nowrap">{quantity_text(joint.value, joint.unit)}'
+        f'</td><td style="width:38%;padding:0 0.5em">{_bar(joint)}</td>'
+        f'<td style="text-align:right;white-space:nowrap"><b style="color:'
+        f'{proximity_color(joint.limit_proximity)}">{_distance(joint)}</b></td></tr>'
+        for joint in positions
+    )
+    head = (
+        f'<tr style="{_FAINT};text-align:left"><td>joint</td><td style="text-align:right">at</td>'
+        '<td></td><td style="text-align:right;white-space:nowrap">to limit</td></tr>'
+    )
+    return _framed(f'<table style="width:100%">{head}{rows}</table>')
+
+
+def proximity_color(limit_proximity: float) -> str:
+    """
+    Return the colour of a proximity to a limit: green at 0, amber at 1/2, red at 1.
+
+    :param limit_proximity: see :attr:`JointPosition.limit_proximity`.
+    """
+    proximity = min(max(limit_proximity, 0.0), 1.0)
+    return f'hsl({round(140 * (1.0 - proximity))},65%,{round(34 + 8 * proximity)}%)'
+
+
+def length_text(meters: float) -> str:
+    """
+    Return a length in millimetres.
+
+    :param meters: the length [m].
+    """
+    return f'{_digits(1e3 * meters)} mm'
+
+
+def angle_text(radians: float) -> str:
+    """
+    Return an angle in degrees.
+
+    :param radians: the angle [rad].
+    """
+    return f'{_digits(math.degrees(radians))}°'
+
+
+def quantity_text(value: float, unit: str) -> str:
+    """
+    Return a joint's position, or a difference of positions, in degrees or millimetres.
+
+    :param value: the position [rad] or [m].
+    :param unit: ``rad`` or ``m``.
+    """
+    return f'{1e3 * value:.1f} mm' if unit == 'm' else f'{math.degrees(value):.1f}°'
+
+
+def time_text(seconds: float) -> str:
+    """
+    Return a short time in milliseconds or microseconds.
+
+    :param seconds: the time [s].
+    """
+    return f'{1e3 * seconds:.2f} ms' if seconds >= 1e-3 else f'{1e6 * seconds:.0f} µs'
+
+
+def _framed(content: str) -> str:
+    return f'<div style="{_FONT};margin:0.25em 0.75em">{content}</div>'
+
+
+def _digits(value: float) -> str:
+    if value < 0.001:
+        return '&lt; 0.001'
+    return f'{value:.3f}' if value < 10.0 else f'{value:.1f}'
+
+
+def _of(value: T | None, text: Callable[[T], str]) -> str:
+    return _NONE if value is None else text(value)
+
+
+def _effort(solve: SolveReport) -> str:
+    searches = '1 search' if solve.searches == 1 else f'{solve.searches} searches'
+    details = ', '.join(filter(None, (solve.solver, solve.source, solve.status)))
+    return f'<span title="{escape(details)}">{searches}, {time_text(solve.solve_time)}</span>'
+
+
+def _reason(figures: Figures) -> str:
+    """Return why the target is not reached, if it is not."""
+    if not figures.message or figures.is_reachable:
+        return ''
+    return f'<div style="color:{_COLORS[Level.WAITING]}">{escape(figures.message)}</div>'
+
+
+def _distance(joint: JointPosition) -> str:
+    return '∞' if math.isinf(joint.distance) else quantity_text(joint.distance, joint.unit)
+
+
+def _bar(joint: JointPosition) -> str:
+    if joint.fraction is None:
+        return ''
+    color = proximity_color(joint.limit_proximity)
+    return (
+        '<div style="position:relative;height:0.5em;background:#e9ecef;border-radius:0.25em">'
+        f'<div style="position:absolute;left:calc({100 * joint.fraction:.1f}% - 0.25em);'
+        f'width:0.5em;height:0.5em;border-radius:0.25em;background:{color}"></div></div>'
+    )
