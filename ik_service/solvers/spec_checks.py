@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _STAGE = 'Failed in nopython mode'
 # How the lines begin that say what is wrong in a function that is called.
 _REASON = re.compile(
-    r"(Unknown attribute|NameError|Untyped global|Use of unsupported|Unsupported|"
-    r"Cannot unify|Cannot assign|Invalid use of|NotImplementedError|Internal error)"
+    r'(Unknown attribute|NameError|Untyped global|Use of unsupported|Unsupported|'
+    r'Cannot unify|Cannot assign|Invalid use of|NotImplementedError|Internal error)'
 )
 _FUNCTIONS = {
     'parameters': '(chain, options) that returns a NamedTuple',
