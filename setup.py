@@ -42,6 +42,7 @@ setup(
         'learn': ['scikit-learn', 'scipy'],
         'sim': ['mujoco>=3.2'],
         'viewer': ['viser>=1.0', 'trimesh'],
+        'xacro': ['xacro'],
     },
     zip_safe=False,
     entry_points={
@@ -53,7 +54,7 @@ setup(
             'ik_solve = ik_service.cli.solve.main:main',
             'ik_study = ik_service.cli.study:main',
             'ik_train = ik_service.cli.train.main:main',
-            'target_marker = ik_service.ros.markers.target_marker:main',
+            'target_marker = ik_service.ros.markers.target_marker.main:main',
         ],
     },
 )

@@ -49,7 +49,7 @@ def trac_ik(robot: BenchRobot, mode: str = 'Speed', timeout: float = 0.005) -> C
     :param timeout: [s].
     """
     pytracik = require('pytracik', 'pytracik')
-    from scipy.spatial.transform import Rotation
+    from ik_service.common.transforms import quaternion_xyzw_from_rotation
 
     solver = pytracik.TRAC_IK(
         robot.base_link, robot.tip_link, robot.urdf, timeout, 1e-5,
@@ -57,7 +57,7 @@ def trac_ik(robot: BenchRobot, mode: str = 'Speed', timeout: float = 0.005) -> C
     )  # fmt: skip
 
     def prepare(T: np.ndarray) -> tuple[float, ...]:
-        return (*T[:3, 3].tolist(), *Rotation.from_matrix(T[:3, :3]).as_quat().tolist())
+        return (*T[:3, 3].tolist(), *quaternion_xyzw_from_rotation(T[:3, :3]))
 
     def solve(target: tuple[float, ...], seed: np.ndarray) -> np.ndarray | None:
         answer = pytracik.ik(solver, seed, *target)
@@ -116,10 +116,10 @@ def ikpy(robot: BenchRobot) -> Contestant:
     """IKPy's least squares; it never says whether it succeeded, the judge does."""
     chains = require('ikpy.chain', 'ikpy')
     links = require('ikpy.link', 'ikpy')
-    import pinocchio as pin
+    from ik_service.common.transforms import rpy_from_rotation
 
     def link(name: str, T: np.ndarray, **motion: object) -> object:
-        return links.URDFLink(name, T[:3, 3], pin.rpy.matrixToRpy(T[:3, :3]), **motion)
+        return links.URDFLink(name, T[:3, 3], rpy_from_rotation(T[:3, :3]), **motion)
 
     path = _revolute_path(robot)
     chain = chains.Chain(

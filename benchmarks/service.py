@@ -68,7 +68,7 @@ def main() -> None:
 
 def poses(count: int, seed: int) -> tuple[list[str], np.ndarray]:
     """Names of all joints of the arm, and pose and seed of each request, (N, 7 + joints)."""
-    from scipy.spatial.transform import Rotation
+    from ik_service.common.transforms import quaternion_xyzw_from_rotation
 
     robot = iks.Robot.from_urdf(urdf_path('panda'))
     chain = robot.chain('panda_link0', TIP)
@@ -79,7 +79,7 @@ def poses(count: int, seed: int) -> tuple[list[str], np.ndarray]:
     rows = []
     for q in rng.uniform(chain.lower, chain.upper, (count, chain.n)):
         T = chain.forward(q)
-        quaternion = Rotation.from_matrix(T[:3, :3]).as_quat()
+        quaternion = quaternion_xyzw_from_rotation(T[:3, :3])
         rows.append([*T[:3, 3], *quaternion, *seed_state.values()])
     return names, np.array(rows)
 

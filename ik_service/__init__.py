@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 __version__ = '0.1.0'
 
 _HOME = {
-    'Robot': 'ik_service.model.robot',
+    'Robot': 'ik_service.robot',
     'KinematicChain': 'ik_service.kinematics.chain',
     'IkOptions': 'ik_service.solvers.options',
     'IkResult': 'ik_service.solvers.result',
@@ -49,7 +49,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ik_service.kinematics.chain import KinematicChain
-    from ik_service.model.robot import Robot
+    from ik_service.robot import Robot
     from ik_service.solvers.batch import solve_ik_batch
     from ik_service.solvers.loop.step import step_kernel, step_of
     from ik_service.solvers.options import IkOptions

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 import os
 
-from ik_service.common.quoting import cut, shown
+from ik_service.common.quoting import safe_repr, truncate
 
 
 class IkServiceError(Exception):
@@ -52,10 +52,12 @@ class _UnknownNameError(IkServiceError):
     kind = 'name'
 
     def __init__(self, name: str, valid: Iterable[str]) -> None:
-        self.name = name if isinstance(name, str) else shown(name)
+        self.name = name if isinstance(name, str) else safe_repr(name)
         self.valid = tuple(valid)
-        choices = ', '.join(map(cut, self.valid[:40])) + (', …' if len(self.valid) > 40 else '')
-        super().__init__(f'unknown {self.kind} {shown(name)}; valid: {choices or "none"}')
+        choices = ', '.join(map(truncate, self.valid[:40])) + (
+            ', …' if len(self.valid) > 40 else ''
+        )
+        super().__init__(f'unknown {self.kind} {safe_repr(name)}; valid: {choices or "none"}')
 
 
 class UnknownLinkError(_UnknownNameError):
@@ -105,11 +107,13 @@ class OptionError(IkServiceError, ValueError):
     A solver option has a value that it cannot have, or that the solver does not use.
 
     :ivar option: the option's name.
+    :ivar reason: what is wrong, without that name.
     """
 
     def __init__(self, option: str, message: str) -> None:
         super().__init__(f'{option}: {message}')
         self.option = option
+        self.reason = message
 
 
 class SolverSpecError(IkServiceError, ValueError):

@@ -23,7 +23,7 @@ from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from ik_service import Robot
 from ik_service.ros.common.bringup import Bringup, settle
-from ik_service.sim.catalogue import ENGINES
+from ik_service.sim.engine_registry import ENGINES
 
 SHARE = Path(get_package_share_directory('ik_service'))
 

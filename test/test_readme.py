@@ -75,7 +75,8 @@ def test_the_tables_name_the_parameters_and_their_defaults():
     pytest.importorskip('rclpy', reason='ROS 2 is needed for the table of parameters')
     from ik_service.ros.ik import parameter_table as table
 
-    rows = {row.name: row for row in (*table.ARM_ROWS, *table.NODE_ROWS, *table.FOLLOWER_ROWS)}
+    groups = (table.ARM_PARAMETERS, table.NODE_PARAMETERS, table.FOLLOWER_PARAMETERS)
+    rows = {spec.name: spec for group in groups for spec in group}
     section = README[README.index('| Parameter |') : README.index('`config/ik_service.yaml`')]
     for name in rows:
         assert f'`{name}`' in section, name

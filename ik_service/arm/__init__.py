@@ -1,1 +1,1 @@
-"""The robot that a service answers for: chains, solvers, full postures, measured state. No ROS."""
+"""The robot that the services answer for: its chains, solvers and joint state. Knows no ROS."""

@@ -1,34 +1,183 @@
-"""The joint state as it was measured, put together from all messages on ``joint_states``."""
+"""Full postures, the positions of all movable joints as one array, and the measured one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import math
 import threading
 
 import numpy as np
 
-from ik_service.arm.arm import Arm
-from ik_service.arm.posture import check_lengths, check_near, FARTHEST
+from ik_service.arm.bounds import independent_bounds, Mimic
+from ik_service.common.quoting import quote
+from ik_service.exceptions import ArgumentError, UnknownJointError
+from ik_service.model.robot_model import RobotModel
 
-_REMEMBERED_LENGTH = 1000  # lists of names that are longer are looked up anew
+_KEPT_NAME_LISTS = 64
+_LONGEST_KEPT = 1000  # names; longer lists are looked up anew
+
+FARTHEST = 1e6
+"""How far from 0 a joint may be [rad or m]; beyond, its pose would lose its precision."""
+
+MOST_NAMES = 10_000
+"""Joints that a message may name; a robot has far fewer."""
 
 
-class MeasuredState:
+class PostureSpace:
     """
-    The latest measured position of every joint of an arm. Safe to share between threads.
+    Order and bounds of the movable joints of a robot. Safe to share between threads.
+
+    :ivar names: the m movable joints in document order, mimic joints among them.
+    :param robot: the robot.
+    :param locked: joints that do not move, and where [rad] or [m].
+    :raises UnknownJointError: there is no such joint to lock.
+    """
+
+    def __init__(self, robot: RobotModel, locked: Mapping[str, float]) -> None:
+        self._robot = robot
+        self.names = robot.movable_joint_names
+        self._index = {name: i for i, name in enumerate(self.names)}
+        self._known: dict[tuple[str, ...], np.ndarray] = {}
+        self._locked = [(int(self.indices((name,))[0]), locked[name]) for name in locked]
+        self._mimics: list[Mimic] = [
+            (i, self._index[source], multiplier, offset)
+            for i, name in enumerate(self.names)
+            for source, multiplier, offset in [robot.resolve_mimic(name)]
+            if source != name
+        ]
+        limits = [robot.joints[name].limits for name in self.names]
+        fixed = [i for i, _ in self._locked]
+        self._lower, self._upper = independent_bounds(limits, self._mimics, fixed)
+
+    def indices(self, names: Sequence[str]) -> np.ndarray:
+        """
+        Return the indices of joints in ``names`` of this class.
+
+        :param names: the joints.
+
+        :raises UnknownJointError: the robot has no such movable joint.
+        :raises ArgumentError: a joint is named twice.
+        """
+        key = tuple(names)  # clients send the same names again and again
+        indices = self._known.get(key)
+        if indices is None:
+            indices = self._look_up(key)
+            if len(self._known) >= _KEPT_NAME_LISTS:
+                self._known = {}
+            self._known[key] = indices
+        return indices
+
+    def overlay(
+        self, positions: np.ndarray, names: Sequence[str], values: Sequence[float]
+    ) -> np.ndarray:
+        """
+        Write some joints' values into a full posture.
+
+        :param positions: (m,) full posture [rad] or [m], changed in place.
+        :param names: the joints.
+        :param values: their positions.
+        :returns: the indices that were written.
+        :raises UnknownJointError: the robot has no such movable joint.
+        :raises ArgumentError: a joint is named twice, the lengths differ or exceed
+            :data:`MOST_NAMES`, or a value is not finite or farther than :data:`FARTHEST`.
+        """
+        check_lengths(names, values, 'joint_state')
+        indices = self.indices(names)
+        numbers = np.array(values, dtype=np.float64)
+        if not (np.abs(numbers) <= FARTHEST).all():
+            check_near(names, numbers)
+        positions[indices] = numbers
+        return indices
+
+    def complete(self, positions: np.ndarray) -> np.ndarray:
+        """
+        Put locked and mimic joints of a full posture where they have to be, in place.
+
+        :param positions: (m,) [rad] or [m].
+        :returns: the same array.
+        """
+        for i, value in self._locked:
+            positions[i] = value
+        for i, source, multiplier, offset in self._mimics:
+            positions[i] = multiplier * positions[source] + offset
+        return positions
+
+    def bring_inside(
+        self, positions: np.ndarray, solved: np.ndarray, among: np.ndarray | None = None
+    ) -> list[str]:
+        """
+        Bring joints that are outside their limits to the nearest bound, in place; mimics follow.
+
+        Joints that are locked stay where they are.
+
+        :param positions: (m,) full posture [rad] or [m].
+        :param solved: indices of joints that stay, because they are solved for.
+        :param among: indices of the only joints that are looked at; None for all.
+        :returns: the joints that were outside, with where they were.
+        """
+        inside = np.minimum(np.maximum(positions, self._lower), self._upper)
+        if inside.tobytes() == positions.tobytes():
+            return []
+        outside = inside != positions
+        outside[solved] = False
+        if among is not None:
+            asked = np.zeros_like(outside)
+            asked[among] = True
+            outside &= asked
+        moved = np.flatnonzero(outside)
+        was = [f'{self.names[i]} at {positions[i]:.6g}' for i in moved.tolist()]
+        positions[moved] = inside[moved]
+        self.complete(positions)
+        return was
+
+    def near_zero(self) -> np.ndarray:
+        """Return the posture (m,) with every joint at 0, or at its limit nearest to 0."""
+        limits = [self._robot.joints[name].limits for name in self.names]
+        return np.array([min(max(0.0, limit.lower), limit.upper) for limit in limits])
+
+    def by_name(self, positions: np.ndarray) -> dict[str, float]:
+        """
+        Return a full posture by joint name.
+
+        :param positions: (m,) full posture [rad] or [m].
+        """
+        return dict(zip(self.names, positions.tolist(), strict=True))
+
+    def _look_up(self, names: tuple[str, ...]) -> np.ndarray:
+        for name in names:
+            if name not in self._index:
+                raise UnknownJointError(name, self.names)
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ArgumentError('joint_state', f'names joint {quote(twice)} twice')
+        return np.array([self._index[name] for name in names], dtype=np.intp)
+
+
+class JointStateBuffer:
+    """
+    Latest measured position of every joint of a robot. Safe to share between threads.
 
     Several publishers may each send a part of the joints, such as an arm and its gripper; joints
     that the robot does not have are left out.
 
-    :ivar arm: the arm.
-    :param previous: measurements of the arm before; those of joints by the same name are kept.
+    :param postures: the full postures of the robot.
+    :param rest: (m,) full posture [rad] or [m], where joints stand that were never measured.
+    :param chain_joints: the joints of the chain.
+    :param previous: earlier measurements; those of joints by the same name are kept.
     """
 
-    def __init__(self, arm: Arm, previous: MeasuredState | None = None) -> None:
-        self.arm = arm
+    def __init__(
+        self,
+        postures: PostureSpace,
+        rest: np.ndarray,
+        chain_joints: Sequence[str],
+        previous: JointStateBuffer | None = None,
+    ) -> None:
+        self._postures = postures
+        self._chain_joints = frozenset(chain_joints)
+        self._chain = postures.indices(chain_joints)
         self._lock = threading.Lock()
-        self._positions = arm.rest.copy()
+        self._positions = rest.copy()
         self._arrivals = np.full(len(self._positions), -math.inf)
         self._known: dict[tuple[str, ...], list[int]] = {}
         if previous is not None:
@@ -36,15 +185,15 @@ class MeasuredState:
 
     def update(self, names: Sequence[str], values: Sequence[float], now: float) -> None:
         """
-        Take in a message.
+        Take the positions of a ``joint_states`` message.
 
         :param names: the joints.
         :param values: their positions [rad] or [m]; none is fine: other quantities are not used.
         :param now: arrival of the message on the monotonic clock [s].
-        :raises ArgumentError: the lengths differ or a joint stands twice, and nothing of the
-            message is taken; or joints of the chain are not finite or beyond all reason, and the
-            others are taken. Such a position of a joint outside the chain is left out, as drivers
-            send NaN for what they do not measure.
+        :raises ArgumentError: the lengths differ or a joint is named twice, and nothing of the
+            message is taken; or joints of the chain are not finite or farther than
+            :data:`FARTHEST`, and the others are taken. Such a position of a joint outside the
+            chain is left out, as drivers send NaN for what they do not measure.
         """
         if not len(values):
             return
@@ -57,7 +206,7 @@ class MeasuredState:
         whole = bool(near.all())
         with self._lock:
             if whole:
-                indices = self.arm.postures.overlay(self._positions, names, values)
+                indices = self._postures.overlay(self._positions, names, values)
                 self._arrivals[indices] = now
                 return
             far = self._take_usable(names, values, near, now)
@@ -67,55 +216,91 @@ class MeasuredState:
         self, names: Sequence[str], values: Sequence[float], near: np.ndarray, now: float
     ) -> list[tuple[str, float]]:
         """Take the positions that can be used; return those of the chain that cannot."""
-        self.arm.postures.indices(names)  # refuses a joint that stands twice
-        chain = self.arm.chain.joint_names
+        self._postures.indices(names)  # refuses a joint that is named twice
         usable = np.flatnonzero(near).tolist()
         taken, positions = [names[i] for i in usable], [values[i] for i in usable]
-        indices = self.arm.postures.overlay(self._positions, taken, positions)
+        indices = self._postures.overlay(self._positions, taken, positions)
         self._arrivals[indices] = now
-        return [(names[i], values[i]) for i in np.flatnonzero(~near).tolist() if names[i] in chain]
+        return [
+            (names[i], values[i])
+            for i in np.flatnonzero(~near).tolist()
+            if names[i] in self._chain_joints
+        ]
 
     def posture(self) -> np.ndarray:
         """
-        Return the full posture (m,) [rad] or [m], a copy.
+        Return a copy of the full posture (m,) [rad] or [m].
 
-        Joints that were never measured are at :attr:`Arm.rest`.
+        Joints that were never measured are at ``rest``.
         """
         with self._lock:
             return self._positions.copy()
 
     def joints(self) -> tuple[np.ndarray, float] | None:
         """
-        Return the chain's joints and how old that is.
+        Return the chain's joint positions and when they were measured.
 
         :returns: (n,) positions [rad] or [m], and when the oldest of them arrived on the
             monotonic clock [s]; None when some were never measured.
         """
         with self._lock:
-            oldest = float(self._arrivals[self.arm.indices].min())
-            positions = self._positions[self.arm.indices]
+            oldest = float(self._arrivals[self._chain].min())
+            positions = self._positions[self._chain]
         return (positions, oldest) if oldest > -math.inf else None
 
     def unmeasured(self, indices: np.ndarray) -> np.ndarray:
-        """Return those of some joints, by their index in the full posture, never measured."""
+        """
+        Return those of some joints that were never measured.
+
+        :param indices: indices of the joints in the full posture.
+        """
         return indices[self._arrivals[indices] == -math.inf]
 
     def _chosen(self, names: tuple[str, ...]) -> list[int]:
         """Return which of a message's joints belong to the robot."""
         chosen = self._known.get(names)
         if chosen is None:
-            own = set(self.arm.postures.names)
+            own = set(self._postures.names)
             chosen = [i for i, name in enumerate(names) if name in own]
-            if len(self._known) >= 64:
+            if len(self._known) >= _KEPT_NAME_LISTS:
                 self._known.clear()
-            if len(names) <= _REMEMBERED_LENGTH:
+            if len(names) <= _LONGEST_KEPT:
                 self._known[names] = chosen
         return chosen
 
-    def _keep(self, previous: MeasuredState) -> None:
+    def _keep(self, previous: JointStateBuffer) -> None:
         with previous._lock:
-            for i, name in enumerate(previous.arm.postures.names):
-                if previous._arrivals[i] > -math.inf and name in self.arm.postures.names:
-                    j = self.arm.postures.names.index(name)
+            for i, name in enumerate(previous._postures.names):
+                if previous._arrivals[i] > -math.inf and name in self._postures.names:
+                    j = self._postures.names.index(name)
                     self._positions[j] = previous._positions[i]
                     self._arrivals[j] = previous._arrivals[i]
+
+
+def check_lengths(names: Sequence[str], values: Sequence[float], what: str) -> None:
+    """
+    Check how many joints and positions a message holds, before anything else is done with it.
+
+    :param names: the joints.
+    :param values: their positions.
+    :param what: the name of the message, for the error.
+    :raises ArgumentError: there are more than :data:`MOST_NAMES`, or the lengths differ.
+    """
+    if len(names) > MOST_NAMES:
+        raise ArgumentError(what, f'names {len(names)} joints, more than {MOST_NAMES}')
+    if len(names) != len(values):
+        raise ArgumentError(what, f'has {len(names)} names, but {len(values)} positions')
+
+
+def check_near(names: Sequence[str], values: np.ndarray) -> None:
+    """
+    Check positions [rad] or [m].
+
+    :param names: the joints.
+    :param values: (n,) their positions.
+    :raises ArgumentError: a joint is at NaN, infinity or beyond :data:`FARTHEST`; naming it.
+    """
+    for name, value in zip(names, values.tolist(), strict=True):
+        if not abs(value) <= FARTHEST:
+            fault = f'beyond ±{FARTHEST:g}' if math.isfinite(value) else 'which is not finite'
+            raise ArgumentError('joint_state', f'joint {quote(name)} is at {value:g}, {fault}')

@@ -1,22 +1,80 @@
-"""Builds arms off to the side, so that the node goes on with the one it has."""
+"""From a robot description to an arm: at once, or in the background while another is in use."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+import os
+from pathlib import Path
 import threading
 
-from ik_service.arm.arm import Arm, SolverSettings
+from ik_service.arm.arm import Arm, ArmSettings, SolverSettings
+from ik_service.exceptions import UrdfError
+from ik_service.model.part_names import named
+from ik_service.model.xacro_file import is_xacro
+from ik_service.robot import Robot
 
-Make = Callable[[], Arm]
+Source = str | Path
+"""Where a robot is described: a string is URDF text, never a path; a path names its file."""
+
+
+def source_of(urdf: str, robot_description: str) -> Source:
+    """
+    Return where the parameters ``urdf`` and ``robot_description`` say that the robot is.
+
+    :param urdf: path of a file, where a leading ``~`` is the home folder; wins unless empty.
+    :param robot_description: URDF text.
+    """
+    # Not Path.expanduser, which raises for a user that there is not.
+    return Path(os.path.expanduser(urdf)) if urdf else robot_description
+
+
+def read_robot(source: Source, trusted: bool = True) -> Robot:
+    """
+    Read a robot.
+
+    :param source: where it is described.
+    :param trusted: whether the user of this program has named the source himself; a xacro file,
+        which is a program, is run only then.
+    :raises UrdfError: the file cannot be read, or the description is malformed.
+    :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
+    """
+    if isinstance(source, Path):
+        if is_xacro(source) and not trusted:
+            raise UrdfError(
+                'a xacro file that another program names is not expanded; name it in the '
+                'parameter urdf of this one',
+                named('file', str(source)),
+            )
+        return Robot.from_urdf(source)
+    if source.strip() and '<' not in source:
+        raise UrdfError(
+            'no XML; the text of a URDF is needed here, and the path of its file in the '
+            'parameter urdf',
+            named('robot_description', source),
+        )
+    return Robot.from_urdf_text(source)
+
+
+def build_arm(source: Source, settings: ArmSettings, trusted: bool = True) -> Arm:
+    """
+    Build an arm from a robot description.
+
+    :param source: where the robot is described.
+    :param settings: which of its links and joints make the arm.
+    :param trusted: as for :func:`read_robot`.
+    :raises UrdfError: the file cannot be read, or the description is malformed.
+    :raises IkServiceError: the settings do not go with the robot.
+    """
+    return Arm(read_robot(source, trusted), settings)
 
 
 class ArmLoader:
     """
-    Builds and warms arms in a thread of its own; of several waiting, only the newest is built.
+    Background thread that builds arms and compiles their kernels; only the newest request counts.
 
     :param settings: returns the solver's settings as they are now.
     :param on_loaded: called in that thread with an arm whose kernels are compiled.
-    :param on_refused: called in that thread with what the making of an arm raised.
+    :param on_refused: called in that thread with the exception that building an arm raised.
     """
 
     def __init__(
@@ -29,23 +87,23 @@ class ArmLoader:
         self._on_loaded = on_loaded
         self._on_refused = on_refused
         self._news = threading.Condition()
-        self._waiting: Make | None = None
+        self._waiting: Callable[[], Arm] | None = None
         self._ended = False
         self._thread = threading.Thread(target=self._run, name='loader', daemon=True)
         self._thread.start()
 
-    def submit(self, make: Make) -> None:
+    def submit(self, build: Callable[[], Arm]) -> None:
         """
         Build an arm as soon as possible.
 
-        :param make: makes it; replaces one that still waits.
+        :param build: builds it; replaces one that still waits.
         """
         with self._news:
-            self._waiting = make
+            self._waiting = build
             self._news.notify()
 
     def end(self) -> None:
-        """Build nothing more, and tell nothing more."""
+        """End the thread; neither callback is called any more."""
         with self._news:
             self._ended = True
             self._news.notify()
@@ -54,12 +112,12 @@ class ArmLoader:
         while True:
             with self._news:
                 self._news.wait_for(lambda: self._ended or self._waiting is not None)
-                if self._ended:
+                build, self._waiting = self._waiting, None
+                if self._ended or build is None:
                     return
-                make, self._waiting = self._waiting, None
             try:
-                arm = make()
-                arm.limb('', self._settings()).solver.warm_up()
+                arm = build()
+                arm.chain_solvers['', self._settings()].solver.warm_up()
                 if not self._ended:
                     self._on_loaded(arm)
             except Exception as error:  # a bad description must not end the loader

@@ -1,4 +1,4 @@
-"""Programs that another program starts, listens to, and never leaves behind."""
+"""Child processes whose output is read, and which never outlive their parent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEPT_LINES = 2000
 
 class ChildFailedError(IkServiceError):
     """
-    A child process ended, or did not say in time what was waited for.
+    A child process ended, or did not print in time what was waited for.
 
     :ivar output: what it had printed.
     """
@@ -34,12 +34,12 @@ class ChildFailedError(IkServiceError):
 
 class ChildProcess:
     """
-    A Python module that runs as a program of its own, in its own process group.
+    Child process that runs a Python module, in its own process group.
 
     Its output, both streams together, is collected line by line. It is ended when the ``with``
     block is left, and by the kernel where this process dies without warning (Linux).
 
-    :param name: what messages call it.
+    :param name: name for messages.
     :param module: the module to run, as in ``python -m``.
     :param arguments: its command line.
     :param environment: variables to set besides the inherited ones.
@@ -54,10 +54,11 @@ class ChildProcess:
     ) -> None:
         self.name = name
         self._lines: deque[str] = deque(maxlen=KEPT_LINES)
-        self._news = threading.Condition()
+        self._output_changed = threading.Condition()
         self._closed = False
+        prefix = [*_with_default_interrupts(), *_killed_with_parent()]
         self._process = subprocess.Popen(
-            [*_hears_interrupts(), *_ends_with_parent(), sys.executable, '-m', module, *arguments],
+            [*prefix, sys.executable, '-m', module, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -77,13 +78,13 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """The process's number."""
+        """Process id."""
         return self._process.pid
 
     @property
     def output(self) -> str:
-        """What it has printed so far, on both streams."""
-        with self._news:
+        """Output so far, of both streams."""
+        with self._output_changed:
             return ''.join(self._lines)
 
     @property
@@ -106,16 +107,17 @@ class ChildProcess:
         """
         Wait until its output matches a regular expression.
 
+        :param pattern: the expression, matched in multi-line mode.
         :param timeout: how long to wait [s].
         :raises ChildFailedError: it ended before, or the time ran out.
         """
         deadline = time.monotonic() + timeout
         while True:
-            with self._news:
+            with self._output_changed:
                 match = re.search(pattern, ''.join(self._lines), re.MULTILINE)
                 left = deadline - time.monotonic()
                 if match is None and left > 0.0 and not self._closed:
-                    self._news.wait(left)
+                    self._output_changed.wait(left)
                     continue
             if match is not None:
                 return match
@@ -128,7 +130,11 @@ class ChildProcess:
             )
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal to the process and all that it started."""
+        """
+        Send a signal to the process and all that it started.
+
+        :param number: the signal.
+        """
         with suppress(ProcessLookupError):  # it has already ended
             os.killpg(self._process.pid, number)
 
@@ -151,7 +157,7 @@ class ChildProcess:
         return code
 
     def kill(self) -> None:
-        """End it at once, with no chance to say goodbye."""
+        """End it at once, by SIGKILL."""
         self.send(signal.SIGKILL)
         self.end()
 
@@ -160,15 +166,15 @@ class ChildProcess:
         assert stream is not None
         with stream:
             for line in stream:
-                with self._news:
+                with self._output_changed:
                     self._lines.append(line)
-                    self._news.notify_all()
-        with self._news:
+                    self._output_changed.notify_all()
+        with self._output_changed:
             self._closed = True
-            self._news.notify_all()
+            self._output_changed.notify_all()
 
 
-def _hears_interrupts() -> list[str]:
+def _with_default_interrupts() -> list[str]:
     """
     Return the command (GNU) under which SIGINT is not ignored, in case that it is in this process.
 
@@ -180,7 +186,7 @@ def _hears_interrupts() -> list[str]:
     return [env, '--default-signal=INT']
 
 
-def _ends_with_parent() -> list[str]:
+def _killed_with_parent() -> list[str]:
     """Return the command (util-linux) under which a program ends when its parent dies."""
     setpriv = shutil.which('setpriv')
     return [setpriv, '--pdeathsig', 'KILL'] if setpriv else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.quoting import shown
+from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 
 _REAL = 'fiu'  # kinds of NumPy's types that hold real numbers
@@ -23,7 +23,7 @@ def real_numbers(values: ArrayLike, argument: str) -> np.ndarray:
     try:
         array = np.asarray(values)
     except Exception as error:  # also what an object raises that is asked for its array
-        raise ArgumentError(argument, f'has to be numbers: {shown(error, str)}') from error
+        raise ArgumentError(argument, f'has to be numbers: {safe_repr(error, str)}') from error
     if array.dtype.kind == 'O':
         array = _from_objects(array, argument)
     if array.dtype.kind not in _REAL:
@@ -39,9 +39,9 @@ def _from_objects(array: np.ndarray, argument: str) -> np.ndarray:
         if isinstance(value, (bool, np.bool_)) or not isinstance(
             value, (int, float, np.integer, np.floating)
         ):
-            raise ArgumentError(argument, f'has to be numbers, not {shown(value)}')
+            raise ArgumentError(argument, f'has to be numbers, not {safe_repr(value)}')
         try:
             floats[place] = value
         except OverflowError as error:
-            raise ArgumentError(argument, f'{shown(value)} is beyond all numbers') from error
+            raise ArgumentError(argument, f'{safe_repr(value)} is beyond all numbers') from error
     return floats

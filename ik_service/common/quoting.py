@@ -1,35 +1,44 @@
-"""Values of others in our messages: quoted, and cut to a length that can be read."""
+"""Foreign values as text for messages: quoted, and truncated to a readable length."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-LONGEST = 200
+MAX_LENGTH = 200
 """Characters of foreign text that a message repeats, at most."""
 
 
-def cut(text: str) -> str:
-    """Return a text as it is, or its beginning when it is long."""
-    return text if len(text) <= LONGEST else f'{text[:LONGEST]}…'
-
-
-def echo(text: str) -> str:
-    """Return a text as a message quotes it, such as ``'shoulder'``; a long one is cut."""
-    if len(text) <= LONGEST:
-        return repr(text)
-    return f'{text[:LONGEST]!r}… ({len(text)} characters)'
-
-
-def shown(value: object, text_of: Callable[[object], str] = repr) -> str:
+def truncate(text: str) -> str:
     """
-    Return the text of any value for a message, cut when it is long.
+    Return a text as it is, or its beginning when it is long.
 
-    :param text_of: what makes the text; may fail, as Python does for a number of 5,000 digits.
+    :param text: any text.
+    """
+    return text if len(text) <= MAX_LENGTH else f'{text[:MAX_LENGTH]}…'
+
+
+def quote(text: str) -> str:
+    """
+    Return a text in quotation marks, such as ``'shoulder'``; a long one is truncated.
+
+    :param text: any text.
+    """
+    if len(text) <= MAX_LENGTH:
+        return repr(text)
+    return f'{text[:MAX_LENGTH]!r}… ({len(text)} characters)'
+
+
+def safe_repr(value: object, text_of: Callable[[object], str] = repr) -> str:
+    """
+    Return the text of any value, truncated when it is long; never raises.
+
+    :param value: any value.
+    :param text_of: makes the text; may fail, as Python does for a number of 5,000 digits.
     """
     if isinstance(value, str) and text_of is repr:
-        return echo(value)
+        return quote(value)
     try:
         text = text_of(value)
     except Exception:
         return f'a {type(value).__name__} that cannot be shown'
-    return cut(text)
+    return truncate(text)

@@ -1,4 +1,4 @@
-"""Files that others name: opened only when they are regular files of bounded size."""
+"""Reading of files with untrusted names: only regular ones of bounded size are opened."""
 
 from __future__ import annotations
 

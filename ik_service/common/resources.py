@@ -1,4 +1,4 @@
-"""Where the files that come with the package lie."""
+"""Location of the data files of the package."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ class MissingResourceError(IkServiceError, FileNotFoundError):
 
 def share_folder(name: str) -> Path:
     """
-    Return a folder of the package's data, such as ``urdf`` or ``config``.
+    Return a folder of the package's data.
 
     It is looked for in the source tree that this module belongs to (editable installs), in the
     prefixes of AMENT_PREFIX_PATH (colcon), and in Python's own prefix (pip).
 
+    :param name: name of the folder, such as ``urdf`` or ``config``.
     :raises MissingResourceError: there is no such folder.
     """
     places = [*_places(name)]

@@ -1,10 +1,10 @@
-"""A stream of commands: the motion towards a goal, and the gate that every command passes."""
+"""Stream of joint commands: motion towards a goal, every command through the gate."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ik_service.following.gate import CommandGate
+from ik_service.following.command_gate import CommandGate, GateState
 from ik_service.following.motion import JointMotion, MotionLimits
 from ik_service.following.settings import FollowerCommand
 
@@ -14,10 +14,13 @@ Shares of the period: nothing is commanded sooner; a tick that comes later is la
 take so long without being noticed by the arm.
 """
 
+_Snapshot = tuple[JointMotion, np.ndarray, np.ndarray, float, GateState]
+"""A motion, its command, speed and braking, and the state of the gate."""
+
 
 class CommandStream:
     """
-    The commands between two rests of an arm.
+    Commands between two rests of an arm.
 
     :ivar gate: the last bound on them; it outlives every single stream.
     """
@@ -26,7 +29,7 @@ class CommandStream:
         self.gate = CommandGate()
         self._period = 0.0
         self._stalled = 0.0
-        self._before: tuple | None = None
+        self._unsent_from: _Snapshot | None = None
         self._motion: JointMotion | None = None
 
     @property
@@ -53,7 +56,7 @@ class CommandStream:
         :param now: on a monotonic clock [s].
         """
         self.gate.begin(q, now)
-        self._before, self._stalled = None, 0.0
+        self._unsent_from, self._stalled = None, 0.0
         self._motion = JointMotion(self.gate.last[0])
         return FollowerCommand(self._motion.q.copy(), np.zeros_like(self._motion.q))
 
@@ -74,31 +77,32 @@ class CommandStream:
         Return the next command.
 
         :param goal: (n,) where to [rad] or [m]; None to come to rest.
-        :param limits: what commands may do.
+        :param limits: bounds on the motion.
         :param now: on the clock of :meth:`begin` [s].
         :param period: time between two commands [s].
         :param measured_speed: (n,) how fast the arm moves [rad/s] or [m/s], where a late tick
             goes on from; None when it is not known, and taken for rest.
         :param pace: share of the full speed that is asked for, 0 to 1.
-        :returns: the command; None when the last one is less than half a period old.
+        :returns: the command; None when the last one is less than half a period old, or the
+            stream is not active.
         """
         motion, elapsed = self._motion, self.gate.elapsed(now)
-        if elapsed < _EARLY * period:
+        if motion is None or elapsed < _EARLY * period:
             return None
-        self._before = (motion, motion.q, motion.speed, motion.braking, self.gate.state)
+        self._unsent_from = (motion, motion.q, motion.speed, motion.braking, self.gate.state)
         # A tick is not late that the rate of the last command would have brought even later.
         expected, self._period = max(period, self._period), period
         late = max(elapsed - period if elapsed > _LATE * expected else 0.0, self._stalled)
         self._stalled = 0.0
         if late > 0.0:
-            self._go_on(motion, limits, late, measured_speed)
+            self._resume_late(motion, limits, late, measured_speed)
         motion.move(goal, limits, min(elapsed, period), pace)
         motion.q, motion.speed = self.gate.admit(motion.q, limits, now, period)
         return FollowerCommand(motion.q.copy(), motion.speed * limits.velocity)
 
-    def sent(self, delay: float, period: float) -> None:
+    def mark_sent(self, delay: float, period: float) -> None:
         """
-        Note how long it took to send the last command.
+        Note that the last command was sent, and how long that took.
 
         When that was long, less time has passed for the arm than for the ticks; when it was very
         long, the arm has slowed down meanwhile.
@@ -106,26 +110,28 @@ class CommandStream:
         :param delay: from the tick to the end of sending [s].
         :param period: time between two commands [s].
         """
-        self._before = None  # what was sent cannot be taken back
+        self._unsent_from = None  # what was sent cannot be discarded
         if delay > _SLOW * period:
             self.gate.postpone(delay)
         if delay > _LATE * period:
             self._stalled = delay
 
-    def take_back(self, delay: float, period: float) -> bool:
+    def discard_late(self, delay: float, period: float) -> bool:
         """
-        Forget the last command if it comes too late to be sent; return whether it does.
+        Discard the last command if it is too late to send it, and go back to the one before.
 
         :param delay: since the tick [s].
         :param period: time between two commands [s].
+        :returns: whether it is discarded.
         """
-        if self._before is None or delay <= _LATE * period:
+        if self._unsent_from is None or delay <= _LATE * period:
             return False
-        motion, motion.q, motion.speed, motion.braking, self.gate.state = self._before
-        self._motion, self._before = motion, None
+        motion, q, speed, braking, self.gate.state = self._unsent_from
+        motion.q, motion.speed, motion.braking = q, speed, braking
+        self._motion, self._unsent_from = motion, None
         return True
 
-    def _go_on(
+    def _resume_late(
         self,
         motion: JointMotion,
         limits: MotionLimits,

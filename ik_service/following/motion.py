@@ -1,5 +1,5 @@
 """
-The motion of a command towards a goal: bounded speed and acceleration, no overshoot, no jump.
+Joint motion towards a goal: bounded speed and acceleration, no overshoot, no jump.
 
 All joints move together: from rest the command follows the straight line in joint space, and all
 joints arrive in the same tick. Speeds are shares of each joint's velocity limit, and distances the
@@ -11,6 +11,7 @@ short or long the ticks that follow are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -18,10 +19,10 @@ LONGEST_RAMP = 2.0
 """Time in which a command comes to rest from full speed, however gentle its acceleration [s]."""
 
 _FULL_SPEED = 1.0 - 1e-9
-"""What is used of a bound; what is left of 1 is room for rounding."""
+"""Share of a bound that is used; the rest is room for rounding."""
 
 _JITTER = 0.02
-"""By how much a tick may be shorter than the one before, as a share, while nothing is amiss."""
+"""Share by which a tick may be shorter than the one before in normal operation."""
 
 _SHORTEST_TICK = 5e-4
 """Half a period of the fastest rate [s]: within it a command that has arrived can be at rest."""
@@ -30,7 +31,7 @@ _SHORTEST_TICK = 5e-4
 @dataclass(frozen=True)
 class MotionLimits:
     """
-    What a command may do.
+    Bounds on the motion of n joints.
 
     :ivar lower: (n,) lower limits [rad] or [m]; −inf where unlimited.
     :ivar upper: (n,) upper limits [rad] or [m]; inf where unlimited.
@@ -46,7 +47,17 @@ class MotionLimits:
     scaling: float
     acceleration: float
 
-    @property
+    @cached_property
+    def movable(self) -> np.ndarray:
+        """Mask of the joints that may move (n,)."""
+        return self.velocity > 0.0
+
+    @cached_property
+    def unit(self) -> np.ndarray:
+        """Speeds that count as 1 (n,) [rad/s] or [m/s]: the velocity limits, never 0."""
+        return np.where(self.movable, self.velocity, 1.0)
+
+    @cached_property
     def braking(self) -> float:
         """Largest decrease of the share in a second [1/s]: a ramp to rest takes 2 s at most."""
         return max(self.acceleration, self.scaling / LONGEST_RAMP)
@@ -65,27 +76,38 @@ class MotionLimits:
         :param speed: (n,) its speed, in shares of the velocity limits.
         :param braking: largest decrease of a share in a second [1/s].
         :param dt: length of the tick [s], above 0.
-        :returns: (n,) lowest and highest share.
+        :returns: (n,) lowest and (n,) highest share.
         """
         more, less = self.acceleration * dt, braking * dt
         size = np.abs(speed)
         # Where the joints are faster than they may be now, all slow down in proportion.
-        slower = size * (1.0 - min(less / max(float(size.max(initial=0.0)), 1e-12), 1.0))
+        slower = size * (1.0 - min(less / max(_largest(size), 1e-12), 1.0))
         # Of the interval of speeds, the end in the direction of the motion, and the other one.
         fast = np.minimum(size + more, np.maximum(self.scaling * _FULL_SPEED, slower))
         slow = np.maximum(size - less, -min(more, self.scaling))
         backwards = speed < 0.0
         low, high = np.where(backwards, -fast, slow), np.where(backwards, -slow, fast)
-        unit = np.where(self.velocity > 0.0, self.velocity, 1.0)
-        above = stopping_speed(np.maximum(self.upper - q, 0.0) / unit, braking, dt)
-        below = stopping_speed(np.maximum(q - self.lower, 0.0) / unit, braking, dt)
+        room = np.empty((2, len(q)))  # above and below
+        np.subtract(self.upper, q, out=room[0])
+        np.subtract(q, self.lower, out=room[1])
+        above, below = stopping_speed(np.maximum(room, 0.0) / self.unit, braking, dt)
         low, high = np.maximum(low, -below), np.minimum(high, above)
         return np.minimum(low, high), high
+
+    def inside(self, q: np.ndarray, last: np.ndarray) -> np.ndarray:
+        """
+        Return positions brought inside the joint limits.
+
+        :param q: (n,) positions [rad] or [m].
+        :param last: (n,) the positions before; a joint that was outside its limits there may stay
+            or come back, so that its place is its limit for now.
+        """
+        return clamped(q, np.minimum(self.lower, last), np.maximum(self.upper, last))
 
 
 class JointMotion:
     """
-    A command on its way.
+    Motion of a joint command, tick by tick.
 
     :ivar q: (n,) the command [rad] or [m]; a new array after every move.
     :ivar speed: (n,) the speed of the last move, in shares of the velocity limits.
@@ -116,12 +138,11 @@ class JointMotion:
         Move by one tick.
 
         :param goal: (n,) where to, within the limits [rad] or [m]; None to slow down and stop.
-        :param limits: what the move may do at most.
+        :param limits: bounds on the move.
         :param dt: length of the tick [s], above 0.
         :param pace: share of the full speed that is asked for, 0 to 1.
         """
-        movable = limits.velocity > 0.0
-        unit = np.where(movable, limits.velocity, 1.0)
+        movable, unit = limits.movable, limits.unit
         self.braking = max(0.0 if self.at_rest else self.braking, limits.braking)
         ahead = np.zeros_like(self.q) if goal is None else np.where(movable, goal - self.q, 0.0)
         low, high = limits.reachable_speeds(self.q, self.speed, self.braking, dt)
@@ -131,42 +152,45 @@ class JointMotion:
             return
         braking = self.braking if goal is None else limits.acceleration
         wanted = self._wanted(ahead / unit, braking, limits, dt, pace)
-        self._advance(np.clip(wanted, low, high), unit, movable, limits, dt)
+        self.speed = np.where(movable, clamped(wanted, low, high), 0.0)
+        self.q = limits.inside(self.q + self.speed * unit * dt, self.q)
 
     def _wanted(
         self, ahead: np.ndarray, braking: float, limits: MotionLimits, dt: float, pace: float
     ) -> np.ndarray:
-        """Return the speeds that lead along the line to the goal."""
-        distance = float(np.abs(ahead).max(initial=0.0))
+        """Return the speeds (n,) that lead along the line to the goal, in shares."""
+        distance = _largest(np.abs(ahead))
         most = self.braking * dt * _FULL_SPEED
         if distance == 0.0:
-            return self.speed - np.clip(self.speed, -most, most)
+            return self.speed - clamped(self.speed, -most, most)
         line = ahead / distance
         along = max(float(self.speed @ line) / float(line @ line), 0.0)
         cruise = max(pace * limits.scaling * _FULL_SPEED, along - most)
         faster = along + limits.acceleration * dt * _FULL_SPEED
         stop = _arriving_speed(distance, braking, limits.scaling, dt)
         wanted = line * min(faster, cruise, max(stop, along - most))
-        return self.speed + np.clip(wanted - self.speed, -most, most)
+        return self.speed + clamped(wanted - self.speed, -most, most)
 
-    def _advance(
-        self,
-        speed: np.ndarray,
-        unit: np.ndarray,
-        movable: np.ndarray,
-        limits: MotionLimits,
-        dt: float,
-    ) -> None:
-        speed = np.where(movable, speed, 0.0)
-        q = self.q + speed * unit * dt
-        # A joint outside its limits may stay or come back, so its place is its limit for now.
-        self.q = np.clip(q, np.minimum(limits.lower, self.q), np.maximum(limits.upper, self.q))
-        self.speed = speed
+
+def clamped(values: np.ndarray, low: np.ndarray | float, high: np.ndarray | float) -> np.ndarray:
+    """
+    Return values brought into intervals, as ``numpy.clip`` does in three times the time.
+
+    :param values: (n,) values of any unit.
+    :param low: (n,) or one for all, the lower ends.
+    :param high: (n,) or one for all, the upper ends.
+    """
+    return np.minimum(np.maximum(values, low), high)
+
+
+def _largest(sizes: np.ndarray) -> float:
+    """Return the largest of values that are not negative; 0 of none."""
+    return float(sizes.max(initial=0.0))
 
 
 def _is_arrival(speed: np.ndarray, low: np.ndarray, high: np.ndarray, acceleration: float) -> bool:
     """Whether a tick of these speeds may end at the goal, and be the last one."""
-    slow = np.abs(speed).max(initial=0.0) <= acceleration * _SHORTEST_TICK
+    slow = _largest(np.abs(speed)) <= acceleration * _SHORTEST_TICK
     return bool(slow and (speed >= low).all() and (speed <= high).all())
 
 
@@ -181,8 +205,8 @@ def _arriving_speed(distance: float, braking: float, scaling: float, dt: float) 
     ticks = scaling / (braking * dt) if 0.0 < braking < np.inf else 0.0
     if ticks < 1.0:
         return float(stopping_speed(np.array(distance), braking, dt))
-    sureness = (1.0 / _JITTER - 2.0) / ticks
-    share = (1.0 + 0.5 * sureness) / (1.0 + sureness)
+    certainty = (1.0 / _JITTER - 2.0) / ticks
+    share = (1.0 + 0.5 * certainty) / (1.0 + certainty)
     return min(float(stopping_speed(np.array(distance), braking, share * dt)), distance / dt)
 
 
@@ -195,7 +219,7 @@ def stopping_speed(distance: np.ndarray, braking: float, dt: float) -> np.ndarra
     that loses no digits. A command that keeps to it can keep to it in the next tick by slowing
     down with no more than ``braking``.
 
-    :param distance: as the time that it takes at full speed [s]; may be inf.
+    :param distance: of any shape, as the time that it takes at full speed [s]; may be inf.
     :param braking: decrease of the speed, in shares of the full speed, in a second [1/s].
     :param dt: length of the tick [s].
     :returns: in shares of the full speed.

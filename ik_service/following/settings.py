@@ -1,4 +1,4 @@
-"""How a target is followed: the settings, the states and the command."""
+"""Settings, states and command of the follower."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FALLBACK_LINEAR_SPEED = 0.1
 
 
 class FollowerState(Enum):
-    """What a follower is doing; each value is a sentence about it."""
+    """State of a follower; each value is a sentence about it."""
 
     IDLE = 'there is no target, and nothing is commanded'
     FOLLOWING = 'the commands are on their way to the target'
@@ -42,7 +42,7 @@ class FollowerState(Enum):
 @dataclass(frozen=True)
 class FollowerCommand:
     """
-    What the joints shall do now.
+    Command for the joints of a chain.
 
     :ivar q: (n,) positions [rad] or [m], read-only.
     :ivar velocity: (n,) the rate at which the commands move [rad/s] or [m/s], read-only.
@@ -59,7 +59,7 @@ class FollowerCommand:
 @dataclass(frozen=True)
 class FollowerSettings:
     """
-    How a target is followed.
+    Settings of a follower.
 
     :ivar rate: commands a second [Hz].
     :ivar velocity_scaling: share of the joints' speed that is used, 0 to 1.
@@ -98,7 +98,11 @@ class FollowerSettings:
             raise OptionError(name, f'has to be {wanted}, not {value!r}')
 
     def motion_limits(self, chain: KinematicChain) -> MotionLimits:
-        """Return what the command of a chain may do."""
+        """
+        Return the bounds on the motion of a chain.
+
+        :param chain: the chain.
+        """
         gentle = self.acceleration_time > 0.0
         return MotionLimits(
             chain.lower,
@@ -113,6 +117,7 @@ def joint_speeds(chain: KinematicChain) -> np.ndarray:
     """
     Return the largest speeds of a chain's joints, all of them finite.
 
+    :param chain: the chain.
     :returns: (n,) the velocity limits [rad/s] or [m/s], and where there is none
         :data:`FALLBACK_SPEED` or :data:`FALLBACK_LINEAR_SPEED`.
     """

@@ -12,20 +12,22 @@ itself: the target is dropped, and the next one starts from the state measured t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 import threading
+from typing import Any
 
 import numpy as np
 
 from ik_service.exceptions import TargetRefusedError
-from ik_service.following.continuous_solving import NearbySolver
-from ik_service.following.pursuit import Pursuit
+from ik_service.following.nearby_solver import NearbySolver
 from ik_service.following.settings import (
     FollowerCommand,
     FollowerSettings,
     FollowerState,
 )
-from ik_service.following.targets import FollowedTarget, Targets
+from ik_service.following.state_machine import FollowerStateMachine
+from ik_service.following.target_store import FollowedTarget, TargetStore
 from ik_service.kinematics.pose import check_transform
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
@@ -33,7 +35,7 @@ from ik_service.solvers.solver import Solver
 
 class TargetFollower:
     """
-    Commands that follow a target; thread-safe.
+    Follower of a target pose with joint commands; thread-safe.
 
     Solving happens in the thread that brings the target or the joint state, outside the lock, so
     that :meth:`tick` never waits for it.
@@ -45,11 +47,12 @@ class TargetFollower:
 
     def __init__(self, solver: Solver, **settings: float) -> None:
         self._lock = threading.Lock()
-        self._targets = Targets()
+        self._targets = TargetStore()
         self._solver = NearbySolver(solver)
-        self._pursuit = Pursuit(solver.chain, FollowerSettings(**settings), self._targets)
+        checked = FollowerSettings(**_as_any(settings))
+        self._machine = FollowerStateMachine(solver.chain, checked, self._targets)
 
-    # What the outside tells
+    # Inputs
 
     def set_measured(self, q: np.ndarray, now: float) -> None:
         """
@@ -61,14 +64,14 @@ class TargetFollower:
         """
         with self._lock:
             q = self._solver.chain.check_q(q, 'measured')
-            if not self._pursuit.arm.see(q, now, self._pursuit.stream.q):
+            if not self._machine.arm.update(q, now, self._machine.stream.q):
                 return
             target = self._targets.current
-            busy = self._pursuit.stream.active
+            busy = self._machine.stream.active
             if target is None or target.goal is not None or target.solving or busy:
                 return
             target.solving = True
-            version, solver, seeds = self._targets.version, self._solver, self._pursuit.seeds()
+            version, solver, seeds = self._targets.version, self._solver, self._machine.seeds()
         try:
             result = solver.solve(target.T_base_tip, seeds)
             with self._lock:
@@ -91,21 +94,22 @@ class TargetFollower:
         """
         T_base_tip = check_transform(T_base_tip, 'target')
         with self._lock:
-            refusal = self._pursuit.refusal()
+            refusal = self._machine.refusal()
             if refusal:
                 raise TargetRefusedError(refusal)
-            version, solver, seeds = self._targets.renew(), self._solver, self._pursuit.seeds()
+            version = self._targets.next_version()
+            solver, seeds = self._solver, self._machine.seeds()
         result = solver.solve(T_base_tip, seeds)
         with self._lock:
             if version == self._targets.version:
-                goal = None if self._pursuit.arm.measured is None else result.q
-                self._pursuit.follow(FollowedTarget(T_base_tip, result, goal))
+                goal = None if self._machine.arm.measured is None else result.q
+                self._machine.follow(FollowedTarget(T_base_tip, result, goal))
         return result
 
     def stop(self) -> None:
         """Forget the target; the command comes to rest, and then there is none."""
         with self._lock:
-            self._pursuit.stop()
+            self._machine.stop()
 
     def enable(self, enabled: bool) -> bool:
         """
@@ -118,7 +122,7 @@ class TargetFollower:
         :raises TargetRefusedError: when the dropped target may not be followed; it is kept.
         """
         with self._lock:
-            self._pursuit.disabled = not enabled
+            self._machine.disabled = not enabled
             dropped = self._targets.dropped
         if not enabled:
             self.stop()
@@ -126,7 +130,7 @@ class TargetFollower:
         if dropped is not None:
             self.set_target(dropped)
         elif self.state is FollowerState.DISABLED:
-            self._pursuit.state = FollowerState.IDLE
+            self._machine.state = FollowerState.IDLE
         return self._targets.current is not None
 
     def configure(self, *, solver: Solver | None = None, **settings: float) -> None:
@@ -140,38 +144,38 @@ class TargetFollower:
         """
         nearby = None if solver is None else NearbySolver(solver)
         with self._lock:
-            settings_now = replace(self._pursuit.settings, **settings)
+            settings_now = replace(self._machine.settings, **_as_any(settings))
             if nearby is not None and nearby.chain is not self._solver.chain:
-                self._targets.forget()
-                self._pursuit = Pursuit(nearby.chain, settings_now, self._targets)
+                self._targets.clear()
+                self._machine = FollowerStateMachine(nearby.chain, settings_now, self._targets)
             self._solver = nearby or self._solver
-            self._pursuit.configure(settings_now)
+            self._machine.configure(settings_now)
 
-    # What the outside asks
+    # Outputs
 
     @property
-    def restarts(self) -> int:
+    def displacements(self) -> int:
         """How often something else moved the arm."""
-        return self._pursuit.encounters
+        return self._machine.displacements
 
     @property
     def other_commander(self) -> str:
-        """Who else commands the arm, to be set from outside; empty for nobody."""
-        return self._pursuit.other_commander
+        """Name of somebody else who commands the arm, to be set by the owner; empty for nobody."""
+        return self._machine.other_commander
 
     @other_commander.setter
     def other_commander(self, name: str) -> None:
-        self._pursuit.other_commander = name
+        self._machine.other_commander = name
 
     @property
     def settings(self) -> FollowerSettings:
         """The settings in force."""
-        return self._pursuit.settings
+        return self._machine.settings
 
     @property
     def state(self) -> FollowerState:
-        """What it is doing, as of the last tick or call."""
-        return self._pursuit.state
+        """State as of the last tick or call."""
+        return self._machine.state
 
     @property
     def result(self) -> IkResult | None:
@@ -194,7 +198,7 @@ class TargetFollower:
     def following_error(self) -> float | None:
         """How far the arm's worst joint is from its command [rad] or [m]; None without one."""
         with self._lock:
-            stream, measured = self._pursuit.stream, self._pursuit.arm.measured
+            stream, measured = self._machine.stream, self._machine.arm.measured
             if not stream.active or measured is None:
                 return None
             return float(np.abs(stream.q - measured).max())
@@ -202,29 +206,29 @@ class TargetFollower:
     @property
     def active(self) -> bool:
         """Whether there are commands; without, the arm is left alone."""
-        return self._pursuit.stream.active
+        return self._machine.stream.active
 
     @property
     def violations(self) -> int:
-        """How many commands the last gate had to change; 0 in a healthy system."""
-        return self._pursuit.stream.gate.counts.total
+        """Number of commands that the gate had to correct; 0 in a healthy system."""
+        return self._machine.stream.gate.counts.total
 
     @property
     def state_fault(self) -> str:
         """Why the joint states cannot be relied on; empty when they can."""
-        return self._pursuit.arm.reason
+        return self._machine.arm.reason
 
     @property
     def contradictory_states(self) -> bool:
         """Whether there must be two sources of joint states that contradict each other."""
-        return self._pursuit.arm.contradictory
+        return self._machine.arm.contradictory
 
     @property
     def immobile_joints(self) -> tuple[str, ...]:
         """The joints that are never moved, because their velocity limit is 0."""
         names = self._solver.chain.joint_names
         return tuple(
-            name for name, speed in zip(names, self._pursuit.speeds, strict=True) if speed <= 0
+            name for name, speed in zip(names, self._machine.speeds, strict=True) if speed <= 0
         )
 
     def tick(self, now: float) -> FollowerCommand | None:
@@ -235,26 +239,31 @@ class TargetFollower:
         :returns: the command to publish; None to publish nothing.
         """
         with self._lock:
-            return self._pursuit.tick(now)
+            return self._machine.tick(now)
 
-    def sent(self, delay: float) -> None:
+    def mark_sent(self, delay: float) -> None:
         """
-        Note how long it took to send the command of the last tick.
+        Note that the command of the last tick was sent, and how long that took.
 
         :param delay: from the tick to the end of sending [s].
         """
         with self._lock:
-            self._pursuit.stream.sent(delay, 1.0 / self._pursuit.settings.rate)
+            self._machine.stream.mark_sent(delay, 1.0 / self._machine.settings.rate)
 
-    def take_back(self, delay: float) -> bool:
+    def discard_late(self, delay: float) -> bool:
         """
-        Forget the command of the last tick if it comes too late to be sent.
+        Discard the command of the last tick if it is too late to send it.
 
-        That happens when the process was stopped after it had reckoned the command: the arm has
+        That happens when the process was suspended after it had computed the command: the arm has
         come to rest meanwhile.
 
         :param delay: since the tick [s].
-        :returns: whether it is forgotten; then :meth:`tick` is to be called again.
+        :returns: whether it is discarded; then :meth:`tick` is to be called again.
         """
         with self._lock:
-            return self._pursuit.stream.take_back(delay, 1.0 / self._pursuit.settings.rate)
+            return self._machine.stream.discard_late(delay, 1.0 / self._machine.settings.rate)
+
+
+def _as_any(settings: Mapping[str, float]) -> dict[str, Any]:
+    """Return settings as keyword arguments of mixed types: two of them are truth values."""
+    return dict(settings)

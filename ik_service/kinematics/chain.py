@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.numbers import real_numbers
-from ik_service.common.quoting import shown
+from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.kinematics.chain_kernels import FAR, forward, jacobian
 from ik_service.kinematics.entry import entry_point
 from ik_service.kinematics.flatten import FlatPath, flatten_path, kernel_joints, reach
 from ik_service.kinematics.kernels import ChainArrays
 from ik_service.model.joint import JointType
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 
 _COMPILED = {'_forward', '_jacobian'}
 _FLOAT = np.dtype(np.float64)
@@ -47,7 +47,7 @@ class KinematicChain:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: RobotModel,
         base_link: str,
         tip_link: str,
         locked: Mapping[str, float] | None = None,
@@ -172,7 +172,7 @@ class KinematicChain:
         """Limits as an array; infinity stands for none."""
         values = real_numbers(bounds, argument)
         if values.shape != (self.n,) or np.isnan(values).any():
-            raise ArgumentError(argument, f'has to be {self.n} numbers, not {shown(bounds)}')
+            raise ArgumentError(argument, f'has to be {self.n} numbers, not {safe_repr(bounds)}')
         return values
 
     def _vector(self, q: ArrayLike) -> np.ndarray:
@@ -225,11 +225,13 @@ class KinematicChain:
 def _mapping(locked: Mapping[str, float] | None) -> dict[str, float]:
     """The positions of locked joints, in a dictionary of its own."""
     if locked is not None and not isinstance(locked, Mapping):
-        raise ArgumentError('locked', f'has to be a mapping, not {shown(locked)}')
+        raise ArgumentError('locked', f'has to be a mapping, not {safe_repr(locked)}')
     return dict(locked or {})
 
 
-def _limits(path: FlatPath, names: tuple[str, ...], robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+def _limits(
+    path: FlatPath, names: tuple[str, ...], robot: RobotModel
+) -> tuple[np.ndarray, np.ndarray]:
     """Limits of the variables, narrowed so that the joints that mimic them keep theirs."""
     lower = np.array([robot.joints[name].limits.lower for name in names])
     upper = np.array([robot.joints[name].limits.upper for name in names])
@@ -257,7 +259,7 @@ def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     return np.where(finite, middle, np.clip(0.0, lower, upper))
 
 
-def _velocities(path: FlatPath, names: tuple[str, ...], robot: Robot) -> np.ndarray:
+def _velocities(path: FlatPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
     """Largest speeds of the variables, such that the joints that mimic them keep theirs."""
     velocity = np.array([robot.joints[name].limits.velocity for name in names])
     for motion in path.motions:
@@ -267,7 +269,7 @@ def _velocities(path: FlatPath, names: tuple[str, ...], robot: Robot) -> np.ndar
     return velocity
 
 
-def _full_turns(path: FlatPath, names: tuple[str, ...], robot: Robot) -> np.ndarray:
+def _full_turns(path: FlatPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
     """2π for the variables whose full turns leave every pose of the robot as it is."""
     turn = np.zeros(len(names))
     for i, name in enumerate(names):

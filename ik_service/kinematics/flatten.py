@@ -9,10 +9,16 @@ import sys
 
 import numpy as np
 
-from ik_service.common.quoting import shown
+from ik_service.common.quoting import safe_repr
+from ik_service.common.transforms import (
+    inverse_transform,
+    rigid_transform,
+    rotation_about_axis,
+    rotation_from_z_to,
+)
 from ik_service.exceptions import ChainError, UnknownJointError
 from ik_service.model.joint import Joint, JointType
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 
 _LARGEST = sys.float_info.max
 
@@ -49,7 +55,7 @@ class FlatPath:
 
 
 def flatten_path(
-    robot: Robot, base_link: str, tip_link: str, locked: Mapping[str, float]
+    robot: RobotModel, base_link: str, tip_link: str, locked: Mapping[str, float]
 ) -> FlatPath:
     """
     Turn every joint between two links into a motion about its own z axis.
@@ -76,16 +82,16 @@ def flatten_path(
                 offset += multiplier * locked.get(source, 0.0)
                 T = T @ moved(joint, sign * offset)
             else:
-                T_align = _align_z(joint.axis)
+                T_align = rigid_transform(rotation_from_z_to(joint.axis))
                 T = T @ moved(joint, sign * offset) @ T_align
                 motions.append(Motion(joint, source, sign * multiplier, T))
                 T = T_align.T  # a pure rotation
         if not forward:
-            T = T @ _inverse(joint.T_parent_joint)
+            T = T @ inverse_transform(joint.T_parent_joint)
     return FlatPath(tuple(motions), T)
 
 
-def check_locked(robot: Robot, locked: Mapping[str, float]) -> None:
+def check_locked(robot: RobotModel, locked: Mapping[str, float]) -> None:
     """
     Refuse joints that cannot be locked at the value given.
 
@@ -106,7 +112,7 @@ def check_locked(robot: Robot, locked: Mapping[str, float]) -> None:
         number = isinstance(value, (int, float, np.integer, np.floating))
         if not (number and lower <= value <= upper and abs(value) <= _LARGEST):
             raise ChainError(
-                f'joint {name!r} cannot be locked at {shown(value)}, outside its limits '
+                f'joint {name!r} cannot be locked at {safe_repr(value)}, outside its limits '
                 f'{lower:g} … {upper:g}'
             )
 
@@ -160,48 +166,9 @@ def _split_zxz(R: np.ndarray) -> tuple[float, float, float, float]:
 
 def moved(joint: Joint, value: float) -> np.ndarray:
     """Transform of a joint that has moved by a value along or about its own axis."""
-    T = np.eye(4)
     if joint.type is JointType.PRISMATIC:
-        T[:3, 3] = value * joint.axis
-    else:
-        T[:3, :3] = _rotation(joint.axis, value)
-    return T
-
-
-def _rotation(axis: np.ndarray, angle: float) -> np.ndarray:
-    """Rotation matrix about a unit axis (Rodrigues)."""
-    x, y, z = axis
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    half = math.sin(angle / 2)
-    return np.eye(3) + math.sin(angle) * K + 2 * half * half * (K @ K)
-
-
-def _align_z(axis: np.ndarray) -> np.ndarray:
-    """Rotation, as (4, 4), that brings z onto a unit axis by the shortest way."""
-    x, y, z = axis
-    T = np.eye(4)
-    if z < -0.999:  # about x by π first, so that the way left is short
-        T[:3, :3] = np.diag([1.0, -1.0, -1.0])
-        T[:3, :3] = _shortest(np.array([x, -y, -z]), T[:3, :3])
-    else:
-        T[:3, :3] = _shortest(axis, T[:3, :3])
-    return T
-
-
-def _shortest(axis: np.ndarray, R_before: np.ndarray) -> np.ndarray:
-    """R_before times the shortest rotation that brings z onto a unit axis with z > −1."""
-    x, y, z = axis
-    K = np.array([[0.0, 0.0, x], [0.0, 0.0, y], [-x, -y, 0.0]])
-    return R_before @ (np.eye(3) + K + K @ K / (1.0 + z))
-
-
-def _inverse(T: np.ndarray) -> np.ndarray:
-    """Inverse of a rigid transform."""
-    R = T[:3, :3].T
-    inverse = np.eye(4)
-    inverse[:3, :3] = R
-    inverse[:3, 3] = -R @ T[:3, 3]
-    return inverse
+        return rigid_transform(position=value * joint.axis)
+    return rigid_transform(rotation_about_axis(joint.axis, value))
 
 
 def reach(

@@ -8,10 +8,10 @@ import numpy as np
 
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.kinematics.flatten import moved
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 
 
-def link_poses(robot: Robot, positions: Mapping[str, float]) -> dict[str, np.ndarray]:
+def link_poses(robot: RobotModel, positions: Mapping[str, float]) -> dict[str, np.ndarray]:
     """
     Forward kinematics of the whole robot.
 
@@ -40,7 +40,7 @@ def link_poses(robot: Robot, positions: Mapping[str, float]) -> dict[str, np.nda
     return {link: poses[link] for link in robot.links}
 
 
-def _position(robot: Robot, name: str, positions: Mapping[str, float]) -> float:
+def _position(robot: RobotModel, name: str, positions: Mapping[str, float]) -> float:
     """Position of a joint, following the joint that it mimics."""
     source, multiplier, offset = robot.resolve_mimic(name)
     limits = robot.joints[source].limits

@@ -20,7 +20,7 @@ import numpy as np
 
 from ik_service.exceptions import UrdfError
 from ik_service.model.part_names import named
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 
 DENSITY = 1000.0
 """
@@ -62,7 +62,7 @@ class MassiveRobot:
     nominal: tuple[str, ...]
 
 
-def with_masses(robot: Robot) -> MassiveRobot:
+def with_masses(robot: RobotModel) -> MassiveRobot:
     """
     Return a robot's description for a physics engine.
 
@@ -104,7 +104,7 @@ def _read(text: str) -> Element:
     return root
 
 
-def _rigid_part(robot: Robot, link: str) -> Iterator[str]:
+def _rigid_part(robot: RobotModel, link: str) -> Iterator[str]:
     """Yield a link and all that is rigidly attached below it."""
     pending = [link]
     while pending:

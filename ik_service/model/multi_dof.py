@@ -20,8 +20,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from ik_service.common.transforms import rotation_from_z_to
 from ik_service.model.joint import Joint, JointType
 
 _X, _Y, _Z = np.eye(3)
@@ -43,7 +44,7 @@ def planar_joints(
     :param T_parent_joint: (4, 4) pose of the joint frame in the parent link's frame [m].
     :param normal: (3,) unit normal of the plane, in the joint frame.
     """
-    x, y = _plane_directions(normal)
+    x, y, _ = rotation_from_z_to(normal).T
     parts = [
         ('x', JointType.PRISMATIC, x),
         ('y', JointType.PRISMATIC, y),
@@ -79,7 +80,7 @@ def _series(
     parent: str,
     child: str,
     T_parent_joint: NDArray[np.float64],
-    parts: Sequence[tuple[str, JointType, ArrayLike]],
+    parts: Sequence[tuple[str, JointType, NDArray[np.float64]]],
 ) -> list[Joint]:
     joints = []
     links = [parent, *(f'{name}/{suffix}_link' for suffix, _, _ in parts[:-1]), child]
@@ -87,16 +88,3 @@ def _series(
         T = T_parent_joint if index == 0 else np.eye(4)
         joints.append(Joint(f'{name}/{suffix}', kind, links[index], links[index + 1], T, axis))
     return joints
-
-
-def _plane_directions(
-    normal: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return x and y of the joint frame after the smallest rotation that takes z to ``normal``."""
-    a, b, c = normal
-    if c < 0.0 and np.hypot(a, b) < 1e-12:
-        return _X, -_Y
-    # Rodrigues' formula for the rotation from z to (a, b, c), whose axis is (−b, a, 0). The two
-    # forms of 1 / (1 + c) are equal; below the plane the second one loses no digits.
-    k = 1.0 / (1.0 + c) if c >= 0.0 else (1.0 - c) / (a * a + b * b)
-    return np.array([1.0 - k * a * a, -k * a * b, -a]), np.array([-k * a * b, 1.0 - k * b * b, -b])

@@ -1,5 +1,5 @@
 """
-The first reading of a robot description, which no input can turn against the reader.
+Bounded reading of URDF text, safe against hostile input.
 
 A URDF may come from anywhere: a file, a parameter, a latched topic. Before any XML library builds
 a tree of it, one streaming pass bounds its size, depth and number of elements, refuses every
@@ -10,11 +10,9 @@ read), and keeps only the elements that describe kinematics.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-import os
 from xml.parsers import expat
 
-from ik_service.common.regular_file import read_regular
-from ik_service.exceptions import ArgumentError, UrdfError
+from ik_service.exceptions import UrdfError
 from ik_service.model.part_names import named
 
 MAX_BYTES = 16 * 2**20
@@ -28,7 +26,7 @@ MAX_TAG_BYTES = 2**18
 MAX_LINKS = 2048
 """Most links, and most joints."""
 
-_EMPTY = 'the robot description is empty'
+EMPTY = 'the robot description is empty'
 _TOO_LONG = f'the robot description is longer than {MAX_BYTES // 2**20} MiB'
 _CHUNK_BYTES = 2**16
 _JOINT_PARTS = frozenset({'origin', 'parent', 'child', 'axis', 'limit', 'mimic'})
@@ -70,33 +68,6 @@ class RawRobot:
     joints: list[RawElement] = field(default_factory=list)
 
 
-def load_text(source: str | os.PathLike[str]) -> str:
-    """
-    Return the XML text of a robot description.
-
-    :param source: the text itself when it is a string that contains ``<``; otherwise the path of a
-        regular UTF-8 file of :data:`MAX_BYTES` at most.
-    :raises UrdfError: the file cannot be read, is no regular one, is too long, or is not UTF-8.
-    :raises ArgumentError: the source is neither a string nor a path.
-    """
-    if isinstance(source, str) and '<' in source:
-        return source
-    if not isinstance(source, (str, os.PathLike)):
-        raise ArgumentError('urdf', f'a path or XML text is needed, not {type(source).__name__}')
-    path = os.fsdecode(source)
-    label = named('file', path)
-    if not path.strip():
-        raise UrdfError(_EMPTY)
-    try:
-        data = read_regular(source, MAX_BYTES)
-    except OSError as error:
-        raise UrdfError(f'cannot be read: {error.strerror or error}', label) from error
-    try:
-        return data.decode('utf-8-sig')
-    except UnicodeDecodeError as error:
-        raise UrdfError(f'not UTF-8 text (byte {error.start})', label) from error
-
-
 def read_elements(text: str) -> RawRobot:
     """
     Read the links and joints of an XML text within fixed bounds of time and memory.
@@ -108,7 +79,7 @@ def read_elements(text: str) -> RawRobot:
     if len(text) > MAX_BYTES:
         raise UrdfError(_TOO_LONG)
     if not text.strip():
-        raise UrdfError(_EMPTY)
+        raise UrdfError(EMPTY)
     if '\0' in text:
         # Expat would take the text for UTF-16 when a NUL stands at its start.
         line = text.count('\n', 0, text.index('\0')) + 1
@@ -125,7 +96,7 @@ def read_elements(text: str) -> RawRobot:
 
 
 class _Reader:
-    """The handlers of one streaming pass."""
+    """Expat handlers that check and collect elements in one streaming pass."""
 
     def __init__(self, skipped_lines: int) -> None:
         self._skipped_lines = skipped_lines
@@ -174,7 +145,8 @@ class _Reader:
             raise self._error(f'more than {MAX_ITEMS} elements and attributes')
         if tag.startswith('xacro:'):
             raise self._error(
-                f'{named("element", tag)} is a xacro macro: expand the file with xacro first'
+                f'{named("element", tag)} is a xacro macro: expand the file with xacro first, '
+                'or give the path of a file called *.xacro'
             )
         if self._depth <= 3:
             self._keep(RawElement(tag, attributes, self._line))

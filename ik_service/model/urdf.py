@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.exceptions import UrdfError
 from ik_service.model.joint import Joint, JointLimits, JointType, Mimic
 from ik_service.model.multi_dof import floating_joints, planar_joints
@@ -73,18 +74,8 @@ def _joints_from(entry: Any) -> list[Joint]:  # noqa: ANN401 - urdf_parser_py ha
 
 
 def _transform(origin: Any) -> NDArray[np.float64]:  # noqa: ANN401
-    """Return the (4, 4) transform of an ``<origin>``: R = Rz(yaw) Ry(pitch) Rx(roll)."""
-    T = np.eye(4)
-    if origin is None:
-        return T
-    roll, pitch, yaw = origin.rpy
-    cr, sr = math.cos(roll), math.sin(roll)
-    cp, sp = math.cos(pitch), math.sin(pitch)
-    cy, sy = math.cos(yaw), math.sin(yaw)
-    T[0] = cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr, origin.xyz[0]
-    T[1] = sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr, origin.xyz[1]
-    T[2] = -sp, cp * sr, cp * cr, origin.xyz[2]
-    return T
+    """Return the (4, 4) transform of an ``<origin>``; the identity where there is none."""
+    return np.eye(4) if origin is None else transform_from_xyz_rpy(origin.xyz, origin.rpy)
 
 
 def _unit_axis(entry: Any) -> NDArray[np.float64]:  # noqa: ANN401

@@ -1,1 +1,1 @@
-"""What moves a simulated arm: engines, drives and faults; knows no ROS."""
+"""Simulation of an arm: engines, drives and injected faults; knows no ROS."""

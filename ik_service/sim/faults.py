@@ -1,4 +1,4 @@
-"""Faults on request: what goes wrong between a follower and its arm, to see how it copes."""
+"""Injected faults between a follower and its arm: lost and late messages, a stuck joint, noise."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ T = TypeVar('T')
 @dataclass(frozen=True)
 class FaultSettings:
     """
-    What goes wrong; nothing by default.
+    Faults to inject; none by default.
 
     :ivar lost_commands: share of the commands that never arrive, 0 to 1.
     :ivar lost_states: share of the joint states that are never sent, 0 to 1.
-    :ivar command_delay: by how much commands come late [s].
-    :ivar state_delay: by how much joint states come late [s].
+    :ivar command_delay: delay of the commands [s].
+    :ivar state_delay: delay of the joint states [s].
     :ivar stuck_joint: a joint that does not move; empty for none.
     :ivar noise: standard deviation of the error of measured positions [rad] or [m].
-    :ivar seed: of the random numbers: the same faults happen every time.
+    :ivar seed: seed of the random numbers; the same seed makes the same faults.
     :raises OptionError: naming the setting whose value cannot be.
     """
 
@@ -48,7 +48,7 @@ class FaultSettings:
             raise OptionError(name, f'has to be {wanted}, not {getattr(self, name)!r}')
 
     def __str__(self) -> str:
-        """Return what differs from no faults at all."""
+        """Return the faults that are present, or ``none``."""
         present = {
             name: value
             for name, value in vars(self).items()
@@ -57,9 +57,9 @@ class FaultSettings:
         return ', '.join(f'{name} {value}' for name, value in present.items()) or 'none'
 
 
-class FaultyLine(Generic[T]):
+class FaultyChannel(Generic[T]):
     """
-    A line on which messages get lost and come late, but never change places.
+    Channel that loses and delays messages, but keeps their order.
 
     :param random: decides which are lost.
     """
@@ -68,20 +68,25 @@ class FaultyLine(Generic[T]):
         self._random = random
         self._waiting: deque[tuple[float, T]] = deque()
 
-    def put(self, message: T, now: float, lost: float, delay: float) -> None:
+    def send(self, message: T, now: float, lost: float, delay: float) -> None:
         """
         Send a message.
 
+        :param message: the message.
         :param now: on any clock [s].
-        :param lost: probability that it never arrives.
-        :param delay: after which it arrives [s].
+        :param lost: probability that it never arrives, 0 to 1.
+        :param delay: time after which it arrives [s].
         """
         if lost > 0.0 and self._random.random() < lost:
             return
         self._waiting.append((now + delay, message))
 
-    def due(self, now: float) -> list[T]:
-        """Take the messages that have arrived by now, the oldest first."""
+    def receive(self, now: float) -> list[T]:
+        """
+        Take the messages that have arrived, the oldest first.
+
+        :param now: on the clock of :meth:`send` [s].
+        """
         arrived = []
         while self._waiting and self._waiting[0][0] <= now:
             arrived.append(self._waiting.popleft()[1])

@@ -1,4 +1,4 @@
-"""Motion with mass: gravity, inertia, limited efforts, by MuJoCo."""
+"""Engine with mass, gravity and limited efforts, by MuJoCo."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import mujoco
 import numpy as np
 
 from ik_service.exceptions import SimulationError
-from ik_service.model.robot import Robot
-from ik_service.sim.first_order import FirstOrderEngine
+from ik_service.model.robot_model import RobotModel
+from ik_service.sim.first_order_engine import FirstOrderEngine
 from ik_service.sim.mujoco_model import build, collected_warnings, TIME_STEP
 
 
 class MujocoEngine:
     """
-    An arm with mass, see :class:`~ik_service.sim.engine.Engine`.
+    Joints with mass, see :class:`~ik_service.sim.engine.Engine`.
 
-    The drives' set-points move as the joints of a
-    :class:`~ik_service.sim.first_order.FirstOrderEngine` would, with the same time constant. A
-    position-velocity servo makes each joint follow, with gains from :mod:`ik_service.sim.gains`:
+    The set-points of the drives move as the joints of a
+    :class:`~ik_service.sim.first_order_engine.FirstOrderEngine` would, with the same time
+    constant. A position-velocity servo, with gains from :mod:`ik_service.sim.servo_gains`, makes
+    each joint follow its set-point:
 
         speed  = q̇_set + kp/kd (q_set − q), within the velocity limit
         effort = kd (speed − q̇) + share · gravity(q), within the effort limit
@@ -28,7 +29,7 @@ class MujocoEngine:
 
     :param robot: the robot.
     :param position: (m,) where the joints start [rad] or [m].
-    :param time_constant: of the set-points [s].
+    :param time_constant: time constant of the set-points [s].
     :param gravity_compensation: the share, 0 to 1.
     :raises SimulationError: MuJoCo refuses the description, or the robot has a planar or
         floating joint.
@@ -38,7 +39,7 @@ class MujocoEngine:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: RobotModel,
         position: np.ndarray,
         time_constant: float,
         gravity_compensation: float = 1.0,
@@ -53,31 +54,39 @@ class MujocoEngine:
 
     @property
     def position(self) -> np.ndarray:
-        """Where the joints are, (m,) [rad] or [m]."""
+        """Positions of the joints (m,) [rad] or [m]."""
         return self._data.qpos[self._arm.places]
 
     @property
     def velocity(self) -> np.ndarray:
-        """How fast they move, (m,) [rad/s] or [m/s]."""
+        """Velocities of the joints (m,) [rad/s] or [m/s]."""
         return self._data.qvel[self._arm.places]
 
     @property
     def effort(self) -> np.ndarray:
-        """What the drives exert, gravity compensation included, (m,) [Nm] or [N]."""
+        """Efforts of the drives, gravity compensation included (m,) [Nm] or [N]."""
         return self._data.qfrc_actuator[self._arm.places]
 
     def reset(self, position: np.ndarray) -> None:
-        """Put the joints somewhere, at rest."""
+        """
+        Put the joints at rest at a position.
+
+        :param position: (m,) [rad] or [m].
+        """
         data, arm = self._data, self._arm
         mujoco.mj_resetData(arm.model, data)
         data.qpos[:] = arm.spread @ position + arm.offset
-        self._owed = 0.0
+        self._remainder = 0.0
         self._set_points.reset(position)
         self.block(self._blocked)
         mujoco.mj_forward(arm.model, data)
 
     def block(self, blocked: np.ndarray) -> None:
-        """Put on the brakes of some joints, and release the others."""
+        """
+        Put on the brakes of some joints, and release the others.
+
+        :param blocked: (m,) mask of the joints whose brakes are put on.
+        """
         self._blocked = np.array(blocked, dtype=bool)
         brakes = slice(self._arm.first_brake, None)
         put_on = self._blocked & (self._data.eq_active[brakes] == 0)
@@ -85,12 +94,19 @@ class MujocoEngine:
         self._data.eq_active[brakes] = self._blocked
 
     def step(self, target: np.ndarray, speed: np.ndarray, dt: float) -> None:
-        """Advance the time by whole steps of the physics; what is left over comes next time."""
-        self._owed += dt
+        """
+        Advance the simulated time by whole steps of the physics; the rest is kept for the next.
+
+        :param target: (m,) commanded positions, within the limits [rad] or [m].
+        :param speed: (m,) how fast these move [rad/s] or [m/s]; 0 for a target that rests.
+        :param dt: length of the step [s], above 0.
+        :raises SimulationError: the simulation became unstable; the joints rest where they were.
+        """
+        self._remainder += dt
         before = self.position
         with collected_warnings() as warnings:
-            while self._owed >= TIME_STEP:
-                self._owed -= TIME_STEP
+            while self._remainder >= TIME_STEP:
+                self._remainder -= TIME_STEP
                 self._step_once(target, speed)
         if warnings or not np.isfinite(self._data.qpos).all():
             self.reset(before)

@@ -1,4 +1,4 @@
-"""A robot as MuJoCo simulates it: bodies with mass, drives with servos, brakes."""
+"""MuJoCo model of a robot: bodies with mass, drives with servos, brakes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ik_service.exceptions import SimulationError
 from ik_service.model.joint import JointType
 from ik_service.model.masses import DENSITY, MassiveRobot, NOMINAL_MASS, with_masses
 from ik_service.model.part_names import listed
-from ik_service.model.robot import Robot
-from ik_service.sim.drives import DriveLimits
-from ik_service.sim.gains import ServoGains, sufficient_effort
+from ik_service.model.robot_model import RobotModel
+from ik_service.sim.drive_limits import DriveLimits
+from ik_service.sim.servo_gains import ServoGains, sufficient_effort
 
 if TYPE_CHECKING:
     from mujoco import MjModel, MjSpec
@@ -34,7 +34,7 @@ _FIRM = [0.99, 0.999, 0.001, 0.5, 2.0]  # their impedance, see MuJoCo's solimp
 @dataclass(frozen=True)
 class MujocoArm:
     """
-    A compiled model of a robot with m independent joints and k movable ones.
+    Compiled model of a robot with m independent joints and k movable ones.
 
     :ivar model: the model: actuator i is the velocity servo of independent joint i, and equality
         constraint ``first_brake`` + i holds it.
@@ -57,15 +57,16 @@ class MujocoArm:
 
     @property
     def first_brake(self) -> int:
-        """Index of the first brake among the equality constraints."""
+        """Index of the first brake among the equality constraints of the model."""
         return self.model.neq - len(self.limits.names)
 
 
-def build(robot: Robot, gravity_compensation: float) -> MujocoArm:
+def build(robot: RobotModel, gravity_compensation: float) -> MujocoArm:
     """
     Build the model of a robot.
 
-    :param gravity_compensation: share of the weight that the drives are told to carry, 0 to 1.
+    :param robot: the robot.
+    :param gravity_compensation: share of the weight that the drives compensate, 0 to 1.
     :raises SimulationError: MuJoCo refuses the description, or the robot has a planar or
         floating joint.
     :raises UrdfError: a mass or a size in the description is not a number.
@@ -92,7 +93,7 @@ def build(robot: Robot, gravity_compensation: float) -> MujocoArm:
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Collect MuJoCo's warnings, which it would otherwise write to a file where it stands."""
+    """Collect MuJoCo's warnings, which would otherwise go to a file in the working folder."""
     warnings: list[str] = []
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda text: warnings.append(f'MuJoCo: {text}'))
@@ -121,7 +122,7 @@ def _refusal(error: ValueError) -> SimulationError:
     return SimulationError(f'MuJoCo refuses the robot description: {reason}')
 
 
-def _check_joints(robot: Robot, names: Iterable[str]) -> None:
+def _check_joints(robot: RobotModel, names: Iterable[str]) -> None:
     """Refuse what MuJoCo reads otherwise than as joints of one degree of freedom each."""
     missing = sorted(set(robot.movable_joint_names) ^ set(names))
     if missing:
@@ -144,7 +145,7 @@ def _set_options(spec: MjSpec, gravity_compensation: float) -> None:
         body.gravcomp = gravity_compensation
 
 
-def _set_ranges(spec: MjSpec, robot: Robot) -> None:
+def _set_ranges(spec: MjSpec, robot: RobotModel) -> None:
     for joint in spec.joints:
         description = robot.joints[joint.name]
         limit = description.limits
@@ -159,7 +160,7 @@ def _set_ranges(spec: MjSpec, robot: Robot) -> None:
 
 
 def _coupling(
-    robot: Robot, names: list[str], independent: tuple[str, ...]
+    robot: RobotModel, names: list[str], independent: tuple[str, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return how all degrees of freedom follow from the independent ones."""
     spread, offset = np.zeros((len(names), len(independent))), np.zeros(len(names))
@@ -194,7 +195,7 @@ def _loads(
 
 
 def _completed(
-    robot: Robot, limits: DriveLimits, inertia: np.ndarray, gravity: np.ndarray
+    robot: RobotModel, limits: DriveLimits, inertia: np.ndarray, gravity: np.ndarray
 ) -> tuple[DriveLimits, list[str]]:
     """Fill in speeds and efforts that the URDF does not give; say so, and what is too weak."""
     kinds = [robot.joints[name].type for name in limits.names]

@@ -1,4 +1,4 @@
-"""A simulated arm that goes where its commands say; knows no ROS."""
+"""Simulated arm: all movable joints of a robot, driven by an engine."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import math
 import numpy as np
 
 from ik_service.exceptions import ArgumentError, UnknownJointError
-from ik_service.model.robot import Robot
-from ik_service.sim.catalogue import DEFAULT_ENGINE, make_engine
-from ik_service.sim.drives import DriveLimits
+from ik_service.model.robot_model import RobotModel
+from ik_service.sim.drive_limits import DriveLimits
 from ik_service.sim.engine import Engine
+from ik_service.sim.engine_registry import DEFAULT_ENGINE, make_engine
 
 _SPEED_TIMEOUT = 0.1
-"""Time after which a command's speed no longer counts [s]: its successor has not come."""
+"""Time after which the speed of a command that has no successor no longer counts [s]."""
 
 
 class SimulatedArm:
     """
-    All movable joints of a robot, driven by an engine; mimic joints follow.
+    Simulated arm that obeys joint commands; mimic joints follow.
 
     :param robot: the robot.
     :param initial_positions: where joints start [rad] or [m], by name; the others start in the
         middle of their limits, or at the place nearest to zero where one is missing. Values
         outside the limits are brought inside.
-    :param time_constant: of the approach to a command [s].
-    :param engine: one of :data:`~ik_service.sim.catalogue.ENGINES`.
-    :param gravity_compensation: share of the weight that the drives are told to carry, 0 to 1;
-        only for an engine with forces.
+    :param time_constant: time constant of the approach to a command [s].
+    :param engine: one of :data:`~ik_service.sim.engine_registry.ENGINES`.
+    :param gravity_compensation: share of the weight that the drives compensate, 0 to 1; only for
+        an engine with forces.
     :ivar joint_names: all movable joints, in document order.
     :raises UnknownJointError: the robot has no such joint that moves on its own.
     :raises ArgumentError: a position is not finite, or the time constant is negative.
@@ -39,7 +39,7 @@ class SimulatedArm:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: RobotModel,
         initial_positions: Mapping[str, float] | None = None,
         time_constant: float = 0.05,
         engine: str = DEFAULT_ENGINE,
@@ -54,7 +54,8 @@ class SimulatedArm:
         self._offset = np.array([offset for _, _, offset in sources])
         self._own = np.array([name in self._index for name in self.joint_names])
         self._target = self._limits.middle()
-        self._rest()
+        self._speed = np.zeros_like(self._target)
+        self._age = np.zeros_like(self._target)
         start = initial_positions or {}
         self.command([*start], [*start.values()])
         self._start = self._target
@@ -86,13 +87,13 @@ class SimulatedArm:
         self, names: Sequence[str], positions: Sequence[float], speeds: Sequence[float] = ()
     ) -> None:
         """
-        Send joints somewhere; those that are not named keep their targets.
+        Command positions of joints; those that are not named keep their targets.
 
         A position outside the limits is brought inside. Mimic joints may be named, but follow
         their own joint all the same.
 
-        :param names: joints.
-        :param positions: where to [rad] or [m], one for each name.
+        :param names: names of joints.
+        :param positions: where they shall go [rad] or [m], one for each name.
         :param speeds: how fast these positions move from command to command [rad/s] or [m/s], one
             for each name, or none for targets that rest. They count until the next command, and
             for 0.1 s at most.
@@ -114,9 +115,9 @@ class SimulatedArm:
 
     def step(self, dt: float) -> None:
         """
-        Advance the time.
+        Advance the simulated time.
 
-        :param dt: by how much [s]; nothing happens unless it is above 0.
+        :param dt: length of the step [s]; nothing happens unless it is above 0.
         :raises SimulationError: the simulation broke down; the arm then rests where it was.
         """
         if dt > 0.0:
@@ -127,12 +128,13 @@ class SimulatedArm:
     def reset(self) -> None:
         """Put all joints where they started, at rest."""
         self._target = self._start
-        self._rest()
+        self._speed = np.zeros_like(self._target)
+        self._age = np.zeros_like(self._target)
         self.engine.reset(self._start)
 
     def block(self, joint: str) -> None:
         """
-        Let a joint be stuck, and all others free.
+        Block a joint, and release all others.
 
         :param joint: a movable joint; one that mimics another is stuck together with that. Empty
             for none.
@@ -144,10 +146,6 @@ class SimulatedArm:
                 raise UnknownJointError(joint, self.joint_names)
             blocked[self._source[self.joint_names.index(joint)]] = True
         self.engine.block(blocked)
-
-    def _rest(self) -> None:
-        self._speed = np.zeros_like(self._target)
-        self._age = np.zeros_like(self._target)
 
     def _check(self, names: Sequence[str], values: Sequence[float], kind: str) -> None:
         if len(names) != len(values):

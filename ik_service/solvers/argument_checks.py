@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.numbers import real_numbers
-from ik_service.common.quoting import shown
+from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions
@@ -21,9 +21,9 @@ def check_kinds(chain: object, options: object) -> None:
     :raises ArgumentError: naming the argument.
     """
     if not isinstance(chain, KinematicChain):
-        raise ArgumentError('chain', f'has to be a KinematicChain, not {shown(chain)}')
+        raise ArgumentError('chain', f'has to be a KinematicChain, not {safe_repr(chain)}')
     if not isinstance(options, IkOptions):
-        raise ArgumentError('options', f'have to be IkOptions, not {shown(options)}')
+        raise ArgumentError('options', f'have to be IkOptions, not {safe_repr(options)}')
 
 
 def check_course(progress: object, threads: object, chained: object) -> None:
@@ -33,16 +33,16 @@ def check_course(progress: object, threads: object, chained: object) -> None:
     :raises ArgumentError: naming the argument.
     """
     if progress is not None and not callable(progress):
-        raise ArgumentError('progress', f'has to be a function, not {shown(progress)}')
+        raise ArgumentError('progress', f'has to be a function, not {safe_repr(progress)}')
     whole = isinstance(threads, (int, np.integer)) and not isinstance(threads, bool)
     if threads is not None and not (whole and 1 <= threads <= _MOST_THREADS):
         raise ArgumentError(
             'threads',
             f'has to be a whole number of at least 1 and at most {_MOST_THREADS}, '
-            f'not {shown(threads)}',
+            f'not {safe_repr(threads)}',
         )
     if not isinstance(chained, (bool, np.bool_)):
-        raise ArgumentError('chained', f'has to be True or False, not {shown(chained)}')
+        raise ArgumentError('chained', f'has to be True or False, not {safe_repr(chained)}')
 
 
 def check_seeds(chain: KinematicChain, seeds: ArrayLike, count: int) -> np.ndarray:

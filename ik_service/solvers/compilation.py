@@ -21,7 +21,7 @@ from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.kernel_cache import cache_folder
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.solvers.solver import Solver
 from ik_service.solvers.spec_checks import load_solvers, loaded_modules
 

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from ik_service.common.numbers import real_numbers
-from ik_service.common.quoting import shown
+from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import OptionError
 
 _LARGEST = 1e9  # of any number: far beyond use, and within the range of a clock in nanoseconds
@@ -29,7 +29,7 @@ def check_number(name: str, value: object, zero: bool = False) -> None:
     ):
         least = 'of at least 0' if zero else 'above 0'
         raise OptionError(
-            name, f'has to be a number {least} and at most {_LARGEST:g}, not {shown(value)}'
+            name, f'has to be a number {least} and at most {_LARGEST:g}, not {safe_repr(value)}'
         )
 
 
@@ -53,7 +53,8 @@ def check_integer(name: str, value: object, at_least: int) -> None:
     if not integral or not at_least <= value < 2**62:
         raise OptionError(
             name,
-            f'has to be a whole number of at least {at_least} and below 2**62, not {shown(value)}',
+            f'has to be a whole number of at least {at_least} and below 2**62, '
+            f'not {safe_repr(value)}',
         )
 
 
@@ -66,7 +67,9 @@ def check_choice(name: str, value: object, valid: tuple[str, ...], also: str = '
     """
     if not isinstance(value, str) or value not in valid:
         also = f', or {also}' if also else ''
-        raise OptionError(name, f'has to be one of {", ".join(valid)}{also}, not {shown(value)}')
+        raise OptionError(
+            name, f'has to be one of {", ".join(valid)}{also}, not {safe_repr(value)}'
+        )
 
 
 def six_weights(weights: Iterable[float]) -> tuple[float, ...]:
@@ -81,7 +84,7 @@ def six_weights(weights: Iterable[float]) -> tuple[float, ...]:
         raise OptionError(
             'task_weights',
             'has to be six finite numbers, none negative and not all zero '
-            f'(x, y, z, then rotations about x, y, z), not {shown(weights)}',
+            f'(x, y, z, then rotations about x, y, z), not {safe_repr(weights)}',
         )
     return values
 
@@ -93,7 +96,7 @@ def check_flag(name: str, value: object) -> None:
     :raises OptionError: naming the option.
     """
     if not isinstance(value, bool):
-        raise OptionError(name, f'has to be True or False, not {shown(value)}')
+        raise OptionError(name, f'has to be True or False, not {safe_repr(value)}')
 
 
 def finite_numbers(name: str, values: Iterable[float]) -> tuple[float, ...]:
@@ -104,7 +107,7 @@ def finite_numbers(name: str, values: Iterable[float]) -> tuple[float, ...]:
     """
     numbers = _floats(values)
     if not numbers or not all(math.isfinite(number) for number in numbers):
-        raise OptionError(name, f'has to be finite numbers, not {shown(values)}')
+        raise OptionError(name, f'has to be finite numbers, not {safe_repr(values)}')
     return numbers
 
 

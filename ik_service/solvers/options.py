@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-from ik_service.common.quoting import shown
+from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import OptionError
 from ik_service.solvers.choices import Extension, LimitStrategy, names, Nearness, ObjectiveKind
 from ik_service.solvers.option_checks import (
@@ -155,7 +155,7 @@ class IkOptions:
             check_choice('objective', self.objective, OBJECTIVES, 'a function of q')
         path = self.seed_file
         if path is not None and not (isinstance(path, str) and path):
-            raise OptionError('seed_file', f'has to be a path as text, not {shown(path)}')
+            raise OptionError('seed_file', f'has to be a path as text, not {safe_repr(path)}')
 
     def _check_vectors(self) -> None:
         object.__setattr__(self, 'task_weights', six_weights(self.task_weights))

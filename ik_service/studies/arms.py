@@ -9,7 +9,7 @@ import numpy as np
 
 from ik_service.common.resources import urdf_path
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 
 # Base and tip of each.
 ARMS = {

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import viser
 
-from ik_service.arm.joint_state import MeasuredState
-from ik_service.ros.common.conversions import inverse
+from ik_service.arm.arm import MeasuredState
+from ik_service.common.transforms import inverse_transform
 from ik_service.viewer.link.target import Target
 from ik_service.viewer.panel.history import ErrorHistory, Trail
 from ik_service.viewer.panel.measures import (
@@ -79,7 +79,7 @@ class Picture:
 
     def base_from_root(self) -> np.ndarray:
         """Return T_base_root (4, 4)."""
-        return inverse(self.root_from_base())
+        return inverse_transform(self.root_from_base())
 
     def root_from_base(self) -> np.ndarray:
         """Return T_root_base (4, 4)."""

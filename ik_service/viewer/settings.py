@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from rclpy.node import Node
 
 from ik_service.exceptions import OptionError
-from ik_service.ros.common.declare import declare
-from ik_service.ros.common.parameter_names import refuse_unknown
+from ik_service.ros.common.parameter_declaration import declare_parameters, ParameterSpec
 from ik_service.viewer.server.door import host_name
 
 
@@ -35,41 +34,72 @@ class Settings:
     robot: dict[str, str]
 
 
+HOST = ParameterSpec(
+    'host', '127.0.0.1', 'Address of this machine to serve the page at', read_only=True
+)
+ALLOWED_HOSTS = ParameterSpec(
+    'allowed_hosts',
+    '',
+    'Further names and addresses of this machine that browsers may ask for the page '
+    "by, such as 'arm.local, 192.168.1.5'; the page then asks for a token",
+    read_only=True,
+)
+PORT = ParameterSpec('port', 8080, 'TCP port; 0 for any free one', (0, 65535), read_only=True)
+PORT_SEARCH = ParameterSpec(
+    'port_search',
+    True,
+    'Whether the next free port is taken when port is in use',
+    read_only=True,
+)
+RATE = ParameterSpec('rate', 30.0, 'Pictures a second [Hz]', (1.0, 60.0), read_only=True)
+REACH = ParameterSpec(
+    'reach',
+    '',
+    'Path of the reach.npz of ik_study reach, to show; empty: none',
+    read_only=True,
+)
+ROBOT = (
+    ParameterSpec('urdf', '', 'Path of the URDF file; empty: robot_description', read_only=True),
+    ParameterSpec(
+        'robot_description',
+        '',
+        'The URDF as text; empty: what the IK node has, or else the topic',
+        read_only=True,
+    ),
+    ParameterSpec(
+        'base_link',
+        '',
+        'Link that targets are relative to; empty: that of the IK node',
+        read_only=True,
+    ),
+    ParameterSpec(
+        'tip_link',
+        '',
+        'Link that follows the target; empty: that of the IK node',
+        read_only=True,
+    ),
+)
+
+
 def declare_settings(node: Node) -> Settings:
     """
     Declare the parameters of a viewer, and return their values.
 
+    :param node: the node.
     :raises OptionError: one has a value that it cannot have.
     """
-    robot = {
-        'urdf': 'Path of the URDF file; empty: robot_description',
-        'robot_description': 'The URDF as text; empty: what the IK node has, or else the topic',
-        'base_link': 'Link that targets are relative to; empty: that of the IK node',
-        'tip_link': 'Link that follows the target; empty: that of the IK node',
-    }
-    settings = Settings(
-        host=declare(node, 'host', '127.0.0.1', 'Address of this machine to serve the page at'),
-        allowed_hosts=parse_hosts(
-            declare(
-                node,
-                'allowed_hosts',
-                '',
-                'Further names and addresses of this machine that browsers may ask for the page '
-                "by, such as 'arm.local, 192.168.1.5'; the page then asks for a token",
-            )
-        ),
-        port=declare(node, 'port', 8080, 'TCP port; 0 for any free one', (0, 65535)),
-        port_search=declare(
-            node, 'port_search', True, 'Whether the next free port is taken when port is in use'
-        ),
-        rate=declare(node, 'rate', 30.0, 'Pictures a second [Hz]', (1.0, 60.0)),
-        reach=declare(
-            node, 'reach', '', 'Path of the reach.npz of ik_study reach, to show; empty: none'
-        ),
-        robot={name: declare(node, name, '', text) for name, text in robot.items()},
+    values = declare_parameters(
+        node, (HOST, ALLOWED_HOSTS, PORT, PORT_SEARCH, RATE, REACH, *ROBOT)
     )
-    refuse_unknown(node)
-    return settings
+    return Settings(
+        host=values[HOST],
+        allowed_hosts=parse_hosts(values[ALLOWED_HOSTS]),
+        port=values[PORT],
+        port_search=values[PORT_SEARCH],
+        rate=values[RATE],
+        reach=values[REACH],
+        robot={spec.name: values[spec] for spec in ROBOT},
+    )
 
 
 def parse_hosts(text: str) -> tuple[str, ...]:

@@ -12,11 +12,10 @@ import numpy as np
 from sensor_msgs.msg import JointState
 import viser
 
-from ik_service.arm.joint_state import MeasuredState
-from ik_service.common.fault_log import Complaint
+from ik_service.arm.arm import MeasuredState
+from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.ik.frames import in_base
+from ik_service.ros.common.conversions import in_base, matrix_from_pose
 from ik_service.viewer.link.graph import Graph
 from ik_service.viewer.link.node_monitor import Contact
 from ik_service.viewer.link.questions import Questions
@@ -49,8 +48,8 @@ class Viewer:
         self._server, self._graph = server, graph
         self._period = 1.0 / settings.rate
         self._warn = graph.get_logger().warning
-        self._faults = Complaint(self._warn)
-        self._bad_states, self._bad_targets = Complaint(self._warn), Complaint(self._warn)
+        self._faults = FaultLogger(self._warn)
+        self._bad_states, self._bad_targets = FaultLogger(self._warn), FaultLogger(self._warn)
         self._inbox = Inbox(self._on_error)
         post = self._inbox.post
         furnish(server)
@@ -140,9 +139,9 @@ class Viewer:
         try:
             state.update(message.name, message.position, time.monotonic())
         except IkServiceError as error:
-            self._bad_states.about(f'a message on {topic} is ignored: {error}')
+            self._bad_states.report(f'a message on {topic} is ignored: {error}')
         else:
-            self._bad_states.settle()
+            self._bad_states.clear()
 
     def _on_target(self, message: PoseStamped) -> None:
         picture = self._picture
@@ -153,9 +152,9 @@ class Viewer:
             posture = picture.measured.posture()
             T = in_base(picture.view.arm, message.header.frame_id, T, posture)
         except IkServiceError as error:
-            self._bad_targets.about(f'a target is not shown: {error}')
+            self._bad_targets.report(f'a target is not shown: {error}')
         else:
-            self._bad_targets.settle()
+            self._bad_targets.clear()
             self._target.hear(T, time.monotonic())
 
     def _on_fields(self, fields: list) -> None:
@@ -271,5 +270,5 @@ class Viewer:
 
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))
-        self._faults.about(f'error in the viewer, which goes on:\n{text}')
-        self._faults.settle()
+        self._faults.report(f'error in the viewer, which goes on:\n{text}')
+        self._faults.clear()

@@ -1,119 +1,63 @@
-"""Joint states put together from several publishers."""
+"""Full postures."""
 
 from __future__ import annotations
-
-import math
-import re
 
 import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from support.arm_helpers import panda_arm, tree_arm
+from support.arm_helpers import TREE
 
-from ik_service.arm.joint_state import MeasuredState
-from ik_service.exceptions import ArgumentError
-
-ARM = ('shoulder', 'elbow', 'wrist')
+from ik_service.arm.joint_state import PostureSpace
+from ik_service.exceptions import ArgumentError, UnknownJointError
+from ik_service.robot import Robot
 
 
 @pytest.fixture
-def measured():
-    return MeasuredState(tree_arm())
+def space():
+    return PostureSpace(Robot.from_urdf(TREE), {'shoulder': 0.5})
 
 
-def missing(measured):
-    return [measured.arm.postures.names[i] for i in measured.unmeasured(measured.arm.indices)]
+def test_names_are_all_movable_joints_in_order(space):
+    assert space.names == ('turntable', 'shoulder', 'elbow', 'wrist', 'grip', 'grip_too', 'pan')
 
 
-def test_nothing_is_known_at_first(measured):
-    assert measured.joints() is None
-    assert missing(measured) == list(ARM)
-    np.testing.assert_array_equal(measured.posture(), measured.arm.rest)
+def test_near_zero_keeps_to_the_limits(space):
+    assert space.by_name(space.near_zero()) == {
+        'turntable': 0.0,
+        'shoulder': 0.0,
+        'elbow': 0.1,
+        'wrist': 0.0,
+        'grip': 0.0,
+        'grip_too': 0.0,
+        'pan': 0.2,
+    }
 
 
-def test_parts_add_up_and_the_oldest_counts(measured):
-    measured.update(['elbow', 'shoulder'], [1.0, 0.5], now=10.0)
-    assert measured.joints() is None
-    assert missing(measured) == ['wrist']
-    measured.update(['wrist'], [0.25], now=11.0)
-    positions, arrival = measured.joints()
-    np.testing.assert_array_equal(positions, [0.5, 1.0, 0.25])
-    assert arrival == 10.0
-    measured.update(['grip'], [0.01], now=12.0)  # another device does not keep the arm fresh
-    assert measured.joints()[1] == 10.0
-    measured.update(ARM, [0.6, 1.1, 0.3], now=13.0)
-    assert measured.joints()[1] == 13.0
-    assert measured.arm.postures.by_name(measured.posture())['grip'] == 0.01
+def test_complete_locks_and_follows(space):
+    posture = np.zeros(7)
+    space.overlay(posture, ['grip', 'grip_too', 'shoulder'], [0.02, 0.5, 1.0])
+    assert space.complete(posture) is posture
+    values = space.by_name(posture)
+    assert (values['grip'], values['grip_too'], values['shoulder']) == (0.02, 0.02, 0.5)
 
 
-def test_joints_of_other_robots_are_left_out(measured):
-    measured.update(['mast', 'elbow', 'keel'], [9.0, 1.0, math.nan], now=1.0)
-    assert missing(measured) == ['shoulder', 'wrist']
-    assert measured.arm.postures.by_name(measured.posture())['elbow'] == 1.0
+def test_many_lists_of_names_are_looked_up_right(space):
+    for _ in range(3):
+        for first in space.names:
+            for second in space.names:
+                if first != second:
+                    posture = np.zeros(7)
+                    space.overlay(posture, [first, second], [1.0, 2.0])
+                    values = space.by_name(posture)
+                    assert (values[first], values[second]) == (1.0, 2.0)
 
 
-@pytest.mark.parametrize('value', [math.nan, math.inf, -1e7])
-def test_joints_outside_the_chain_that_are_not_measured_do_not_matter(measured, value):
-    measured.update([*ARM, 'grip', 'pan'], [0.5, 1.0, 0.25, value, 0.3], now=1.0)
-    np.testing.assert_array_equal(measured.joints()[0], [0.5, 1.0, 0.25])
-    names = list(measured.arm.postures.names)
-    beside = np.array([names.index('grip'), names.index('pan')])
-    assert measured.unmeasured(beside).tolist() == [names.index('grip')]
-    assert measured.arm.postures.by_name(measured.posture())['pan'] == 0.3
-
-
-@pytest.mark.parametrize('value', [math.nan, math.inf, -1e7])
-def test_a_joint_of_the_chain_without_a_number_is_said_and_grows_old(measured, value):
-    measured.update(ARM, [0.5, 1.0, 0.25], now=1.0)
-    with pytest.raises(ArgumentError, match=re.escape(f"joint 'elbow' is at {value:g}")):
-        measured.update(ARM, [0.6, value, 0.35], now=2.0)
-    positions, oldest = measured.joints()
-    np.testing.assert_array_equal(positions, [0.6, 1.0, 0.35])
-    assert oldest == 1.0
-
-
-def test_far_too_many_names_are_counted_and_not_looked_at(measured):
-    with pytest.raises(ArgumentError, match='names 1000000 joints'):
-        measured.update(['elbow'] * 1_000_000, [0.0], now=1.0)
-
-
-def test_long_lists_of_other_joints_are_not_kept(measured):
-    for number in range(10):
-        names = [f'joint_{number}_{i}' for i in range(9_000)]
-        measured.update(names, [0.0] * 9_000, now=1.0)
-    assert sum(len(key) for key in measured._known) == 0
-
-
-@pytest.mark.parametrize(
-    ('names', 'positions'),
-    [
-        (['elbow', 'wrist'], [1.0]),
-        (['elbow', 'elbow'], [1.0, 1.1]),
-        (['elbow', 'elbow'], [1.0, math.nan]),
-    ],
-)
-def test_bad_messages_change_nothing(measured, names, positions):
-    with pytest.raises(ArgumentError):
-        measured.update(names, positions, now=1.0)
-    np.testing.assert_array_equal(measured.posture(), measured.arm.rest)
-    assert missing(measured) == list(ARM)
-
-
-def test_messages_without_positions_are_fine(measured):
-    measured.update(['elbow', 'wrist'], [], now=1.0)
-    assert missing(measured) == list(ARM)
-
-
-def test_a_posture_is_a_copy(measured):
-    measured.posture()[:] = 7.0
-    np.testing.assert_array_equal(measured.posture(), measured.arm.rest)
-
-
-def test_another_arm_keeps_the_joints_of_the_same_name(measured):
-    measured.update(ARM, [0.5, 1.0, 0.25], now=10.0)
-    again = MeasuredState(tree_arm(tip_link='hand'), measured)
-    np.testing.assert_array_equal(again.joints()[0], [0.5, 1.0, 0.25])
-    assert again.joints()[1] == 10.0
-    assert MeasuredState(panda_arm(), measured).joints() is None
+def test_refusals(space):
+    with pytest.raises(UnknownJointError, match='tail'):
+        space.indices(['elbow', 'tail'])
+    with pytest.raises(ArgumentError, match=r'elbow.*twice'):
+        space.indices(['elbow', 'elbow'])
+    with pytest.raises(UnknownJointError, match='tail'):
+        PostureSpace(Robot.from_urdf(TREE), {'tail': 0.0})

@@ -51,7 +51,7 @@ def exists(pid):
         return file.read().rpartition(')')[2].split()[0] != 'Z'
 
 
-def test_collects_the_output_of_both_streams_and_ends_by_interrupt(child):
+def test_collects_the_output_of_both_streams_and_ends_on_sigint(child):
     with child(POLITE, 'an argument') as process:
         assert process.wait_for('started (.*)$', 20.0).group(1) == 'with an argument'
         assert process.exit_code is None
@@ -60,7 +60,7 @@ def test_collects_the_output_of_both_streams_and_ends_by_interrupt(child):
     assert process.output == 'started with an argument\ngoodbye\n'
 
 
-def test_a_child_hears_interrupts_that_this_process_ignores(child):
+def test_a_child_obeys_sigint_that_this_process_ignores(child):
     """As a background job of a shell does."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -72,7 +72,7 @@ def test_a_child_hears_interrupts_that_this_process_ignores(child):
     assert process.output.endswith('goodbye\n')
 
 
-def test_kills_what_does_not_listen_and_what_that_started(child):
+def test_kills_a_process_that_ignores_sigint_and_its_children(child):
     process = child(STUBBORN)
     grandchild = int(process.wait_for(r'grandchild (\d+)', 20.0).group(1))
     assert exists(grandchild)
@@ -83,7 +83,7 @@ def test_kills_what_does_not_listen_and_what_that_started(child):
     assert not exists(grandchild)
 
 
-def test_says_how_a_child_ended_and_what_it_said(child):
+def test_the_error_gives_exit_code_and_output(child):
     with child(BROKEN) as process:
         with pytest.raises(ChildFailedError, match='exit code 3; its output:\nno such robot'):
             process.wait_for('ready', 20.0)
@@ -91,7 +91,7 @@ def test_says_how_a_child_ended_and_what_it_said(child):
             process.check()
 
 
-def test_does_not_wait_for_ever(child):
+def test_waiting_for_output_times_out(child):
     with child(POLITE) as process:
         process.wait_for('started', 20.0)
         with pytest.raises(ChildFailedError, match="did not print 'ready' within"):
@@ -106,7 +106,7 @@ def test_ends_after_an_error_in_the_block(child):
     assert process.exit_code == 0
 
 
-def test_kill_gives_no_time_for_a_goodbye(child):
+def test_kill_ends_it_at_once(child):
     process = child(POLITE)
     process.wait_for('started', 20.0)
     process.kill()

@@ -27,12 +27,12 @@ def test_a_long_file_is_refused_before_it_is_read(tmp_path):
 
 
 @pytest.mark.skipif(not Path('/proc/self/environ').exists(), reason='there is no /proc')
-def test_a_file_that_tells_no_length_is_bounded_all_the_same():
+def test_a_file_of_unknown_length_is_bounded_too():
     with pytest.raises(OSError, match='it is longer than'):
         read_regular('/proc/self/environ', 1)
 
 
-def test_what_is_no_regular_file_is_named(tmp_path):
+def test_refuses_other_kinds_of_files_by_name(tmp_path):
     os.mkfifo(tmp_path / 'pipe')
     (tmp_path / 'link').symlink_to('pipe')
     with socket.socket(socket.AF_UNIX) as server:
@@ -48,7 +48,7 @@ def test_what_is_no_regular_file_is_named(tmp_path):
                 open_regular(name, 5)
 
 
-def test_what_is_not_there_is_missing(tmp_path):
+def test_a_missing_file_is_reported_as_missing(tmp_path):
     with pytest.raises(FileNotFoundError):
         open_regular(tmp_path / 'gone', 5)
     with pytest.raises(OSError, match='null'):

@@ -10,7 +10,7 @@ def test_finds_every_arm_of_the_package(arm):
     assert Robot.from_urdf(resources.urdf_path(arm)).links
 
 
-def test_an_unknown_arm_is_told_with_those_there_are():
+def test_the_error_for_an_unknown_arm_lists_the_known_ones():
     with pytest.raises(UnknownArmError, match=r"unknown arm 'r2d2'; valid: .*panda.*ur5e"):
         resources.urdf_path('r2d2')
 
@@ -25,7 +25,7 @@ def test_looks_where_colcon_installs(monkeypatch, tmp_path):
     assert resources.share_folder('urdf') == installed
 
 
-def test_says_where_it_looked(monkeypatch, tmp_path):
+def test_the_error_lists_the_searched_folders(monkeypatch, tmp_path):
     monkeypatch.setattr(resources, '__file__', str(tmp_path / 'a' / 'resources.py'))
     monkeypatch.setattr(resources.sys, 'prefix', str(tmp_path / 'nowhere'))
     monkeypatch.setenv('AMENT_PREFIX_PATH', '')

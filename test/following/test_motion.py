@@ -119,7 +119,7 @@ def test_without_a_goal_it_slows_down_as_gently_as_it_speeds_up():
     assert np.abs(np.diff(speeds, axis=0)).max() <= limits.acceleration * DT * (1.0 + 1e-9)
 
 
-def test_a_ramp_to_rest_takes_two_seconds_at_most():
+def test_a_ramp_to_rest_takes_at_most_two_seconds():
     motion, limits = JointMotion(np.zeros(4)), limits_of(acceleration_time=10.0)
     for _ in range(1000):
         motion.move(np.array([0.0, 0.0, 90.0, 0.0]), limits, DT)

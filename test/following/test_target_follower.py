@@ -1,4 +1,4 @@
-"""Where the follower leads the arm, and that it keeps to the bounds of every joint on the way."""
+"""Motion of the follower to its targets, within the bounds of every joint."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_a_thousand_random_targets_at_50_hz(solver):
     assert (np.abs(np.diff(commands, axis=0)) / bound).max() > 0.999, 'the speed is used'
 
 
-def test_says_and_does_nothing_without_a_target(rig):
+def test_does_nothing_without_a_target(rig):
     assert rig.tick(5) is None
     assert rig.follower.state is FollowerState.IDLE
     assert rig.follower.following_error is None

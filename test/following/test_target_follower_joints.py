@@ -1,4 +1,4 @@
-"""The follower and joints out of the ordinary: beyond a limit, without one, still, endless."""
+"""The follower with special joints: outside a limit, without one, immobile, continuous."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_a_joint_with_velocity_limit_zero_stays_and_the_state_says_so():
     assert rig.q == pytest.approx([0.5, 0.0, 0.2], abs=1e-4)
 
 
-def test_a_driver_that_wraps_an_endless_joint_does_not_disturb():
+def test_a_driver_may_wrap_a_continuous_joint():
     rig, chain = odd_rig('velocity="1"', start=(3.0, 0.0, 0.0))
     rig.measure()
     rig.follower.set_target(chain.forward([3.5, 0.0, 0.3]))

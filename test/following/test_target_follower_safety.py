@@ -1,4 +1,4 @@
-"""The follower when something is amiss: silence, a hand on the arm, a stop, an old target."""
+"""The follower under faults: no joint states, an arm that is moved, stops, old targets."""
 
 import numpy as np
 import pytest
@@ -113,7 +113,7 @@ def test_states_are_believed_again_once_they_are_plausible_and_still(solver, rig
     rig.tick_until(FollowerState.REACHED)
 
 
-def test_an_arm_that_drifts_away_is_not_fetched_back(solver, rig):
+def test_an_arm_that_is_moved_away_is_not_brought_back(solver, rig):
     """Pushed by a hand, within its speed limits: plausible, but not where it is commanded."""
     rig.measure()
     rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.2, 0.1]))
@@ -121,7 +121,7 @@ def test_an_arm_that_drifts_away_is_not_fetched_back(solver, rig):
     for _ in range(80):
         rig.q = rig.q + np.array([0.02, 0, 0, 0, 0, 0, 0])
         rig.tick(moves=False)
-    assert rig.follower.restarts == 1
+    assert rig.follower.displacements == 1
     assert 'something else has moved the arm' in rig.follower.drop_reason
     assert rig.rest(1.0, moves=False) == []
 
@@ -156,7 +156,7 @@ def test_switched_off_it_refuses_targets_and_stays(solver, rig):
     rig.tick_until(FollowerState.REACHED)
 
 
-def test_after_a_sleep_of_the_process_it_starts_from_the_speed_of_the_arm(solver, rig):
+def test_after_a_suspension_of_the_process_it_starts_from_the_speed_of_the_arm(solver, rig):
     """SIGSTOP and SIGCONT: the arm has come to rest meanwhile, and its states come in late."""
     rig.measure()
     rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.45, 0.1]))
@@ -228,7 +228,7 @@ def test_drops_a_target_that_is_too_old(solver):
     assert not rig.commands[-1].velocity.any()
 
 
-def test_a_command_that_was_reckoned_before_the_process_slept_is_not_sent(solver, rig):
+def test_a_command_computed_before_a_suspension_is_not_sent(solver, rig):
     """SIGSTOP between tick and sending: the arm stands, and starts again from rest."""
     rig.measure()
     rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.45, 0.1]))
@@ -236,19 +236,19 @@ def test_a_command_that_was_reckoned_before_the_process_slept_is_not_sent(solver
     last = rig.commands[-1]
     rig.now += 1.0 / RATE
     assert np.abs(rig.follower.tick(rig.now).velocity).max() > 1.0
-    assert not rig.follower.take_back(1.0 / RATE), 'a little late it is sent'
-    assert rig.follower.take_back(0.5)
+    assert not rig.follower.discard_late(1.0 / RATE), 'a little late it is sent'
+    assert rig.follower.discard_late(0.5)
     rig.now += 0.5
     command = rig.follower.tick(rig.now)
     assert command.q.tolist() == last.q.tolist()
     assert not command.velocity.any()
 
 
-def test_a_command_that_was_long_under_way_is_followed_by_one_at_rest(solver, rig):
+def test_a_command_that_took_long_to_send_is_followed_by_one_at_rest(solver, rig):
     rig.measure()
     rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.45, 0.1]))
     rig.tick(40)
-    rig.follower.sent(0.5)
+    rig.follower.mark_sent(0.5)
     rig.now += 0.5
     command = rig.tick(measured=False)
     assert not command.velocity.any()
@@ -256,17 +256,17 @@ def test_a_command_that_was_long_under_way_is_followed_by_one_at_rest(solver, ri
 
 
 @pytest.mark.parametrize('stopped', [False, True])
-def test_what_was_sent_is_not_taken_back_by_a_later_tick(solver, rig, stopped):
+def test_a_sent_command_is_not_discarded_by_a_later_tick(solver, rig, stopped):
     rig.measure()
     rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.45, 0.1]))
     for _ in range(40):
         rig.tick()
-        rig.follower.sent(0.0)
+        rig.follower.mark_sent(0.0)
     if stopped:
         rig.follower.stop()
         for _ in range(40):
             if rig.tick() is not None:
-                rig.follower.sent(0.0)
+                rig.follower.mark_sent(0.0)
     assert rig.follower.active is not stopped
-    assert not rig.follower.take_back(0.5)
+    assert not rig.follower.discard_late(0.5)
     assert rig.follower.active is not stopped

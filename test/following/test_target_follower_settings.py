@@ -28,7 +28,7 @@ def test_a_change_of_the_speed_ramps(solver, rig):
     assert rig.follower.violations == 0
 
 
-def test_a_setting_that_cannot_be_changes_nothing(rig):
+def test_an_invalid_setting_changes_nothing(rig):
     before = rig.follower.settings
     with pytest.raises(OptionError, match='velocity_scaling'):
         rig.follower.configure(state_timeout=2.0, velocity_scaling=1.5)

@@ -1,4 +1,4 @@
-"""The follower while another thread solves for it: it ticks on, and a stop holds."""
+"""The follower while another thread solves: ticks and stops do not wait."""
 
 import threading
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 import os
 import signal
-import threading
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -22,6 +21,7 @@ from support.harness import until
 from hardening import faults_of_states  # noqa: F401  (they come first)
 from hardening.fault import fault, FAULTS
 from hardening.lying_arm import FOREIGN
+from hardening.repeating import repeating
 from hardening.stage import URDF
 
 __all__ = ['FAULTS']
@@ -107,21 +107,12 @@ def disabled(stage):
 def _commander(stage):
     """Somebody else on ``joint_command``; the arm does not obey him."""
     publisher = stage.bench.node.create_publisher(JointState, 'joint_command', 10)
-    ended = threading.Event()
     message = JointState(name=stage.arm.names, position=[0.0] * 7, velocity=[0.0] * 7)
     message.header.frame_id = FOREIGN
-
-    def publish():
-        while not ended.wait(0.02):
-            publisher.publish(message)
-
-    thread = threading.Thread(target=publish, daemon=True)
-    thread.start()
     try:
-        yield
+        with repeating(lambda: publisher.publish(message), 0.02):
+            yield
     finally:
-        ended.set()
-        thread.join()
         with suppress(Exception):
             stage.bench.node.destroy_publisher(publisher)
 

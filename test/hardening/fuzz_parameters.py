@@ -21,9 +21,8 @@ from hardening.fuzz_requests import check_node
 from hardening.hostile_requests import NAMES, NUMBERS
 from hardening.rows import memory, percentile, Row
 from hardening.stage import Stage
-from ik_service.ros.ik.parameter_table import ARM_ROWS, FOLLOWER_ROWS, NODE_ROWS, SOLVER_ROWS
+from ik_service.ros.ik.parameter_table import PARAMETERS
 
-_ROWS = (*ARM_ROWS, *NODE_ROWS, *FOLLOWER_ROWS, *SOLVER_ROWS)
 _OTHERS = ('use_sim_time', 'qos_overrides./x', 'publish_rat', '', 'solver', 'solver.', 'a' * 5000)
 _UNSET = ParameterType.PARAMETER_NOT_SET
 _KINDS = {float: 'double_value', int: 'integer_value', str: 'string_value', bool: 'bool_value'}
@@ -45,7 +44,7 @@ _SLOW = ('solver.name', 'solver.jacobian', 'solver.joint_limits', 'solver.object
 class _Maker:
     def __init__(self, seed, compile_too):
         self._rng = np.random.default_rng(seed)
-        self._rows = [row for row in _ROWS if compile_too or row.name not in _SLOW]
+        self._rows = [row for row in PARAMETERS.values() if compile_too or row.name not in _SLOW]
 
     def parameter(self):
         """A parameter, about half of them right."""

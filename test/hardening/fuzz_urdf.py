@@ -139,7 +139,7 @@ def _with_atheris(arguments):
 
     # Only reading: Numba cannot compile what atheris has instrumented.
     with atheris.instrument_imports(include=['ik_service.model']):
-        from ik_service.model.robot import Robot
+        from ik_service.robot import Robot
 
     def one(data):
         text = data.decode('utf-8', errors='replace')

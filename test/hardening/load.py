@@ -16,6 +16,7 @@ from support.chains import postures
 from hardening.asking import Client
 from hardening.fuzz_requests import check_node
 from hardening.reference import Reference
+from hardening.repeating import repeating
 from hardening.rows import memory, percentile, Row
 from hardening.stage import HOME, Stage
 from ik_service.ros.common.conversions import pose_from_matrix
@@ -140,21 +141,10 @@ def load(bench, clients, each=0, at_once=0, name='') -> Row:
 
 @contextmanager
 def _keeps_moving(stage):
-    """The arm is sent from one far target to the next."""
-    ended = threading.Event()
-
-    def send():
-        while not ended.wait(2.5):
-            stage.send(stage.far_away())
-
+    """Send the arm from one far target to the next."""
     stage.cruise()
-    thread = threading.Thread(target=send, daemon=True)
-    thread.start()
-    try:
+    with repeating(lambda: stage.send(stage.far_away()), 2.5):
         yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 def _check_rate(row, stage):

@@ -45,12 +45,9 @@ class Reference:
     def wrong_ik(self, request, answer):
         """What is false about an answer of compute_ik; None when nothing is."""
         wanted = request.ik_request
-        if len(answer.error_code.message) > LONGEST:
-            return f'a message of {len(answer.error_code.message)} characters'
-        if answer.error_code.val == Code.FAILURE:
-            return f'FAILURE: {answer.error_code.message}'
-        if answer.error_code.val != Code.SUCCESS:
-            return None
+        fault = _wrong_code(answer)
+        if fault or answer.error_code.val != Code.SUCCESS:
+            return fault
         joints = answer.solution.joint_state
         if sorted(joints.name) != sorted(self.names) or len(joints.position) != len(joints.name):
             return f'SUCCESS with the joints {joints.name[:20]}'
@@ -63,12 +60,9 @@ class Reference:
 
     def wrong_fk(self, request, answer):
         """What is false about an answer of compute_fk; None when nothing is."""
-        if len(answer.error_code.message) > LONGEST:
-            return f'a message of {len(answer.error_code.message)} characters'
-        if answer.error_code.val == Code.FAILURE:
-            return f'FAILURE: {answer.error_code.message}'
-        if answer.error_code.val != Code.SUCCESS:
-            return None
+        fault = _wrong_code(answer)
+        if fault or answer.error_code.val != Code.SUCCESS:
+            return fault
         if list(answer.fk_link_names) != list(request.fk_link_names):
             return f'SUCCESS for other links: {answer.fk_link_names[:20]}'
         joints = request.robot_state.joint_state
@@ -130,6 +124,15 @@ class Reference:
 
     def _frame(self, frame_id):
         return frame_id.lstrip('/') or self.robot.root_link
+
+
+def _wrong_code(answer):
+    """What is false about the error code and the message of an answer."""
+    if len(answer.error_code.message) > LONGEST:
+        return f'a message of {len(answer.error_code.message)} characters'
+    if answer.error_code.val == Code.FAILURE:
+        return f'FAILURE: {answer.error_code.message}'
+    return None
 
 
 def _violates(constraints, found):

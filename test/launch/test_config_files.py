@@ -22,12 +22,12 @@ def flat(parameters, prefix=''):
 def test_the_parameter_file_holds_every_parameter_at_its_default(node):
     pytest.importorskip('rclpy')
     pytest.importorskip('moveit_msgs.msg')
-    from ik_service.ros.ik.parameters import ROWS
+    from ik_service.ros.ik.parameter_table import PARAMETERS
 
     in_file = dict(flat(node_parameters(CONFIG / 'ik_service.yaml', node)))
-    assert in_file == {name: row.default for name, row in ROWS.items()}
-    for name, row in ROWS.items():  # 1 equals 1.0 here, but not for ROS
-        assert type(in_file[name]) is type(row.default), name
+    assert in_file == {name: spec.default for name, spec in PARAMETERS.items()}
+    for name, spec in PARAMETERS.items():  # 1 equals 1.0 here, but not for ROS
+        assert type(in_file[name]) is type(spec.default), name
 
 
 @pytest.fixture
@@ -74,11 +74,11 @@ def test_rviz_receives_what_was_published_before(displays, name, topic):
 def test_rviz_knows_the_namespaces_of_the_markers(displays):
     pytest.importorskip('visualization_msgs.msg')
     from ik_service.ros.markers import arm_markers as markers
-    from ik_service.ros.markers import cloud_publisher
+    from ik_service.ros.markers import reach_cloud_publisher
 
     motion = {markers.TARGET, markers.NEAREST, markers.TRAIL, markers.REACH}
     assert set(displays['Motion']['Namespaces']) == motion
-    cloud = {cloud_publisher.SHELL, cloud_publisher.INSIDE}
+    cloud = {reach_cloud_publisher.SHELL, reach_cloud_publisher.INSIDE}
     assert set(displays['Reachable shell']['Namespaces']) == cloud
 
 

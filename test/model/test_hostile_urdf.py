@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ik_service.exceptions import UrdfError
-from ik_service.model.robot import Robot
 from ik_service.model.safe_xml import MAX_LINKS
+from ik_service.robot import Robot
 
 LONGEST_TIME = 1.0  # [s]
 SEEDED = settings(deadline=None, derandomize=True)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from support.urdf_helpers import joint_xml, pose_of, robot_xml, rotation
+from support.chains import rotation
+from support.urdf_helpers import joint_xml, pose_of, robot_xml
 
 from ik_service.exceptions import UrdfError
 from ik_service.model.joint import JointLimits
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 
 
 def test_planar_joint_moves_in_the_plane_of_its_frame():

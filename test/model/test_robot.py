@@ -16,7 +16,7 @@ from ik_service.exceptions import (
     UrdfError,
 )
 from ik_service.model.joint import Joint, JointType, Mimic
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 
 SEEDED = settings(deadline=None, derandomize=True)
 X_AXIS = np.array([1.0, 0.0, 0.0])
@@ -282,7 +282,7 @@ def test_chain_with_a_locked_joint(humanoid):
 
 def test_import_brings_neither_parser_nor_compiler():
     code = (
-        'import sys; import ik_service.model.robot; '
+        'import sys; import ik_service.robot; '
         "print(*{'urdf_parser_py', 'lxml', 'yaml', 'numba', 'rclpy', 'urllib.request'}"
         ' & set(sys.modules))'
     )

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.urdf_helpers import joint_xml, LIMIT, read_joint, robot_xml, rotation
+from support.chains import rotation
+from support.urdf_helpers import joint_xml, LIMIT, read_joint, robot_xml
 
 from ik_service.model.joint import JointLimits, JointType, Mimic
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 
 ROBOTS = Path(__file__).resolve().parents[3] / 'shared' / 'robots'
 

@@ -4,7 +4,7 @@ import pytest
 from support.urdf_helpers import joint_xml, LIMIT, read_joint, robot_xml
 
 from ik_service.exceptions import ArgumentError, UrdfError
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 
 ORIGIN = '<origin xyz="{}"/>' + LIMIT
 

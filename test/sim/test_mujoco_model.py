@@ -11,7 +11,7 @@ from support.chains import arm, arm_path, ARM_TIPS, SHARED_ROBOTS
 from ik_service import Robot
 from ik_service.exceptions import SimulationError
 from ik_service.kinematics.tree import link_poses
-from ik_service.sim.drives import DriveLimits
+from ik_service.sim.drive_limits import DriveLimits
 from ik_service.sim.mujoco_model import build
 
 ONE_JOINT = """<robot name="r">{extension}<link name="base"/>
@@ -63,7 +63,7 @@ def test_masses_are_those_of_the_description():
     assert built.remarks == ()
 
 
-def test_shapes_count_with_the_stated_density_and_that_is_said():
+def test_shapes_have_the_stated_density_and_a_remark():
     shape = '<collision><geometry><box size="0.1 0.1 0.3"/></geometry></collision>'
     built = build(one_joint(body=shape), 1.0)
     assert built.model.body('arm').mass == pytest.approx(3.0)
@@ -93,13 +93,13 @@ def test_the_inertia_that_a_servo_has_to_move_is_that_about_its_joint():
 
 
 @pytest.mark.parametrize('effort', ['', 'effort="0"'])
-def test_an_unknown_effort_is_filled_in_and_said(effort):
+def test_an_unknown_effort_is_filled_in_with_a_remark(effort):
     built = build(one_joint(limit=f'<limit lower="-1" upper="1" velocity="2" {effort}/>'), 1.0)
     assert built.limits.effort[0] == pytest.approx(2.0 * 9.81 + 0.51 * 2.0 / 0.1, rel=0.02)
     assert built.remarks == ('no effort limit, so strong enough to hold themselves: turn',)
 
 
-def test_an_effort_that_cannot_hold_the_arm_is_said():
+def test_an_effort_too_low_to_hold_the_arm_makes_a_remark():
     built = build(one_joint(limit='<limit lower="-1" upper="1" velocity="2" effort="5"/>'), 1.0)
     assert built.limits.effort[0] == 5.0
     (remark,) = built.remarks
@@ -124,7 +124,7 @@ def test_joints_of_several_degrees_of_freedom_are_refused_by_name(kind):
         build(one_joint(kind=kind, limit=''), 1.0)
 
 
-def test_what_mujoco_refuses_is_told_with_its_reason():
+def test_a_refusal_of_mujoco_gives_its_reason():
     extension = '<mujoco><compiler fusestatic="maybe"/></mujoco>'
     with pytest.raises(SimulationError, match=r"MuJoCo refuses .*: .*'maybe'"):
         build(one_joint(extension=extension), 1.0)

@@ -158,7 +158,7 @@ def test_a_stuck_joint_stays_with_what_mimics_it(joint):
     assert values(arm)['left'] == pytest.approx(2.0)
 
 
-def test_a_joint_that_is_not_there_cannot_be_stuck():
+def test_refuses_to_block_an_unknown_joint():
     with pytest.raises(UnknownJointError, match='nose'):
         SimulatedArm(ARM).block('nose')
 

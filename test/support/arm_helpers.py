@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from builtin_interfaces.msg import Time
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
 import numpy as np
+from rclpy.time import Time
 
-from ik_service.arm.arm import ArmSettings, SolverSettings
-from ik_service.arm.description import build_arm
-from ik_service.arm.joint_state import MeasuredState
+from ik_service.arm.arm import ArmSettings, MeasuredState, SolverSettings
+from ik_service.arm.loader import build_arm
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode
-from ik_service.ros.ik.fk_handler import FkHandler
-from ik_service.ros.ik.ik_handler import IkHandler
+from ik_service.ros.ik.compute_fk import FkHandler
+from ik_service.ros.ik.compute_ik import IkHandler
 from ik_service.solvers.options import IkOptions
 
 PANDA = Path(__file__).parents[2] / 'urdf' / 'panda.urdf'
@@ -81,6 +80,13 @@ def tree_arm(**settings):
     return build_arm(TREE, ArmSettings(**{'base_link': 'base', 'tip_link': 'tool', **settings}))
 
 
+class FixedClock:
+    """A clock that always shows 7 s."""
+
+    def now(self):
+        return Time(seconds=7)
+
+
 class Server:
     """Both handlers on one arm, as the node has them."""
 
@@ -89,14 +95,11 @@ class Server:
         self.measured = MeasuredState(arm)
         self.settings = SolverSettings(solver, IkOptions(**options))
         self.errors = []
-        self.ik = IkHandler(
-            lambda: self.settings,
-            lambda: self.measured,
-            lambda: Time(sec=7),
-            tf,
-            self.errors.append,
-        )
-        self.fk = FkHandler(lambda: self.measured, lambda: Time(sec=7), tf, self.errors.append)
+        self.refusals = []
+        heard = (FixedClock(), tf, self.errors.append, self.refusals.append)
+        self.ik = IkHandler(self.settings, *heard)
+        self.fk = FkHandler(*heard)
+        self.ik.measured = self.fk.measured = self.measured
 
     def solve(self, request):
         return self.ik.handle(request, GetPositionIK.Response())

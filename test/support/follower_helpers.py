@@ -1,4 +1,4 @@
-"""What the tests of the target follower share: the Panda and an arm that does as it is told."""
+"""Helpers of the tests of the follower: a solver for the Panda, and a simple arm."""
 
 import numpy as np
 

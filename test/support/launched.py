@@ -37,7 +37,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAMS = {
     'ik_node': 'ik_service.ros.ik.main',
     'ik_sim': 'ik_service.ros.sim.main',
-    'target_marker': 'ik_service.ros.markers.target_marker',
+    'target_marker': 'ik_service.ros.markers.target_marker.main',
 }
 START_TIMEOUT = 120.0
 """How long the node may take until it answers [s]: kernels may have to be compiled first."""

@@ -1,10 +1,11 @@
 """
-A follower in a storm: random joint states, ticks, parameters, targets and stops, in made-up time.
+Randomised stress test of the follower, with simulated time.
 
-What comes out of it is checked from outside, by an observer that knows the limits and the
-commands but nothing of the code: steps, speed steps, joint limits, timing, starts and ends.
+Joint states, ticks, parameters, targets and stops are random. The commands are checked from
+outside, by an observer that knows the limits but nothing of the code: steps, speed steps, joint
+limits, timing, starts and ends.
 
-    PYTHONPATH=test python -m support.storm 1000000     # so many ticks, with the worst figures
+    PYTHONPATH=test python -m support.storm 1000000     # number of ticks; prints the worst figures
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ RAMP = 2.0  # the longest [s]
 
 @dataclass
 class Observer:
-    """The command stream as it looks from outside; figures are shares of what is allowed."""
+    """Judge of the command stream; figures are shares of what is allowed."""
 
     chain: object
     worst_step: float = 0.0
@@ -41,7 +42,7 @@ class Observer:
     _stall: float = 0.0
 
     def see(self, command, now, settings, arm, honest, over):
-        """Take in what a tick brought; ``arm`` is where it is, ``over`` whether commands ended."""
+        """Judge the command of a tick; ``arm`` is where it is, ``over`` whether commands ended."""
         if command is not None:
             self._see(command, now, settings, arm, honest)
         if over:
@@ -49,7 +50,7 @@ class Observer:
             self._last = None
 
     def sent(self, delay):
-        """Note that the last command was sent later than it was made."""
+        """Note that the last command was sent later than it was computed."""
         if self._last is not None:
             q, speed, then = self._last
             self._last, self._stall = (q, speed, then + delay), delay
@@ -93,8 +94,8 @@ def _share(value, allowed):
 
 
 @dataclass
-class Weather:
-    """What goes wrong, and until when."""
+class Faults:
+    """Faults in progress, and when they end."""
 
     random: np.random.Generator
     lie: object = None
@@ -108,14 +109,14 @@ class Weather:
 
 
 class Storm:
-    """A follower, an arm that obeys within its limits, and the weather."""
+    """A follower, an arm that obeys within its limits, and random faults."""
 
     def __init__(self, solver, seed):
         self.random = np.random.default_rng(seed)
         self.solver, self.chain = solver, solver.chain
         self.follower = TargetFollower(solver, rate=100.0)
         self.observer = Observer(self.chain)
-        self.weather = Weather(self.random)
+        self.faults = Faults(self.random)
         self.q, self.goal = READY.copy(), READY.copy()
         self.now, self.refused = 50.0, 0
         self.follower.set_measured(self.q, self.now)
@@ -126,7 +127,7 @@ class Storm:
             self._measure()
             self._surprise()
             command = self.follower.tick(self.now)
-            honest = self.now - self.weather.honest_since > 1.0
+            honest = self.now - self.faults.honest_since > 1.0
             over = not self.follower.active
             self.observer.see(command, self.now, self.follower.settings, self.q, honest, over)
             if command is not None:
@@ -134,13 +135,13 @@ class Storm:
                 self._send()
 
     def _send(self):
-        """Sending takes time, sometimes; within a period or not."""
+        """Take time to send, sometimes; within a period or longer."""
         if self.random.random() < 0.03:
             delay = self.random.choice([0.3, 0.9, 4.0]) / self.follower.settings.rate
-            self.follower.sent(delay)
+            self.follower.mark_sent(delay)
             self.observer.sent(delay)
             self.now += delay
-            self.weather.note('delay')
+            self.faults.note('delay')
 
     def _pass_time(self):
         random, period = self.random, 1.0 / self.follower.settings.rate
@@ -151,18 +152,18 @@ class Storm:
             dt = period * random.choice([0.0, 0.01, 0.3, 0.6, 1.5, 3.0, 8.0])
         else:
             dt = random.choice([0.05, 0.3, 0.7, 3.0])
-            self.weather.note('sleep')
+            self.faults.note('sleep')
         self.now += dt
         reach = self.chain.velocity * dt
         self.q = self.q + np.clip(self.goal - self.q, -reach, reach)
 
     def _measure(self):
-        random, weather = self.random, self.weather
-        if self.now < weather.silent_until:
+        random, faults = self.random, self.faults
+        if self.now < faults.silent_until:
             return
         q = self.q
-        if self.now < weather.lie_until:
-            q, weather.honest_since = weather.lie(q), self.now
+        if self.now < faults.lie_until:
+            q, faults.honest_since = faults.lie(q), self.now
         when = self.now - (random.uniform(0.0, 0.05) if random.random() < 0.05 else 0.0)
         self.follower.set_measured(q, when)
 
@@ -178,7 +179,7 @@ class Storm:
             (0.003, self._enable),
         ):
             if kind < share:
-                self.weather.note(happen.__name__)
+                self.faults.note(happen.__name__)
                 happen()
                 return
             kind -= share
@@ -209,17 +210,17 @@ class Storm:
     def _lie(self):
         random, offset = self.random, np.zeros(self.chain.n)
         offset[random.integers(self.chain.n)] = random.choice([-3.0, -1.5, 1.5, 3.0])
-        self.weather.lie = [lambda q: q + offset, np.zeros_like][random.integers(2)]
-        self.weather.lie_until = self.now + random.choice([0.005, 0.02, 0.1, 1.0])
-        self.weather.honest_since = self.now
+        self.faults.lie = [lambda q: q + offset, np.zeros_like][random.integers(2)]
+        self.faults.lie_until = self.now + random.choice([0.005, 0.02, 0.1, 1.0])
+        self.faults.honest_since = self.now
 
     def _silence(self):
-        self.weather.silent_until = self.now + self.random.choice([0.05, 0.3, 1.0])
+        self.faults.silent_until = self.now + self.random.choice([0.05, 0.3, 1.0])
 
     def _teleport(self):
-        """Somebody puts the arm elsewhere."""
+        """Put the arm elsewhere."""
         self.q = self.random.uniform(self.chain.lower, self.chain.upper)
-        self.goal, self.weather.honest_since = self.q, self.now
+        self.goal, self.faults.honest_since = self.q, self.now
 
     def _stop(self):
         self.follower.stop()
@@ -244,7 +245,7 @@ def main(ticks):
     print(f'too early             {seen.early}')
     print(f'stopped by the gate   {storm.follower.violations}')
     print(f'targets refused       {storm.refused}')
-    print(f'what happened         {storm.weather.happened}')
+    print(f'what happened         {storm.faults.happened}')
     print(f'took                  {time.monotonic() - began:.0f} s')
 
 

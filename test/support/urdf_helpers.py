@@ -1,11 +1,10 @@
 """What the tests of the URDF reader share: small robots as text, and where their links are."""
 
-import math
-
 import numpy as np
 
 from ik_service.model.joint import JointType
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
+from support.chains import rotation
 
 LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
 
@@ -24,13 +23,6 @@ def robot_xml(*joints, links=('base', 'arm')):
 
 def read_joint(parts=LIMIT, kind='revolute'):
     return Robot.from_urdf(robot_xml(joint_xml(parts, kind))).joints['shoulder']
-
-
-def rotation(axis, angle):
-    """Rodrigues' formula, (3, 3)."""
-    x, y, z = axis
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + math.sin(angle) * K + (1.0 - math.cos(angle)) * K @ K
 
 
 def pose_of(robot, tip, values):

@@ -67,7 +67,7 @@ def test_two_viewers_live_side_by_side_and_one_of_them_leaves(bench):
         ({'host': 5}, 'ik_viewer: host: .*has to be text'),
     ],
 )
-def test_a_wrong_parameter_ends_it_with_a_sentence(bench, parameters, complaint):
+def test_a_wrong_parameter_ends_the_program_with_a_reason(bench, parameters, complaint):
     with socket.create_server(('127.0.0.1', 0)) as taken:
         port = taken.getsockname()[1]
         viewer = bench.start(VIEWER, ready=None, **{'port': port, **parameters})

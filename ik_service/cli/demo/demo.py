@@ -19,7 +19,7 @@ from ik_service.common.child_process import ChildProcess
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names
 
 if TYPE_CHECKING:

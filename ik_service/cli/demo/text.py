@@ -9,7 +9,7 @@ import textwrap
 
 import numpy as np
 
-from ik_service.cli.solve.pose import rpy_of
+from ik_service.common.transforms import rpy_from_rotation
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose import pose_error
 from ik_service.model.joint import JointType
@@ -70,7 +70,7 @@ def pose_text(T: np.ndarray) -> str:
     :param T: (4, 4); the rotation is given as roll, pitch, yaw about fixed axes, as in URDF.
     """
     x, y, z = (_plain(value, 3) for value in T[:3, 3])
-    roll, pitch, yaw = (_plain(math.degrees(angle), 1) for angle in rpy_of(T[:3, :3]))
+    roll, pitch, yaw = (_plain(math.degrees(angle), 1) for angle in rpy_from_rotation(T[:3, :3]))
     return f'x {x}  y {y}  z {z} m   roll {roll}  pitch {pitch}  yaw {yaw}°'
 
 

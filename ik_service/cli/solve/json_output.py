@@ -11,9 +11,9 @@ import math
 import numpy as np
 
 from ik_service import __version__
-from ik_service.cli.solve.pose import quaternion_of
 from ik_service.cli.solve.question import Question
 from ik_service.cli.solve.run import Answer, Refusal
+from ik_service.common.transforms import quaternion_xyzw_from_rotation
 from ik_service.solvers.result import IkTrace
 
 FORMAT = 1
@@ -122,7 +122,11 @@ def _trace(trace: IkTrace) -> dict[str, object]:
 
 
 def _pose(T: np.ndarray) -> dict[str, object]:
-    return {'position': T[:3, 3], 'quaternion_xyzw': quaternion_of(T[:3, :3]), 'matrix': T}
+    return {
+        'position': T[:3, 3],
+        'quaternion_xyzw': quaternion_xyzw_from_rotation(T[:3, :3]),
+        'matrix': T,
+    }
 
 
 def _plain(value: object) -> object:

@@ -13,12 +13,13 @@ import numpy as np
 
 from ik_service.cli.solve.arguments import ALL, our_arms
 from ik_service.cli.solve.options import read_settings, UsageError
-from ik_service.cli.solve.pose import rotation_from_quaternion, rotation_from_rpy
+from ik_service.cli.solve.pose import rotation_from_quaternion
 from ik_service.common.resources import urdf_path
+from ik_service.common.transforms import rigid_transform, rotation_from_rpy
 from ik_service.exceptions import ChainError, UrdfError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import solver_names
 from ik_service.solvers.solver import Solver
@@ -178,13 +179,12 @@ def _target(arguments: Namespace, chain: KinematicChain) -> tuple[np.ndarray, st
         return chain.forward(_vector(arguments.joints, chain, 'joints')), 'joints'
     if arguments.random is not None:
         return chain.forward(random_posture(chain, arguments.random)), 'random'
-    T = np.eye(4)
-    T[:3, 3] = arguments.xyz
+    R = None
     if arguments.rpy is not None:
-        T[:3, :3] = rotation_from_rpy(*map(math.radians, arguments.rpy))
+        R = rotation_from_rpy(*map(math.radians, arguments.rpy))
     elif arguments.quaternion is not None:
-        T[:3, :3] = rotation_from_quaternion(arguments.quaternion, '--quaternion')
-    return T, 'xyz'
+        R = rotation_from_quaternion(arguments.quaternion, '--quaternion')
+    return rigid_transform(R, arguments.xyz), 'xyz'
 
 
 def random_posture(chain: KinematicChain, seed: int) -> np.ndarray:

@@ -8,9 +8,9 @@ import textwrap
 
 import numpy as np
 
-from ik_service.cli.solve.pose import rpy_of
 from ik_service.cli.solve.question import Question
 from ik_service.cli.solve.run import Answer
+from ik_service.common.transforms import rpy_from_rotation
 from ik_service.solvers.registry import solver_spec
 
 _LABEL = 10  # width of the first column
@@ -74,7 +74,9 @@ def pose_text(T: np.ndarray, turned: bool = True, *free: str) -> str:
     x, y, z = (plain(value, 4) for value in T[:3, 3])
     angles = 'any orientation'
     if turned:
-        roll, pitch, yaw = (plain(math.degrees(angle), 2) for angle in rpy_of(T[:3, :3]))
+        roll, pitch, yaw = (
+            plain(math.degrees(angle), 2) for angle in rpy_from_rotation(T[:3, :3])
+        )
         angles = f'roll {roll}  pitch {pitch}  yaw {yaw}°'
     text = f'x {x}  y {y}  z {z} m   {angles}'
     return f'{text}   (free: {", ".join(free)})' if free else text

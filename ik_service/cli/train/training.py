@@ -11,7 +11,7 @@ import time
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import UnknownArmError, UrdfError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.seeding.files import default_path
 from ik_service.seeding.guess import Guess
 from ik_service.seeding.measure import Effort, effort, guess_time

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import os
 from pathlib import Path
 import re
-import shutil
-import subprocess
 
 import yaml
 
 from ik_service.common.regular_file import read_regular
-from ik_service.exceptions import ArgumentError, UrdfError
-from ik_service.model.safe_xml import MAX_BYTES
+from ik_service.exceptions import ArgumentError
+from ik_service.model.description_file import load_text
+from ik_service.model.xacro_file import is_xacro
 
 NODE_NAME = 'ik_service'
 BUNDLED_URDF = Path('urdf') / 'panda.urdf'
@@ -58,7 +57,8 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
         ``ros_namespace``.
     :param share: the share folder of this package, which holds the bundled arm.
     :raises ArgumentError: the parameter file is missing or is not YAML.
-    :raises UrdfError: the URDF is missing or cannot be read, or xacro is missing or fails.
+    :raises UrdfError: the URDF is missing or cannot be read, or xacro refuses it.
+    :raises MissingExtraError: the URDF is a xacro file, and xacro is not installed.
     """
     namespace = _absolute_namespace(arguments)
     params_file = _path(arguments.get('params_file', ''))
@@ -76,26 +76,10 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
         file = Path(_path(str(given.get('urdf', share / BUNDLED_URDF))))
         if file.resolve() == (share / BUNDLED_URDF).resolve():
             given = {**BUNDLED_CHAIN, **given}
-        text = read_description(file)
-        source = {'robot_description': text} if _is_xacro(file) else {'urdf': str(file)}
+        text = load_text(file)
+        source = {'robot_description': text} if is_xacro(file) else {'urdf': str(file)}
     chain = {name: str(given[name]) for name in BUNDLED_CHAIN if name in given}
     return Bringup(namespace, params_file, text, source, chain)
-
-
-def read_description(file: Path) -> str:
-    """
-    Read a URDF file as text; one whose name ends in ``.xacro`` is expanded first.
-
-    :raises UrdfError: the file is missing or cannot be read, or xacro is missing or fails.
-    """
-    try:
-        text = read_regular(file, MAX_BYTES).decode('utf-8')
-    except FileNotFoundError as error:
-        raise UrdfError(f'there is no such file: {file}', 'urdf') from error
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, 'strerror', None) or error
-        raise UrdfError(f'{file} cannot be read: {reason}', 'urdf') from error
-    return _expand_xacro(file) if _is_xacro(file) else text
 
 
 def node_parameters(file: Path, node: str) -> dict[str, object]:
@@ -127,26 +111,6 @@ def _absolute_namespace(arguments: Mapping[str, str]) -> str:
 def _path(name: str) -> str:
     """Make a path absolute; a shell leaves the ~ of ``urdf:=~/arm.urdf`` to us."""
     return str(Path(os.path.expanduser(name)).absolute()) if name else ''
-
-
-def _is_xacro(file: Path) -> bool:
-    return file.suffix == '.xacro'
-
-
-def _expand_xacro(file: Path) -> str:
-    """Run the xacro command, which belongs to ROS 2 and is not a dependency of this package."""
-    command = shutil.which('xacro')
-    if command is None:
-        raise UrdfError(
-            f'{file} needs the command xacro, which is not installed '
-            '(it is the ROS 2 package xacro): install it, or give a plain URDF',
-            'urdf',
-        )
-    run = subprocess.run([command, str(file)], capture_output=True, text=True, check=False)
-    if run.returncode != 0:
-        reason = ' '.join(run.stderr.split())
-        raise UrdfError(f'xacro cannot expand {file}: {reason}', 'urdf')
-    return run.stdout
 
 
 def _rules(tree: object, name: str) -> Iterator[tuple[str, Mapping[str, object]]]:

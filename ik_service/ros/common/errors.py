@@ -1,15 +1,10 @@
-"""MoveIt's error codes, and the error that carries one to a client."""
+"""MoveIt's error codes, and the exception that carries one from a fault in a request."""
 
 from __future__ import annotations
 
 from enum import IntEnum
 
-from moveit_msgs.msg import MoveItErrorCodes
-
 from ik_service.exceptions import IkServiceError
-
-_SOURCE = 'ik_service'
-_HAS_MESSAGE = hasattr(MoveItErrorCodes(), 'message')  # ROS 2 Humble has only the number
 
 
 class ErrorCode(IntEnum):
@@ -30,17 +25,11 @@ class RequestError(IkServiceError):
     """
     A request that cannot be answered as it stands.
 
-    :ivar code: what the client is told.
+    :ivar code: the error code of the answer.
+    :param code: the error code of the answer.
+    :param message: the reason, in a sentence.
     """
 
     def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)
         self.code = code
-
-
-def write_code(error_code: MoveItErrorCodes, code: ErrorCode, message: str) -> None:
-    """Fill in an answer's error code, with the message where the distribution has the field."""
-    error_code.val = int(code)
-    if _HAS_MESSAGE:
-        error_code.message = message
-        error_code.source = _SOURCE

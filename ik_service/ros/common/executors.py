@@ -9,7 +9,10 @@ quicker than in an executor that serves the whole node.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+import operator
 import threading
+from typing import TYPE_CHECKING
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.executors import (
@@ -19,6 +22,10 @@ from rclpy.executors import (
     TimeoutException,
 )
 from rclpy.node import Node
+from rclpy.task import Future
+
+if TYPE_CHECKING:  # names that only annotations need, and that other distributions may lack
+    from rclpy.executors import TimeoutObject, WaitableEntityType
 
 
 class PartialExecutor(Executor):
@@ -45,16 +52,17 @@ class PartialExecutor(Executor):
         """Return the node."""
         return [self._node]
 
-    def can_execute(self, entity: object) -> bool:
+    def can_execute(self, entity: WaitableEntityType) -> bool:
         """Return whether an entity belongs to this part and its group lets it run now."""
-        return self._serves(entity.callback_group) and super().can_execute(entity)
+        group = entity.callback_group  # type: ignore[attr-defined]  # every entity has one
+        return self._serves(group) and super().can_execute(entity)
 
     def spin(self) -> None:
         """Serve until the executor or the context is shut down."""
         while not self._ended.is_set() and self.context.ok():
             self.spin_once()
 
-    def spin_once(self, timeout_sec: float | None = None) -> None:
+    def spin_once(self, timeout_sec: float | TimeoutObject | None = None) -> None:
         """
         Wait for one callback and run it.
 
@@ -71,7 +79,7 @@ class PartialExecutor(Executor):
         handler.result()  # raises what the callback raised
 
     def spin_once_until_future_complete(
-        self, future: object, timeout_sec: float | None = None
+        self, future: Future, timeout_sec: float | TimeoutObject | None = None
     ) -> None:
         """Run one callback; the executor is woken when the future is complete."""
         future.add_done_callback(lambda _: self.wake())
@@ -84,8 +92,11 @@ class PartialExecutor(Executor):
 
 
 def partition(node: Node, *groups: CallbackGroup) -> tuple[PartialExecutor, ...]:
-    """Return an executor for each of some callback groups of a node, and one for all others."""
-    return (
-        *(PartialExecutor(node, lambda group, own=own: group is own) for own in groups),
-        PartialExecutor(node, lambda group: group not in groups),
-    )
+    """
+    Return executors that share the callbacks of a node.
+
+    :param node: the node.
+    :param groups: callback groups that get an executor each; one more serves all others.
+    """
+    own = [PartialExecutor(node, partial(operator.is_, group)) for group in groups]
+    return (*own, PartialExecutor(node, lambda group: group not in groups))

@@ -1,9 +1,9 @@
 """
-The services of a node's parameters, in place of rclpy's.
+Parameter services of a node, in place of rclpy's.
 
 Every request is answered, whatever it holds: rclpy raises out of the callback for a value of a
-type that does not exist, and the client waits for ever. Reading goes on while a change waits, if
-the callback groups say so.
+type that does not exist, and the client waits for ever. Parameters can be read while a change
+waits, if the callback groups are different.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import qos_profile_parameters
 
-from ik_service.common.quoting import cut
+from ik_service.common.quoting import truncate
 from ik_service.exceptions import OptionError
-from ik_service.ros.common.parameter_names import no_such
-from ik_service.ros.common.parameter_values import wrong_type
+from ik_service.ros.common.parameter_refusals import no_such_parameter, wrong_type
 
 MOST = 1000
 """Parameters that one request may name; more are refused at once."""
@@ -38,11 +37,11 @@ MOST = 1000
 
 class ParameterServices:
     """
-    Offers the six services of parameters.
+    The six parameter services of a node.
 
     :param node: the node, made with ``start_parameter_services=False``.
-    :param reading: callback group of what reads parameters; by default the node's.
-    :param writing: callback group of what sets them; by default the node's.
+    :param reading: callback group of the services that read; by default the node's.
+    :param writing: callback group of the services that set; by default the node's.
     """
 
     def __init__(
@@ -133,9 +132,9 @@ class ParameterServices:
         except OptionError as error:
             return _refused(str(error))
         except ParameterNotDeclaredException as error:  # undeclared in the meantime
-            return _refused(cut(str(error)))
+            return _refused(truncate(str(error)))
         except Exception as error:
-            return _refused(f'error in the node: {type(error).__name__}: {cut(str(error))}')
+            return _refused(f'error in the node: {type(error).__name__}: {truncate(str(error))}')
         return result
 
     def _read(self, message: ParameterMessage) -> Parameter:
@@ -146,7 +145,7 @@ class ParameterServices:
         """
         name = message.name
         if not self._node.has_parameter(name):
-            raise OptionError(cut(name) or "''", no_such(name, self._names()))
+            raise OptionError(truncate(name) or "''", no_such_parameter(name, self._names()))
         try:
             parameter = Parameter.from_parameter_msg(message)
         except (TypeError, ValueError) as error:

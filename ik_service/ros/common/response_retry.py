@@ -1,21 +1,24 @@
 """
-Answers that reach clients whom the middleware has only half met.
+Retry of service responses that rmw_fastrtps drops (rmw_fastrtps#842).
 
 A ROS 2 service is two DDS topics, matched one after the other. A quick client's request can arrive
-before the server has found the reader of its answers; the middleware then waits 0.1 s, drops the
-answer, and the client waits for ever (https://github.com/ros2/rmw_fastrtps/issues/842). Here such
-an answer is sent again until the reader is found.
+before the server has matched the client's reader of responses; the middleware then waits 0.1 s,
+drops the response, and the client waits for ever
+(https://github.com/ros2/rmw_fastrtps/issues/842). Here such a response is sent again until the
+reader is matched.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 import heapq
+import re
 import threading
 import time
 import warnings
 
 from rclpy.exceptions import InvalidHandle
+from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 from rclpy.service import Service
 
@@ -26,40 +29,56 @@ Before each further try [s], 6.35 s in all: a lost discovery message comes again
 They grow because a try holds the interpreter for up to 0.1 s.
 """
 
-_WAITING = 1000  # answers that wait to be sent again, at most
+_MOST_PENDING = 1000
 _SHARE = 0.1  # of the time that tries in vain may hold the interpreter
 
-_WARNING = 'failed to send response'  # what rclpy warns of when the middleware drops an answer
+_WARNING = 'failed to send response'  # what rclpy warns of when the middleware drops a response
 
 
-def answer_insistently(node: Node) -> None:
-    """Let the services that a node has now, those of its parameters too, repeat lost answers."""
-    warnings.filterwarnings('error', message=_WARNING, category=RuntimeWarning)
+def retry_dropped_responses(node: Node) -> None:
+    """
+    Send dropped responses of a node again: of the services that it has now, and of no other.
+
+    :param node: the node.
+    """
+    # Makes an exception of the warning where it is raised from this module, and nowhere else.
+    warnings.filterwarnings(
+        'error', message=_WARNING, category=RuntimeWarning, module=rf'{re.escape(__name__)}\Z'
+    )
     for service in node.services:
-        if not isinstance(getattr(service.send_response, '__self__', None), _Insistent):
-            service.send_response = _Insistent(service, node.get_logger()).send
+        if not isinstance(getattr(service.send_response, '__self__', None), _RetryingSender):
+            sender = _RetryingSender(service, node.get_logger())
+            service.send_response = sender.send  # type: ignore[method-assign]  # no other hook
 
 
-class _Insistent:
-    """Sends the answers of one service; a dropped one again and again, in another thread."""
+class _RetryingSender:
+    """Sender of the responses of one service, which hands dropped ones to the queue."""
 
-    def __init__(self, service: Service, logger: object) -> None:
+    def __init__(self, service: Service, logger: RcutilsLogger) -> None:
         self._name = service.service_name
-        self._send = service.send_response
+        self._service = service
         self._logger = logger
 
     def send(self, response: object, header: object) -> None:
-        if not self.sent(response, header) and not _post.take(_Letter(self, response, header)):
+        if self.try_to_send(response, header):
+            return
+        if not _queue.add(_PendingResponse(self, response, header)):
             self._logger.warning(
-                f'an answer of {self._name} is lost: {_WAITING} others already wait for clients '
-                'that are not ready to receive them',
+                f'a response of {self._name} is lost: {_MOST_PENDING} others already wait for '
+                'clients that are not ready to receive them',
                 throttle_duration_sec=10.0,
             )
 
-    def sent(self, response: object, header: object) -> bool:
-        """Try once; return whether the answer is on its way."""
+    def try_to_send(self, response: object, header: object) -> bool:
+        """Try once; return whether the middleware took the response."""
+        service = self._service
+        if not isinstance(response, service.srv_type.Response):  # type: ignore[attr-defined]  # every one has it
+            raise TypeError(f'{self._name} has to respond with its own type')
+        handle = service.handle
         try:
-            self._send(response, header)
+            # As in Service.send_response, but from this module, which the filter needs.
+            with handle:
+                handle.service_send_response(response, getattr(header, 'request_id', header))
         except (RuntimeWarning, SystemError) as error:
             # rclpy leaves the warning pending, which Python makes the cause of a SystemError.
             if not any(_WARNING in str(reason) for reason in (error, error.__cause__)):
@@ -67,87 +86,88 @@ class _Insistent:
             return False
         return True
 
-    def give_up(self, error: Exception | None = None) -> None:
-        """Say that an answer never found its reader, or could not be sent for another reason."""
+    def report_loss(self, error: Exception | None = None) -> None:
+        """Log that a response was never received, or could not be sent for another reason."""
         never = f'its client never became ready to receive it within {sum(_PAUSES):.0f} s'
         self._logger.warning(
-            f'an answer of {self._name} is lost: {error or never}', throttle_duration_sec=10.0
+            f'a response of {self._name} is lost: {error or never}', throttle_duration_sec=10.0
         )
 
 
 @dataclass(order=True)
-class _Letter:
-    """An answer that was dropped, ordered by when it is to be tried again."""
+class _PendingResponse:
+    """A dropped response, ordered by when it is to be tried again."""
 
-    sender: _Insistent = field(compare=False)
+    sender: _RetryingSender = field(compare=False)
     response: object = field(compare=False)
     header: object = field(compare=False)
     due: float = 0.0
     tries: int = 0
 
-    def put_off(self) -> bool:
-        """Wait for the next try; return False when there were enough."""
+    def schedule(self) -> bool:
+        """Schedule the next try; return False when there were enough."""
         if self.tries == len(_PAUSES):
             return False
         self.due = time.monotonic() + _PAUSES[self.tries]
         self.tries += 1
         return True
 
-    def tried(self) -> bool:
-        """Try; return whether the answer is done with, sent or not."""
+    def retry(self) -> bool:
+        """Try again; return whether the response is done with, sent or not."""
         try:
-            return self.sender.sent(self.response, self.header)
+            return self.sender.try_to_send(self.response, self.header)
         except InvalidHandle:  # the service has ended
             return True
-        except Exception as error:  # the answers of others still have to be sent
-            self.sender.give_up(error)
+        except Exception as error:  # the responses of others still have to be sent
+            self.sender.report_loss(error)
             return True
 
 
-class _Post:
-    """All answers of the process that are sent again, in one thread however many they are."""
+class _RetryQueue:
+    """Queue of the dropped responses of this process, with one thread while there are any."""
 
     def __init__(self) -> None:
         self._news = threading.Condition()
-        self._letters: list[_Letter] = []
+        self._pending: list[_PendingResponse] = []
         self._thread: threading.Thread | None = None
 
-    def take(self, letter: _Letter) -> bool:
-        """Take an answer that was dropped; return False when too many wait already."""
+    def add(self, pending: _PendingResponse) -> bool:
+        """Add a response that was dropped; return False when too many wait already."""
         with self._news:
-            if len(self._letters) >= _WAITING or not letter.put_off():
+            if len(self._pending) >= _MOST_PENDING or not pending.schedule():
                 return False
-            heapq.heappush(self._letters, letter)
+            heapq.heappush(self._pending, pending)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name='answers', daemon=True)
+                self._thread = threading.Thread(
+                    target=self._run, name='response retry', daemon=True
+                )
                 self._thread.start()
             self._news.notify()
         return True
 
     def _run(self) -> None:
-        while True:
-            letter = self._next()
+        while (pending := self._next()) is not None:
             begin = time.monotonic()
-            if letter.tried():
+            if pending.retry():
                 continue
             # Clients that never listen must not keep the interpreter from the commands.
             time.sleep((time.monotonic() - begin) * (1.0 / _SHARE - 1.0))
-            if letter.put_off():
+            if pending.schedule():
                 with self._news:
-                    heapq.heappush(self._letters, letter)
+                    heapq.heappush(self._pending, pending)
             else:
-                letter.sender.give_up()
+                pending.sender.report_loss()
 
-    def _next(self) -> _Letter:
-        """Wait until an answer is due, and return it."""
+    def _next(self) -> _PendingResponse | None:
+        """Wait until a response is due, and return it; None ends the thread, as none is left."""
         with self._news:
-            while True:
-                if not self._letters:
-                    self._news.wait()
-                elif (left := self._letters[0].due - time.monotonic()) > 0.0:
-                    self._news.wait(left)
-                else:
-                    return heapq.heappop(self._letters)
+            while self._pending:
+                left = self._pending[0].due - time.monotonic()
+                if left <= 0.0:
+                    return heapq.heappop(self._pending)
+                self._news.wait(left)
+            self._thread = None
+            return None
 
 
-_post = _Post()
+_queue = _RetryQueue()

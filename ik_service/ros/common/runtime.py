@@ -176,9 +176,9 @@ def spinning_node(node: Node) -> Iterator[None]:
     """Spin a node in a thread for the time of a ``with`` block, and destroy it at the end."""
     from rclpy.executors import SingleThreadedExecutor
 
-    from ik_service.ros.common.response_retry import answer_insistently
+    from ik_service.ros.common.response_retry import retry_dropped_responses
 
-    answer_insistently(node)
+    retry_dropped_responses(node)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     try:

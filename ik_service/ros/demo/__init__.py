@@ -1,1 +1,1 @@
-"""Clients of the IK node that the demo and the benchmarks use."""
+"""ROS client of the demo."""

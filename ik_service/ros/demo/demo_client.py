@@ -1,4 +1,4 @@
-"""What the demo asks of the ROS graph: a client of the IK node in a process of its own."""
+"""Client of the IK node for the demo: services, targets and joint states."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
 from ik_service.ros.common.qos import SERVICE_QOS
 
 _SUCCESS = 1
-_PATIENCE = 10.0  # with a service that does not answer, and a topic that is silent [s]
-_GLANCE = 0.2  # how long to wait between two looks at what may go wrong [s]
+_TIMEOUT = 10.0  # of a service that does not answer, and a topic that is silent [s]
+_CHECK_PERIOD = 0.2  # time between two calls of the check while waiting [s]
 
-_LISTENERS = 2  # to joint_states: this client and the node
+_LISTENERS = 2  # subscribers to joint_states: this client and the node
 
 
 class ServiceFailedError(IkServiceError):
@@ -37,7 +37,7 @@ class ServiceFailedError(IkServiceError):
 @dataclass(frozen=True)
 class IkAnswer:
     """
-    What ``compute_ik`` answered.
+    Answer of ``compute_ik``.
 
     :ivar success: whether it found joint values.
     :ivar code: MoveIt's error code.
@@ -56,10 +56,10 @@ class IkAnswer:
 @dataclass(frozen=True)
 class ArmState:
     """
-    What the arm says of itself on ``joint_states``.
+    State of the arm from ``joint_states``.
 
-    :ivar positions: by joint [rad] or [m].
-    :ivar speed: that of the fastest joint [rad/s] or [m/s].
+    :ivar positions: positions by joint [rad] or [m].
+    :ivar speed: speed of the fastest joint [rad/s] or [m/s].
     """
 
     positions: Mapping[str, float]
@@ -68,12 +68,12 @@ class ArmState:
 
 class DemoClient:
     """
-    A client of the IK node; to be closed.
+    Client of the IK node, with a context of its own; to be closed.
 
     :param base_link: frame of all poses.
     :param tip_link: link that the poses are of.
-    :param check: called now and then while it waits for an answer; may raise to give up.
-    :ivar foreign_target_at: when somebody else published a target last, on the monotonic clock
+    :param check: called repeatedly while it waits for an answer; may raise to give up.
+    :ivar foreign_target_at: when somebody else last published a target, on the monotonic clock
         [s]; −inf when nobody has.
     """
 
@@ -89,7 +89,7 @@ class DemoClient:
         self._own_stamps: deque[tuple[int, int]] = deque(maxlen=64)
         self.foreign_target_at = -math.inf
         self._node.create_subscription(PoseStamped, 'target_pose', self._on_target, 10)
-        self._news = threading.Condition()
+        self._arrival = threading.Condition()
         self._state: ArmState | None = None
         self._node.create_subscription(
             JointState, 'joint_states', self._on_state, qos_profile_sensor_data
@@ -144,7 +144,7 @@ class DemoClient:
         """
         Ask ``compute_fk`` where the tip is.
 
-        :param positions: by joint [rad] or [m].
+        :param positions: positions by joint [rad] or [m].
         :returns: (4, 4) T_base_tip.
         :raises ServiceFailedError: no answer came, or a refusal.
         """
@@ -159,7 +159,11 @@ class DemoClient:
         return matrix_from_pose(answer.pose_stamped[0].pose)
 
     def publish_target(self, T_base_tip: np.ndarray) -> None:
-        """Publish where the tip shall be, (4, 4)."""
+        """
+        Publish a target.
+
+        :param T_base_tip: (4, 4) pose of the tip.
+        """
         message = self._stamped(T_base_tip)
         self._own_stamps.append(_stamp(message))
         self._target.publish(message)
@@ -173,10 +177,11 @@ class DemoClient:
         before = self._state
 
         def is_there() -> bool:
-            with self._news:
-                return self._news.wait_for(lambda: self._state is not before, _GLANCE)
+            with self._arrival:
+                return self._arrival.wait_for(lambda: self._state is not before, _CHECK_PERIOD)
 
         self._wait(is_there, 'joint_states is silent')
+        assert self._state is not None  # another one than before
         return self._state
 
     def _on_target(self, message: PoseStamped) -> None:
@@ -184,12 +189,12 @@ class DemoClient:
             self.foreign_target_at = time.monotonic()
 
     def _on_state(self, message: JointState) -> None:
-        with self._news:
+        with self._arrival:
             self._state = ArmState(
                 positions=dict(zip(message.name, message.position, strict=True)),
                 speed=max((abs(speed) for speed in message.velocity), default=math.inf),
             )
-            self._news.notify_all()
+            self._arrival.notify_all()
 
     def _stamped(self, T_base_tip: np.ndarray) -> PoseStamped:
         message = PoseStamped(pose=pose_from_matrix(T_base_tip))
@@ -197,20 +202,22 @@ class DemoClient:
         message.header.stamp = self._node.get_clock().now().to_msg()
         return message
 
-    def _call(self, client: Client, request: object) -> object:
+    def _call(
+        self, client: Client, request: GetPositionIK.Request | GetPositionFK.Request
+    ) -> GetPositionIK.Response | GetPositionFK.Response:
         done = threading.Event()
         future = client.call_async(request)
         future.add_done_callback(lambda _: done.set())
-        self._wait(lambda: done.wait(_GLANCE), f'{client.srv_name} does not answer')
+        self._wait(lambda: done.wait(_CHECK_PERIOD), f'{client.srv_name} does not answer')
         return future.result()
 
     def _wait(self, is_there: Callable[[], bool], failure: str) -> None:
         """Wait for something; ``is_there`` itself waits for a moment."""
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _TIMEOUT
         while not is_there():
             self._check()
             if time.monotonic() > deadline:
-                raise ServiceFailedError(f'{failure} for {_PATIENCE:g} s')
+                raise ServiceFailedError(f'{failure} for {_TIMEOUT:g} s')
 
 
 def _stamp(message: PoseStamped) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""When joint states were measured, by their stamps."""
+"""Conversion of the stamps of joint states to the monotonic clock."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import time
 from sensor_msgs.msg import JointState
 
 _REMEMBERED = 64  # sets of joints
-_CLOCK_STEP = 100_000_000  # by which two clocks may differ, and beyond which one was set [ns]
+_CLOCK_STEP = 100_000_000  # difference of two clocks beyond which one of them was set [ns]
 
 _LONGEST_WAIT = 60.0
-"""Time that a message may wait; more, or less than none, comes from a clock that was set [s]."""
+"""Longest plausible wait of a message [s]; a longer or negative one means that a clock was set."""
 
 
-class StampWatch:
+class StampConverter:
     """
-    Turns stamps into times on the monotonic clock, and notices those that cannot be.
+    Converter of stamps to times on the monotonic clock, which notices impossible ones.
 
     A message that is not newer than the last one of the same joints tells nothing new. One without
     a stamp counts from its arrival, and so does one from the future: that clock runs ahead.
 
     :param clock: the node's time [ns], which may be simulated.
     :ivar fault: what was wrong with the last message; empty when nothing was.
-    :ivar age: of the last message by its stamp, when it arrived [s].
+    :ivar age: age of the last message by its stamp, when it arrived [s].
     """
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
-        self._last_look = 0
+        self._last_clock = 0
         self._newest: dict[tuple[str, ...], int] = {}
         self.fault = ''
         self.age = 0.0
@@ -47,9 +47,9 @@ class StampWatch:
         if stamp <= 0:
             return now - waited
         clock = self._clock()
-        if clock < self._last_look - _CLOCK_STEP:  # the simulation was started again
+        if clock < self._last_clock - _CLOCK_STEP:  # the simulation was started again
             self._newest.clear()
-        self._last_look = clock
+        self._last_clock = clock
         if not self._is_newer(tuple(message.name), stamp, clock):
             return None
         self.age = max(1e-9 * (clock - stamp), waited)
@@ -75,12 +75,12 @@ class StampWatch:
         return True
 
 
-def waiting_time(info: Mapping[str, int]) -> float:
+def queue_delay(info: Mapping[str, int]) -> float:
     """
-    Return how long a message has waited in our queue [s]; a busy process takes it out late.
+    Return how long a message has waited in the queue [s]; a busy process takes it out late.
 
-    :param info: what rclpy tells of the message; the middleware that leaves the time of arrival
-        out says 0.
+    :param info: message information of rclpy; its time of arrival is 0 where the middleware does
+        not give it.
     """
     received = info.get('received_timestamp', 0)
     waited = 1e-9 * (time.time_ns() - received) if received > 0 else 0.0

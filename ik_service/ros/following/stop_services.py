@@ -1,4 +1,4 @@
-"""The services ``~/stop`` and ``~/enable``."""
+"""Services ``~/stop`` and ``~/enable``."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
-from ik_service.ros.following.following import Following
+from ik_service.ros.following.follower_interface import FollowerInterface
 
 
 class StopServices:
     """
-    Stops the arm, and switches following off and on.
+    Services that stop the arm, and switch following off and on.
 
     :param node: the node that gets the services.
-    :param following: returns what follows targets; None as long as there is no arm.
-    :ivar group: of the callbacks; for an executor of its own, so that a stop waits for nothing.
+    :param following: returns the follower in use; None as long as there is no arm.
+    :ivar group: callback group; for an executor of its own, so that a stop waits for nothing.
     """
 
-    def __init__(self, node: Node, following: Callable[[], Following | None]) -> None:
+    def __init__(self, node: Node, following: Callable[[], FollowerInterface | None]) -> None:
         self.group = MutuallyExclusiveCallbackGroup()
         self._following = following
         self._log = node.get_logger()
@@ -29,12 +29,14 @@ class StopServices:
         node.create_service(Trigger, '~/stop', self._on_stop, callback_group=self.group)
         node.create_service(SetBool, '~/enable', self._on_enable, callback_group=self.group)
 
-    def hand_over(self, following: Following, use: Callable[[Following], None]) -> None:
+    def replace(
+        self, following: FollowerInterface, use: Callable[[FollowerInterface], None]
+    ) -> None:
         """
-        Put another follower to use; what was switched off stays so.
+        Replace the follower; following that was switched off stays so.
 
-        :param following: the follower.
-        :param use: lets the node use it.
+        :param following: the new follower.
+        :param use: puts it to use in the node.
         """
         with self._lock:
             if not self._enabled:

@@ -1,9 +1,9 @@
 """
-The constraints of a ``compute_ik`` request.
+Constraints of a ``compute_ik`` request as joint limits.
 
 Joint constraints become narrower joint limits of the chain for that one solve, so that every
 method keeps them. The other kinds are refused by name: a client must never believe that a
-constraint holds which nobody looked at.
+constraint holds which was not considered.
 """
 
 from __future__ import annotations
@@ -12,22 +12,15 @@ import math
 
 from moveit_msgs.msg import Constraints, JointConstraint
 
-from ik_service.common.quoting import echo
+from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
-from ik_service.model.robot import Robot
+from ik_service.model.robot_model import RobotModel
 from ik_service.ros.common.errors import ErrorCode, RequestError
 
 _MOST = 1000  # joint constraints in a request
-_UNSUPPORTED = ('position_constraints', 'orientation_constraints', 'visibility_constraints')
-
-
-def has_constraints(constraints: Constraints) -> bool:
-    """Return whether a request asks for any constraint."""
-    return bool(constraints.joint_constraints) or any(
-        getattr(constraints, kind) for kind in _UNSUPPORTED
-    )
+_UNSUPPORTED_KINDS = ('position_constraints', 'orientation_constraints', 'visibility_constraints')
 
 
 def constrained_chain(
@@ -37,17 +30,18 @@ def constrained_chain(
     joint_limits: str,
 ) -> KinematicChain:
     """
-    Return the chain with the limits that the constraints leave.
+    Return the chain with the joint limits that the constraints leave.
 
     A constraint on a continuous joint holds for the turn that lies nearest to the seed. One on a
     joint that the chain does not move must already hold. Weights are not used, as in MoveIt.
 
     :param chain: the chain to be solved.
+    :param constraints: the constraints of the request.
     :param positions: position of every movable joint at the seed [rad] or [m].
     :param joint_limits: the solver's strategy; with 'ignore' joint constraints cannot be kept.
     :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong.
     """
-    for kind in _UNSUPPORTED:
+    for kind in _UNSUPPORTED_KINDS:
         if getattr(constraints, kind):
             raise _refused(f'{kind} are not supported; joint_constraints are')
     if len(constraints.joint_constraints) > _MOST:
@@ -74,12 +68,12 @@ def constrained_chain(
         raise _refused(f'joint_constraints: {error}') from error
 
 
-def _interval(constraint: JointConstraint, robot: Robot, field: str) -> tuple[float, float]:
+def _interval(constraint: JointConstraint, robot: RobotModel, field: str) -> tuple[float, float]:
     """Return the lowest and highest position that a constraint allows."""
     name = constraint.joint_name
     joint = robot.joints.get(name)
     if joint is None or not joint.movable:
-        raise _refused(f'{field}.joint_name: the robot has no movable joint {echo(name)}')
+        raise _refused(f'{field}.joint_name: the robot has no movable joint {quote(name)}')
     if joint.mimic is not None:
         source = robot.resolve_mimic(name)[0]
         raise _refused(f'{field}: joint {name!r} follows {source!r}; constrain {source!r} instead')

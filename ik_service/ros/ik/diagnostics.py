@@ -1,15 +1,16 @@
-"""What the node says of itself on ``diagnostics``."""
+"""Diagnostics of the node: robot description, following, requests and the last solve."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.node import Node
 
-from ik_service.common.request_statistics import RequestStatistics
 from ik_service.following.settings import FollowerState
-from ik_service.ros.following.following import Following
+from ik_service.ros.common.solve_record import solve_values, SolveRecord
+from ik_service.ros.following.follower_interface import FollowerInterface
+from ik_service.ros.ik.service_handler import RequestStatistics
 
 _LEVELS = {
     FollowerState.UNREACHABLE: DiagnosticStatus.WARN,
@@ -24,39 +25,65 @@ _LEVELS = {
 }
 
 
-def diagnostic_array(
-    name: str,
-    stamp: Time,
-    waiting_for: str,
-    refused: str,
-    following: Following | None,
-    services: Mapping[str, RequestStatistics],
-) -> DiagnosticArray:
+class DiagnosticsPublisher:
     """
-    Return the state of the node.
+    Publisher of the diagnostics of a node.
 
-    :param name: the node's name, which begins the name of each part.
-    :param stamp: now.
-    :param waiting_for: what the node needs before it can work; empty when it has all.
-    :param refused: why the last robot description was refused; empty when it was not.
-    :param following: the arm in use; None without one.
+    :param node: the node; its name begins the name of each part.
     :param services: the statistics of each service by its name.
     """
-    array = DiagnosticArray()
-    array.header.stamp = stamp
-    array.status = [_description(waiting_for, refused, following)]
-    if following is not None:
-        array.status.append(_following(following))
-    array.status += [
-        _status(service, DiagnosticStatus.OK, '', statistics.report())
-        for service, statistics in services.items()
-    ]
-    for status in array.status:
-        status.name = f'{name}: {status.name}'
-    return array
+
+    def __init__(self, node: Node, services: Mapping[str, RequestStatistics]) -> None:
+        self._node = node
+        self._services = services
+        self._publisher = node.create_publisher(DiagnosticArray, 'diagnostics', 10)
+        self._target_solve: SolveRecord | None = None
+
+    def record_target_solve(self, following: FollowerInterface, solver: str) -> None:
+        """
+        Record the solve for the target in force, if it is a new one.
+
+        :param following: the arm in use.
+        :param solver: name of the method.
+        """
+        result, last = following.follower.result, self._target_solve
+        if result is not None and (last is None or result is not last.result):
+            now = self._node.get_clock().now()
+            self._target_solve = SolveRecord(now, 'target_pose', solver, result)
+
+    def publish(self, waiting_for: str, refused: str, following: FollowerInterface | None) -> None:
+        """
+        Publish the diagnostics.
+
+        :param waiting_for: what the node waits for while there is no arm.
+        :param refused: why the last robot description was refused; empty when it was not.
+        :param following: the arm in use; None without one.
+        """
+        array = DiagnosticArray()
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        array.status = [_description(waiting_for, refused, following)]
+        if following is not None:
+            array.status.append(_following(following))
+        array.status += [
+            _status(service, DiagnosticStatus.OK, '', statistics.report())
+            for service, statistics in self._services.items()
+        ]
+        last = self._last_solve()
+        if last is not None:
+            array.status.append(_status('last solve', DiagnosticStatus.OK, '', solve_values(last)))
+        for status in array.status:
+            status.name = f'{self._node.get_name()}: {status.name}'
+        self._publisher.publish(array)
+
+    def _last_solve(self) -> SolveRecord | None:
+        solves = [statistics.last_solve for statistics in self._services.values()]
+        known = [solve for solve in (*solves, self._target_solve) if solve is not None]
+        return max(known, key=lambda solve: solve.stamp.nanoseconds, default=None)
 
 
-def _description(waiting_for: str, refused: str, following: Following | None) -> DiagnosticStatus:
+def _description(
+    waiting_for: str, refused: str, following: FollowerInterface | None
+) -> DiagnosticStatus:
     values = {'refused': refused} if refused else {}
     if following is None:
         # With a refused description there is nothing to work with; else it is only early.
@@ -75,7 +102,7 @@ def _description(waiting_for: str, refused: str, following: Following | None) ->
     return _status('robot description', DiagnosticStatus.OK, 'in use', values)
 
 
-def _following(following: Following) -> DiagnosticStatus:
+def _following(following: FollowerInterface) -> DiagnosticStatus:
     state = following.follower.state
     level = _LEVELS.get(state, DiagnosticStatus.OK)
     return _status('following', level, state.value, following.report())

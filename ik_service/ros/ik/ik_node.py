@@ -1,4 +1,4 @@
-"""The node: services, topics and parameters around an arm."""
+"""Node with the services, topics and parameters of an arm."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 import time
 import traceback
+from typing import Unpack
 
-from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
@@ -17,82 +17,89 @@ from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from ik_service.arm.arm import Arm, SolverSettings
-from ik_service.arm.description import build_arm, source_of
-from ik_service.arm.joint_state import MeasuredState
-from ik_service.arm.loader import ArmLoader
-from ik_service.common.fault_log import Complaint, refusals
-from ik_service.common.ticker import Ticker
+from ik_service.arm.arm import Arm, MeasuredState, SolverSettings
+from ik_service.arm.loader import ArmLoader, build_arm, source_of
+from ik_service.common.fault_logger import FaultLogger, refusal_logger
+from ik_service.common.periodic_thread import PeriodicThread
 from ik_service.exceptions import IkServiceError
 from ik_service.following.settings import FollowerSettings
-from ik_service.ros.common.executors import partition
+from ik_service.ros.common.conversions import tf_lookup
+from ik_service.ros.common.executors import PartialExecutor, partition
+from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.qos import DESCRIPTION_QOS, SERVICE_QOS
-from ik_service.ros.common.response_retry import answer_insistently
+from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.common.runtime import spinning
-from ik_service.ros.following.commanders import publishers_of
-from ik_service.ros.following.commands import CommandPublisher
-from ik_service.ros.following.following import Following, Surroundings
-from ik_service.ros.following.stamps import waiting_time
+from ik_service.ros.following.command_monitor import publishers_of
+from ik_service.ros.following.command_publisher import CommandPublisher
+from ik_service.ros.following.follower_interface import FollowerInterface, NodeContext
+from ik_service.ros.following.stamps import queue_delay
 from ik_service.ros.following.stop_services import StopServices
-from ik_service.ros.ik.diagnostics import diagnostic_array
-from ik_service.ros.ik.fk_handler import FkHandler
-from ik_service.ros.ik.frames import tf_of
-from ik_service.ros.ik.ik_handler import IkHandler
+from ik_service.ros.ik.compute_fk import FkHandler
+from ik_service.ros.ik.compute_ik import IkHandler
+from ik_service.ros.ik.diagnostics import DiagnosticsPublisher
+from ik_service.ros.ik.parameter_table import (
+    COMMAND_INTERFACE,
+    PUBLISH_MARKERS,
+    ROBOT_DESCRIPTION,
+    URDF,
+)
 from ik_service.ros.ik.parameters import NodeParameters
-from ik_service.ros.markers.marker_publisher import MarkerPublisher
+from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.solvers.compilation import Compiler
 
 _THREADS = (3, 4, 1, 3)
-"""Of services, changes of parameters (all but one may wait for a compiler), stops, the rest."""
+"""Threads for services, parameter changes (all but one may wait for a compiler), stops, others."""
 
 
 class IkNode(Node):
     """
-    Answers ``compute_ik`` and ``compute_fk``, and follows ``target_pose``.
+    Node that answers ``compute_ik`` and ``compute_fk``, and follows ``target_pose``.
 
     Before it has a robot description, and while the kernels for it are compiled, it offers no
     services. A new description replaces the arm once everything is built; a bad one is refused.
+
+    After :meth:`start`, :meth:`running` spins it in threads of its own; in a program with an
+    executor of its own, add it there and use :meth:`commanding`. It changes nothing else in the
+    process: no signal handlers, interpreter settings or environment.
 
     :param node_options: passed on to :class:`rclpy.node.Node`, such as ``context``.
     :raises IkServiceError: a parameter has a value it cannot have.
     """
 
-    def __init__(self, **node_options: object) -> None:
+    def __init__(self, **node_options: Unpack[NodeOptions]) -> None:
         super().__init__('ik_service', start_parameter_services=False, **node_options)
         self.parameters = NodeParameters(self)
         self._change_group = ReentrantCallbackGroup()
         ParameterServices(self, ReentrantCallbackGroup(), self._change_group)
-        self._following: Following | None = None
+        self._following: FollowerInterface | None = None
         self._received = ''
         self._refused = ''
         self._started_at = time.monotonic()
-        self._commands = CommandPublisher(self, str(self.parameters['command_interface']))
-        self._diagnostics = self.create_publisher(DiagnosticArray, 'diagnostics', 10)
-        self._markers = MarkerPublisher(self, lambda: self._following, self._on_error)
+        self._commands = CommandPublisher(self, self.parameters[COMMAND_INTERFACE])
+        self._markers = ArmMarkerPublisher(self, lambda: self._following, self._on_error)
         self._service_group = ReentrantCallbackGroup()
         self._stop = StopServices(self, lambda: self._following)
-        self._tf = tf_of(self)
-        self._around = Surroundings(
+        self._tf = tf_lookup(self)
+        self._around = NodeContext(
             lambda: self.get_clock().now().nanoseconds,
             lambda: publishers_of(self, 'joint_states'),
-            self._commands.watch,
+            self._commands.monitor,
             self._tf,
         )
-        self._errors = Complaint(lambda text: self.get_logger().error(text))
-        answering = (self._measured, self._now, self._tf, self._on_error)
-        warn = self.get_logger().warning
-        told = refusals('compute_ik', warn)
-        self._ik = IkHandler(lambda: self.parameters.solver, *answering, told)
-        self._fk = FkHandler(*answering, refusals('compute_fk', warn))
-        self._ticker = Ticker(self._tick, self.parameters.follower.rate, self._on_error)
+        self._errors = FaultLogger(lambda text: self.get_logger().error(text))
+        warn, shared = self.get_logger().warning, (self.get_clock(), self._tf, self._on_error)
+        self._ik = IkHandler(self.parameters.solver, *shared, refusal_logger('compute_ik', warn))
+        self._fk = FkHandler(*shared, refusal_logger('compute_fk', warn))
+        self._diagnostics = DiagnosticsPublisher(
+            self, {'compute_ik': self._ik.statistics, 'compute_fk': self._fk.statistics}
+        )
+        self._ticker = PeriodicThread(self._tick, self.parameters.follower.rate, self._on_error)
         self._compiler = Compiler(warn)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
-        # Each with threads of its own: a stop, for example, waits for no solve.
-        apart = (self._service_group, self._change_group, self._stop.group)
-        self._executors = partition(self, *apart)
+        self._executors: tuple[PartialExecutor, ...] = ()
         self.parameters.when_changed(self._apply, self._prepare)
-        answer_insistently(self)
+        retry_dropped_responses(self)
 
     def start(self) -> None:
         """
@@ -101,7 +108,7 @@ class IkNode(Node):
         :raises IkServiceError: the description that the parameters give makes no arm.
         """
         self._subscribe()
-        urdf, text = str(self.parameters['urdf']), str(self.parameters['robot_description'])
+        urdf, text = self.parameters[URDF], self.parameters[ROBOT_DESCRIPTION]
         if urdf and text:
             self.get_logger().warning('both urdf and robot_description are given; urdf is used')
         if urdf or text:
@@ -117,9 +124,18 @@ class IkNode(Node):
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Serve, for the time of a ``with`` block."""
+        """Spin in threads of its own, and send commands, for the time of a ``with`` block."""
+        # Each group with threads of its own: a stop, for example, waits for no solve.
+        apart = (self._service_group, self._change_group, self._stop.group)
+        self._executors = partition(self, *apart)
         threads = [e for e, n in zip(self._executors, _THREADS, strict=True) for _ in range(n)]
-        with spinning(*threads), self._ticker:
+        with spinning(*threads), self.commanding():
+            yield
+
+    @contextmanager
+    def commanding(self) -> Iterator[None]:
+        """Send commands for the time of a ``with`` block, in which an executor has to spin."""
+        with self._ticker:
             try:
                 yield
             finally:
@@ -134,7 +150,7 @@ class IkNode(Node):
         self.create_subscription(
             JointState,
             'joint_states',
-            self._on_joint_states,
+            self._on_joint_states,  # type: ignore[arg-type]  # rclpy's type lacks MessageInfo
             qos_profile_sensor_data,
             callback_group=MutuallyExclusiveCallbackGroup(),
         )
@@ -151,12 +167,13 @@ class IkNode(Node):
     def _on_joint_states(self, message: JointState, info: Mapping[str, int]) -> None:
         following = self._following
         if following is not None:
-            following.on_joint_states(message, waiting_time(info))
+            following.on_joint_states(message, queue_delay(info))
 
     def _on_target(self, message: PoseStamped) -> None:
         following = self._following
         if following is not None:
             following.on_target(message)
+            self._diagnostics.record_target_solve(following, self.parameters.solver.name)
         else:
             self.get_logger().warning(
                 f'target_pose ignored: {self._waiting_for}', throttle_duration_sec=5.0
@@ -170,21 +187,12 @@ class IkNode(Node):
 
     def _on_second(self) -> None:
         following = self._following
-        self._markers.switch(bool(self.parameters['publish_markers']))
+        self._markers.switch(self.parameters[PUBLISH_MARKERS])
         if following is not None:
-            following.watch()
+            following.log_state()
         elif not self._refused:
             self.get_logger().info(self._waiting_for, throttle_duration_sec=10.0)
-        self._diagnostics.publish(
-            diagnostic_array(
-                self.get_name(),
-                self._now(),
-                self._waiting_for,
-                self._refused,
-                following,
-                {'compute_ik': self._ik.statistics, 'compute_fk': self._fk.statistics},
-            )
-        )
+        self._diagnostics.publish(self._waiting_for, self._refused, following)
 
     def _tick(self, now: float) -> None:
         following = self._following
@@ -200,26 +208,28 @@ class IkNode(Node):
         with self.parameters.lock:
             measured = MeasuredState(arm, old.measured if old else None)
             following = self._make_following(measured)
-            following.pass_on_state()
-            self._stop.hand_over(following, self._use)
+            following.forward_state()
+            self._stop.replace(following, self._use)
         if old is None:
             self._advertise()
-        self._announce(arm, first=old is None)
+        self._announce(following, first=old is None)
 
-    def _use(self, following: Following) -> None:
+    def _use(self, following: FollowerInterface) -> None:
+        self._ik.measured = self._fk.measured = following.measured
         self._following, self._refused = following, ''
 
-    def _make_following(self, measured: MeasuredState) -> Following:
-        return Following(
+    def _make_following(self, measured: MeasuredState) -> FollowerInterface:
+        return FollowerInterface(
             measured,
-            measured.arm.limb('', self.parameters.solver).solver,
+            measured.arm.chain_solvers['', self.parameters.solver].solver,
             self.parameters.follower,
-            self._commands.prepare,
+            self._commands,
             self.get_logger().warning,
             self._around,
         )
 
-    def _announce(self, arm: Arm, first: bool) -> None:
+    def _announce(self, following: FollowerInterface, first: bool) -> None:
+        arm = following.measured.arm
         chain = arm.chain
         what = f'{arm.robot.name}, {chain.base_link} to {chain.tip_link}, {chain.n} joints'
         seconds = time.monotonic() - self._started_at
@@ -229,7 +239,7 @@ class IkNode(Node):
         else:
             text = f'ready with the new robot description: {what}; not following any target'
         self.get_logger().info(text)
-        immobile = self._following.follower.immobile_joints
+        immobile = following.follower.immobile_joints
         if immobile:
             self.get_logger().warning(
                 f'not moved, because their velocity limit is 0: {", ".join(immobile)}'
@@ -242,44 +252,42 @@ class IkNode(Node):
         self.get_logger().error(f'robot description refused: {error}')
 
     def _advertise(self) -> None:
-        served = {'callback_group': self._service_group, 'qos_profile': SERVICE_QOS}
-        self.create_service(GetPositionIK, 'compute_ik', self._ik.handle, **served)
-        self.create_service(GetPositionFK, 'compute_fk', self._fk.handle, **served)
-        answer_insistently(self)
+        group = self._service_group
+        for kind, name, handle in (
+            (GetPositionIK, 'compute_ik', self._ik.handle),
+            (GetPositionFK, 'compute_fk', self._fk.handle),
+        ):
+            self.create_service(kind, name, handle, qos_profile=SERVICE_QOS, callback_group=group)
+        retry_dropped_responses(self)
         for executor in self._executors:
             executor.wake()
 
-    # What the parts ask of the node
+    # Changes of parameters
 
     def _prepare(self, solver: SolverSettings) -> None:
-        """Compile what a changed solver needs, which may take half a minute."""
+        """Compile the kernels of a changed solver, which may take half a minute."""
         following = self._following
         if following is not None and solver != self.parameters.solver:
-            self._compiler.prepare(following.measured.arm.limb('', solver).solver)
+            self._compiler.prepare(following.measured.arm.chain_solvers['', solver].solver)
 
     def _apply(self, solver: SolverSettings, follower: FollowerSettings) -> None:
-        """Put changed parameters into force; raises what makes them impossible."""
+        """Put changed parameters into force; an exception refuses them."""
         following = self._following
         if following is not None:
-            limb = following.measured.arm.limb('', solver)
+            prepared = following.measured.arm.chain_solvers['', solver].solver
             if solver != self.parameters.solver:
-                self._compiler.prepare(limb.solver)
-            following.follower.configure(solver=limb.solver, **vars(follower))
+                self._compiler.prepare(prepared)
+            following.follower.configure(solver=prepared, **vars(follower))
         self._ticker.rate = follower.rate
-
-    def _measured(self) -> MeasuredState:
-        return self._following.measured
-
-    def _now(self) -> object:
-        return self.get_clock().now().to_msg()
+        self._ik.settings = solver
 
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))
-        self._errors.about(f'error in the node, which goes on:\n{text}')
+        self._errors.report(f'error in the node, which goes on:\n{text}')
 
     @property
     def _waiting_for(self) -> str:
-        if self._received or self.parameters['urdf'] or self.parameters['robot_description']:
+        if self._received or self.parameters[URDF] or self.parameters[ROBOT_DESCRIPTION]:
             return 'compiling for the robot description'
         topic = self.resolve_topic_name('robot_description')
         return (

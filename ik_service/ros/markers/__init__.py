@@ -1,1 +1,1 @@
-"""Markers for RViz: of the arm, of reachable positions, and an interactive one for the target."""
+"""Markers for RViz: of the arm's motion, of reachable positions, and for dragging the target."""

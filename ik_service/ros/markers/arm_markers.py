@@ -1,8 +1,8 @@
 """
-Markers that show what the arm is doing, as messages for RViz, Foxglove and the browser.
+Marker messages of target, nearest pose, trail and reach, for RViz and Foxglove.
 
-Every array is the whole picture: what is not there at the moment is deleted in it, so that a
-viewer that has missed the arrays before shows the same as all others.
+Every array is complete: it deletes the markers that are absent, so that a viewer that has missed
+the arrays before shows the same as all others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ik_service.ros.common.conversions import pose_from_matrix
 TARGET, NEAREST, TRAIL, REACH = 'target', 'nearest', 'trail', 'reach'
 """Namespaces of the markers, which viewers show and hide one by one."""
 
-_SMALLEST, _LARGEST = 0.2, 5.0  # arms beyond these sizes have markers as these have [m]
+_SMALLEST, _LARGEST = 0.2, 5.0  # sizes of arms between which markers grow with the arm [m]
 # Of the size of the arm.
 _AXIS = 0.09
 _WIDTH = 0.006
@@ -30,22 +30,22 @@ _BALL = 0.03
 _TRAIL_WIDTH = 0.004
 
 _AXIS_COLORS = ((0.90, 0.15, 0.15), (0.15, 0.75, 0.20), (0.20, 0.40, 0.95))
-_SHORTFALL = (1.0, 0.60, 0.10)  # colour of what says that the target is not reached
+_SHORTFALL = (1.0, 0.60, 0.10)  # colour of markers of a target that is not reached
 _TRAIL_COLOR = (0.10, 0.75, 0.95)
 _REACH_COLOR = (0.55, 0.60, 0.70)
 
 
 @dataclass(frozen=True)
-class Scene:
+class MarkerScene:
     """
-    What the markers show, in the frame of the chain's base.
+    Contents of the markers, in the frame of the chain's base.
 
     :ivar frame_id: name of that frame.
     :ivar reach: (4,) centre and radius of the sphere that the tip cannot leave [m]; its radius
         sets how large all is drawn.
     :ivar target: (4, 4) T_base_target; None when none is followed.
     :ivar nearest: (4, 4) the nearest pose that can be reached; None when that is the target.
-    :ivar trail: where the tip has been, the oldest first [m].
+    :ivar trail: past positions of the tip, the oldest first [m].
     """
 
     frame_id: str
@@ -56,15 +56,16 @@ class Scene:
 
     @property
     def size(self) -> float:
-        """The size of the arm as far as drawing goes [m]; 1 of an arm that reaches endlessly."""
+        """Size of the arm for drawing [m]; 1 where the reach is unlimited."""
         radius = float(self.reach[3])
         return min(max(radius, _SMALLEST), _LARGEST) if math.isfinite(radius) else 1.0
 
 
-def marker_array(scene: Scene, stamp: Time) -> MarkerArray:
+def marker_array(scene: MarkerScene, stamp: Time) -> MarkerArray:
     """
     Return the markers of a scene.
 
+    :param scene: what they show.
     :param stamp: time of the scene.
     """
     header = Header(frame_id=scene.frame_id, stamp=stamp)
@@ -78,27 +79,36 @@ def marker_array(scene: Scene, stamp: Time) -> MarkerArray:
 
 
 def no_markers(frame_id: str, stamp: Time) -> MarkerArray:
-    """Return what takes all markers away again."""
-    array = marker_array(Scene(frame_id, np.zeros(4)), stamp)
+    """
+    Return an array that deletes all markers.
+
+    :param frame_id: frame of the chain's base.
+    :param stamp: time of the deletion.
+    """
+    array = marker_array(MarkerScene(frame_id, np.zeros(4)), stamp)
     for marker in array.markers:
         marker.action = Marker.DELETE
     return array
 
 
 def point(position: np.ndarray) -> Point:
-    """Return a position (3,) [m] as a message."""
+    """
+    Return a position as a message.
+
+    :param position: (3,) [m].
+    """
     x, y, z = position.tolist()
     return Point(x=x, y=y, z=z)
 
 
-def _target(header: Header, scene: Scene) -> list[Marker]:
+def _target(header: Header, scene: MarkerScene) -> list[Marker]:
     axes = _marker(header, TARGET, 0, Marker.LINE_LIST)
     if scene.target is None:
         return [_deleted(axes)]
     return [_as_axes(axes, scene.target, scene.size, 1.0)]
 
 
-def _nearest(header: Header, scene: Scene) -> list[Marker]:
+def _nearest(header: Header, scene: MarkerScene) -> list[Marker]:
     axes = _marker(header, NEAREST, 0, Marker.LINE_LIST)
     ball = _marker(header, NEAREST, 1, Marker.SPHERE)
     gap = _marker(header, NEAREST, 2, Marker.LINE_LIST)
@@ -114,7 +124,7 @@ def _nearest(header: Header, scene: Scene) -> list[Marker]:
     return [axes, ball, gap]
 
 
-def _trail(header: Header, scene: Scene) -> Marker:
+def _trail(header: Header, scene: MarkerScene) -> Marker:
     line = _marker(header, TRAIL, 0, Marker.LINE_STRIP)
     if len(scene.trail) < 2:
         return _deleted(line)
@@ -124,7 +134,7 @@ def _trail(header: Header, scene: Scene) -> Marker:
     return line
 
 
-def _reach(header: Header, scene: Scene) -> Marker:
+def _reach(header: Header, scene: MarkerScene) -> Marker:
     shell = _marker(header, REACH, 0, Marker.SPHERE)
     radius = float(scene.reach[3])
     if not 0.0 < radius < math.inf:

@@ -1,1 +1,1 @@
-"""The simulated arm as a ROS node."""
+"""ROS node of the simulated arm."""

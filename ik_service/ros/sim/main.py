@@ -1,4 +1,4 @@
-"""The program ``ik_sim``: a simulated arm as a ROS node."""
+"""Program ``ik_sim``: a simulated arm as a ROS node."""
 
 from __future__ import annotations
 

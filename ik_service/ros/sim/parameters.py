@@ -1,108 +1,131 @@
-"""The parameters of the simulated arm's node."""
+"""Parameters of the simulated arm's node."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ik_service.common.number_list import parse_positions
+from ik_service.common.number_parsing import parse_positions
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.common.declare import Bounds, declare, Value
-from ik_service.sim.catalogue import check_engine, DEFAULT_ENGINE, ENGINES
+from ik_service.ros.common.parameter_declaration import declare_parameters, ParameterSpec, Value
+from ik_service.sim.engine_registry import DEFAULT_ENGINE, ENGINES
 from ik_service.sim.faults import FaultSettings
 
 _PREFIX = 'faults.'
 
-_FIXED: dict[str, tuple[Value, str, Bounds | None]] = {
-    'urdf': ('', 'Path of the URDF file; wins over robot_description', None),
-    'robot_description': (
-        '',
-        'The URDF as text; empty: from the topic of that name',
-        None,
-    ),
-    'engine': (
-        DEFAULT_ENGINE,
-        'first_order: kinematics without mass; mujoco: physics, needs the extra sim',
-        None,
-    ),
-    'ik_node': ('ik_service', 'Name of the IK node, which drops its target at ~/reset', None),
-    'rate': (100.0, 'Joint states a second [Hz]', (1.0, 500.0)),
-    'time_constant': (
-        0.05,
-        'Of the approach to a command, first order [s]; with the engine mujoco, of the set-points '
-        'of the drives',
-        (0.0, 10.0),
-    ),
-    'gravity_compensation': (
-        1.0,
-        'Share of the weight that the drives are told to carry; engine mujoco only',
-        (0.0, 1.0),
-    ),
-    'initial_positions': (
-        '',
-        "Where joints start [rad or m], such as 'joint_1=0.5, joint_2=-1'; the others start in "
-        'the middle of their limits',
-        None,
-    ),
-}
-"""Default, meaning and bounds of what is settled when the node starts."""
+URDF = ParameterSpec(
+    'urdf', '', 'Path of the URDF file; wins over robot_description', read_only=True
+)
+ROBOT_DESCRIPTION = ParameterSpec(
+    'robot_description', '', 'The URDF as text; empty: from the topic of that name', read_only=True
+)
+ENGINE = ParameterSpec(
+    'engine',
+    DEFAULT_ENGINE,
+    'first_order: kinematics without mass; mujoco: physics, needs the extra sim',
+    choices=ENGINES,
+    read_only=True,
+)
+IK_NODE = ParameterSpec(
+    'ik_node',
+    'ik_service',
+    'Name of the IK node, which drops its target at ~/reset',
+    read_only=True,
+)
+RATE = ParameterSpec('rate', 100.0, 'Joint states a second [Hz]', (1.0, 500.0), read_only=True)
+TIME_CONSTANT = ParameterSpec(
+    'time_constant',
+    0.05,
+    'Of the approach to a command, first order [s]; with the engine mujoco, of the set-points '
+    'of the drives',
+    (0.0, 10.0),
+    read_only=True,
+)
+GRAVITY_COMPENSATION = ParameterSpec(
+    'gravity_compensation',
+    1.0,
+    'Share of the weight that the drives are told to carry; engine mujoco only',
+    (0.0, 1.0),
+    read_only=True,
+)
+INITIAL_POSITIONS = ParameterSpec(
+    'initial_positions',
+    '',
+    "Where joints start [rad or m], such as 'joint_1=0.5, joint_2=-1'; the others start in "
+    'the middle of their limits',
+    read_only=True,
+)
 
-_FAULTS: dict[str, tuple[str, Bounds | None]] = {
-    'lost_commands': ('Share of the commands that never arrive', (0.0, 1.0)),
-    'lost_states': ('Share of the joint states that are never sent', (0.0, 1.0)),
-    'command_delay': ('By how much commands come late [s]', (0.0, 2.0)),
-    'state_delay': ('By how much joint states come late [s]', (0.0, 2.0)),
-    'stuck_joint': ('A joint that does not move; empty: none', None),
-    'noise': ('Standard deviation of the error of measured positions [rad or m]', (0.0, 0.1)),
-    'seed': ('Of the random numbers; another one starts them anew', (0, 2**31 - 1)),
-}
-"""Meaning and bounds of the faults, which may be changed at any time."""
+_FIXED = (
+    URDF,
+    ROBOT_DESCRIPTION,
+    ENGINE,
+    IK_NODE,
+    RATE,
+    TIME_CONSTANT,
+    GRAVITY_COMPENSATION,
+    INITIAL_POSITIONS,
+)
+
+
+def _fault(
+    field: str, description: str, bounds: tuple[float, float] | None = None
+) -> ParameterSpec:
+    default = getattr(FaultSettings, field)
+    return ParameterSpec(f'{_PREFIX}{field}', default, description, bounds, field=field)
+
+
+_FAULTS = (
+    _fault('lost_commands', 'Share of the commands that never arrive', (0.0, 1.0)),
+    _fault('lost_states', 'Share of the joint states that are never sent', (0.0, 1.0)),
+    _fault('command_delay', 'By how much commands come late [s]', (0.0, 2.0)),
+    _fault('state_delay', 'By how much joint states come late [s]', (0.0, 2.0)),
+    _fault('stuck_joint', 'A joint that does not move; empty: none'),
+    _fault(
+        'noise', 'Standard deviation of the error of measured positions [rad or m]', (0.0, 0.1)
+    ),
+    _fault('seed', 'Of the random numbers; another one starts them anew', (0, 2**31 - 1)),
+)
+"""Faults, which may be changed at any time."""
+
+
+T = TypeVar('T', bound=Value)
 
 
 class SimParameters:
     """
-    The parameters of a simulated arm's node, and the faults that are asked for.
+    Parameters of a simulated arm's node, and the faults they ask for.
 
     :param node: the node that gets them.
-    :ivar faults: in force.
-    :ivar initial_positions: where joints start [rad] or [m].
+    :ivar faults: faults that are injected.
+    :ivar initial_positions: where joints start [rad] or [m], by name.
     :raises IkServiceError: a parameter has a value that it cannot have.
     """
 
     def __init__(self, node: Node) -> None:
-        self._values = {
-            name: declare(
-                node, name, default, meaning, bounds, ENGINES if name == 'engine' else ()
-            )
-            for name, (default, meaning, bounds) in _FIXED.items()
-        }
-        check_engine(str(self['engine']))
-        text = str(self['initial_positions'])
-        self.initial_positions = parse_positions(text, 'initial_positions')
-        faults = {
-            name: declare(
-                node,
-                f'{_PREFIX}{name}',
-                getattr(FaultSettings, name),
-                meaning,
-                bounds,
-                read_only=False,
-            )
-            for name, (meaning, bounds) in _FAULTS.items()
-        }
+        self._values = declare_parameters(node, (*_FIXED, *_FAULTS))
+        self.initial_positions = parse_positions(self[INITIAL_POSITIONS], INITIAL_POSITIONS.name)
+        # ROS enforces the types.
+        faults: dict[str, Any] = {spec.field: self._values[spec] for spec in _FAULTS}
         self.faults = FaultSettings(**faults)
         self._apply: Callable[[FaultSettings], None] = lambda faults: None
         node.add_on_set_parameters_callback(self._on_set)
 
-    def __getitem__(self, name: str) -> Value:
-        return self._values[name]
-
-    def when_faults_change(self, apply: Callable[[FaultSettings], None]) -> None:
+    def __getitem__(self, spec: ParameterSpec[T]) -> T:
         """
-        Say what puts changed faults into force.
+        Return the value of a read-only parameter.
+
+        :param spec: its specification.
+        """
+        return self._values[spec]
+
+    def on_faults_changed(self, apply: Callable[[FaultSettings], None]) -> None:
+        """
+        Register what puts changed faults into force.
 
         :param apply: called before the change is accepted; what it raises as
             :class:`~ik_service.exceptions.IkServiceError` refuses the change, with the reason.

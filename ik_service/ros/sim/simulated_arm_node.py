@@ -1,4 +1,4 @@
-"""The simulated arm on the ROS graph."""
+"""ROS node of the simulated arm: commands in, joint states out."""
 
 from __future__ import annotations
 
@@ -14,34 +14,41 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_service.arm.description import read_robot, Source, source_of
-from ik_service.common.fault_log import Complaint
-from ik_service.common.ticker import Ticker
+from ik_service.arm.loader import read_robot, Source, source_of
+from ik_service.common.fault_logger import FaultLogger
+from ik_service.common.periodic_thread import PeriodicThread
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.common.parameter_names import refuse_unknown
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.qos import COMMAND_QOS, DESCRIPTION_QOS
-from ik_service.ros.sim.parameters import SimParameters
-from ik_service.ros.sim.report import SimReport
+from ik_service.ros.sim.parameters import (
+    ENGINE,
+    GRAVITY_COMPENSATION,
+    IK_NODE,
+    RATE,
+    ROBOT_DESCRIPTION,
+    SimParameters,
+    TIME_CONSTANT,
+    URDF,
+)
+from ik_service.ros.sim.simulation_diagnostics import SimulationDiagnostics
 from ik_service.sim.faults import FaultSettings
+from ik_service.sim.real_time_simulation import ArmState, RealTimeSimulation
 from ik_service.sim.simulated_arm import SimulatedArm
-from ik_service.sim.simulation import ArmState, Simulation
 
 _REPORT_PERIOD = 1.0  # [s]
 
 
 class SimulatedArmNode(Node):
     """
-    Takes ``joint_command`` or ``joint_trajectory``, and publishes ``joint_states``.
+    Node that takes ``joint_command`` or ``joint_trajectory`` and publishes ``joint_states``.
 
     All movable joints of the robot are published, mimic joints among them. The description comes
     from the parameter ``urdf`` or ``robot_description``, or else from the topic of that name; when
     the topic brings another one, joints of the same names stay where they are. A command that
-    cannot be understood is ignored as a whole, and that is said.
+    cannot be understood is ignored as a whole, and logged.
 
     ``~/reset`` puts the arm where it started, and lets the IK node drop its target; ``~/pause``
-    lets its time stand still. The
-    parameters ``faults.*`` let things go wrong, see
+    stops the simulated time. The parameters ``faults.*`` inject faults, see
     :class:`~ik_service.sim.faults.FaultSettings`.
 
     :raises IkServiceError: the parameters describe no arm.
@@ -50,42 +57,42 @@ class SimulatedArmNode(Node):
     def __init__(self) -> None:
         super().__init__('ik_sim', start_parameter_services=False)
         self._settings = SimParameters(self)
-        refuse_unknown(self)
         ParameterServices(self)
         self._urdf = ''
         log = self.get_logger()
-        # In functions of their own: rclpy wants one severity from each place in the code.
-        self._break_downs = Complaint(lambda text: log.error(text))
-        self._simulation = Simulation(
+        # Separate functions, because rclpy wants one severity from each place in the code.
+        self._break_downs = FaultLogger(lambda text: log.error(text))
+        self._simulation = RealTimeSimulation(
             self._settings.faults,
-            Complaint(lambda text: log.warning(text), well='commands are understood again'),
+            FaultLogger(lambda text: log.warning(text), recovered='commands are understood again'),
             self._break_downs,
-            1.0 / self._settings['rate'],
+            1.0 / self._settings[RATE],
         )
-        self._report = SimReport(self, str(self._settings['engine']), self._simulation)
+        self._diagnostics = SimulationDiagnostics(self, self._settings[ENGINE], self._simulation)
         self._states = self.create_publisher(JointState, 'joint_states', 10)
         self._take_description()
-        self._settings.when_faults_change(self._put_into_force)
+        self._settings.on_faults_changed(self._apply_faults)
         self.create_subscription(JointState, 'joint_command', self._on_command, COMMAND_QOS)
         self.create_subscription(
             JointTrajectory, 'joint_trajectory', self._on_trajectory, COMMAND_QOS
         )
-        self._stop = self.create_client(Trigger, f'{self._settings["ik_node"]}/stop')
+        self._stop = self.create_client(Trigger, f'{self._settings[IK_NODE]}/stop')
         self.create_service(Trigger, '~/reset', self._on_reset)
         self.create_service(SetBool, '~/pause', self._on_pause)
-        self.create_timer(_REPORT_PERIOD, lambda: self._report.publish(self._break_downs.last))
+        self.create_timer(
+            _REPORT_PERIOD, lambda: self._diagnostics.publish(self._break_downs.last)
+        )
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Let the time pass for a ``with`` block, in a thread of its own; spin meanwhile."""
-        rate = float(self._settings['rate'])
-        with Ticker(self._on_tick, rate, self._on_error):
+        """Run the simulation in a thread, for a ``with`` block; spin the node meanwhile."""
+        with PeriodicThread(self._on_tick, self._settings[RATE], self._on_error):
             yield
 
     # The robot
 
     def _take_description(self) -> None:
-        urdf, text = str(self._settings['urdf']), str(self._settings['robot_description'])
+        urdf, text = self._settings[URDF], self._settings[ROBOT_DESCRIPTION]
         if urdf or text:
             self._start(source_of(urdf, text), self._settings.initial_positions)
             return
@@ -96,15 +103,15 @@ class SimulatedArmNode(Node):
 
     def _start(self, source: Source, positions: Mapping[str, float]) -> None:
         robot, settings = read_robot(source), self._settings
-        engine = str(settings['engine'])
+        engine = settings[ENGINE]
         arm = SimulatedArm(
             robot,
             positions,
-            settings['time_constant'],
+            settings[TIME_CONSTANT],
             engine,
-            settings['gravity_compensation'],
+            settings[GRAVITY_COMPENSATION],
         )
-        self._simulation.use(arm)
+        self._simulation.set_arm(arm)
         for remark in arm.engine.remarks:
             self.get_logger().info(remark)
         name, count = robot.name or 'the robot', len(arm.joint_names)
@@ -124,7 +131,7 @@ class SimulatedArmNode(Node):
         except IkServiceError as error:
             self.get_logger().error(f'robot_description is ignored: {error}')
 
-    # What the outside asks for
+    # Subscriptions and services
 
     def _on_command(self, message: JointState) -> None:
         if message.position or message.name:
@@ -132,7 +139,7 @@ class SimulatedArmNode(Node):
             self._simulation.command(command, time.monotonic())
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        """Go where a trajectory ends; when it shall be there is not looked at."""
+        """Go to the last point of a trajectory; its time is ignored."""
         if message.points:
             command = message.joint_names, message.points[-1].positions, ()
             self._simulation.command(command, time.monotonic())
@@ -152,11 +159,14 @@ class SimulatedArmNode(Node):
         answer.message = 'the time stands still' if request.data else 'the time goes on'
         return answer
 
-    def _put_into_force(self, faults: FaultSettings) -> None:
+    def _apply_faults(self, faults: FaultSettings) -> None:
         self._simulation.set_faults(faults)
         self.get_logger().info(f'faults on request: {faults}')
 
-    # The course of time
+    # Periodic calls
+
+    def _report(self) -> None:
+        self._diagnostics.publish(self._break_downs.last)
 
     def _on_tick(self, now: float) -> None:
         stamp = self.get_clock().now().to_msg()

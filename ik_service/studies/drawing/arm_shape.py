@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from ik_service.common.transforms import inverse_transform
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import link_poses
 from ik_service.model.joint import JointType
@@ -91,7 +92,7 @@ def skeleton(chain: KinematicChain, q: np.ndarray) -> Skeleton:
     """
     positions = {**chain.locked, **dict(zip(chain.joint_names, map(float, q), strict=True))}
     poses = link_poses(chain.robot, positions)
-    T_base_root = np.linalg.inv(poses[chain.base_link])
+    T_base_root = inverse_transform(poses[chain.base_link])
     points, joints, mount = [np.zeros(3)], [], 0
     for joint, forward in chain.robot.path(chain.base_link, chain.tip_link):
         T_joint = T_base_root @ poses[joint.parent] @ joint.T_parent_joint

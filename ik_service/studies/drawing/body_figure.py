@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from urdf_parser_py import urdf as urdf_xml
 
+from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.kinematics.tree import link_poses
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.studies.drawing.figures import INK
 
 if TYPE_CHECKING:
@@ -113,7 +114,9 @@ def _faces(robot: Robot, positions: Mapping[str, float], view: View) -> list[_Fa
     faces = []
     for link in description.links:
         for visual in link.visuals:
-            T = poses[link.name] @ _transform(visual.origin)
+            origin = visual.origin
+            T_link_visual = transform_from_xyz_rpy(origin.xyz, origin.rpy) if origin else np.eye(4)
+            T = poses[link.name] @ T_link_visual
             faces += _solid(visual.geometry, view.axes @ T[:3], colors[visual.material.name])
     return faces
 
@@ -173,15 +176,3 @@ def _hull(points: np.ndarray) -> np.ndarray:
 def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
     """Twice the area of a triangle, positive when it goes round anticlockwise."""
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-
-
-def _transform(origin: urdf_xml.Pose | None) -> np.ndarray:
-    """Return the (4, 4) transform of an ``<origin>``: R = Rz(yaw) Ry(pitch) Rx(roll)."""
-    T = np.eye(4)
-    if origin is not None:
-        T[:3, 3] = origin.xyz
-        for axis, angle in enumerate(origin.rpy):
-            c, s = np.cos(angle), np.sin(angle)
-            R = np.roll([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]], (axis, axis), (0, 1))
-            T[:3, :3] = R @ T[:3, :3]
-    return T

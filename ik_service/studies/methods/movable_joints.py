@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ik_service.common.resources import urdf_path
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import solve_ik

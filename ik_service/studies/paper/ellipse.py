@@ -17,7 +17,7 @@ import numpy as np
 
 from ik_service.common.resources import urdf_path
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.solvers.methods.extended_jacobian.matrix import extended_matrix
 from ik_service.solvers.options import IkOptions
 from ik_service.studies.methods.own_search import OwnSearch

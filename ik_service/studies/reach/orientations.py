@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from ik_service.common.transforms import rotation_from_quaternion_xyzw
+
 # M. Alexa, "Super-Fibonacci spirals: fast, low-discrepancy sampling of SO(3)", CVPR 2022: φ is the
 # square root of 2, ψ the positive root of ψ⁴ = ψ + 4.
 _PHI = math.sqrt(2.0)
@@ -27,9 +29,4 @@ def even_orientations(count: int) -> np.ndarray:
     alpha, beta = 2.0 * math.pi * s / _PHI, 2.0 * math.pi * s / _PSI
     x, y = inner * np.sin(alpha), inner * np.cos(alpha)
     z, w = outer * np.sin(beta), outer * np.cos(beta)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.moveaxis(np.array(rows), -1, 0)
+    return rotation_from_quaternion_xyzw(x, y, z, w)

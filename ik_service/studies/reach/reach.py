@@ -14,7 +14,7 @@ import numpy as np
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.studies.drawing.tables import write_csv
 from ik_service.studies.reach.reach_figure import draw_reach, share_colors
 from ik_service.studies.reach.reachability import Check, Reachability, survey, THOROUGH_SEARCHES
@@ -163,7 +163,7 @@ def _write_archive(path: Path, chain: KinematicChain, reach: Reachability) -> Pa
 
 def _publish(chain: KinematicChain, reach: Reachability) -> None:
     """Show the cloud in RViz until Ctrl-C."""
-    from ik_service.ros.markers.cloud_publisher import published_cloud
+    from ik_service.ros.markers.reach_cloud_publisher import published_cloud
 
     with (
         published_cloud(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.sim.catalogue import ENGINES
+from ik_service.sim.engine_registry import ENGINES
 from ik_service.studies.arms import load_arm
 from ik_service.studies.drawing import figures
 from ik_service.studies.drawing.tables import write_csv

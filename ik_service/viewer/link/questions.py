@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ik_service.ros.common.conversions import inverse, matrix_from_pose
+from ik_service.common.transforms import inverse_transform
+from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.viewer.link.graph import Graph
 from ik_service.viewer.link.target import Target
 from ik_service.viewer.link.task_queue import Inbox
@@ -79,7 +80,7 @@ class Questions:
         }
         chain = picture.view.arm.chain
         picture.preview(poses)
-        self._target.set(inverse(poses[chain.base_link]) @ poses[chain.tip_link])
+        self._target.set(inverse_transform(poses[chain.base_link]) @ poses[chain.tip_link])
 
 
 def _message(answer: object) -> str:

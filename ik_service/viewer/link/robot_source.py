@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ik_service.arm.arm import ArmSettings
-from ik_service.arm.description import Source, source_of
-from ik_service.common.number_list import parse_positions
+from ik_service.arm.loader import Source, source_of
+from ik_service.common.number_parsing import parse_positions
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,15 @@ class RobotChoice:
     :ivar base_link: where its chain starts; empty for the root.
     :ivar tip_link: where it ends; empty for the only leaf.
     :ivar locked_joints: joints that do not move, as the node's parameter gives them.
+    :ivar trusted: whether the viewer's own parameters name the source; others may name files too,
+        but none that would be run, see :func:`~ik_service.arm.loader.read_robot`.
     """
 
     source: Source
     base_link: str
     tip_link: str
     locked_joints: str
+    trusted: bool = False
 
     def settings(self) -> ArmSettings:
         """
@@ -67,4 +70,5 @@ def choose_robot(clues: RobotClues) -> RobotChoice | None:
         base_link=own.get('base_link') or node.get('base_link') or clues.reported_base,
         tip_link=own.get('tip_link') or node.get('tip_link') or clues.reported_tip,
         locked_joints=node.get('locked_joints', ''),
+        trusted=bool(own.get('urdf') or own.get('robot_description')),
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.kinematics.tree import link_poses
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.viewer.scene.parts import primitive_parts
 from ik_service.viewer.scene.raycast import Camera, Picture, take_picture
 from ik_service.viewer.scene.shapes import arm_shapes, AXIS_COLORS, triad

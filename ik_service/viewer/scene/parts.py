@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.viewer.scene.meshes import Mesh, MeshLibrary
 from ik_service.viewer.scene.visuals import Box, Color, Cylinder, Look, MeshFile, Sphere, Visual
 

@@ -10,7 +10,7 @@ import threading
 import numpy as np
 
 from ik_service.arm.arm import Arm
-from ik_service.arm.description import build_arm
+from ik_service.arm.loader import build_arm
 from ik_service.following.settings import joint_speeds
 from ik_service.viewer.link.robot_source import RobotChoice
 from ik_service.viewer.scene.meshes import MeshLibrary
@@ -50,7 +50,7 @@ def build_robot_view(choice: RobotChoice, report: Callable[[str], object]) -> Ro
     :param report: called with a sentence about each thing that cannot be shown.
     :raises IkServiceError: the robot makes no arm.
     """
-    arm = build_arm(choice.source, choice.settings())
+    arm = build_arm(choice.source, choice.settings(), choice.trusted)
     report = OnceEach(report)  # a description may hold thousands of faults
     look = read_look(arm.robot.urdf_text)
     for complaint in look.complaints:

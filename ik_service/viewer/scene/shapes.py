@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ik_service.kinematics.tree import link_poses
-from ik_service.model.robot import Robot
+from ik_service.robot import Robot
 from ik_service.viewer.scene.parts import Part
 from ik_service.viewer.scene.raycast import BOX, CYLINDER, Shape, SPHERE
 from ik_service.viewer.scene.visuals import Box, Color, Cylinder, Sphere

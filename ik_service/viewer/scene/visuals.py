@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 from urdf_parser_py import urdf as urdf_xml
 
+from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.model.part_names import named
 from ik_service.model.safe_xml import read_elements
 
@@ -189,19 +190,14 @@ def _color(rgba: list[float]) -> Color:
 
 def origin_matrix(origin: urdf_xml.Pose | None) -> np.ndarray:
     """
-    Return the transform of an ``<origin>``: R = Rz(yaw) Ry(pitch) Rx(roll).
+    Return the transform of an ``<origin>``.
 
     :returns: (4, 4) [m]; the identity without an origin.
     :raises ValueError: a number is not finite.
     """
-    T = np.eye(4)
     if origin is None:
-        return T
-    T[:3, 3] = origin.xyz or (0.0, 0.0, 0.0)
-    for axis, angle in enumerate(origin.rpy or (0.0, 0.0, 0.0)):
-        c, s = np.cos(angle), np.sin(angle)
-        R = np.roll([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]], (axis, axis), (0, 1))
-        T[:3, :3] = R @ T[:3, :3]
-    if not np.isfinite(T).all():
+        return np.eye(4)
+    xyz, rpy = origin.xyz or (0.0, 0.0, 0.0), origin.rpy or (0.0, 0.0, 0.0)
+    if not all(map(math.isfinite, (*xyz, *rpy))):
         raise ValueError('<origin> holds a number that is not finite')
-    return T
+    return transform_from_xyz_rpy(xyz, rpy)

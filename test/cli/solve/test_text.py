@@ -5,7 +5,7 @@ from support.chains import transform
 from support.solve_helpers import answered, question_of
 
 from ik_service.cli.solve import text as solve_text
-from ik_service.cli.solve.pose import rotation_from_rpy
+from ik_service.common.transforms import rotation_from_rpy
 
 
 def test_a_pose_in_words():

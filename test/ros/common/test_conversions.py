@@ -14,7 +14,6 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3
 
 from ik_service.ros.common.conversions import (
-    inverse,
     matrix_from_pose,
     matrix_from_transform,
     pose_from_matrix,
@@ -99,8 +98,3 @@ def test_transforms_are_poses():
     np.testing.assert_allclose(
         matrix_from_transform(transform), np.diag([1.0, -1, -1, 1]) + np.eye(4, k=3), atol=1e-15
     )
-
-
-def test_inverse():
-    T = matrix_from_pose(pose((1, 2, 3), (0.5, 0.5, -0.5, 0.5)))
-    np.testing.assert_allclose(inverse(T) @ T, np.eye(4), atol=1e-15)

@@ -1,4 +1,4 @@
-"""What the follower does when things go wrong between it and the arm, over real DDS."""
+"""Following with injected faults between node and arm, over real DDS."""
 
 from contextlib import contextmanager
 import time
@@ -12,30 +12,15 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
-from support.cell import Cell, panda_chain, READY
-from support.harness import Bench, until
+from support.cell import READY
+from support.harness import until
 
 SCALING = 0.8
 
 
-@pytest.fixture(scope='module')
-def shared_cell(ros_context, tmp_path_factory, panda):
-    bench = Bench(ros_context, tmp_path_factory.mktemp('faults'))
-    try:
-        yield Cell(bench, panda, panda_chain())
-    finally:
-        bench.close()
-
-
-@pytest.fixture
-def cell(shared_cell):
-    shared_cell.rest()
-    return shared_cell
-
-
 @contextmanager
 def faults(cell, **values):
-    """Let things go wrong for a ``with`` block."""
+    """Inject faults into the simulated arm for a ``with`` block."""
     wrong = {f'faults.{name}': value for name, value in values.items()}
     right = {name: '' if isinstance(value, str) else 0.0 for name, value in wrong.items()}
     try:
@@ -50,7 +35,7 @@ def set_all(cell, values):
 
 
 def said(cell, sentence, since):
-    """Wait until the node has said something after a place in its output."""
+    """Wait until the node has printed a sentence after a position in its output."""
     deadline = time.monotonic() + 8.0
     while sentence not in cell.node.output[since:]:
         assert time.monotonic() < deadline, cell.node.output[since:]
@@ -85,7 +70,7 @@ def assert_recovers(cell, target):
     ],
     ids=str,
 )
-def test_it_arrives_in_spite_of_a_bad_line(cell, wrong):
+def test_it_arrives_in_spite_of_lost_and_late_messages(cell, wrong):
     far, near = far_and_near(cell)
     with faults(cell, **wrong):
         cell.send(far)
@@ -165,7 +150,7 @@ def test_it_says_that_a_stuck_joint_keeps_the_arm_from_its_target(cell):
     assert_recovers(cell, far)
 
 
-def test_it_waits_while_the_time_of_the_arm_stands_still(cell):
+def test_it_waits_while_the_simulation_is_paused(cell):
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
     cell.send(far)
@@ -224,7 +209,7 @@ def test_switched_off_it_ignores_targets_and_says_why(cell):
     assert_recovers(cell, far)
 
 
-def test_a_killed_predecessor_that_discovery_still_knows_keeps_nobody_from_moving(cell):
+def test_a_killed_predecessor_that_discovery_still_knows_does_not_block_motion(cell):
     """A publisher of a node of the same name that sends nothing."""
     twin = Node('ik_service', namespace=cell.bench.namespace, context=cell.bench.node.context)
     try:

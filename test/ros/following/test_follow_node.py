@@ -1,32 +1,15 @@
-"""Following over real DDS: the node, the simulated arm and this client, a process each."""
+"""Following over real DDS, with node, simulated arm and client in a process each."""
 
 import time
 
 import numpy as np
 import pytest
 from support.cell import Cell, NAMES, panda_chain, RATE, READY
-from support.harness import Bench
 
 
 @pytest.fixture(scope='module')
 def chain():
     return panda_chain()
-
-
-@pytest.fixture(scope='module')
-def shared_cell(ros_context, tmp_path_factory, panda, chain):
-    bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
-    try:
-        yield Cell(bench, panda, chain)
-    finally:
-        bench.close()
-
-
-@pytest.fixture
-def cell(shared_cell):
-    """A node and an arm that other tests have used; the arm rests in the pose of READY."""
-    shared_cell.rest()
-    return shared_cell
 
 
 @pytest.fixture
@@ -92,7 +75,7 @@ def test_out_of_reach_the_arm_goes_to_the_nearest_pose_and_the_log_says_how_far(
     assert np.linalg.norm(tip - target[:3, 3]) < 1.6
 
 
-def test_a_bad_target_is_said_once_and_the_old_one_followed(cell):
+def test_a_bad_target_is_logged_once_and_the_old_one_followed(cell):
     target = cell.pose_beside_ready(0.1, 0.0, 0.0)
     cell.send(target)
     cell.commands.wait()

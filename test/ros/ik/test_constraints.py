@@ -12,7 +12,7 @@ from moveit_msgs.msg import Constraints, JointConstraint
 from support.arm_helpers import tree_arm
 
 from ik_service.ros.common.errors import ErrorCode, RequestError
-from ik_service.ros.ik.constraints import constrained_chain, has_constraints
+from ik_service.ros.ik.constraints import constrained_chain
 
 
 @pytest.fixture(scope='module')
@@ -35,11 +35,6 @@ def constrain(arm, *constraints, joint_limits='clamp', **positions):
 def limits(chain, name):
     i = chain.joint_names.index(name)
     return pytest.approx((chain.lower[i], chain.upper[i]))
-
-
-def test_none_is_asked_for():
-    assert not has_constraints(Constraints(name='none'))
-    assert has_constraints(Constraints(joint_constraints=[JointConstraint()]))
 
 
 def test_limits_are_narrowed_for_that_joint_only(arm):

@@ -14,8 +14,13 @@ from rclpy.parameter import Parameter
 
 from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.following.settings import FollowerSettings
-from ik_service.ros.ik.parameter_table import FOLLOWER_ROWS, SOLVER_ROWS, UNDECLARED
-from ik_service.ros.ik.parameters import NodeParameters, ROWS
+from ik_service.ros.ik.parameter_table import (
+    FOLLOWER_PARAMETERS,
+    PARAMETERS,
+    SOLVER_PARAMETERS,
+    UNDECLARED,
+)
+from ik_service.ros.ik.parameters import NodeParameters
 from ik_service.solvers.options import IkOptions
 
 READ_ONLY = {
@@ -52,21 +57,23 @@ def put(node, name, value):
 
 def test_every_option_has_a_parameter():
     options = {field.name for field in fields(IkOptions)}
-    assert {row.field for row in SOLVER_ROWS if row.field} == options - UNDECLARED
+    assert {spec.field for spec in SOLVER_PARAMETERS} == options - UNDECLARED
     assert options >= UNDECLARED
-    assert {row.field for row in FOLLOWER_ROWS} == {f.name for f in fields(FollowerSettings)}
+    assert {spec.field for spec in FOLLOWER_PARAMETERS} == {
+        f.name for f in fields(FollowerSettings)
+    }
 
 
 def test_every_parameter_is_described(make):
     node, _ = make()
-    for name, row in ROWS.items():
+    for name, spec in PARAMETERS.items():
         descriptor = node.describe_parameter(name)
         assert descriptor.description
         assert descriptor.additional_constraints
         assert descriptor.read_only == (name in READ_ONLY)
-        if isinstance(row.default, float):
+        if isinstance(spec.default, float):
             assert descriptor.floating_point_range
-        elif isinstance(row.default, int) and not isinstance(row.default, bool):
+        elif isinstance(spec.default, int) and not isinstance(spec.default, bool):
             assert descriptor.integer_range
 
 

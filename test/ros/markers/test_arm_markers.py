@@ -1,4 +1,4 @@
-"""The messages of the markers."""
+"""Messages of the markers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from visualization_msgs.msg import Marker
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.markers.arm_markers import (
     marker_array,
+    MarkerScene,
     NEAREST,
     no_markers,
     point,
     REACH,
-    Scene,
     TARGET,
     TRAIL,
 )
@@ -47,12 +47,12 @@ def numbers(p):
     return [p.x, p.y, p.z]
 
 
-def test_every_array_says_of_every_marker_whether_it_is_there():
-    full = Scene('base', REACH_OF_ARM, at(1, 0, 0), at(0.9, 0, 0), [point(np.ones(3))] * 2)
+def test_every_array_holds_or_deletes_every_marker():
+    full = MarkerScene('base', REACH_OF_ARM, at(1, 0, 0), at(0.9, 0, 0), [point(np.ones(3))] * 2)
     for scene, there in (
         (full, KEYS),
-        (Scene('base', REACH_OF_ARM), {(REACH, 0)}),
-        (Scene('base', REACH_OF_ARM, target=at(1, 0, 0)), {(REACH, 0), (TARGET, 0)}),
+        (MarkerScene('base', REACH_OF_ARM), {(REACH, 0)}),
+        (MarkerScene('base', REACH_OF_ARM, target=at(1, 0, 0)), {(REACH, 0), (TARGET, 0)}),
     ):
         array = marker_array(scene, STAMP)
         assert set(shown(array)) == there
@@ -61,16 +61,16 @@ def test_every_array_says_of_every_marker_whether_it_is_there():
 
 
 def test_all_are_stamped_and_stay_in_the_frame_of_the_base():
-    for marker in marker_array(Scene('base', REACH_OF_ARM), STAMP).markers:
+    for marker in marker_array(MarkerScene('base', REACH_OF_ARM), STAMP).markers:
         assert marker.header.frame_id == 'base'
         assert marker.header.stamp == STAMP
         assert marker.frame_locked
         assert marker.lifetime.sec == marker.lifetime.nanosec == 0
 
 
-def test_what_is_shown_can_be_drawn():
+def test_markers_can_be_drawn():
     # RViz refuses colours without opacity, scales of zero and lines of too few or odd points.
-    scene = Scene('base', REACH_OF_ARM, at(1, 0, 0), at(0.9, 0, 0), [point(np.ones(3))] * 3)
+    scene = MarkerScene('base', REACH_OF_ARM, at(1, 0, 0), at(0.9, 0, 0), [point(np.ones(3))] * 3)
     for marker in shown(marker_array(scene, STAMP)).values():
         orientation = marker.pose.orientation
         assert np.linalg.norm([*numbers(orientation), orientation.w]) == pytest.approx(1.0)
@@ -85,9 +85,9 @@ def test_what_is_shown_can_be_drawn():
             assert marker.scale.x == marker.scale.y == marker.scale.z
 
 
-def test_target_and_nearest_pose_are_where_they_are():
+def test_positions_of_target_and_nearest_pose():
     target, nearest = at(1.0, 2.0, 3.0), at(0.9, 2.0, 3.0)
-    markers = shown(marker_array(Scene('base', REACH_OF_ARM, target, nearest), STAMP))
+    markers = shown(marker_array(MarkerScene('base', REACH_OF_ARM, target, nearest), STAMP))
     np.testing.assert_allclose(matrix_from_pose(markers[TARGET, 0].pose), target, atol=1e-12)
     np.testing.assert_allclose(matrix_from_pose(markers[NEAREST, 0].pose), nearest, atol=1e-12)
     assert markers[NEAREST, 1].pose.position == markers[NEAREST, 0].pose.position
@@ -95,7 +95,7 @@ def test_target_and_nearest_pose_are_where_they_are():
 
 
 def test_axes_are_red_green_and_blue_along_x_y_and_z():
-    axes = shown(marker_array(Scene('base', REACH_OF_ARM, at(1, 0, 0)), STAMP))[TARGET, 0]
+    axes = shown(marker_array(MarkerScene('base', REACH_OF_ARM, at(1, 0, 0)), STAMP))[TARGET, 0]
     ends = np.array([numbers(p) for p in axes.points[1::2]])
     assert np.array_equal(ends > 0, np.eye(3, dtype=bool))
     assert not np.any([numbers(p) for p in axes.points[::2]])
@@ -104,26 +104,26 @@ def test_axes_are_red_green_and_blue_along_x_y_and_z():
 
 
 def test_the_shell_is_the_sphere_that_the_tip_cannot_leave():
-    shell = shown(marker_array(Scene('base', REACH_OF_ARM), STAMP))[REACH, 0]
+    shell = shown(marker_array(MarkerScene('base', REACH_OF_ARM), STAMP))[REACH, 0]
     assert numbers(shell.pose.position) == [0.1, 0.2, 0.3]
     assert shell.scale.x == 3.0
     assert shell.color.a < 0.2  # the arm stands inside it
 
 
 @pytest.mark.parametrize('radius', [0.0, np.inf])
-def test_there_is_no_shell_where_there_is_no_bound(radius):
-    array = marker_array(Scene('base', np.array([0, 0, 0, radius]), at(1, 0, 0)), STAMP)
+def test_there_is_no_shell_of_an_unlimited_reach(radius):
+    array = marker_array(MarkerScene('base', np.array([0, 0, 0, radius]), at(1, 0, 0)), STAMP)
     assert (REACH, 0) in deleted(array)
     assert 0.0 < shown(array)[TARGET, 0].scale.x < 0.1
 
 
-def test_a_trail_of_one_point_is_none():
-    scene = Scene('base', REACH_OF_ARM, trail=[point(np.ones(3))])
+def test_a_trail_of_one_point_is_not_drawn():
+    scene = MarkerScene('base', REACH_OF_ARM, trail=[point(np.ones(3))])
     assert (TRAIL, 0) in deleted(marker_array(scene, STAMP))
 
 
 def test_markers_are_as_large_as_the_arm():
-    small = Scene('base', np.array([0, 0, 0, 0.5]), at(0, 0, 0))
-    large = Scene('base', np.array([0, 0, 0, 2.0]), at(0, 0, 0))
+    small = MarkerScene('base', np.array([0, 0, 0, 0.5]), at(0, 0, 0))
+    large = MarkerScene('base', np.array([0, 0, 0, 2.0]), at(0, 0, 0))
     widths = [shown(marker_array(s, STAMP))[TARGET, 0].scale.x for s in (small, large)]
     assert widths[1] == pytest.approx(4 * widths[0])

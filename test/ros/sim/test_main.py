@@ -66,7 +66,7 @@ def test_goes_where_a_trajectory_ends(bench, messages, panda):
     states.wait(lambda message: abs(position(message, 'panda_joint3') - 0.3) < 1e-3)
 
 
-def test_ignores_bad_commands_says_each_fault_once_and_lives_on(bench, messages, panda):
+def test_ignores_bad_commands_and_logs_each_fault_once(bench, messages, panda):
     sim = bench.start(SIM, urdf=str(panda))
     states = bench.record(messages.state, 'joint_states')
     command = bench.publisher(messages.state, 'joint_command')
@@ -122,7 +122,7 @@ def test_waits_for_a_description_and_keeps_the_joints_when_it_is_replaced(
         ({'faults.stuck_joint': 'nose'}, "unknown joint 'nose'"),
     ],
 )
-def test_a_wrong_parameter_ends_it_with_a_sentence(bench, panda, parameters, complaint):
+def test_a_wrong_parameter_ends_the_program_with_a_reason(bench, panda, parameters, complaint):
     sim = bench.start(SIM, ready=None, **{'urdf': str(panda), **parameters})
     sim.wait_for(complaint, 20.0)
     assert until(lambda: sim.exit_code) == 1

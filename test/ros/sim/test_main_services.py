@@ -1,4 +1,4 @@
-"""The simulated arm: its services, faults and report, and physics on the graph."""
+"""Services, faults, diagnostics and physics of the simulated arm over real DDS."""
 
 import time
 
@@ -85,7 +85,7 @@ def test_physics_at_500_hz_with_velocities_and_efforts(bench, panda):
     assert np.median(np.diff(stamps)) == pytest.approx(1 / 500.0, rel=0.2)
 
 
-def test_faults_can_be_changed_and_what_cannot_be_is_refused_with_the_reason(bench, panda):
+def test_faults_can_be_changed_and_invalid_ones_are_refused_with_a_reason(bench, panda):
     _, states = start(bench, panda)
     good = {'faults.noise': 0.01, 'faults.stuck_joint': 'panda_joint1'}
     assert all(result.successful for result in bench.set_parameters('ik_sim', **good))
@@ -109,7 +109,7 @@ def test_faults_can_be_changed_and_what_cannot_be_is_refused_with_the_reason(ben
     assert bench.get_parameters('ik_sim', 'faults.stuck_joint') == ['panda_joint1']
 
 
-def test_a_robot_that_physics_refuses_is_told_in_a_sentence(bench, panda, tmp_path):
+def test_a_robot_that_mujoco_refuses_ends_the_program_with_a_reason(bench, panda, tmp_path):
     pytest.importorskip('mujoco', reason='the extra sim is not installed')
     text = panda.read_text().replace(
         'name="panda_joint1" type="revolute"', 'name="panda_joint1" type="floating"'

@@ -192,7 +192,7 @@ def test_it_can_be_shown_in_rviz(tmp_path, monkeypatch, capsys):
     chain = reach._chain(arguments(tmp_path))
     found = survey(chain, points=4, orientations=2, max_searches=5)
     shown = {}
-    monkeypatch.setattr('ik_service.ros.markers.cloud_publisher.published_cloud', published)
+    monkeypatch.setattr('ik_service.ros.markers.reach_cloud_publisher.published_cloud', published)
     monkeypatch.setattr('threading.Event.wait', interrupted)
     reach._publish(chain, found)
     assert shown['frame'] == 'panda_link0'

@@ -21,7 +21,7 @@ def test_own_parameters_win_then_those_of_the_node_then_the_topic():
     assert choose_robot(clues) == RobotChoice(Path('/node.urdf'), '', 'node_tip', '')
     own = (('urdf', ''), ('robot_description', '<own/>'), ('base_link', 'own_base'))
     clues = RobotClues(own=own, topic=TEXT, node=clues.node)
-    assert choose_robot(clues) == RobotChoice('<own/>', 'own_base', 'node_tip', '')
+    assert choose_robot(clues) == RobotChoice('<own/>', 'own_base', 'node_tip', '', trusted=True)
 
 
 def test_what_the_node_reports_fills_the_gaps():

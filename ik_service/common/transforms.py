@@ -1,0 +1,222 @@
+"""
+Rotations, quaternions, roll-pitch-yaw angles and rigid transforms.
+
+The one place for these conversions. The order of a quaternion's components stands in the name of
+the function: ``xyzw`` as in ROS and SciPy, ``wxyz`` as in viser and MuJoCo. Transforms are (4, 4)
+matrices, positions in [m], angles in [rad].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Quaternion = tuple[float, float, float, float]
+
+UNIT_TOLERANCE = 1e-2
+"""How far from 1 the norm of a quaternion given by a user may be; within, it is normalised."""
+
+_GIMBAL_LOCK = 1e-9  # a cosine of the pitch below this leaves only a sum of roll and yaw
+_NEARLY_OPPOSITE = 1e-12  # a tilt from −z below this has no meaningful direction
+
+
+def rigid_transform(rotation: ArrayLike | None = None, position: ArrayLike = 0.0) -> Floats:
+    """
+    Return the matrix of a pose.
+
+    :param rotation: (3, 3) rotation matrix; None for the identity.
+    :param position: (3,) origin [m].
+    :returns: (4, 4).
+    """
+    T = np.eye(4)
+    if rotation is not None:
+        T[:3, :3] = rotation
+    T[:3, 3] = position
+    return T
+
+
+def transform_from_xyz_rpy(xyz: Sequence[float], rpy: Sequence[float]) -> Floats:
+    """
+    Return the transform of a URDF ``<origin>``.
+
+    :param xyz: (3,) position [m].
+    :param rpy: (3,) roll, pitch and yaw [rad].
+    :returns: (4, 4).
+    """
+    return rigid_transform(rotation_from_rpy(*rpy), xyz)
+
+
+def transform_from_xyz_quaternion_xyzw(
+    px: float, py: float, pz: float, x: float, y: float, z: float, w: float
+) -> Floats:
+    """
+    Return the transform of one pose; quicker than its parts, for requests that come one by one.
+
+    :param px: position [m]; ``py`` and ``pz`` likewise.
+    :param x: first component of the vector part of the unit quaternion; ``y``, ``z`` likewise.
+    :param w: its scalar part.
+    :returns: (4, 4).
+    """
+    xx, yy, zz = 2.0 * x * x, 2.0 * y * y, 2.0 * z * z
+    xy, xz, yz = 2.0 * x * y, 2.0 * x * z, 2.0 * y * z
+    wx, wy, wz = 2.0 * w * x, 2.0 * w * y, 2.0 * w * z
+    return np.array(
+        [
+            [1.0 - yy - zz, xy - wz, xz + wy, px],
+            [xy + wz, 1.0 - xx - zz, yz - wx, py],
+            [xz - wy, yz + wx, 1.0 - xx - yy, pz],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+
+
+def inverse_transform(T: Floats) -> Floats:
+    """
+    Return the inverse of a rigid transform.
+
+    :param T: (4, 4), its upper left block a rotation matrix.
+    :returns: (4, 4).
+    """
+    R = T[:3, :3].T
+    return rigid_transform(R, -R @ T[:3, 3])
+
+
+def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Floats:
+    """
+    Return the rotation about the fixed axes x, then y, then z, as in a URDF.
+
+    :param roll: about x [rad].
+    :param pitch: about y [rad].
+    :param yaw: about z [rad].
+    :returns: (3, 3) R = Rz(yaw) Ry(pitch) Rx(roll).
+    """
+    cr, sr = math.cos(roll), math.sin(roll)
+    cp, sp = math.cos(pitch), math.sin(pitch)
+    cy, sy = math.cos(yaw), math.sin(yaw)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def rpy_from_rotation(R: Floats) -> tuple[float, float, float]:
+    """
+    Return roll, pitch and yaw of a rotation; yaw is 0 where only a sum of them counts.
+
+    :param R: (3, 3) rotation matrix.
+    :returns: roll in [−π, π], pitch in [−π/2, π/2], yaw in [−π, π] [rad].
+    """
+    cos_pitch = math.hypot(R[0, 0], R[1, 0])
+    pitch = math.atan2(-R[2, 0], cos_pitch)
+    if cos_pitch < _GIMBAL_LOCK:
+        return math.atan2(-R[1, 2], R[1, 1]), pitch, 0.0
+    return math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])
+
+
+def rotation_about_axis(axis: ArrayLike, angle: float) -> Floats:
+    """
+    Return the rotation about an axis (Rodrigues' formula).
+
+    :param axis: (3,) unit vector.
+    :param angle: [rad].
+    :returns: (3, 3).
+    """
+    x, y, z = np.asarray(axis, float)
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    half = math.sin(angle / 2)
+    return np.eye(3) + math.sin(angle) * K + 2 * half * half * (K @ K)
+
+
+def rotation_from_z_to(axis: ArrayLike) -> Floats:
+    """
+    Return the smallest rotation that takes z to an axis.
+
+    For −z, and what is −z but for rounding, it is half a turn about x.
+
+    :param axis: (3,) unit vector.
+    :returns: (3, 3), whose last column is the axis.
+    """
+    x, y, z = np.asarray(axis, float)
+    if z < 0.0 and math.hypot(x, y) < _NEARLY_OPPOSITE:
+        R = np.array([[1.0, 0.0, x], [0.0, -1.0, y], [x, -y, z]])
+    else:
+        # Rodrigues' formula; the axis of this rotation is (−y, x, 0). The two forms of 1 + z are
+        # equal; below the plane the second one loses no digits.
+        s = 1.0 + z if z >= 0.0 else (x * x + y * y) / (1.0 - z)
+        xy = -(x * y) / s
+        R = np.array([[1.0 - x * x / s, xy, x], [xy, 1.0 - y * y / s, y], [-x, -y, z]])
+    return R + 0.0  # no −0.0, which turns an angle of π into −π further on
+
+
+def normalized_quaternion(quaternion: Sequence[float]) -> tuple[Quaternion, float]:
+    """
+    Return a quaternion at unit length, and the length it had.
+
+    :param quaternion: (4,) finite components in any order.
+    :returns: the unit quaternion in the same order, and its norm before. The zero quaternion,
+        which is no rotation, is returned as it is, with norm 0.
+    """
+    a, b, c, d = quaternion
+    largest = max(abs(a), abs(b), abs(c), abs(d))
+    if largest == 0.0:
+        return (a, b, c, d), 0.0
+    a, b, c, d = a / largest, b / largest, c / largest, d / largest  # so the norm cannot overflow
+    norm = math.hypot(a, b, c, d)
+    return (a / norm, b / norm, c / norm, d / norm), largest * norm
+
+
+def rotation_from_quaternion_xyzw(
+    x: float | Floats, y: float | Floats, z: float | Floats, w: float | Floats
+) -> Floats:
+    """
+    Return the rotation of a unit quaternion, or those of many.
+
+    :param x: first component of the vector part, or (N,) of them; the others likewise.
+    :param y: second component.
+    :param z: third component.
+    :param w: scalar part.
+    :returns: (3, 3), or (N, 3, 3).
+    """
+    xx, yy, zz = x * x, y * y, z * z
+    xy, xz, yz = x * y, x * z, y * z
+    wx, wy, wz = w * x, w * y, w * z
+    rows = np.array(
+        [
+            [1.0 - 2.0 * (yy + zz), 2.0 * (xy - wz), 2.0 * (xz + wy)],
+            [2.0 * (xy + wz), 1.0 - 2.0 * (xx + zz), 2.0 * (yz - wx)],
+            [2.0 * (xz - wy), 2.0 * (yz + wx), 1.0 - 2.0 * (xx + yy)],
+        ]
+    )
+    return rows if rows.ndim == 2 else np.moveaxis(rows, -1, 0)
+
+
+def quaternion_xyzw_from_rotation(R: Floats) -> Quaternion:
+    """
+    Return the unit quaternion of a rotation.
+
+    By way of its largest component, so that nothing small is divided by (Shepperd, "Quaternion
+    from rotation matrix", Journal of Guidance and Control 1(3), 1978).
+
+    :param R: (3, 3) rotation matrix.
+    :returns: x, y, z, and w ≥ 0.
+    """
+    (a, ab, ac), (ba, b, bc), (ca, cb, c) = R.tolist()
+    trace = a + b + c
+    largest = max(a, b, c, trace)
+    if largest == trace:
+        x, y, z, w = cb - bc, ac - ca, ba - ab, 1.0 + trace
+    elif largest == a:
+        x, y, z, w = 1.0 + 2.0 * a - trace, ab + ba, ac + ca, cb - bc
+    elif largest == b:
+        x, y, z, w = ab + ba, 1.0 + 2.0 * b - trace, bc + cb, ac - ca
+    else:
+        x, y, z, w = ac + ca, bc + cb, 1.0 + 2.0 * c - trace, ba - ab
+    s = math.copysign(1.0 / math.hypot(x, y, z, w), w)
+    return s * x, s * y, s * z, s * w

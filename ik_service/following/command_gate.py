@@ -1,0 +1,166 @@
+"""Final bound on joint commands, independent of the code before it: none leaves it in a jump."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ik_service.following.motion import clamped, MotionLimits
+
+_ROUNDING = 1e-9
+"""Difference that counts as rounding: a share of the velocity limit, or a distance [rad or m]."""
+
+GateState = tuple[np.ndarray, np.ndarray, float, float]
+"""Positions, speeds, braking and time of the last command."""
+
+
+@dataclass
+class GateCounts:
+    """
+    Counts of what the gate had to correct; all are 0 in a healthy system.
+
+    :ivar steps: positions that were not numbers, or too far for the velocity limits.
+    :ivar speeds: changes of speed beyond the acceleration.
+    :ivar limits: positions outside the joint limits.
+    :ivar starts: starts elsewhere while the commands still moved.
+    """
+
+    steps: int = 0
+    speeds: int = 0
+    limits: int = 0
+    starts: int = 0
+
+    @property
+    def total(self) -> int:
+        """Sum of all counts."""
+        return self.steps + self.speeds + self.limits + self.starts
+
+
+class CommandGate:
+    """
+    Final check of every command on its way to the arm.
+
+    It knows the last command, its speed and its time; from these alone follows what the next one
+    may be: no joint moves by more than its velocity limit × scaling × the time that has really
+    passed, one period at most; no speed changes by more than the acceleration (or, on the way to
+    rest, the braking) allows; no joint leaves its limits. Anything else is brought inside these
+    bounds, and counted.
+
+    :ivar counts: what had to be corrected.
+    """
+
+    def __init__(self) -> None:
+        self.counts = GateCounts()
+        self._q = np.zeros(0)
+        self._speed = np.zeros(0)
+        self._braking = 0.0
+        self._sent_at = -np.inf
+
+    @property
+    def last(self) -> tuple[np.ndarray, np.ndarray]:
+        """
+        The last command, (0,) before the first.
+
+        (n,) positions [rad] or [m], and (n,) speeds in shares of the velocity limits.
+        """
+        return self._q, self._speed
+
+    @property
+    def state(self) -> GateState:
+        """All that is known of the last command; may be set, to go back to an earlier one."""
+        return self._q, self._speed, self._braking, self._sent_at
+
+    @state.setter
+    def state(self, state: GateState) -> None:
+        self._q, self._speed, self._braking, self._sent_at = state
+
+    @property
+    def sent_at(self) -> float:
+        """Time of the last command [s]; −inf before the first."""
+        return self._sent_at
+
+    def begin(self, q: np.ndarray, now: float) -> None:
+        """
+        Begin a stream of commands at the measured position of the arm.
+
+        Only after the stream before has come to rest; otherwise that one goes on.
+
+        :param q: (n,) the measured positions [rad] or [m].
+        :param now: on a monotonic clock [s].
+        """
+        if self._speed.any():
+            self.counts.starts += 1
+            return
+        self._q = np.array(q, dtype=np.float64)
+        self._speed = np.zeros_like(self._q)
+        self._sent_at = now
+
+    def elapsed(self, now: float) -> float:
+        """
+        Return the time since the last command [s].
+
+        :param now: on the clock of :meth:`begin` [s].
+        """
+        return now - self._sent_at
+
+    def postpone(self, delay: float) -> None:
+        """
+        Note that the last command was sent later than it was admitted.
+
+        :param delay: by how much [s].
+        """
+        self._sent_at += max(delay, 0.0)
+
+    def slow_down(self, share: float, late: float) -> None:
+        """
+        Reduce the speed from which a late command goes on to that which the arm still has.
+
+        No lower than what braking in the meantime would have led to.
+
+        :param share: of the last speed, 0 to 1.
+        :param late: by how much the command is late [s].
+        """
+        fastest = float(np.abs(self._speed).max(initial=0.0))
+        if fastest > 0.0:
+            least = 1.0 - self._braking * late / fastest
+            self._speed = self._speed * min(max(share, least, 0.0), 1.0)
+
+    def admit(
+        self, q: np.ndarray, limits: MotionLimits, now: float, period: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return a command as it is, or the nearest one within the bounds.
+
+        :param q: (n,) positions [rad] or [m].
+        :param limits: bounds on the motion.
+        :param now: on the clock of :meth:`begin` [s], after the last command.
+        :param period: time between two commands [s].
+        :returns: (n,) positions, and (n,) speeds in shares of the velocity limits.
+        """
+        dt = min(self.elapsed(now), period)
+        last, unit = self._q, limits.unit
+        if not (dt > 0.0 and np.isfinite(q).all() and q.shape == last.shape):
+            self.counts.steps += 1
+            dt, q = max(dt, 0.0), last
+        self._braking = max(self._braking if self._speed.any() else 0.0, limits.braking)
+        speed = (q - last) / (unit * dt) if dt > 0.0 else np.zeros_like(last)
+        low, high = limits.reachable_speeds(last, self._speed, self._braking, max(dt, 1e-9))
+        low, high = (np.where(limits.movable, bound, 0.0) for bound in (low, high))
+        inside = clamped(speed, low, high)
+        wrong = np.abs(inside - speed) > _ROUNDING * (1.0 + 1.0 / max(dt, 1e-9))
+        if wrong.any():
+            self._count(q, speed, limits)
+            q = last + inside * unit * dt
+        q = limits.inside(q, last)
+        self._q, self._speed, self._sent_at = q, inside, now
+        return q, inside
+
+    def _count(self, q: np.ndarray, speed: np.ndarray, limits: MotionLimits) -> None:
+        outside = (q < np.minimum(limits.lower, self._q)) | (q > np.maximum(limits.upper, self._q))
+        if outside.any():
+            self.counts.limits += 1
+        elif (np.abs(speed) > limits.scaling + _ROUNDING).any():
+            self.counts.steps += 1
+        else:
+            self.counts.speeds += 1

@@ -1,0 +1,134 @@
+"""Tracking of an arm's measured joint states: the last believed one, its age and its faults."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ik_service.following.plausibility import PlausibilityMonitor
+from ik_service.following.settings import FollowerState
+from ik_service.kinematics.chain import KinematicChain
+
+_FRESH, _INTERVALS, _LONGEST_INTERVAL = 0.1, 2.5, 0.2
+"""
+Age up to which a state is where the arm is: in [s], and in intervals between two states, of which
+a longer one [s] is a gap.
+"""
+
+_SUSPENDED = 0.1
+"""Time without a tick after which the process, and not the source of states, was away [s]."""
+
+
+class JointStateTracker:
+    """
+    Tracker of the measured state of a chain.
+
+    :param chain: the chain.
+    :param speeds: (n,) its joints' velocity limits [rad/s] or [m/s].
+    :ivar measured: (n,) the last state that is believed [rad] or [m]; None before the first.
+    :ivar reason: why it cannot be relied on, as of the last :meth:`fault`; empty when it can.
+    """
+
+    def __init__(self, chain: KinematicChain, speeds: np.ndarray) -> None:
+        unlimited = np.isinf(chain.lower) & np.isinf(chain.upper)
+        self._turn = np.where(unlimited, chain.arrays.turn, 0.0)
+        self._divisor = np.where(self._turn > 0.0, self._turn, 1.0)
+        self._plausibility = PlausibilityMonitor(chain.joint_names, speeds)
+        self._received: np.ndarray | None = None
+        self._measured_at = 0.0
+        self._interval = 0.0
+        self._ticked_at: float | None = None
+        self._resumed_at = -np.inf
+        self.measured: np.ndarray | None = None
+        self.reason = ''
+
+    @property
+    def contradictory(self) -> bool:
+        """Whether there must be two sources of states that contradict each other."""
+        return self._plausibility.contradictory
+
+    @property
+    def current(self) -> bool:
+        """Whether a state has been measured since the process was suspended the last time."""
+        return self._measured_at >= self._resumed_at
+
+    def update(self, q: np.ndarray, now: float, commanded: np.ndarray | None) -> bool:
+        """
+        Take in a measured state.
+
+        :param q: (n,) positions [rad] or [m], finite.
+        :param now: when it was measured, on a monotonic clock [s].
+        :param commanded: (n,) the last command [rad] or [m], on whose turn continuous joints are
+            put; None without one.
+        :returns: whether it is believed.
+        """
+        q = q if self._received is None else self.unwrapped(q, self._received)
+        self._received = q
+        if not self._plausibility.update(q, now):
+            self.reason = self._plausibility.doubt
+            return False
+        self.measured = q if commanded is None else self.unwrapped(q, commanded)
+        self._interval, self._measured_at = now - self._measured_at, now
+        return True
+
+    def tick(self, now: float) -> None:
+        """
+        Note that time passes; after a suspension of the process, states get time to come in.
+
+        :param now: on the clock of :meth:`update` [s].
+        """
+        if self._ticked_at is not None and now - self._ticked_at > _SUSPENDED:
+            self._resumed_at = now
+        self._ticked_at = now
+
+    def fault(self, now: float, timeout: float) -> FollowerState | None:
+        """
+        Return what is wrong with the joint states; None when nothing is, or none has come yet.
+
+        :param now: on the clock of :meth:`update` [s].
+        :param timeout: age at which a state is no longer believed [s].
+        """
+        self.reason = self._plausibility.doubt
+        if self.reason:
+            return FollowerState.STATE_IMPLAUSIBLE
+        age = now - max(self._measured_at, self._resumed_at)
+        if self.measured is None or age <= timeout:
+            return None
+        self.reason = f'the last joint state is {now - self._measured_at:.2f} s old'
+        return FollowerState.STATE_STALE
+
+    def is_fresh(self, now: float, commanded_at: float) -> bool:
+        """
+        Return whether the last state is new enough to start a motion from.
+
+        :param now: on the clock of :meth:`update` [s].
+        :param commanded_at: when the last command was sent [s]; a state from before it does not
+            tell where that has led to.
+        """
+        interval = min(self._interval, _LONGEST_INTERVAL)
+        age = now - self._measured_at
+        return self._measured_at >= commanded_at and age <= max(_FRESH, _INTERVALS * interval)
+
+    def position(self) -> np.ndarray:
+        """
+        Return where the arm is (n,) [rad] or [m].
+
+        As :meth:`PlausibilityMonitor.position <.plausibility.PlausibilityMonitor.position>`.
+        """
+        return self._plausibility.position()
+
+    def speed(self, now: float) -> np.ndarray | None:
+        """
+        Return how fast the joints move (n,) [rad/s] or [m/s]; None when that is not known.
+
+        :param now: on the clock of :meth:`update` [s].
+        """
+        return self._plausibility.speed(now) if self.current else None
+
+    def unwrapped(self, q: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        """
+        Return positions whose continuous joints, which some drivers wrap, are near a reference.
+
+        :param q: (n,) positions [rad] or [m].
+        :param reference: (n,) positions whose turn is taken [rad] or [m].
+        """
+        return q + self._turn * np.round((reference - q) / self._divisor)

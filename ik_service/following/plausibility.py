@@ -1,0 +1,133 @@
+"""Plausibility of measured joint states, and detection of rest after an implausible one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+
+SETTLING_TIME = 0.5
+"""Time for which states have to be plausible and still before they are believed again [s]."""
+
+_MARGIN = 1.5
+"""Factor on the velocity limits: an arm may be pushed by hand, or overshoot."""
+
+_SLACK = 0.1
+"""Error of the time of joint states: bunched, delayed, or of several publishers [s]."""
+
+_NOISE = 0.1
+"""Error of a measured position that is not worth a stop [rad] or [m]."""
+
+_NOISE_SHARE = 0.1
+"""Upper bound of the same, as the time that the joint takes for it at full speed [s]."""
+
+_STILL = 0.05
+"""Motion within the settling time that counts as none, as the time at full speed [s]."""
+
+_RECENT = 0.06
+"""Age of the states whose median is where the arm is [s]."""
+
+_SHORTEST = 0.005
+"""Time between states from which a speed can be told [s]."""
+
+_KEPT = 7
+_FLIPS = 3
+"""Implausible steps back and forth after which there must be two sources of states."""
+
+
+class PlausibilityMonitor:
+    """
+    Monitor of the plausibility of successive joint states.
+
+    A state that the joints cannot have reached since the last one is implausible. Nothing is
+    believed then until the states have been plausible among each other, and still, for the
+    settling time.
+
+    :param names: the n joints.
+    :param speeds: (n,) their largest speeds [rad/s] or [m/s].
+    :ivar doubt: why the states are not believed; empty while they are.
+    """
+
+    def __init__(self, names: Sequence[str], speeds: np.ndarray) -> None:
+        self._names = tuple(names)
+        # A joint whose velocity limit is 0 is not moved by us, but may be moved.
+        self._speeds = np.where(speeds > 0.0, speeds, 1.0)
+        self._noise = np.minimum(_NOISE, _NOISE_SHARE * self._speeds)
+        self._recent: deque[tuple[np.ndarray, float]] = deque(maxlen=_KEPT)
+        self._anchor: np.ndarray | None = None
+        self._still_since = 0.0
+        self._flips = 0
+        self.doubt = ''
+
+    @property
+    def contradictory(self) -> bool:
+        """Whether states leap back and forth, as when two publishers contradict each other."""
+        return bool(self.doubt) and self._flips >= _FLIPS
+
+    def update(self, q: np.ndarray, now: float) -> bool:
+        """
+        Take in a measured state.
+
+        :param q: (n,) positions [rad] or [m].
+        :param now: when it was measured, on a monotonic clock [s].
+        :returns: whether it is believed.
+        """
+        fault = self._fault(q, now)
+        if fault:
+            self._flips = self._flips + 1 if self.doubt else 1
+            self.doubt = fault
+            self._recent.clear()
+            self._anchor, self._still_since = q, now
+        self._recent.append((q, now))
+        if self.doubt:
+            self._settle(q, now)
+        return not self.doubt
+
+    def position(self) -> np.ndarray:
+        """
+        Return where the arm is: the median of the last states, unaffected by single wrong ones.
+
+        :returns: (n,) [rad] or [m]; the last state when there are fewer than three new ones.
+        """
+        newest = self._recent[-1][1]
+        states = [q for q, then in self._recent if newest - then <= _RECENT]
+        return np.median(states, axis=0) if len(states) > 2 else self._recent[-1][0]
+
+    def speed(self, now: float) -> np.ndarray | None:
+        """
+        Return how fast the joints move, from the last states.
+
+        :param now: on the clock of :meth:`update` [s].
+        :returns: (n,) [rad/s] or [m/s]; None when they are too old, or came all at once.
+        """
+        if not self._recent:
+            return None
+        newest, until = self._recent[-1]
+        if now - until > _SLACK:
+            return None
+        oldest, since = next(state for state in self._recent if until - state[1] <= _RECENT)
+        return (newest - oldest) / (until - since) if until - since >= _SHORTEST else None
+
+    def _fault(self, q: np.ndarray, now: float) -> str:
+        """Return why a state cannot follow the last one; empty when it can."""
+        if not self._recent:
+            return ''
+        last, then = self._recent[-1]
+        passed = max(now - then, 0.0)
+        excess = np.abs(q - last) - self._speeds * (_MARGIN * passed + _SLACK) - self._noise
+        worst = int(np.argmax(excess))
+        if excess[worst] <= 0.0:
+            return ''
+        return (
+            f'{self._names[worst]} cannot have moved by {q[worst] - last[worst]:+.3g} '
+            f'within {passed:.3f} s; its velocity limit is {self._speeds[worst]:.3g} a second'
+        )
+
+    def _settle(self, q: np.ndarray, now: float) -> None:
+        """End the doubt once the arm has been still for the settling time."""
+        moved = np.abs(q - self._anchor) > self._speeds * _STILL
+        if moved.any():
+            self._anchor, self._still_since = q, now
+        elif now - self._still_since >= SETTLING_TIME:
+            self.doubt, self._flips = '', 0

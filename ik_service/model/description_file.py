@@ -1,0 +1,50 @@
+"""Text of a robot description, as given or from a URDF or xacro file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import os
+
+from ik_service.common.regular_file import read_regular
+from ik_service.exceptions import ArgumentError, UrdfError
+from ik_service.model.part_names import named
+from ik_service.model.safe_xml import EMPTY, MAX_BYTES
+from ik_service.model.xacro_file import expand_xacro, is_xacro
+
+
+def load_text(
+    source: str | os.PathLike[str], xacro_arguments: Mapping[str, object] | None = None
+) -> str:
+    """
+    Return the XML text of a robot description.
+
+    :param source: the text itself when it is a string that contains ``<``; otherwise the path of a
+        regular UTF-8 file of :data:`~ik_service.model.safe_xml.MAX_BYTES` at most, which is
+        expanded if it is called ``*.xacro`` (:mod:`ik_service.model.xacro_file`).
+    :param xacro_arguments: arguments of a xacro file by name, in place of their defaults.
+    :raises UrdfError: the file cannot be read, is no regular one, is too long, or is not UTF-8, or
+        xacro refuses it.
+    :raises ArgumentError: the source is neither a string nor a path, or is no xacro file though
+        arguments are given.
+    :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        raise ArgumentError('urdf', f'a path or XML text is needed, not {type(source).__name__}')
+    is_text = isinstance(source, str) and '<' in source
+    if xacro_arguments and (is_text or not is_xacro(source)):
+        raise ArgumentError('xacro_arguments', 'only a file called *.xacro takes arguments')
+    return str(source) if is_text else _file_text(source, xacro_arguments)
+
+
+def _file_text(file: str | os.PathLike[str], xacro_arguments: Mapping[str, object] | None) -> str:
+    path = os.fsdecode(file)
+    label = named('file', path)
+    if not path.strip():
+        raise UrdfError(EMPTY)
+    try:
+        text = read_regular(file, MAX_BYTES).decode('utf-8-sig')
+    except OSError as error:
+        raise UrdfError(f'cannot be read: {error.strerror or error}', label) from error
+    except UnicodeDecodeError as error:
+        raise UrdfError(f'not UTF-8 text (byte {error.start})', label) from error
+    return expand_xacro(path, MAX_BYTES, xacro_arguments) if is_xacro(path) else text

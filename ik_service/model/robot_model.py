@@ -1,0 +1,205 @@
+"""The tree of a robot's links and joints, read from a URDF."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+import os
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from ik_service.exceptions import UnknownJointError, UnknownLinkError
+from ik_service.model.description_file import load_text
+from ik_service.model.joint import Joint
+from ik_service.model.mimic import resolve_mimics
+from ik_service.model.tree import build_tree
+from ik_service.model.urdf import parse_urdf
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+class RobotModel:
+    """
+    The links and joints of a robot, which form one tree. Immutable.
+
+    :class:`ik_service.Robot` adds the kinematic chains.
+
+    :param name: the robot's name.
+    :param links: names of all links.
+    :param joints: all joints.
+    :param urdf_text: the URDF text that this was read from, if any.
+    :param source: the file that it was read from, if any.
+    :raises UrdfError: they form no tree, a name stands twice, or a mimic joint cannot be followed.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        links: Iterable[str],
+        joints: Iterable[Joint],
+        urdf_text: str = '',
+        source: Path | None = None,
+    ) -> None:
+        self._name = name
+        self._links = tuple(links)
+        joints = tuple(joints)
+        self._tree = build_tree(self._links, joints)
+        self._joints = MappingProxyType({joint.name: joint for joint in joints})
+        self._mimics = resolve_mimics(self._joints)
+        self._urdf_text = urdf_text
+        self._source = source
+
+    @classmethod
+    def from_urdf(
+        cls,
+        urdf: str | os.PathLike[str],
+        xacro_arguments: Mapping[str, object] | None = None,
+    ) -> Self:
+        """
+        Read a robot from a URDF.
+
+        Revolute, continuous, prismatic and fixed joints are read as they are, planar and floating
+        ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.multi_dof`).
+        Geometry, inertia and extensions are ignored. A missing origin is the identity, a missing
+        axis x.
+
+        :param urdf: path of a URDF or xacro file, or URDF text; text is what contains ``<``, a
+            xacro file is called ``*.xacro``. It is a program, to be trusted like one.
+        :param xacro_arguments: arguments of a xacro file by name, in place of their defaults.
+        :raises UrdfError: the file cannot be read or expanded, or the description is malformed or
+            hostile; the error names the element.
+        :raises ArgumentError: the argument is neither a string nor a path.
+        :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
+        """
+        text = load_text(urdf, xacro_arguments)
+        source = None if text == urdf else Path(os.fsdecode(urdf)).absolute()
+        return cls(*parse_urdf(text), urdf_text=text, source=source)
+
+    @classmethod
+    def from_urdf_text(cls, text: str) -> Self:
+        """
+        Read a robot from URDF text, as it comes from others: no text is taken for a path.
+
+        :param text: URDF text; see :meth:`from_urdf`.
+        :raises UrdfError: the description is malformed or hostile; the error names the element.
+        """
+        return cls(*parse_urdf(text), urdf_text=text)
+
+    @property
+    def name(self) -> str:
+        """The robot's name."""
+        return self._name
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """
+        Names of all links in document order, those of virtual links last.
+
+        Virtual links lie between the joints that a planar or floating joint was expanded into.
+        """
+        return self._links
+
+    @property
+    def joints(self) -> Mapping[str, Joint]:
+        """All joints by name, in document order; read-only."""
+        return self._joints
+
+    @property
+    def root_link(self) -> str:
+        """Name of the link that has no parent."""
+        return self._tree.root
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """Names of the links without children, in document order."""
+        return tuple(link for link in self._links if not self._tree.children[link])
+
+    @property
+    def movable_joint_names(self) -> tuple[str, ...]:
+        """Names of all joints that move, in document order, mimic joints among them."""
+        return tuple(self._mimics)
+
+    @property
+    def independent_joint_names(self) -> tuple[str, ...]:
+        """Names of the joints that move on their own, in document order."""
+        return tuple(name for name in self._mimics if not self._joints[name].mimic)
+
+    @property
+    def urdf_text(self) -> str:
+        """The URDF text that the robot was read from; empty when it was built otherwise."""
+        return self._urdf_text
+
+    @property
+    def source(self) -> Path | None:
+        """The URDF file that the robot was read from, absolute; None when it was none."""
+        return self._source
+
+    def parent_joint_of(self, link: str) -> Joint | None:
+        """
+        Return the joint above a link; None for the root.
+
+        :raises UnknownLinkError: there is no such link.
+        """
+        self._check_link(link)
+        return self._tree.parents.get(link)
+
+    def child_joints_of(self, link: str) -> tuple[Joint, ...]:
+        """
+        Return the joints below a link, in document order.
+
+        :raises UnknownLinkError: there is no such link.
+        """
+        self._check_link(link)
+        return self._tree.children[link]
+
+    def path(self, base_link: str, tip_link: str) -> tuple[tuple[Joint, bool], ...]:
+        """
+        Return the joints passed on the way from one link to another.
+
+        :returns: pairs of a joint and whether it is passed forward, from parent to child. The way
+            goes up to the common ancestor (False) and down from it (True); no joint comes twice.
+        :raises UnknownLinkError: there is no such link.
+        """
+        up = self._joints_to_root(base_link)
+        down = self._joints_to_root(tip_link)
+        while up and down and up[-1] is down[-1]:
+            up.pop()
+            down.pop()
+        return (*((joint, False) for joint in up), *((joint, True) for joint in reversed(down)))
+
+    def resolve_mimic(self, name: str) -> tuple[str, float, float]:
+        """
+        Return the independent joint that a joint's value depends on, through chains of mimics.
+
+        :returns: name of the independent joint, multiplier and offset [rad] or [m], so that
+            value = multiplier · independent value + offset. A joint that moves on its own is
+            returned itself, with 1 and 0.
+        :raises UnknownJointError: there is no such movable joint.
+        """
+        if not isinstance(name, str) or name not in self._mimics:
+            raise UnknownJointError(name, self.movable_joint_names)
+        mimic = self._mimics[name]
+        return mimic.joint, mimic.multiplier, mimic.offset
+
+    def __repr__(self) -> str:
+        kind, links, joints = type(self).__name__, len(self._links), len(self._joints)
+        return f'{kind}({self._name!r}, {links} links, {joints} joints)'
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The read-only mapping cannot be pickled; all else follows from these.
+        joints = tuple(self._joints.values())
+        return type(self), (self._name, self._links, joints, self._urdf_text, self._source)
+
+    def _check_link(self, link: str) -> None:
+        if not isinstance(link, str) or link not in self._tree.children:
+            raise UnknownLinkError(link, self._links)
+
+    def _joints_to_root(self, link: str) -> list[Joint]:
+        self._check_link(link)
+        joints = []
+        joint = self._tree.parents.get(link)
+        while joint is not None:
+            joints.append(joint)
+            joint = self._tree.parents.get(joint.parent)
+        return joints

@@ -1,0 +1,109 @@
+"""
+Expansion of xacro files, in a process of its own with bounds on time, memory and output.
+
+A xacro file is a program: it evaluates Python expressions, includes other files, and reads YAML
+files and environment variables. So only a path that the user names himself may be expanded, never
+text that came from elsewhere, and what comes out is read as guardedly as any other URDF.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import json
+import os
+from pathlib import Path
+import subprocess
+import sys
+
+from ik_service.exceptions import ArgumentError, MissingExtraError, UrdfError
+from ik_service.model import xacro_program
+from ik_service.model.part_names import named
+
+MAX_SECONDS = 20.0
+"""Longest time that an expansion may take [s]."""
+MAX_MEMORY = 2 * 2**30
+"""Most address space that an expansion may take [byte]."""
+
+_LONGEST_MESSAGE = 1000
+
+
+def is_xacro(path: str | os.PathLike[str]) -> bool:
+    """
+    Return whether a file is expanded by xacro before it is read, by its name.
+
+    :param path: the file.
+    """
+    return os.fsdecode(path).endswith('.xacro')
+
+
+def expand_xacro(
+    path: str | os.PathLike[str],
+    max_bytes: int,
+    arguments: Mapping[str, object] | None = None,
+) -> str:
+    """
+    Expand a xacro file.
+
+    ``$(find package)`` is looked up in the ament index, as the command ``xacro`` does.
+
+    :param path: the file; it has to be trusted like a program.
+    :param max_bytes: longest URDF text that is accepted [byte].
+    :param arguments: values of the file's ``<xacro:arg>`` by name, in place of their defaults.
+    :returns: URDF text, unchecked.
+    :raises UrdfError: xacro refuses it, or it exceeds a bound; the error names the file, and the
+        line where xacro tells it.
+    :raises ArgumentError: an argument is neither text nor a number.
+    :raises MissingExtraError: xacro is not installed.
+    """
+    request = {
+        'path': os.fsdecode(path),
+        'arguments': _texts(arguments or {}),
+        'max_bytes': max_bytes,
+        'max_seconds': MAX_SECONDS,
+        'max_memory': MAX_MEMORY,
+    }
+    answer = _run(request)
+    if answer.get('missing'):
+        raise MissingExtraError('xacro', 'xacro')
+    if 'error' in answer:
+        where = named('file', str(answer.get('file') or request['path']))
+        if 'line' in answer:
+            where += f', line {answer["line"]}'
+        raise UrdfError(f'xacro: {str(answer["error"])[:_LONGEST_MESSAGE]}', where)
+    return str(answer['text'])
+
+
+def _run(request: Mapping[str, object]) -> dict[str, object]:
+    """Run the program that expands a file, and return its answer."""
+    label = named('file', str(request['path']))
+    # By its path: what lies in the current folder cannot get in its way, as with ``-m``.
+    command = [sys.executable, str(Path(xacro_program.__file__))]
+    try:
+        run = subprocess.run(
+            command,
+            input=json.dumps(request).encode(),
+            capture_output=True,
+            timeout=MAX_SECONDS,
+            env={**os.environ, 'PYTHONUTF8': '1'},  # xacro reads files as the locale has them
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UrdfError(f'xacro takes longer than {MAX_SECONDS:g} s', label) from error
+    except OSError as error:
+        raise UrdfError(f'xacro cannot be started: {error.strerror}', label) from error
+    try:
+        return json.loads(run.stdout)
+    except ValueError as error:  # a signal has ended it
+        reason = run.stderr.decode(errors='replace').strip()[-_LONGEST_MESSAGE:]
+        message = f'xacro ended with exit code {run.returncode}: {reason or "no output"}'
+        raise UrdfError(message, label) from error
+
+
+def _texts(arguments: Mapping[str, object]) -> dict[str, str]:
+    """Return the arguments as xacro takes them, all of them texts."""
+    for name, value in arguments.items():
+        if not isinstance(name, str) or not isinstance(value, (str, bool, int, float)):
+            raise ArgumentError(
+                'xacro_arguments', f'{name!r} is a {type(value).__name__}, not text or a number'
+            )
+    return {name: str(value) for name, value in arguments.items()}

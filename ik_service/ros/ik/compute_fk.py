@@ -1,0 +1,87 @@
+"""Handler of the service ``compute_fk``: from a request to its answer."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.srv import GetPositionFK
+
+from ik_service.common.quoting import quote
+from ik_service.ros.common.conversions import frame_from_root, pose_from_matrix
+from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.ik.service_handler import (
+    assumed_joints,
+    require_arm,
+    ServiceHandler,
+    start_posture,
+    write_code,
+)
+
+_MOST_LINKS = 1000  # that a request may name
+_SHOWN = 10  # unknown links that are named in the message
+
+
+class FkHandler(ServiceHandler):
+    """
+    Handler of ``compute_fk``, which answers with the poses of any links of the robot.
+
+    Safe to call from several threads at once; nothing raises out of :meth:`handle`.
+    """
+
+    def handle(
+        self, request: GetPositionFK.Request, response: GetPositionFK.Response
+    ) -> GetPositionFK.Response:
+        """
+        Fill in the response to a request and return it.
+
+        :param request: the request.
+        :param response: the response.
+        """
+        try:
+            code, message = ErrorCode.SUCCESS, self._compute(request, response)
+        except Exception as error:
+            code, message = self._code_and_message(error)
+        write_code(response.error_code, code, message)
+        self.statistics.add(code.name)
+        return response
+
+    def _compute(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> str:
+        """
+        Fill in the poses and return the message.
+
+        :raises RequestError: also when some links are unknown, after the others were filled in.
+        """
+        measured = require_arm(self.measured)
+        arm = measured.arm
+        if not request.fk_link_names:
+            raise RequestError(
+                ErrorCode.INVALID_LINK_NAME, 'fk_link_names is empty; name at least one link'
+            )
+        if len(request.fk_link_names) > _MOST_LINKS:
+            raise RequestError(
+                ErrorCode.INVALID_LINK_NAME,
+                f'fk_link_names has {len(request.fk_link_names)} links; ask for at most '
+                f'{_MOST_LINKS} at once',
+            )
+        posture, given = start_posture(measured, request.robot_state)
+        frame = request.header.frame_id.lstrip('/') or arm.root_link
+        T_frame_root = frame_from_root(arm, frame, posture, self._tf)
+        poses = arm.link_poses(posture)
+        known = [link for link in request.fk_link_names if link in poses]
+        stamp = self._clock.now().to_msg()
+        for link in known:
+            stamped = PoseStamped(pose=pose_from_matrix(T_frame_root @ poses[link]))
+            stamped.header.frame_id = frame
+            stamped.header.stamp = stamp
+            response.pose_stamped.append(stamped)
+        response.fk_link_names = known
+        unknown = [link for link in request.fk_link_names if link not in poses]
+        if unknown:
+            more = f' and {len(unknown) - _SHOWN} more' if len(unknown) > _SHOWN else ''
+            raise RequestError(
+                ErrorCode.INVALID_LINK_NAME,
+                f'the robot has no link: {", ".join(map(quote, unknown[:_SHOWN]))}{more}',
+            )
+        assumed = assumed_joints(measured, arm.joints_that_move(known), given)
+        if not assumed:
+            return ''
+        return f'neither measured nor given, so assumed in mid-range: {", ".join(assumed)}'

@@ -1,0 +1,236 @@
+"""Handler of the service ``compute_ik``: from a request to its answer."""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.msg import Constraints, PositionIKRequest, RobotState
+from moveit_msgs.srv import GetPositionIK
+import numpy as np
+
+from ik_service.arm.arm import Arm, ChainSolver, MeasuredState, SolverSettings
+from ik_service.common.quoting import quote
+from ik_service.exceptions import ChainError
+from ik_service.ros.common.conversions import in_base, matrix_from_pose, TfLookup
+from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.common.solve_record import SolveRecord
+from ik_service.ros.ik.constraints import constrained_chain
+from ik_service.ros.ik.service_handler import (
+    assumed_joints,
+    RequestStatistics,
+    require_arm,
+    ServiceHandler,
+    StampClock,
+    start_posture,
+    write_code,
+)
+from ik_service.solvers.result import IkResult, IkStatus
+from ik_service.solvers.solver import Solver
+
+_CODES = {
+    IkStatus.SUCCESS: ErrorCode.SUCCESS,
+    IkStatus.TIMED_OUT: ErrorCode.TIMED_OUT,
+}
+
+LONGEST_TIMEOUT = 60.0
+"""Longest time of a solve [s], that of solver.timeout: no request keeps a thread for longer."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """
+    Outcome of a request.
+
+    :ivar code: the error code of the answer.
+    :ivar message: the reason, in a sentence.
+    :ivar posture: (m,) the full posture that reaches the target [rad] or [m]; None without one.
+    :ivar result: the solver's result; None when there was no solve.
+    :ivar solver: name of the method.
+    """
+
+    code: ErrorCode
+    message: str
+    posture: np.ndarray | None = None
+    result: IkResult | None = None
+    solver: str = ''
+
+
+class IkHandler(ServiceHandler):
+    """
+    Handler of ``compute_ik``, which answers as MoveIt does, but with reasons.
+
+    Safe to call from several threads at once; nothing raises out of :meth:`handle`.
+
+    :param settings: name and options of the solver.
+    :param clock: fills in the stamps of answers.
+    :param tf: looks up frames that are no links of the robot; None without tf.
+    :param on_error: called with an unexpected exception.
+    :param on_refused: called with the reason why a request could not be answered as it stood.
+    :ivar settings: name and options of the solver; may be replaced at any time.
+    """
+
+    def __init__(
+        self,
+        settings: SolverSettings,
+        clock: StampClock,
+        tf: TfLookup | None = None,
+        on_error: Callable[[Exception], object] = lambda error: None,
+        on_refused: Callable[[str], object] = lambda message: None,
+    ) -> None:
+        super().__init__(clock, tf, on_error, on_refused)
+        self.settings = settings
+        self.statistics = RequestStatistics(solves=True)
+
+    def handle(
+        self, request: GetPositionIK.Request, response: GetPositionIK.Response
+    ) -> GetPositionIK.Response:
+        """
+        Fill in the response to a request and return it.
+
+        :param request: the request.
+        :param response: the response.
+        """
+        measured = self.measured
+        try:
+            outcome = self._solve(request.ik_request, require_arm(measured))
+        except Exception as error:
+            outcome = Outcome(*self._code_and_message(error))
+        solve = None
+        if outcome.result is not None:
+            now = self._clock.now()
+            solve = SolveRecord(now, 'compute_ik', outcome.solver, outcome.result)
+            if outcome.posture is not None and measured is not None:
+                _write_solution(response.solution, measured.arm, outcome.posture, now.to_msg())
+        write_code(response.error_code, outcome.code, outcome.message)
+        self.statistics.add(outcome.code.name, solve)
+        return response
+
+    def _solve(self, request: PositionIKRequest, measured: MeasuredState) -> Outcome:
+        arm = measured.arm
+        if request.group_name and request.group_name not in arm.group_names:
+            raise RequestError(
+                ErrorCode.INVALID_GROUP_NAME,
+                f'there is no group {quote(request.group_name)}; groups, which all mean the same '
+                f'chain: {", ".join(arm.group_names)}',
+            )
+        link, target, field = _target_of(request)
+        settings = self.settings
+        chosen = _chain_solver(arm, link, settings)
+        posture, given = start_posture(measured, request.robot_state)
+        # Before frames are looked up, so that they are where the answer says that they are.
+        outside = _bring_inside(arm, chosen, posture, given)
+        T = matrix_from_pose(target.pose, f'{field}.pose')
+        T_base_target = in_base(arm, target.header.frame_id, T, posture, self._tf)
+        seconds = request.timeout.sec + 1e-9 * request.timeout.nanosec
+        if seconds < 0.0:
+            raise RequestError(
+                ErrorCode.INVALID_GOAL_CONSTRAINTS,
+                f'timeout is {seconds:g} s; it has to be positive, or 0 for the default',
+            )
+        solver = _constrained_solver(chosen, request.constraints, arm, posture)
+        learned = settings.options.seed_source != 'given' and not len(given)
+        seed = None if learned else posture[chosen.indices]
+        result = solver.solve(T_base_target, seed, timeout=min(seconds, LONGEST_TIMEOUT) or None)
+        notes = _notes(request, seconds, assumed_joints(measured, chosen.indices, given))
+        return _outcome_of(result, arm, chosen, posture, notes, outside)
+
+
+def _outcome_of(
+    result: IkResult,
+    arm: Arm,
+    chosen: ChainSolver,
+    posture: np.ndarray,
+    notes: str,
+    outside: list[str],
+) -> Outcome:
+    """Return the outcome of a solve; ``posture`` becomes that of the solution."""
+    code, name = _CODES.get(result.status, ErrorCode.NO_IK_SOLUTION), chosen.solver.name
+    if not result.success:
+        return Outcome(code, result.reason + notes, None, result, name)
+    posture[chosen.indices] = result.q
+    arm.postures.complete(posture)
+    outside += _bring_inside(arm, chosen, posture)  # measured outside their limits
+    if outside:
+        notes += f'; brought inside their limits: {", ".join(outside)}'
+    return Outcome(code, result.reason + notes, posture, result, name)
+
+
+def _write_solution(solution: RobotState, arm: Arm, posture: np.ndarray, stamp: Time) -> None:
+    joints = solution.joint_state
+    joints.header.frame_id = arm.root_link
+    joints.header.stamp = stamp
+    joints.name = list(arm.postures.names)
+    joints.position = array.array('d', posture.tobytes())
+
+
+def _bring_inside(
+    arm: Arm, chosen: ChainSolver, posture: np.ndarray, among: np.ndarray | None = None
+) -> list[str]:
+    """Bring joints beside the chain inside their limits, unless they are ignored; name them."""
+    if chosen.solver.options.joint_limits == 'ignore':
+        return []
+    return arm.postures.bring_inside(posture, chosen.indices, among)
+
+
+def _target_of(request: PositionIKRequest) -> tuple[str, PoseStamped, str]:
+    """Return the link, the pose and the pose's field, by MoveIt's rules of precedence."""
+    poses, links = request.pose_stamped_vector, request.ik_link_names
+    if not poses:
+        return request.ik_link_name, request.pose_stamped, 'pose_stamped'
+    if len(poses) > 1 and len(links) != len(poses):
+        raise RequestError(
+            ErrorCode.INVALID_LINK_NAME,
+            f'pose_stamped_vector has {len(poses)} poses, but ik_link_names has {len(links)} '
+            'links; each pose needs one',
+        )
+    if len(poses) > 1:
+        raise RequestError(
+            ErrorCode.INVALID_GOAL_CONSTRAINTS,
+            f'pose_stamped_vector has {len(poses)} poses; one link at a time can be placed',
+        )
+    return links[0] if links else request.ik_link_name, poses[0], 'pose_stamped_vector[0]'
+
+
+def _chain_solver(arm: Arm, link: str, settings: SolverSettings) -> ChainSolver:
+    try:
+        return arm.chain_solvers[link, settings]
+    except ChainError as error:
+        raise RequestError(ErrorCode.INVALID_LINK_NAME, f'ik_link_name: {error}') from error
+
+
+def _constrained_solver(
+    chosen: ChainSolver, constraints: Constraints, arm: Arm, posture: np.ndarray
+) -> Solver:
+    """Return the solver for the joint limits that the constraints leave."""
+    solver = chosen.solver
+    if not (
+        constraints.joint_constraints
+        or constraints.position_constraints
+        or constraints.orientation_constraints
+        or constraints.visibility_constraints
+    ):
+        return solver
+    positions = arm.postures.by_name(posture)
+    chain = constrained_chain(chosen.chain, constraints, positions, solver.options.joint_limits)
+    return Solver(chain, solver.name, solver.options)
+
+
+def _notes(request: PositionIKRequest, seconds: float, assumed: list[str]) -> str:
+    """Return remarks for the client: what was cut, assumed, or is not considered."""
+    notes = ''
+    if seconds > LONGEST_TIMEOUT:
+        notes += f'; the timeout of {seconds:g} s is cut to {LONGEST_TIMEOUT:g} s'
+    if assumed:
+        notes += (
+            f'; neither measured nor in the seed, so started in the middle of the range: '
+            f'{", ".join(assumed)}'
+        )
+    if request.avoid_collisions:
+        notes += '; collisions are not checked'
+    if request.robot_state.attached_collision_objects:
+        notes += '; attached objects are not considered'
+    return notes

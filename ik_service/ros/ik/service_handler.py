@@ -1,0 +1,212 @@
+"""Shared part of the service handlers: start posture, error boundary, error code, statistics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+import threading
+from typing import Protocol
+
+from moveit_msgs.msg import MoveItErrorCodes, RobotState
+import numpy as np
+
+from ik_service.arm.arm import MeasuredState
+from ik_service.common.quoting import quote
+from ik_service.exceptions import ArgumentError, UnknownJointError
+from ik_service.ros.common.conversions import TfLookup
+from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.common.solve_record import SolveRecord, StampedTime
+
+_SOURCE = 'ik_service'
+_HAS_MESSAGE = hasattr(MoveItErrorCodes(), 'message')  # ROS 2 Humble has only the number
+
+
+class StampClock(Protocol):
+    """A clock that fills in stamps, as :class:`rclpy.clock.Clock` is one."""
+
+    def now(self) -> StampedTime:
+        """Return the time."""
+        ...
+
+
+class RequestStatistics:
+    """
+    Outcomes of the requests of a service. Thread-safe.
+
+    :param solves: whether the service solves, so that there are times to report.
+    :ivar last_solve: the last solve; None before there is one.
+    """
+
+    def __init__(self, solves: bool = False) -> None:
+        self._reports_times = solves
+        self._lock = threading.Lock()
+        self._outcomes: Counter[str] = Counter()
+        self._refusal = ''
+        self._solves = 0
+        self._total_time = 0.0
+        self._longest_time = 0.0
+        self.last_solve: SolveRecord | None = None
+
+    def add(self, outcome: str, solve: SolveRecord | None = None) -> None:
+        """
+        Count a request.
+
+        :param outcome: name of its error code.
+        :param solve: the solve; None when there was none.
+        """
+        with self._lock:
+            self._outcomes[outcome] += 1
+            if solve is not None:
+                seconds = solve.result.solve_time
+                self._solves += 1
+                self._total_time += seconds
+                if seconds > self._longest_time:
+                    self._longest_time = seconds
+                self.last_solve = solve
+
+    def refuse(self, message: str) -> None:
+        """
+        Keep why a request was refused, until the next one is.
+
+        :param message: the reason.
+        """
+        self._refusal = message
+
+    def report(self) -> dict[str, str]:
+        """Return the counts and times as keys and values of the diagnostics."""
+        with self._lock:
+            report = {
+                'requests': str(self._outcomes.total()),
+                **{name: str(count) for name, count in sorted(self._outcomes.items())},
+                'last refusal': self._refusal or 'none',
+            }
+            if self._reports_times:
+                mean = self._total_time / self._solves if self._solves else 0.0
+                report['mean solve time [ms]'] = f'{1e3 * mean:.3f}'
+                report['longest solve time [ms]'] = f'{1e3 * self._longest_time:.3f}'
+            return report
+
+
+class ServiceHandler:
+    """
+    Base of the handlers, which answer the requests of a service without a node.
+
+    :param clock: fills in the stamps of answers.
+    :param tf: looks up frames that are no links of the robot; None without tf.
+    :param on_error: called with an unexpected exception.
+    :param on_refused: called with the reason why a request could not be answered as it stood.
+    :ivar measured: the measured state, and with it the arm, that requests are answered for; None
+        before there is one.
+    :ivar statistics: outcomes of the requests.
+    """
+
+    def __init__(
+        self,
+        clock: StampClock,
+        tf: TfLookup | None = None,
+        on_error: Callable[[Exception], object] = lambda error: None,
+        on_refused: Callable[[str], object] = lambda message: None,
+    ) -> None:
+        self.measured: MeasuredState | None = None
+        self.statistics = RequestStatistics()
+        self._clock = clock
+        self._tf = tf
+        self._on_error = on_error
+        self._on_refused = on_refused
+
+    def _code_and_message(self, error: Exception) -> tuple[ErrorCode, str]:
+        """Report an exception; return the code and message that the client gets."""
+        if isinstance(error, RequestError):
+            message = str(error)
+            self.statistics.refuse(f'{error.code.name}: {message}')
+            self._on_refused(message)
+            return error.code, message
+        self._on_error(error)
+        return ErrorCode.FAILURE, f'error in the server: {type(error).__name__}: {error}'
+
+
+def write_code(error_code: MoveItErrorCodes, code: ErrorCode, message: str) -> None:
+    """
+    Fill in the error code of an answer, with the message where the distribution has the field.
+
+    :param error_code: the field of the answer.
+    :param code: the error code.
+    :param message: the reason, in a sentence.
+    """
+    error_code.val = int(code)
+    if _HAS_MESSAGE:
+        error_code.message = message
+        error_code.source = _SOURCE
+
+
+def require_arm(measured: MeasuredState | None) -> MeasuredState:
+    """
+    Return the measured state that a request is answered from.
+
+    :param measured: that of the handler.
+    :raises RequestError: FAILURE, as there is none yet.
+    """
+    if measured is None:
+        raise RequestError(ErrorCode.FAILURE, 'there is no robot description yet')
+    return measured
+
+
+def start_posture(
+    measured: MeasuredState, state: RobotState, field: str = 'robot_state'
+) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return the full posture that a request starts from.
+
+    As with MoveIt, the measured state is overlaid by the positions given, whatever ``is_diff``
+    says; velocities and efforts are not used. Joints that are neither measured nor given stand at
+    :attr:`~ik_service.arm.arm.Arm.rest`.
+
+    :param measured: the measured state.
+    :param state: the robot state of the request.
+    :param field: name of the message in the request, for the error.
+    :returns: (m,) posture [rad] or [m], and the indices that the request gave.
+    :raises RequestError: INVALID_ROBOT_STATE for an unknown joint, one named twice, lengths that
+        differ, a position that is NaN, infinite or beyond 1e6 rad or m, or a joint with several
+        degrees of freedom.
+    """
+    posture = measured.posture()
+    postures = measured.arm.postures
+    joints = state.joint_state
+    try:
+        given = postures.overlay(posture, joints.name, joints.position)
+    except ArgumentError as error:
+        raise _invalid_state(f'{field}.{error}') from error
+    except UnknownJointError as error:
+        raise _invalid_state(f'{field}.joint_state: {error}') from error
+    if state.multi_dof_joint_state.joint_names:
+        _refuse_multi_dof(state, postures.names, field)
+    return postures.complete(posture), given
+
+
+def assumed_joints(measured: MeasuredState, used: np.ndarray, given: np.ndarray) -> list[str]:
+    """
+    Return the joints whose position is neither measured nor given.
+
+    :param measured: the measured state.
+    :param used: indices of the joints that matter, in the full posture.
+    :param given: indices of the joints that the request gave.
+    """
+    unmeasured = measured.unmeasured(used)
+    if not len(unmeasured):
+        return []
+    named = set(given.tolist())
+    return [measured.arm.postures.names[i] for i in unmeasured.tolist() if i not in named]
+
+
+def _refuse_multi_dof(state: RobotState, names: tuple[str, ...], field: str) -> None:
+    joint = state.multi_dof_joint_state.joint_names[0]
+    parts = [name for name in names if name.startswith(f'{joint}/')]
+    if parts:
+        hint = f'give its degrees of freedom in joint_state: {", ".join(parts)}'
+    else:
+        hint = 'the robot has no such joint'
+    raise _invalid_state(f'{field}.multi_dof_joint_state: joint {quote(joint)}: {hint}')
+
+
+def _invalid_state(message: str) -> RequestError:
+    return RequestError(ErrorCode.INVALID_ROBOT_STATE, message)

@@ -1,0 +1,1 @@
+"""Interactive marker in RViz that sets the target of an IK node."""

@@ -1,0 +1,71 @@
+"""Engine without mass: every joint approaches its target exponentially."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ik_service.exceptions import ArgumentError
+from ik_service.sim.drive_limits import DriveLimits
+
+
+class FirstOrderEngine:
+    """
+    Joints without mass, see :class:`~ik_service.sim.engine.Engine`.
+
+    ẋ = ẋ_target + (target − x) / T, cut off at the joint's velocity limit. The exponential is
+    integrated exactly, so that the motion does not depend on the length of the steps. A target
+    that moves as fast as its commands say is followed without a lag; one whose commands give no
+    speed, with a lag of T.
+
+    :param position: (m,) where the joints start [rad] or [m].
+    :param limits: what the joints may do.
+    :param time_constant: T [s]; 0 for joints that only the velocity limit holds back.
+    :raises ArgumentError: when the time constant is negative or not finite.
+    """
+
+    effort: np.ndarray | None = None
+    remarks: tuple[str, ...] = ()
+
+    def __init__(self, position: np.ndarray, limits: DriveLimits, time_constant: float) -> None:
+        if not 0.0 <= time_constant < math.inf:
+            raise ArgumentError('time_constant', f'has to be at least 0, not {time_constant!r}')
+        self._limits = limits
+        self._time_constant = time_constant
+        self._free = np.ones(len(limits.names), dtype=bool)
+        self.reset(position)
+
+    def reset(self, position: np.ndarray) -> None:
+        """
+        Put the joints at rest at a position.
+
+        :param position: (m,) [rad] or [m].
+        """
+        self.position = np.array(position, dtype=np.float64)
+        self.velocity = np.zeros_like(self.position)
+
+    def block(self, blocked: np.ndarray) -> None:
+        """
+        Hold some joints where they are, and release the others.
+
+        :param blocked: (m,) mask of the joints that are held.
+        """
+        self._free = ~blocked
+
+    def step(self, target: np.ndarray, speed: np.ndarray, dt: float) -> None:
+        """
+        Advance the simulated time.
+
+        :param target: (m,) commanded positions, within the limits [rad] or [m].
+        :param speed: (m,) how fast these move [rad/s] or [m/s]; 0 for a target that rests.
+        :param dt: length of the step [s], above 0.
+        """
+        constant, limits = self._time_constant, self._limits
+        share = -math.expm1(-dt / constant) if constant > 0.0 else 1.0
+        # The exponential approaches the point that the target will have reached after T.
+        ahead = np.clip(target + constant * speed, limits.lower, limits.upper)
+        furthest = limits.velocity * dt
+        way = np.clip((ahead - self.position) * share, -furthest, furthest) * self._free
+        self.position = self.position + way
+        self.velocity = way / dt

@@ -1,0 +1,221 @@
+"""Real-time simulation of an arm that takes commands and is measured, with injected faults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+import threading
+import time
+
+import numpy as np
+
+from ik_service.common.fault_logger import FaultLogger
+from ik_service.exceptions import IkServiceError, SimulationError
+from ik_service.sim.faults import FaultSettings, FaultyChannel
+from ik_service.sim.real_time_factor import RealTimeFactor
+from ik_service.sim.simulated_arm import SimulatedArm
+
+_LONGEST_STEP = 0.1
+"""
+Longest time that one step simulates, unless the period is long [s]: nothing leaps after the
+process was suspended.
+"""
+
+_GAP = 0.1
+"""Time without commands that separates two streams of them [s]."""
+
+_LONGEST_IGNORED = 2.5
+"""Longest time for which the stream of commands that a reset interrupted is ignored [s]."""
+
+_NEAR = 0.05
+"""Distance to the arm below which a command is harmless [rad] or [m]."""
+
+JointCommand = tuple[Sequence[str], Sequence[float], Sequence[float]]
+
+
+@dataclass(frozen=True)
+class ArmState:
+    """
+    Measured joints of an arm.
+
+    :ivar names: all movable joints.
+    :ivar positions: (k,) [rad] or [m].
+    :ivar velocities: (k,) [rad/s] or [m/s].
+    :ivar efforts: (k,) [Nm] or [N]; None with an engine without forces.
+    :ivar stamp: time of the measurement, in the form that the caller gave.
+    """
+
+    names: tuple[str, ...]
+    positions: np.ndarray
+    velocities: np.ndarray
+    efforts: np.ndarray | None
+    stamp: object
+
+
+class RealTimeSimulation:
+    """
+    Simulated arm in real time, behind channels with faults. Safe to share between threads.
+
+    :param faults: faults to inject.
+    :param bad_commands: log of commands that cannot be understood.
+    :param break_downs: log of breakdowns of the simulation.
+    :param period: planned time between two calls of :meth:`advance` [s].
+    :param now: when it begins, on the monotonic clock [s]; the present when left out.
+    :ivar paused: whether the simulated time stands still; states are measured all the same.
+    :ivar real_time: how fast the simulated time runs.
+    """
+
+    def __init__(
+        self,
+        faults: FaultSettings,
+        bad_commands: FaultLogger,
+        break_downs: FaultLogger,
+        period: float = 0.01,
+        now: float | None = None,
+    ) -> None:
+        self.paused = False
+        self._longest_step = max(_LONGEST_STEP, 2.0 * period)
+        self._lock = threading.RLock()
+        self._bad_commands = bad_commands
+        self._break_downs = break_downs
+        self._faults = faults
+        self._arm: SimulatedArm | None = None
+        self._now = time.monotonic() if now is None else now
+        self.real_time = RealTimeFactor(self._now)
+        self._commanded_at = self._ignored_until = -math.inf
+        self._restart_channels()
+
+    @property
+    def arm(self) -> SimulatedArm | None:
+        """The arm; None as long as there is none."""
+        return self._arm
+
+    @property
+    def faults(self) -> FaultSettings:
+        """Faults that are injected."""
+        return self._faults
+
+    def set_arm(self, arm: SimulatedArm) -> None:
+        """
+        Replace the arm.
+
+        :param arm: the arm to simulate from now on.
+        :raises UnknownJointError: it does not have the joint that shall be stuck.
+        """
+        with self._lock:
+            arm.block(self._faults.stuck_joint)
+            self._arm = arm
+
+    def set_faults(self, faults: FaultSettings) -> None:
+        """
+        Replace the injected faults.
+
+        :param faults: faults to inject from now on.
+        :raises UnknownJointError: the arm does not have the joint that shall be stuck.
+        """
+        with self._lock:
+            if self._arm is not None:
+                self._arm.block(faults.stuck_joint)
+            seed, self._faults = self._faults.seed, faults
+            if faults.seed != seed:
+                self._restart_channels()
+
+    def reset(self, now: float) -> bool:
+        """
+        Put the arm where it started, at rest; return whether there is one.
+
+        Commands that are still on their way elsewhere are ignored until their stream pauses.
+
+        :param now: on the monotonic clock [s].
+        """
+        with self._lock:
+            if self._arm is None:
+                return False
+            self._restart_channels()
+            self._arm.reset()
+            self._ignored_until = now + _LONGEST_IGNORED
+            return True
+
+    def command(self, command: JointCommand, now: float) -> None:
+        """
+        Send a command to the arm.
+
+        :param command: names, positions [rad] or [m] and speeds [rad/s] or [m/s], as
+            :meth:`.SimulatedArm.command` takes them.
+        :param now: on the monotonic clock [s].
+        """
+        with self._lock:
+            if self._is_interrupted(command, now):
+                return
+            faults = self._faults
+            self._commands.send(command, now, faults.lost_commands, faults.command_delay)
+            self._obey(now)
+
+    def advance(self, now: float, stamp: object) -> list[ArmState]:
+        """
+        Advance to a time.
+
+        :param now: on the monotonic clock [s].
+        :param stamp: the same time in the form that the states shall carry.
+        :returns: the states that arrive now: none, one or several.
+        """
+        with self._lock:
+            passed, self._now = min(now - self._now, self._longest_step), now
+            self._obey(now)
+            if self._arm is None:
+                return []
+            if not self.paused:
+                self._step(self._arm, passed)
+            faults = self._faults
+            state = self._measure(self._arm, stamp)
+            self._states.send(state, now, faults.lost_states, faults.state_delay)
+            return self._states.receive(now)
+
+    def _restart_channels(self) -> None:
+        """Empty both channels, and begin the random numbers again."""
+        self._random = np.random.default_rng(self._faults.seed)
+        self._commands: FaultyChannel[JointCommand] = FaultyChannel(self._random)
+        self._states: FaultyChannel[ArmState] = FaultyChannel(self._random)
+
+    def _is_interrupted(self, command: JointCommand, now: float) -> bool:
+        """Whether a command belongs to a stream that a reset has interrupted."""
+        paused, self._commanded_at = now - self._commanded_at > _GAP, now
+        if now < self._ignored_until and not paused and self._arm is not None:
+            here = dict(zip(self._arm.joint_names, self._arm.positions.tolist(), strict=True))
+            names, positions, _ = command
+            if any(
+                abs(q - here.get(name, q)) > _NEAR
+                for name, q in zip(names, positions, strict=False)
+            ):
+                return True
+        self._ignored_until = -math.inf
+        return False
+
+    def _obey(self, now: float) -> None:
+        """Give the arm the commands that have arrived."""
+        for command in self._commands.receive(now):
+            if self._arm is None:
+                continue
+            try:
+                self._arm.command(*command)
+            except IkServiceError as error:
+                self._bad_commands.report(f'a command is ignored: {error}')
+            else:
+                self._bad_commands.clear()
+
+    def _step(self, arm: SimulatedArm, passed: float) -> None:
+        began = time.monotonic()
+        try:
+            arm.step(passed)
+        except SimulationError as error:
+            self._break_downs.report(str(error))
+        else:
+            self._break_downs.clear()
+        self.real_time.add(passed, time.monotonic() - began)
+
+    def _measure(self, arm: SimulatedArm, stamp: object) -> ArmState:
+        positions, noise = arm.positions, self._faults.noise
+        if noise > 0.0:
+            positions = positions + self._random.normal(0.0, noise, len(positions))
+        return ArmState(arm.joint_names, positions, arm.velocities, arm.efforts, stamp)

@@ -1,0 +1,76 @@
+"""Text is text: what comes as a robot description is never opened as a file."""
+
+import os
+
+import pytest
+
+pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+
+from std_msgs.msg import String
+from support.harness import until
+
+from ik_service.arm.loader import read_robot, source_of
+from ik_service.exceptions import UrdfError
+from ik_service.robot import Robot
+from ik_service.ros.common.qos import DESCRIPTION_QOS
+
+ARM = """<robot name="arm"><link name="a"/><link name="b"/>
+<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>"""
+PROGRAMS = ('ik_service.ros.ik.main', 'ik_service.ros.sim.main')
+NO_TEXT = "robot_description '{}': no XML; the text of a URDF is needed here, and the path of"
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    os.mkfifo(tmp_path / 'pipe')
+    return str(tmp_path / 'pipe')
+
+
+@pytest.mark.parametrize('program', PROGRAMS)
+def test_a_path_on_the_topic_is_refused_and_the_next_description_taken(bench, pipe, program):
+    node = bench.start(program, ready='waiting for a robot')
+    description = bench.publisher(String, 'robot_description', DESCRIPTION_QOS)
+    for text in (pipe, '/dev/zero'):
+        description.publish(String(data=text))
+        node.wait_for(NO_TEXT.format(text), 20.0)
+    description.publish(String(data=ARM))
+    node.wait_for(r'ready', 120.0)
+    assert 'Traceback' not in node.output
+
+
+@pytest.mark.parametrize('program', [*PROGRAMS, 'ik_service.viewer.main'])
+@pytest.mark.parametrize('parameter', ['robot_description', 'urdf'])
+def test_a_pipe_is_not_waited_for(bench, pipe, program, parameter):
+    if 'viewer' in program:
+        pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
+    node = bench.start(program, ready=None, **{parameter: pipe})
+    refusal = {'robot_description': NO_TEXT.format(pipe), 'urdf': 'it is a pipe, and a regular'}
+    node.wait_for(refusal[parameter], 60.0)
+    if 'viewer' not in program:
+        assert until(lambda: node.exit_code, 20.0) == 1
+    assert 'Traceback' not in node.output
+
+
+def test_a_string_is_text_and_a_path_is_a_path(tmp_path, monkeypatch):
+    monkeypatch.setenv('HOME', str(tmp_path))
+    (tmp_path / 'arm.urdf').write_text(ARM)
+    assert read_robot(source_of('~/arm.urdf', 'ignored')).source == tmp_path / 'arm.urdf'
+    assert read_robot(source_of('', ARM)).source is None
+    for nowhere in ('~nobody-of-that-name/arm.urdf', 'a\0b'):
+        with pytest.raises(UrdfError, match='cannot be read'):
+            read_robot(source_of(nowhere, ARM))
+    for text in (str(tmp_path / 'arm.urdf'), '~/arm.urdf', '/dev/zero'):
+        with pytest.raises(UrdfError, match=r'no XML; .* its file in the parameter urdf$'):
+            read_robot(source_of('', text))
+    with pytest.raises(UrdfError, match='empty'):
+        read_robot('')
+
+
+def test_text_has_an_entry_of_its_own_in_the_library(tmp_path):
+    path = tmp_path / 'arm.urdf'
+    path.write_text(ARM)
+    assert Robot.from_urdf_text(ARM).links == Robot.from_urdf(str(path)).links
+    assert Robot.from_urdf_text(ARM).urdf_text == ARM
+    for text in (str(path), '/dev/zero'):
+        with pytest.raises(UrdfError, match='not well-formed XML'):
+            Robot.from_urdf_text(text)

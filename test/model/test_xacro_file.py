@@ -1,0 +1,183 @@
+"""Xacro files in place of URDF files: expansion, bounds and error messages."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('xacro', reason='the extra xacro is not installed')
+
+import ik_service as iks
+from ik_service.arm.loader import read_robot
+from ik_service.exceptions import ArgumentError, MissingExtraError, UrdfError
+from ik_service.model import xacro_file
+
+HEAD = '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
+ARM = (
+    HEAD
+    + """<xacro:arg name="prefix" default="left_"/>
+<xacro:property name="length" value="${0.25 * 2}"/>
+<xacro:include filename="joint.xacro"/>
+<link name="base"/>
+<xacro:joint name="$(arg prefix)shoulder" parent="base" child="upper" length="${length}"/>
+<xacro:joint name="$(arg prefix)elbow" parent="upper" child="lower" length="${length / 2}"/>
+</robot>
+"""
+)
+JOINT = (
+    HEAD
+    + """<xacro:macro name="joint" params="name parent child length">
+  <joint name="${name}" type="revolute">
+    <parent link="${parent}"/><child link="${child}"/>
+    <origin xyz="${length} 0 0" rpy="0 0 ${pi / 2}"/><axis xyz="0 0 1"/>
+    <limit lower="-1" upper="1" velocity="1" effort="1"/>
+  </joint>
+  <link name="${child}"/>
+</xacro:macro>
+</robot>
+"""
+)
+# Each macro calls the one before twice: two to the power of their number in the end.
+BOMB = (
+    HEAD
+    + '<link name="base"/><xacro:macro name="m0" params=""><link name="x"/></xacro:macro>'
+    + ''.join(
+        f'<xacro:macro name="m{i}" params=""><xacro:m{i - 1}/><xacro:m{i - 1}/></xacro:macro>'
+        for i in range(1, 60)
+    )
+    + '<xacro:m59/></robot>'
+)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name='arm.urdf.xacro'):
+        file = tmp_path / name
+        file.write_text(text, encoding='utf-8')
+        return file
+
+    return write
+
+
+@pytest.fixture
+def arm(write):
+    write(JOINT, 'joint.xacro')
+    return write(ARM)
+
+
+def assert_refused(file, message):
+    with pytest.raises(UrdfError, match=message):
+        iks.Robot.from_urdf(file)
+
+
+def test_macros_properties_and_includes_are_expanded(arm):
+    robot = iks.Robot.from_urdf(arm)
+    assert robot.movable_joint_names == ('left_shoulder', 'left_elbow')
+    T = robot.joints['left_elbow'].T_parent_joint
+    np.testing.assert_allclose(T[:, 3], [0.25, 0.0, 0.0, 1.0])
+    np.testing.assert_allclose(T[:3, :3] @ [1, 0, 0], [0, 1, 0], atol=1e-15)
+
+
+def test_a_robot_from_xacro_makes_a_chain_and_keeps_file_and_urdf_text(arm):
+    robot = iks.Robot.from_urdf(str(arm))
+    assert robot.chain().joint_names == ('left_shoulder', 'left_elbow')
+    assert robot.source == arm
+    assert 'xacro:' not in robot.urdf_text
+    assert iks.Robot.from_urdf_text(robot.urdf_text).links == robot.links
+
+
+def test_arguments_take_the_place_of_defaults(arm):
+    robot = iks.Robot.from_urdf(arm, xacro_arguments={'prefix': 'right_'})
+    assert robot.movable_joint_names == ('right_shoulder', 'right_elbow')
+
+
+@pytest.mark.parametrize('value', [None, ['a'], b'a'])
+def test_arguments_are_text_or_numbers(arm, value):
+    with pytest.raises(ArgumentError, match=r"^xacro_arguments: 'prefix' is a "):
+        iks.Robot.from_urdf(arm, xacro_arguments={'prefix': value})
+
+
+def test_only_xacro_files_take_arguments(write):
+    text = '<robot name="r"><link name="a"/></robot>'
+    for urdf in (text, write(text, 'arm.urdf')):
+        with pytest.raises(ArgumentError, match='only a file called'):
+            iks.Robot.from_urdf(urdf, xacro_arguments={'prefix': 'left_'})
+
+
+def test_text_is_never_expanded():
+    for read in (iks.Robot.from_urdf, iks.Robot.from_urdf_text, read_robot):
+        with pytest.raises(UrdfError, match='is a xacro macro'):
+            read(ARM)
+
+
+def test_a_file_that_another_program_names_is_not_expanded(arm):
+    with pytest.raises(UrdfError, match='is not expanded; name it in the parameter urdf'):
+        read_robot(arm, trusted=False)
+    assert read_robot(arm).name == 'arm'
+
+
+def test_a_missing_argument_is_told_with_the_file(write):
+    file = write(f'{HEAD}<link name="$(arg side)"/></robot>')
+    assert_refused(file, rf"^file '{file}': xacro: Undefined substitution argument side")
+
+
+def test_malformed_xml_is_told_with_file_and_line(write):
+    file = write(f'{HEAD}\n<link name="a">\n</robot>')
+    assert_refused(file, rf"^file '{file}', line 4: xacro: not well-formed XML: mismatched tag")
+
+
+def test_errors_of_an_included_file_name_that_file(write, arm):
+    included = write(JOINT.replace('${pi / 2}', '${pie / 2}'), 'joint.xacro')
+    assert_refused(arm, rf"^file '{arm}': xacro: .*'pie' is not defined.*in macro 'joint'")
+    included.write_text('<robot>\n<link>\n</robot>')
+    assert_refused(arm, rf"^file '{included}', line 3: xacro: not well-formed XML")
+    included.unlink()
+    assert_refused(arm, r'xacro: No such file or directory: .*joint\.xacro')
+
+
+def test_an_unknown_package_is_told(write):
+    file = write(f'{HEAD}<xacro:include filename="$(find no_such_package)/a.xacro"/></robot>')
+    assert_refused(file, r"^file '.*': xacro: .*(no_such_package|ament_index)")
+
+
+def test_the_expanded_text_is_checked_like_any_urdf(write):
+    assert_refused(write(f'{HEAD}</robot>'), 'no links')
+    assert_refused(write('<sdf/>'), "root element 'sdf' is not a robot")
+    assert_refused(
+        write('<!DOCTYPE robot [<!ENTITY a "b">]><robot name="r"><link name="a"/></robot>'),
+        'document type',
+    )
+
+
+def test_endless_recursion_is_refused(write):
+    file = write(
+        f'{HEAD}<xacro:macro name="m" params=""><xacro:m/></xacro:macro><xacro:m/></robot>'
+    )
+    assert_refused(file, r"^file '.*': xacro: macros or properties are nested too deeply")
+
+
+def test_time_is_bounded(write, monkeypatch):
+    monkeypatch.setattr(xacro_file, 'MAX_SECONDS', 1.0)
+    assert_refused(write(BOMB), 'xacro takes longer than 1 s')
+
+
+def test_memory_is_bounded(write, monkeypatch):
+    monkeypatch.setattr(xacro_file, 'MAX_MEMORY', 200 * 2**20)
+    file = write(f'{HEAD}<link name="${{\'x\' * 10**9}}"/></robot>')
+    assert_refused(file, 'xacro: it takes more than 200 MiB of memory')
+
+
+def test_output_is_bounded(write):
+    file = write(f'{HEAD}<link name="${{\'x\' * (17 * 2**20)}}"/></robot>')
+    assert_refused(file, 'xacro: the expanded text is longer than 16 MiB')
+
+
+def test_files_of_the_current_folder_do_not_hide_modules(arm, tmp_path, monkeypatch):
+    for module in ('xacro', 'json', 'ast'):
+        (tmp_path / f'{module}.py').write_text('raise SystemExit(3)')
+    monkeypatch.chdir(tmp_path)
+    assert iks.Robot.from_urdf(arm).name == 'arm'
+
+
+def test_a_missing_xacro_names_the_extra(arm, monkeypatch):
+    monkeypatch.setattr(xacro_file, '_run', lambda request: {'missing': True})
+    with pytest.raises(MissingExtraError, match=r"pip install 'ik_service\[xacro\]'"):
+        iks.Robot.from_urdf(arm)

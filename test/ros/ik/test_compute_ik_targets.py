@@ -1,0 +1,196 @@
+"""The targets compute_ik takes and refuses: poses, groups, links and frames; without a node."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from geometry_msgs.msg import PoseStamped
+from support.arm_helpers import (
+    ik_request,
+    IN_PLANE,
+    panda_arm,
+    posture_of,
+    reachable,
+    refused,
+    Server,
+    solved,
+    TIP,
+    tree_arm,
+    with_seed,
+)
+
+from ik_service.common.transforms import inverse_transform
+from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.common.errors import ErrorCode, RequestError
+
+
+@pytest.fixture(scope='module')
+def tree():
+    return tree_arm()
+
+
+@pytest.fixture
+def plane_server(tree):
+    return Server(tree, task_weights=IN_PLANE)
+
+
+@pytest.mark.parametrize('field', ['position.x', 'orientation.w'])
+@pytest.mark.parametrize('number', [math.nan, math.inf])
+def test_numbers_that_are_none(server, field, number):
+    request = ik_request(reachable(server.arm))
+    part, _, name = field.partition('.')
+    setattr(getattr(request.ik_request.pose_stamped.pose, part), name, number)
+    refused(
+        server,
+        server.solve(request),
+        ErrorCode.INVALID_GOAL_CONSTRAINTS,
+        f'pose_stamped.pose.{field}',
+        str(number),
+    )
+
+
+def test_zero_quaternion(server):
+    request = ik_request(reachable(server.arm))
+    request.ik_request.pose_stamped.pose.orientation.w = 0.0
+    quaternion = request.ik_request.pose_stamped.pose.orientation
+    quaternion.x = quaternion.y = quaternion.z = 0.0
+    refused(
+        server, server.solve(request), ErrorCode.INVALID_GOAL_CONSTRAINTS, 'orientation', 'zero'
+    )
+
+
+def test_huge_position_is_only_out_of_reach(server):
+    T = reachable(server.arm)
+    T[:3, 3] = 1.5e308
+    refused(server, server.solve(ik_request(T)), ErrorCode.NO_IK_SOLUTION)
+
+
+def test_one_pose_in_the_vector_wins(server):
+    T = reachable(server.arm, 2)
+    request = ik_request(np.eye(4), ik_link_name='nowhere')
+    request.ik_request.pose_stamped_vector = [PoseStamped(pose=pose_from_matrix(T))]
+    request.ik_request.ik_link_names = [TIP]
+    joints = solved(server.solve(request))
+    q = [joints[name] for name in server.arm.chain.joint_names]
+    np.testing.assert_allclose(server.arm.chain.forward(q), T, atol=1e-4)
+
+
+def test_several_poses_are_refused(server):
+    request = ik_request(pose_stamped_vector=[PoseStamped(), PoseStamped()])
+    request.ik_request.ik_link_names = [TIP]
+    refused(server, server.solve(request), ErrorCode.INVALID_LINK_NAME, '2 poses', '1 link')
+    request.ik_request.ik_link_names = [TIP, 'panda_link8']
+    refused(server, server.solve(request), ErrorCode.INVALID_GOAL_CONSTRAINTS, 'one link')
+
+
+@pytest.mark.parametrize('group', ['', 'manipulator', 'panda_arm'])
+def test_groups(group):
+    server = Server(panda_arm(group_names=('manipulator', '{robot}_arm')))
+    solved(server.solve(ik_request(reachable(server.arm), group_name=group)))
+
+
+def test_unknown_group(server):
+    request = ik_request(reachable(server.arm), group_name='left_leg')
+    answer = server.solve(request)
+    refused(server, answer, ErrorCode.INVALID_GROUP_NAME, "'left_leg'", 'manipulator')
+
+
+@pytest.mark.parametrize('link', ['panda_link8', 'panda_hand', 'panda_link7'])
+def test_links_attached_to_the_tip(server, link):
+    posture = posture_of(server.arm, 6)
+    T = server.arm.link_poses(posture)[link]
+    joints = solved(server.solve(ik_request(T, ik_link_name=link)))
+    reached = server.arm.link_poses(np.array(list(joints.values())))[link]
+    np.testing.assert_allclose(reached, T, atol=1e-4)
+
+
+def test_another_link_below_the_base(plane_server):
+    arm = plane_server.arm
+    poses = arm.link_poses(posture_of(arm, 3))
+    T = inverse_transform(poses['base']) @ poses['fore']
+    plane_server.settings = type(plane_server.settings)(
+        options=type(plane_server.settings.options)(task_weights=(1, 1, 0, 0, 0, 0))
+    )
+    joints = solved(plane_server.solve(ik_request(T, 'base', ik_link_name='fore')))
+    after = arm.link_poses(np.array(list(joints.values())))
+    np.testing.assert_allclose(
+        (inverse_transform(after['base']) @ after['fore'])[:3, 3], T[:3, 3], atol=1e-4
+    )
+
+
+@pytest.mark.parametrize('link', ['no_such_link', 'neck', 'world', 'base'])
+def test_other_links_are_refused(plane_server, link):
+    answer = plane_server.solve(ik_request(np.eye(4), ik_link_name=link))
+    refused(plane_server, answer, ErrorCode.INVALID_LINK_NAME, f'{link!r}')
+
+
+@pytest.mark.parametrize('frame', ['', 'world', '/world', 'table', 'base', 'hand', 'neck'])
+def test_frames_of_the_robot_are_resolved_at_the_seed(plane_server, frame):
+    arm = plane_server.arm
+    start = posture_of(arm, 1)
+    start[arm.postures.indices(['turntable', 'pan'])] = 0.7, 0.3
+    goal = start.copy()
+    goal[arm.indices] = posture_of(arm, 2)[arm.indices]
+    before, after = arm.link_poses(start), arm.link_poses(goal)
+    T_frame_tip = inverse_transform(before[frame.strip('/') or 'world']) @ after['tool']
+    request = with_seed(ik_request(T_frame_tip, frame), arm.postures.names, start)
+    joints = solved(plane_server.solve(request))
+    reached = arm.link_poses(np.array(list(joints.values())))['tool']
+    np.testing.assert_allclose(reached[:3, 3], after['tool'][:3, 3], atol=1e-4)
+    assert joints['turntable'] == 0.7
+
+
+def test_unknown_frame_without_tf(server):
+    answer = server.solve(ik_request(np.eye(4), 'camera'))
+    refused(server, answer, ErrorCode.FRAME_TRANSFORM_FAILURE, "'camera'")
+
+
+def test_frames_of_tf(panda_model):
+    T_root_camera = np.eye(4)
+    T_root_camera[:3, 3] = 0.1, 0.2, 0.3
+
+    def tf(target, source):
+        if source != 'camera':
+            raise RequestError(ErrorCode.FRAME_TRANSFORM_FAILURE, f'no {source!r}')
+        assert target == 'panda_link0'
+        return T_root_camera
+
+    server = Server(panda_model, tf=tf)
+    T = reachable(panda_model, 8)
+    joints = solved(server.solve(ik_request(inverse_transform(T_root_camera) @ T, 'camera')))
+    q = [joints[name] for name in panda_model.chain.joint_names]
+    np.testing.assert_allclose(panda_model.chain.forward(q), T, atol=1e-4)
+    answer = server.solve(ik_request(np.eye(4), 'nowhere'))
+    refused(server, answer, ErrorCode.FRAME_TRANSFORM_FAILURE, "'nowhere'")
+
+
+@pytest.mark.parametrize(
+    ('fields', 'code'),
+    [
+        ({'group_name': 'x' * 10_000_000}, ErrorCode.INVALID_GROUP_NAME),
+        ({'ik_link_name': 'x' * 10_000_000}, ErrorCode.INVALID_LINK_NAME),
+        ({'frame': 'x' * 10_000_000}, ErrorCode.FRAME_TRANSFORM_FAILURE),
+    ],
+)
+def test_huge_names_are_cut(server, fields, code):
+    answer = server.solve(ik_request(reachable(server.arm), **fields))
+    refused(server, answer, code, "'xxx", '10000000 characters')
+    assert len(answer.error_code.message) < 1000
+
+
+def test_huge_joint_names_are_cut(server):
+    request = with_seed(ik_request(reachable(server.arm)), ['x' * 10_000_000], [0.0])
+    answer = server.solve(request)
+    refused(server, answer, ErrorCode.INVALID_ROBOT_STATE, '10000000 characters')
+    assert len(answer.error_code.message) < 1000
+
+
+def test_tf_is_not_asked_for_huge_frames(tree):
+    server = Server(tree, tf=lambda target, source: pytest.fail('asked'))
+    answer = server.solve(ik_request(np.eye(4), 'x' * 10_000_000))
+    refused(server, answer, ErrorCode.FRAME_TRANSFORM_FAILURE, '10000000 characters')

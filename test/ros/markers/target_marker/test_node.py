@@ -1,0 +1,198 @@
+"""The node with the target's interactive marker, beside an IK node that plays its part."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('moveit_msgs.srv', reason='moveit_msgs is not installed')
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rcl_interfaces.msg import ParameterDescriptor
+from support.harness import until
+from support.target_marker_helpers import FakeIkNode, FakeServer, pose_at, Spinning
+
+from ik_service.ros.markers.target_marker import node as node_module
+from ik_service.ros.markers.target_marker.node import links_of, TargetMarkerNode
+from ik_service.ros.markers.target_marker.remote_solver import choices_of, is_position_only
+
+SETTLING = 0.3  # until what would come has come [s]
+
+
+@pytest.fixture
+def ik_node(bench):
+    with Spinning(FakeIkNode(bench)) as node:
+        yield node
+
+
+@pytest.fixture
+def marker_node(bench, monkeypatch):
+    monkeypatch.setattr(node_module, 'interactive_marker_server', lambda: FakeServer)
+    monkeypatch.setattr(node_module, '_SILENCE', 0.5)
+    node = TargetMarkerNode(namespace=bench.namespace, context=bench.node.context)
+    with Spinning(node):
+        yield node
+
+
+@pytest.fixture
+def server(marker_node):
+    return marker_node._server
+
+
+def position(pose):
+    return (pose.position.x, pose.position.y, pose.position.z)
+
+
+def shown(server):
+    until(lambda: server.titles[-1:] == ['[ ] newton'], what='the marker with its menu')
+    return server.marker
+
+
+def test_it_appears_at_the_tip_and_moves_nothing(ik_node, server):
+    marker = shown(server)
+    assert position(marker.pose) == (0.5, 0.0, 0.4)
+    assert marker.header.frame_id == 'base'
+    assert marker.description == 'tool'
+    assert server.namespace == 'target_marker'
+    time.sleep(SETTLING)
+    assert not ik_node.targets
+    insertions = server.insertions
+    ik_node.tip = pose_at(0.0, 0.0, 1.0)  # the arm is moved by somebody else
+    time.sleep(SETTLING)
+    assert position(server.marker.pose) == (0.5, 0.0, 0.4)
+    assert server.insertions == insertions  # each would break a drag off
+
+
+def test_dragging_it_sets_the_target(ik_node, server):
+    shown(server)
+    until(lambda: ik_node.count_publishers('target_pose'))
+    time.sleep(SETTLING)
+    server.drag(0.1, 0.2, 0.3)
+    until(lambda: ik_node.targets, what='a target')
+    target = ik_node.targets[-1]
+    assert position(target.pose) == (0.1, 0.2, 0.3)
+    assert target.header.frame_id == 'base'
+    assert target.header.stamp.sec > 0
+
+
+def test_home_is_where_the_marker_appeared(ik_node, server):
+    shown(server)
+    time.sleep(SETTLING)
+    server.drag(0.1, 0.2, 0.3)
+    server.select('Home')
+    until(lambda: ik_node.targets and position(ik_node.targets[-1].pose) == (0.5, 0.0, 0.4))
+    assert position(server.marker.pose) == (0.5, 0.0, 0.4)
+
+
+def test_it_goes_to_the_tip_without_moving_the_arm(ik_node, server):
+    shown(server)
+    ik_node.tip = pose_at(0.0, 0.0, 1.0)
+    server.select('Marker to the tip')
+    until(lambda: position(server.marker.pose) == (0.0, 0.0, 1.0))
+    time.sleep(SETTLING)
+    assert not ik_node.targets
+
+
+def test_the_menu_changes_the_solver(ik_node, server):
+    shown(server)
+    server.select('[ ] newton')
+    until(lambda: '[x] newton' in server.titles)
+    assert '[ ] gradient' in server.titles
+    assert ik_node.value('solver.name') == 'newton'
+
+
+def test_the_menu_shows_what_others_change(ik_node, bench, server):
+    shown(server)
+    (result,) = bench.set_parameters('ik_service', **{'solver.name': 'newton'})
+    assert result.successful
+    until(lambda: '[x] newton' in server.titles)
+
+
+def test_position_only_is_switched_on_and_off(ik_node, server):
+    shown(server)
+    server.select('[ ] Position only')
+    until(lambda: '[x] Position only' in server.titles)
+    assert list(ik_node.value('solver.task_weights')) == [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+    server.select('[x] Position only')
+    until(lambda: '[ ] Position only' in server.titles)
+    assert list(ik_node.value('solver.task_weights')) == [1.0, 2.0, 3.0, 1.0, 1.0, 1.0]
+
+
+def test_a_refusal_is_shown_until_the_next_choice(ik_node, server):
+    shown(server)
+    ik_node.refuse = True
+    server.select('[ ] newton')
+    until(lambda: server.marker.description == 'refused: not today')
+    ik_node.refuse = False
+    server.select('[ ] newton')
+    until(lambda: '[x] newton' in server.titles)
+    assert server.marker.description == 'tool'
+
+
+def test_it_outlives_the_ik_node_and_stays_where_it_was_dragged(bench, server):
+    with Spinning(FakeIkNode(bench)):
+        shown(server)
+        server.drag(0.1, 0.2, 0.3)
+    until(lambda: server.marker.description == 'ik_service is silent')
+    server.select('[ ] newton')
+    until(lambda: 'not there' in server.marker.description)
+    with Spinning(FakeIkNode(bench)) as ik_node:
+        until(lambda: server.marker.description == 'tool')
+        assert position(server.marker.pose) == (0.1, 0.2, 0.3)
+        until(lambda: '[x] gradient' in server.titles)
+        server.select('[ ] newton')
+        until(lambda: ik_node.value('solver.name') == 'newton')
+
+
+def test_the_marker_moves_to_another_arm(bench, server):
+    with Spinning(FakeIkNode(bench)):
+        shown(server)
+        server.drag(0.1, 0.2, 0.3)
+    with Spinning(FakeIkNode(bench, links=('pedestal', 'gripper'))):
+        until(lambda: server.marker.header.frame_id == 'pedestal')
+        assert server.marker.description == 'gripper'
+        assert position(server.marker.pose) == (0.5, 0.0, 0.4)
+
+
+def test_it_waits_for_a_robot_and_its_joint_states(bench, server):
+    with Spinning(FakeIkNode(bench, links=('', ''))) as ik_node:
+        time.sleep(SETTLING)
+        assert server.marker is None
+        ik_node.assumed = 'neither measured nor given: elbow'
+        ik_node.links = ('base', 'tool')
+        time.sleep(SETTLING)
+        assert server.marker is None
+        ik_node.assumed = ''
+        shown(server)
+
+
+def test_only_the_diagnostics_of_the_ik_node_count():
+    status = DiagnosticStatus(name='ik_service: robot description')
+    message = DiagnosticArray(status=[status])
+    assert links_of(message, 'ik_service') == ('', '')
+    assert links_of(message, 'cell/ik_service') == ('', '')
+    assert links_of(message, 'other') is None
+    status.values = [KeyValue(key='base_link', value='b'), KeyValue(key='tip_link', value='t')]
+    assert links_of(message, 'ik_service') == ('b', 't')
+
+
+def test_choices_are_read_from_the_description_of_the_parameter():
+    described = ParameterDescriptor(additional_constraints='one of a_b, c; 0 for the default')
+    assert choices_of(described) == ('a_b', 'c')
+    assert choices_of(ParameterDescriptor(additional_constraints='text')) == ()
+
+
+def test_the_ik_node_describes_its_solvers_in_that_way():
+    from ik_service import solver_names
+    from ik_service.ros.ik.parameter_table import SOLVER_NAME
+
+    assert choices_of(SOLVER_NAME.descriptor()) == solver_names()
+
+
+def test_weights_of_position_only():
+    assert is_position_only((1.0, 2.0, 1.0, 0.0, 0.0, 0.0))
+    assert not is_position_only((1.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+    assert not is_position_only((1.0, 1.0, 1.0, 0.0, 0.0, 1.0))
+    assert not is_position_only(())

@@ -1,0 +1,160 @@
+"""
+Imports of the package point one way, and ROS stays in ``ros/`` and ``viewer/``.
+
+Every import statement counts, also those inside functions and those for type checkers only.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
+from support.repository import REPOSITORY
+
+PACKAGE = 'ik_service'
+
+LAYERS = (
+    ('', 'exceptions', 'common'),  # '' is the package itself, which loads its names lazily
+    ('model',),
+    ('kinematics',),
+    ('robot',),
+    ('solvers',),
+    ('arm', 'collision', 'following', 'seeding', 'sim'),
+    ('ros', 'studies'),
+    ('viewer',),
+    ('cli',),
+)
+"""Rooms from bottom to top: one imports itself and what lies below it."""
+
+RANKS = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
+
+ROS_ROOMS = {'ros', 'viewer'}
+ROS_MODULES = {'builtin_interfaces', 'interactive_markers', 'rcl_interfaces', 'rclpy', 'tf2_ros'}
+ROS_SUFFIXES = ('_msgs', '_srvs')
+
+ALLOWED_UPWARD = {
+    ('studies.reach.reach', 'ros.markers.reach_cloud_publisher'),
+}
+"""Imports that point up, still to be removed: importing module, imported module."""
+
+ALLOWED_IN_ROS = {
+    'ros.common.bringup': 'it reads ROS parameter files and names nodes, for launch files',
+    'ros.common.errors': 'it holds the error codes of the services',
+    'ros.common.domain': 'it chooses the ROS domain of programs that are started together',
+}
+"""Modules of ``ros/`` without ROS: why they are there."""
+
+ALLOWED_ROS_ELSEWHERE = {'cli.demo.demo', 'studies.reach.reach'}
+"""Modules outside of ``ros/`` and ``viewer/`` that import ROS, still to be moved."""
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """The parsed source of every module by its name."""
+    found = {}
+    for path in sorted((REPOSITORY / PACKAGE).rglob('*.py')):
+        parts = path.relative_to(REPOSITORY).with_suffix('').parts
+        name = '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
+        found[name] = ast.parse(path.read_text())
+    return found
+
+
+def imported_names(tree: ast.Module) -> Iterator[str]:
+    """Full names of all that a module imports, wherever in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, 'imports are absolute'
+            yield from (f'{node.module}.{alias.name}' for alias in node.names)
+
+
+@cache
+def imports_of(name: str) -> frozenset[str]:
+    """The modules of the package that a module imports."""
+    found = set()
+    for imported in imported_names(modules()[name]):
+        while imported and imported not in modules():
+            imported = imported.rpartition('.')[0]
+        found.add(imported)
+    return frozenset(found - {'', name})
+
+
+def room_of(name: str) -> str:
+    return f'{name}.'.split('.')[1]
+
+
+def uses_ros(name: str) -> bool:
+    packages = {imported.partition('.')[0] for imported in imported_names(modules()[name])}
+    return any(p in ROS_MODULES or p.endswith(ROS_SUFFIXES) for p in packages)
+
+
+def uses_ros_through_siblings(name: str) -> bool:
+    """Whether a module imports ROS, or a module of its room that does."""
+    pending, seen = [name], {name}
+    while pending:
+        module = pending.pop()
+        if uses_ros(module):
+            return True
+        siblings = {m for m in imports_of(module) if room_of(m) == room_of(name)} - seen
+        seen |= siblings
+        pending += siblings
+    return False
+
+
+def upward_imports() -> set[tuple[str, str]]:
+    found = set()
+    for name in modules():
+        if name == PACKAGE:
+            continue
+        for imported in imports_of(name):
+            mine, other = room_of(name), room_of(imported)
+            base = {mine, other} <= set(LAYERS[0])
+            if mine != other and not base and RANKS[other] >= RANKS[mine]:
+                found.add((name.removeprefix('ik_service.'), imported.removeprefix('ik_service.')))
+    return found
+
+
+def test_every_room_has_a_layer():
+    assert {room_of(name) for name in modules()} <= RANKS.keys()
+
+
+def test_imports_point_down():
+    assert upward_imports() - ALLOWED_UPWARD == set()
+
+
+def test_allowed_upward_imports_still_exist():
+    assert ALLOWED_UPWARD - upward_imports() == set(), 'take these out of the list'
+
+
+def test_ros_is_imported_by_ros_and_viewer_only():
+    found = {
+        name.removeprefix('ik_service.')
+        for name in modules()
+        if room_of(name) not in ROS_ROOMS and uses_ros(name)
+    }
+    assert found == ALLOWED_ROS_ELSEWHERE
+
+
+def test_modules_in_ros_use_ros():
+    found = {
+        name.removeprefix('ik_service.')
+        for name, tree in modules().items()
+        if room_of(name) == 'ros'
+        and len(tree.body) > 1  # not the docstring of a folder
+        and not uses_ros_through_siblings(name)
+    }
+    assert found == ALLOWED_IN_ROS.keys()
+
+
+def test_no_module_imports_itself_through_others():
+    graph = {name: imports_of(name) - {PACKAGE} for name in modules() if name != PACKAGE}
+    for importing, imported in ALLOWED_UPWARD:
+        graph[f'{PACKAGE}.{importing}'] -= {f'{PACKAGE}.{imported}'}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(' → '.join(reversed(error.args[1])))
