@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from numba.core.errors import NumbaError
 import numpy as np
 
-from ik_service.common.quoting import shown
+from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import SolverSpecError
 from ik_service.solvers.loop.step import STEPS
 from ik_service.solvers.options import IkOptions, METHOD_OPTIONS
@@ -52,17 +52,19 @@ def check_spec(spec: SolverSpec, kind: type | None = None, taken: Collection[str
     :raises SolverSpecError: naming the field at fault, and what would be right.
     """
     if kind is not None and not isinstance(spec, kind):
-        raise SolverSpecError('spec', f'has to be a SolverSpec, not {shown(spec)}')
+        raise SolverSpecError('spec', f'has to be a SolverSpec, not {safe_repr(spec)}')
     if not (isinstance(spec.name, str) and spec.name.isidentifier() and spec.name.isascii()):
         raise SolverSpecError(
             'name',
             f'has to be an identifier of letters, digits and _, such as my_solver, '
-            f'not {shown(spec.name)}',
+            f'not {safe_repr(spec.name)}',
         )
     if spec.name in taken:
         raise SolverSpecError('name', f'{spec.name} is taken; others are: {", ".join(taken)}')
     if not (isinstance(spec.summary, str) and spec.summary.strip()):
-        raise SolverSpecError('summary', f'has to be a line of text, not {shown(spec.summary)}')
+        raise SolverSpecError(
+            'summary', f'has to be a line of text, not {safe_repr(spec.summary)}'
+        )
     for name, form in _FUNCTIONS.items():
         function = getattr(spec, name)
         if not callable(function) or function is no_parameters:
@@ -75,15 +77,17 @@ def _check_numbers(spec: SolverSpec) -> None:
     for name in _COUNTS:
         value = getattr(spec, name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise SolverSpecError(name, f'has to be a whole number above 0, not {shown(value)}')
+            raise SolverSpecError(
+                name, f'has to be a whole number above 0, not {safe_repr(value)}'
+            )
     if not isinstance(spec.progress, (int, float)) or not 0.0 <= spec.progress < 1.0:
         raise SolverSpecError(
-            'progress', f'has to be a number from 0 to below 1, not {shown(spec.progress)}'
+            'progress', f'has to be a number from 0 to below 1, not {safe_repr(spec.progress)}'
         )
     for name in _FLAGS:
         if not isinstance(getattr(spec, name), bool):
             raise SolverSpecError(
-                name, f'has to be True or False, not {shown(getattr(spec, name))}'
+                name, f'has to be True or False, not {safe_repr(getattr(spec, name))}'
             )
 
 
@@ -91,7 +95,7 @@ def _check_options(spec: SolverSpec) -> None:
     text = isinstance(spec.uses, str) or not isinstance(spec.uses, Iterable)
     unknown = [] if text else [name for name in spec.uses if name not in METHOD_OPTIONS]
     if text or unknown:
-        wrong = shown(unknown[0] if unknown else spec.uses)
+        wrong = safe_repr(unknown[0] if unknown else spec.uses)
         raise SolverSpecError(
             'uses', f'has to be a set out of {", ".join(METHOD_OPTIONS)}, not {wrong}'
         )
@@ -99,7 +103,7 @@ def _check_options(spec: SolverSpec) -> None:
     for key in spec.refuses:
         if not (isinstance(key, tuple) and len(key) == 2 and key[0] in defaults):
             raise SolverSpecError(
-                'refuses', f'maps (option, value) to a reason; {shown(key)} is no such pair'
+                'refuses', f'maps (option, value) to a reason; {safe_repr(key)} is no such pair'
             )
 
 
@@ -130,7 +134,7 @@ def check_memory(spec: SolverSpec, rows: object) -> int:
     """
     if not isinstance(rows, (int, np.integer)) or rows < 0:
         raise SolverSpecError(
-            'memory_rows', f'of {spec.name} is {shown(rows)}, has to be a whole number'
+            'memory_rows', f'of {spec.name} is {safe_repr(rows)}, has to be a whole number'
         )
     return int(rows)
 
@@ -173,7 +177,8 @@ def load_solvers(modules: Iterable[str]) -> None:
     for name in modules:
         if not (isinstance(name, str) and all(part.isidentifier() for part in name.split('.'))):
             raise SolverSpecError(
-                'modules', f'{shown(name)} is no name of a module, such as my_package.my_solver'
+                'modules',
+                f'{safe_repr(name)} is no name of a module, such as my_package.my_solver',
             )
         try:
             import_module(name)
