@@ -34,7 +34,6 @@ class PostureSpace:
     """
 
     def __init__(self, robot: RobotModel, locked: Mapping[str, float]) -> None:
-        self._robot = robot
         self.names = robot.movable_joint_names
         self._index = {name: i for i, name in enumerate(self.names)}
         self._known: dict[tuple[str, ...], np.ndarray] = {}
@@ -46,6 +45,7 @@ class PostureSpace:
             if source != name
         ]
         limits = [robot.joints[name].limits for name in self.names]
+        self._near_zero = np.array([min(max(0.0, b.lower), b.upper) for b in limits])
         fixed = [i for i, _ in self._locked]
         self._lower, self._upper = independent_bounds(limits, self._mimics, fixed)
 
@@ -54,7 +54,6 @@ class PostureSpace:
         Return the indices of joints in ``names`` of this class.
 
         :param names: the joints.
-
         :raises UnknownJointError: the robot has no such movable joint.
         :raises ArgumentError: a joint is named twice.
         """
@@ -132,8 +131,7 @@ class PostureSpace:
 
     def near_zero(self) -> np.ndarray:
         """Return the posture (m,) with every joint at 0, or at its limit nearest to 0."""
-        limits = [self._robot.joints[name].limits for name in self.names]
-        return np.array([min(max(0.0, limit.lower), limit.upper) for limit in limits])
+        return self._near_zero.copy()
 
     def by_name(self, positions: np.ndarray) -> dict[str, float]:
         """
@@ -221,18 +219,11 @@ class JointStateBuffer:
         taken, positions = [names[i] for i in usable], [values[i] for i in usable]
         indices = self._postures.overlay(self._positions, taken, positions)
         self._arrivals[indices] = now
-        return [
-            (names[i], values[i])
-            for i in np.flatnonzero(~near).tolist()
-            if names[i] in self._chain_joints
-        ]
+        far = [(names[i], values[i]) for i in np.flatnonzero(~near).tolist()]
+        return [(name, value) for name, value in far if name in self._chain_joints]
 
     def posture(self) -> np.ndarray:
-        """
-        Return a copy of the full posture (m,) [rad] or [m].
-
-        Joints that were never measured are at ``rest``.
-        """
+        """Return a copy of the full posture (m,) [rad] or [m]; unmeasured joints are at rest."""
         with self._lock:
             return self._positions.copy()
 

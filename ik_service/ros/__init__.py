@@ -1,1 +1,1 @@
-"""The ROS 2 shell around the library: the only place that imports rclpy."""
+"""ROS 2 nodes around the library; besides these, only the viewer imports rclpy."""

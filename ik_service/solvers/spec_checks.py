@@ -62,9 +62,8 @@ def check_spec(spec: SolverSpec, kind: type | None = None, taken: Collection[str
     if spec.name in taken:
         raise SolverSpecError('name', f'{spec.name} is taken; others are: {", ".join(taken)}')
     if not (isinstance(spec.summary, str) and spec.summary.strip()):
-        raise SolverSpecError(
-            'summary', f'has to be a line of text, not {safe_repr(spec.summary)}'
-        )
+        given = safe_repr(spec.summary)
+        raise SolverSpecError('summary', f'has to be a line of text, not {given}')
     for name, form in _FUNCTIONS.items():
         function = getattr(spec, name)
         if not callable(function) or function is no_parameters:

@@ -1,1 +1,1 @@
-"""What all ROS programs share: start and end, executors, parameters, conversions."""
+"""Tools of all ROS programs: start and end, executors, parameters, conversions."""

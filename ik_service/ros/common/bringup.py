@@ -1,4 +1,4 @@
-"""Which robot the launch files bring up: what their arguments and the parameter file say."""
+"""Robot and parameters of the launch files, from their arguments and the parameter file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONGEST_PARAMETERS = 64 * 2**20  # [byte]
 @dataclass(frozen=True)
 class Bringup:
     """
-    The robot to bring up, and how its nodes are told.
+    Robot to bring up, and the parameters that hand it to its nodes.
 
     :ivar namespace: absolute namespace of the nodes, such as ``/`` or ``/cell_1``.
     :ivar params_file: absolute path of the user's parameter file; empty where there is none.
@@ -46,10 +46,10 @@ class Bringup:
 
 def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
     """
-    Settle the robot: an argument wins over the parameter file, and that over the bundled arm.
+    Determine the robot: an argument wins over the parameter file, and that over the bundled arm.
 
-    Without ``robot_state_publisher`` there is no bundled arm: somebody else has a robot, and
-    publishes its description.
+    Without ``robot_state_publisher`` there is no bundled arm: another program publishes the
+    description of a robot.
 
     :param arguments: the launch arguments ``urdf``, ``base_link``, ``tip_link``,
         ``params_file``, ``namespace``, ``robot_state_publisher``; empty or absent where the user
@@ -84,8 +84,9 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
 
 def node_parameters(file: Path, node: str) -> dict[str, object]:
     """
-    Return what a ROS parameter file sets for one node.
+    Return the parameters that a ROS parameter file sets for one node.
 
+    :param file: the parameter file.
     :param node: fully qualified name of the node, such as ``/cell_1/ik_service``.
     :raises ArgumentError: the file is missing or is not YAML.
     """

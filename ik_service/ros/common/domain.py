@@ -1,4 +1,4 @@
-"""ROS domains of one's own: programs side by side on one machine that do not hear each other."""
+"""Reservation of ROS domains, so that programs on one machine do not receive each other."""
 
 from __future__ import annotations
 

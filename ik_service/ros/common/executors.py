@@ -1,9 +1,9 @@
 """
-Executors that serve a part of a node's callbacks.
+Executors that each serve some callback groups of a node.
 
-A callback of one part then never waits for one of another: a slow solve delays neither the joint
-states nor the parameters. Each part also waits on its own entities alone, which makes an answer
-quicker than in an executor that serves the whole node.
+A callback of one group then never waits for one of another: a slow solve delays neither the joint
+states nor the parameters. Each executor also waits on its own entities alone, which makes a
+response quicker than in an executor that serves the whole node.
 """
 
 from __future__ import annotations
@@ -30,15 +30,14 @@ if TYPE_CHECKING:  # names that only annotations need, and that other distributi
 
 class PartialExecutor(Executor):
     """
-    Serves those callback groups of a node that it is told to; any number of threads may spin it.
+    Executor of some callback groups of a node; any number of threads may spin it.
 
     The threads take turns in waiting: the one that waits also runs what comes, while the next
-    one takes over the waiting. So an answer never changes threads, as it does in rclpy's
+    one takes over the waiting. So a response never changes threads, as it does in rclpy's
     MultiThreadedExecutor, and several requests are served at once.
 
-    :param node: the node; it is not given to the executor by ``add_node``, which would take it
-        away from the executor of the other part.
-    :param serves: whether a callback group belongs to this part.
+    :param node: the node; not by ``add_node``, which would take it away from the other executors.
+    :param serves: returns whether a callback group belongs to this executor.
     """
 
     def __init__(self, node: Node, serves: Callable[[CallbackGroup], bool]) -> None:
@@ -53,7 +52,11 @@ class PartialExecutor(Executor):
         return [self._node]
 
     def can_execute(self, entity: WaitableEntityType) -> bool:
-        """Return whether an entity belongs to this part and its group lets it run now."""
+        """
+        Return whether an entity belongs to this executor and its group lets it run now.
+
+        :param entity: a timer, subscription, service, client or other entity of the node.
+        """
         group = entity.callback_group  # type: ignore[attr-defined]  # every entity has one
         return self._serves(group) and super().can_execute(entity)
 

@@ -1,4 +1,4 @@
-"""Qualities of service that both ends of a topic have to agree on."""
+"""Quality-of-service profiles, which both ends of a topic have to agree on."""
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
@@ -7,17 +7,17 @@ DESCRIPTION_QOS = QoSProfile(
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
-"""Of ``robot_description``: the last one reaches also those who subscribe later."""
+"""Of ``robot_description``: late subscribers get the last message."""
 
 COMMAND_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 """Of ``joint_command`` and ``joint_trajectory``: no command is to be lost."""
 
 MARKERS_QOS = DESCRIPTION_QOS
-"""Of markers: who subscribes later sees the last picture, and not only what changes after it."""
+"""Of markers: late subscribers get the last markers, and not only later changes."""
 
 SERVICE_QOS = QoSProfile(depth=2000, reliability=ReliabilityPolicy.RELIABLE)
 """
-Of ``compute_ik`` and ``compute_fk``: requests that wait, and answers that were not taken yet.
+Of ``compute_ik`` and ``compute_fk``: room for waiting requests and responses.
 
 The default depth of 10 loses what comes beyond it, and says nothing. A client needs as much for
 itself: its own requests wait in such a queue, and into that of its answers come those of all

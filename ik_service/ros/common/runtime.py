@@ -1,5 +1,5 @@
 """
-Start and end of the ROS programs.
+Start and end of ROS programs.
 
 The main thread only waits for signals; the program runs in a thread beside it. So SIGINT and
 SIGTERM end the process within a second at any moment, also while modules are imported or kernels
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 GRACE = 0.6
 """Time that a program has for its own clean-up after a signal [s], unless it asks for more."""
 
-_LOOK = 0.02  # how often to look for signals [s]
+_POLL_PERIOD = 0.02  # of signals [s]
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopRequest(threading.Event):
     """
-    Set by SIGINT and SIGTERM.
+    Event that SIGINT and SIGTERM set.
 
     :ivar grace: time that the program has for its own clean-up after it is set [s]; may be changed
         while it runs.
@@ -49,13 +49,16 @@ Program = Callable[[StopRequest], 'int | None']
 
 def run(program: Program, name: str = 'ik_service') -> int:
     """
-    Run a program until it returns or a signal asks it to end; call this from the main thread.
+    Run a program until it returns or a signal asks it to end.
+
+    For the main function of a program only, in the main thread: it takes over SIGINT and SIGTERM
+    for the rest of the process.
 
     :param program: called in its own thread with an event that SIGINT and SIGTERM set; it
         returns the exit code (``None`` is 0), soon after the event is set. An
         :class:`~ik_service.exceptions.IkServiceError` is printed as one sentence, with exit
         code 1.
-    :param name: what the messages begin with.
+    :param name: name of the program, with which its messages begin.
     :returns: the exit code. The call does not return when threads that cannot be interrupted are
         still running: the process ends here instead.
     """
@@ -73,7 +76,7 @@ def run(program: Program, name: str = 'ik_service') -> int:
         signal.signal(number, lambda number, _frame: signals.append(number))
     worker = threading.Thread(target=work, name='program', daemon=True)
     worker.start()
-    while not finished.wait(_LOOK) and not signals:
+    while not finished.wait(_POLL_PERIOD) and not signals:
         pass
     stop.set()
     finished.wait(stop.grace)
@@ -92,26 +95,26 @@ def _guarded(program: Program, stop: StopRequest, name: str) -> int:
     except BaseException as error:
         if stop.is_set():  # what breaks while everything is taken down is no news
             return 0
-        if _demands_security() and 'security' in str(error):
+        if _security_enabled() and 'security' in str(error):
             print(f'{name}: {_refused(error)}', file=sys.stderr)
         else:
             traceback.print_exc()
     return 1
 
 
-def _demands_security() -> bool:
-    """Whether ROS shall protect what this process sends and hears."""
+def _security_enabled() -> bool:
+    """Return whether ROS has to protect what this process sends and receives."""
     return os.environ.get('ROS_SECURITY_ENABLE') == 'true'
 
 
 def _refused(error: BaseException) -> str:
-    """What ROS says that it cannot protect, in one line."""
+    """Return the reason of ROS why it cannot protect the process, in one line."""
     reason = ' '.join(str(error).split())
     return f'ROS_SECURITY_ENABLE is true, and without that protection nothing starts: {reason}'
 
 
 def _leave(code: int, worker: threading.Thread) -> int:
-    """Hand back the code, or end the process here when some thread cannot be interrupted."""
+    """Return the code, or end the process here when some thread cannot be interrupted."""
     worker.join(0.05)
     others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
     if others:
@@ -126,7 +129,7 @@ def _leave(code: int, worker: threading.Thread) -> int:
 @contextmanager
 def ros(args: list[str] | None = None) -> Iterator[None]:
     """
-    A ROS context for the time of a ``with`` block; signals stay with :func:`run`.
+    Initialise ROS for the time of a ``with`` block; signals stay with :func:`run`.
 
     :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
     :raises ArgumentError: ROS cannot read the command line, or a file that it names.
@@ -137,7 +140,7 @@ def ros(args: list[str] | None = None) -> Iterator[None]:
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:  # the classes for it are private to rclpy
-        if _demands_security():
+        if _security_enabled():
             raise IkServiceError(_refused(error)) from error
         raise ArgumentError('command line', str(error)) from error
     try:
@@ -153,6 +156,8 @@ def spinning(*executors: Executor) -> Iterator[None]:
 
     An exception that leaves a callback is printed and the spinning goes on: one bad message must
     not end a node.
+
+    :param executors: the executors; one that is given twice is spun by two threads.
     """
     stopping = threading.Event()
     threads = [
@@ -173,7 +178,11 @@ def spinning(*executors: Executor) -> Iterator[None]:
 
 @contextmanager
 def spinning_node(node: Node) -> Iterator[None]:
-    """Spin a node in a thread for the time of a ``with`` block, and destroy it at the end."""
+    """
+    Spin a node in a thread for the time of a ``with`` block, and destroy it at the end.
+
+    :param node: the node.
+    """
     from rclpy.executors import SingleThreadedExecutor
 
     from ik_service.ros.common.response_retry import retry_dropped_responses

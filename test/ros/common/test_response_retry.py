@@ -1,9 +1,10 @@
-"""Answers to clients whose reader the server finds late, or never."""
+"""Responses to clients whose reader the server matches late, or never."""
 
 from __future__ import annotations
 
 import threading
 import time
+from types import SimpleNamespace
 import warnings
 
 import pytest
@@ -14,13 +15,15 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_srvs.srv import Trigger
 from support.harness import until
 
-from ik_service.ros.common import response_retry as answers
+from ik_service.ros.common import response_retry
+from ik_service.ros.common.response_retry import retry_dropped_responses
 
 
 class LateReader:
-    """A service as rclpy makes it, in front of a client whose reader is found late."""
+    """A service as rclpy makes it, in front of a client whose reader is matched late."""
 
     service_name = '/late'
+    srv_type = SimpleNamespace(Response=str)
 
     def __init__(self, drops):
         self.drops = drops
@@ -28,9 +31,23 @@ class LateReader:
         self.arrived = threading.Event()
 
     def send_response(self, response, header):
+        raise AssertionError('the handle sends')
+
+    @property
+    def handle(self):
+        return self
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        pass
+
+    def service_send_response(self, response, header):
+        """As rclpy's, which warns in the name of its caller."""
         if self.drops:
             self.drops -= 1
-            warnings.warn('failed to send response (timeout): not yet', RuntimeWarning, 1)
+            warnings.warn('failed to send response (timeout): not yet', RuntimeWarning, 2)
         else:
             self.sent.append((response, header))
             self.arrived.set()
@@ -56,79 +73,86 @@ class LateNode(Log):
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch):
-    monkeypatch.setattr(answers, '_PAUSES', (0.01, 0.02, 0.04))
+    monkeypatch.setattr(response_retry, '_PAUSES', (0.01, 0.02, 0.04))
 
 
 @pytest.mark.parametrize('drops', [0, 1, 3])
-def test_an_answer_is_repeated_until_it_is_sent(drops):
+def test_a_response_is_repeated_until_it_is_sent(drops):
     service = LateReader(drops)
     node = LateNode(service)
-    answers.answer_insistently(node)
-    service.send_response('answer', 'header')
+    retry_dropped_responses(node)
+    service.send_response('response', 'header')
     assert service.arrived.wait(5.0)
-    assert service.sent == [('answer', 'header')]
+    assert service.sent == [('response', 'header')]
     assert not node
 
 
 def test_the_sender_does_not_wait_for_a_late_reader(monkeypatch):
-    monkeypatch.setattr(answers, '_PAUSES', (1.0,))
+    monkeypatch.setattr(response_retry, '_PAUSES', (1.0,))
     service = LateReader(1)
-    answers.answer_insistently(LateNode(service))
+    retry_dropped_responses(LateNode(service))
     begin = time.monotonic()
-    service.send_response('answer', 'header')
+    service.send_response('response', 'header')
     assert time.monotonic() - begin < 0.5
 
 
-def test_asking_twice_does_not_repeat_twice():
+def test_a_second_call_does_not_repeat_twice():
     service = LateReader(10)
     node = LateNode(service)
     for _ in range(2):
-        answers.answer_insistently(node)
-    service.send_response('answer', 'header')
+        retry_dropped_responses(node)
+    service.send_response('response', 'header')
     until(lambda: node, what='the warning')
     assert service.drops == 10 - 4
 
 
-def test_many_deaf_clients_take_one_thread_and_bounded_room(monkeypatch):
-    monkeypatch.setattr(answers, '_WAITING', 100)
-    monkeypatch.setattr(answers, '_post', answers._Post())
+def test_many_clients_that_never_listen_take_one_thread_and_bounded_memory(monkeypatch):
+    monkeypatch.setattr(response_retry, '_MOST_PENDING', 100)
+    monkeypatch.setattr(response_retry, '_queue', response_retry._RetryQueue())
     service = LateReader(10**6)
     node = LateNode(service)
-    answers.answer_insistently(node)
+    retry_dropped_responses(node)
     before = threading.active_count()
     for _ in range(300):
-        service.send_response('answer', 'header')
+        service.send_response('response', 'header')
     assert threading.active_count() <= before + 1
     lost = [text for text in node if '100 others already wait' in text]
     assert len(lost) >= 100
     service.drops = 0  # now they listen
-    until(lambda: len(service.sent) >= 100, what='the answers that were kept')
+    until(lambda: len(service.sent) >= 100, what='the responses that were kept')
+    until(lambda: threading.active_count() <= before, what='the end of the thread')
 
 
-def test_another_fault_is_not_hidden():
+def test_the_same_warning_of_other_code_stays_a_warning():
+    retry_dropped_responses(LateNode(LateReader(0)))
+    with pytest.warns(RuntimeWarning, match='failed to send response'):
+        warnings.warn('failed to send response (timeout): not yet', RuntimeWarning, 1)
+
+
+def test_another_error_is_not_hidden():
     class Broken(LateReader):
-        def send_response(self, response, header):
+        def service_send_response(self, response, header):
             raise SystemError('something else')
 
     service = Broken(0)
-    answers.answer_insistently(LateNode(service))
+    retry_dropped_responses(LateNode(service))
     with pytest.raises(SystemError, match='something else'):
-        service.send_response('answer', 'header')
+        service.send_response('response', 'header')
 
 
-def test_a_client_that_cannot_hear_is_given_up_and_the_others_are_answered(bench, monkeypatch):
-    """The reader of the answers wants what no server offers: DDS never matches it."""
+def test_a_client_that_cannot_be_matched_is_given_up_and_others_are_answered(bench, monkeypatch):
+    """The reader of responses asks for a quality of service that no server offers."""
     log = Log()
     monkeypatch.setattr(bench.node, 'get_logger', lambda: log)
     bench.node.create_service(Trigger, 'wave', lambda request, response: response)
-    answers.answer_insistently(bench.node)
-    deaf = bench.node.create_client(
+    retry_dropped_responses(bench.node)
+    unmatched = bench.node.create_client(
         Trigger,
         'wave',
         qos_profile=QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL),
     )
-    bench.call(Trigger, 'wave', Trigger.Request())  # discovery is over, for the deaf one too
-    lost = deaf.call_async(Trigger.Request())
+    bench.call(Trigger, 'wave', Trigger.Request())  # discovery is over, for the other one too
+    lost = unmatched.call_async(Trigger.Request())
     until(lambda: any('wave' in text for text in log), what='the warning')
     assert 'never became ready to receive it' in log[-1]
     assert not lost.done()

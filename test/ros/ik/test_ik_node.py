@@ -15,7 +15,15 @@ from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from moveit_msgs.msg import OrientationConstraint
 from moveit_msgs.srv import GetPositionIK
-from support.arm_helpers import hopeless, ik_request, panda_arm, posture_of, TIP, with_seed
+from support.arm_helpers import (
+    hopeless,
+    ik_request,
+    panda_arm,
+    posture_of,
+    reachable,
+    TIP,
+    with_seed,
+)
 from support.harness import until
 from support.node_helpers import ask, fk, start_panda, status
 
@@ -165,6 +173,19 @@ def test_refusals_are_logged_and_stand_in_the_diagnostics(bench, arm):
     status(diagnostics, 'compute_fk', last_refusal="INVALID_LINK_NAME: .*'tail'", requests='50')
     assert node.output.count('compute_ik refused: frame') == 1
     assert node.output.count('compute_fk refused: the robot has no link') == 1
+
+
+def test_the_last_solve_stands_in_the_diagnostics_as_numbers(bench, arm):
+    start_panda(bench)
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    ask(bench, ik_request(reachable(arm)))
+    entry = status(diagnostics, 'last solve', **{'last_solve.source': 'compute_ik'})
+    values = {value.key: value.value for value in entry.values}
+    assert values['last_solve.status'] == 'SUCCESS'
+    assert int(values['last_solve.searches']) >= 1
+    assert 0.0 <= float(values['last_solve.position_error']) < 1e-5
+    age = bench.node.get_clock().now().nanoseconds * 1e-9 - float(values['last_solve.stamp'])
+    assert 0.0 <= age < 60.0
 
 
 # Parameters

@@ -42,6 +42,11 @@ def test_following_a_target(bench, arm):
     targets.publish(target(T, 'panda_link0'))
     status(diagnostics, 'following', state='REACHED')
     np.testing.assert_allclose(arm.chain.forward(machine.q), T, atol=1e-4)
+    status(
+        diagnostics,
+        'last solve',
+        **{'last_solve.source': 'target_pose', 'last_solve.status': 'SUCCESS'},
+    )
     first = commands.messages[0]
     assert tuple(first.name) == names
     assert first.header.stamp.sec > 0

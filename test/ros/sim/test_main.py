@@ -117,7 +117,7 @@ def test_waits_for_a_description_and_keeps_the_joints_when_it_is_replaced(
         ({'initial_positions': 'nonsense'}, "initial_positions: .*'nonsense'"),
         ({'rate': 501.0}, 'rate: .*out of range'),
         ({'rate': 100}, 'rate: wrong type: has to be a number with a decimal point'),
-        ({'engine': 'warp'}, "unknown engine 'warp'; valid: first_order, mujoco"),
+        ({'engine': 'warp'}, "engine: has to be one of first_order, mujoco, not 'warp'"),
         ({'faults.lost_states': 1.5}, 'faults.lost_states: .*out of range'),
         ({'faults.stuck_joint': 'nose'}, "unknown joint 'nose'"),
     ],

@@ -1,0 +1,75 @@
+"""The node as a part of another program, whose executor spins it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import warnings
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from moveit_msgs.srv import GetPositionIK
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from support.arm_helpers import ik_request, PANDA, panda_arm, reachable, solved, TIP
+from support.harness import START_TIMEOUT
+
+from ik_service.ros.ik.ik_node import IkNode
+
+
+def process_state():
+    """What a library must not change for the program that uses it."""
+    others = [entry for entry in warnings.filters if not _is_ours(entry)]
+    return (
+        [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)],
+        sys.getswitchinterval(),
+        sys.excepthook,
+        threading.excepthook,
+        dict(os.environ),
+        others,
+    )
+
+
+def _is_ours(entry):
+    """Whether a filter can only match warnings that our own module raises."""
+    return getattr(entry[3], 'pattern', '').endswith(r'response_retry\Z')
+
+
+@pytest.fixture
+def node(ros_context, bench):
+    parameters = {'urdf': str(PANDA), 'tip_link': TIP}
+    node = IkNode(
+        context=ros_context,
+        namespace=bench.namespace,
+        parameter_overrides=[Parameter(name, value=value) for name, value in parameters.items()],
+    )
+    yield node
+    node.destroy_node()
+
+
+@pytest.fixture
+def executor(ros_context, node):
+    """An executor of another program, which spins the node."""
+    executor = SingleThreadedExecutor(context=ros_context)
+    executor.add_node(node)
+    thread = threading.Thread(target=executor.spin, daemon=True)
+    thread.start()
+    yield executor
+    executor.shutdown()
+    thread.join(5.0)
+
+
+def test_it_serves_in_the_executor_of_another_program_and_changes_nothing_there(
+    bench, node, executor
+):
+    before = process_state()
+    node.start()
+    with node.commanding():
+        bench.service_client(GetPositionIK, 'compute_ik', START_TIMEOUT)
+        solved(bench.call(GetPositionIK, 'compute_ik', ik_request(reachable(panda_arm()))))
+        assert process_state() == before
+    assert process_state() == before
