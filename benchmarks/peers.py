@@ -16,7 +16,7 @@ from adapters import AbsentError, Adapter, gather, require
 import numpy as np
 from robots import BenchRobot
 
-from ik_service.kinematics.flatten import FlatPath, flatten_path
+from ik_service.kinematics.joint_path import joint_path, JointPath
 
 _PINK_ITERATIONS = 100
 
@@ -210,9 +210,9 @@ def _or_none(solve: object) -> object:
     return guarded
 
 
-def _revolute_path(robot: BenchRobot) -> FlatPath:
+def _revolute_path(robot: BenchRobot) -> JointPath:
     """The chain as turns about z with constant transforms between them."""
-    path = flatten_path(robot.chain.robot, robot.base_link, robot.tip_link, {})
+    path = joint_path(robot.chain.robot, robot.base_link, robot.tip_link, {})
     if any(motion.scale != 1.0 or not motion.turns for motion in path.motions):
         raise AbsentError('the adapter is for chains whose joints all turn')
     return path

@@ -12,7 +12,7 @@ from support.hostile import NO_REAL_NUMBERS, VALUES
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, IkServiceError, OptionError
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 
 CHAIN = arm('panda')
 Q = CHAIN.mid_range() + 0.1

@@ -13,7 +13,7 @@ from ik_service.common.quoting import quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.tree import link_poses
+from ik_service.kinematics.link_poses import link_poses
 from ik_service.model.part_names import listed
 from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions

@@ -220,3 +220,14 @@ def quaternion_xyzw_from_rotation(R: Floats) -> Quaternion:
         x, y, z, w = ac + ca, bc + cb, 1.0 + 2.0 * c - trace, ba - ab
     s = math.copysign(1.0 / math.hypot(x, y, z, w), w)
     return s * x, s * y, s * z, s * w
+
+
+def quaternion_wxyz_from_rotation(R: Floats) -> Quaternion:
+    """
+    Return the unit quaternion of a rotation, scalar part first.
+
+    :param R: (3, 3) rotation matrix.
+    :returns: w ≥ 0, then x, y, z.
+    """
+    x, y, z, w = quaternion_xyzw_from_rotation(R)
+    return w, x, y, z

@@ -28,7 +28,7 @@ from ik_service.following.settings import (
 )
 from ik_service.following.state_machine import FollowerStateMachine
 from ik_service.following.target_store import FollowedTarget, TargetStore
-from ik_service.kinematics.pose import check_transform
+from ik_service.kinematics.pose_error import check_transform
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
 

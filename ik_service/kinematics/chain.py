@@ -1,4 +1,4 @@
-"""A serial chain between two links, with compiled kinematics."""
+"""Kinematic chain between two links: forward kinematics, Jacobian and limits."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.numbers import real_numbers
 from ik_service.common.quoting import safe_repr
+from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.kinematics.chain_kernels import FAR, forward, jacobian
 from ik_service.kinematics.entry import entry_point
-from ik_service.kinematics.flatten import FlatPath, flatten_path, kernel_joints, reach
+from ik_service.kinematics.joint_path import joint_constants, joint_path, JointPath, reach
 from ik_service.kinematics.kernels import ChainArrays
 from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
@@ -55,6 +55,9 @@ class KinematicChain:
         """
         Build the chain.
 
+        :param robot: the robot.
+        :param base_link: link in whose frame poses and Jacobians are given.
+        :param tip_link: link whose pose is computed.
         :param locked: positions of joints that shall not move [rad] or [m], by name.
         :raises UnknownLinkError: when a link does not exist.
         :raises UnknownJointError: when a locked joint does not exist.
@@ -64,7 +67,7 @@ class KinematicChain:
         self.base_link = base_link
         self.tip_link = tip_link
         self.locked = _mapping(locked)
-        path = flatten_path(robot, base_link, tip_link, self.locked)
+        path = joint_path(robot, base_link, tip_link, self.locked)
         if not path.motions:
             raise ChainError(
                 f'no joint moves between {base_link!r} and {tip_link!r}'
@@ -74,7 +77,7 @@ class KinematicChain:
         self.n = len(self.joint_names)
         self._set_limits(*_limits(path, self.joint_names, robot))
         self.velocity = _frozen(_velocities(path, self.joint_names, robot))
-        joints, tip = kernel_joints(path, self.joint_names)
+        joints, tip = joint_constants(path, self.joint_names)
         index = {name: i for i, name in enumerate(self.joint_names)}
         first = path.motions[0].T_before
         distance = reach(joints, path, self.joint_names, self.lower, self.upper)
@@ -91,7 +94,7 @@ class KinematicChain:
 
     def forward(self, q: ArrayLike) -> np.ndarray:
         """
-        Pose of the tip.
+        Return the pose of the tip.
 
         :param q: (n,) joint positions [rad] or [m], in the order of ``joint_names``.
         :returns: (4, 4) T_base_tip.
@@ -105,7 +108,7 @@ class KinematicChain:
 
     def jacobian(self, q: ArrayLike) -> np.ndarray:
         """
-        Geometric Jacobian of the tip: twist of the tip per joint velocity.
+        Return the geometric Jacobian: twist of the tip per joint velocity.
 
         :param q: (n,) joint positions [rad] or [m].
         :returns: (6, n), linear rows [m] before angular rows [rad], in the base frame.
@@ -120,7 +123,7 @@ class KinematicChain:
 
     def mid_range(self) -> np.ndarray:
         """
-        Posture in the middle of the limits.
+        Return the posture in the middle of the limits.
 
         :returns: (n,) [rad] or [m]; unlimited joints are at 0, or at the limit they do have if 0
             lies beyond it.
@@ -129,7 +132,7 @@ class KinematicChain:
 
     def with_limits(self, lower: ArrayLike, upper: ArrayLike) -> KinematicChain:
         """
-        Copy of this chain with narrower limits.
+        Return a copy of this chain with narrower limits.
 
         :param lower: (n,) [rad] or [m]; raised to this chain's own where it is below.
         :param upper: (n,) [rad] or [m]; lowered to this chain's own where it is above.
@@ -144,11 +147,13 @@ class KinematicChain:
 
     def check_q(self, q: ArrayLike, argument: str = 'q') -> np.ndarray:
         """
-        Joint vector as a contiguous array of floats of its own.
+        Return a joint vector as a contiguous array of floats, a copy.
 
+        :param q: (n,) joint positions [rad] or [m].
+        :param argument: its name in the error.
         :raises ArgumentError: when it has another shape or is not finite; names the joint.
         """
-        values = real_numbers(q, argument)
+        values = real_array(q, argument)
         if values.shape != (self.n,):
             raise ArgumentError(
                 argument,
@@ -170,7 +175,7 @@ class KinematicChain:
 
     def _bounds(self, bounds: ArrayLike, argument: str) -> np.ndarray:
         """Limits as an array; infinity stands for none."""
-        values = real_numbers(bounds, argument)
+        values = real_array(bounds, argument)
         if values.shape != (self.n,) or np.isnan(values).any():
             raise ArgumentError(argument, f'has to be {self.n} numbers, not {safe_repr(bounds)}')
         return values
@@ -179,7 +184,7 @@ class KinematicChain:
         """Joint vector of the right shape, maybe not finite, as an array of its own."""
         if q.__class__ is np.ndarray and q.dtype is _FLOAT and q.shape == (self.n,):
             return q.copy()
-        values = real_numbers(q, 'q')
+        values = real_array(q, 'q')
         return values if values.shape == (self.n,) else self.check_q(q)
 
     def _scratch(self) -> tuple[np.ndarray, np.ndarray]:
@@ -230,7 +235,7 @@ def _mapping(locked: Mapping[str, float] | None) -> dict[str, float]:
 
 
 def _limits(
-    path: FlatPath, names: tuple[str, ...], robot: RobotModel
+    path: JointPath, names: tuple[str, ...], robot: RobotModel
 ) -> tuple[np.ndarray, np.ndarray]:
     """Limits of the variables, narrowed so that the joints that mimic them keep theirs."""
     lower = np.array([robot.joints[name].limits.lower for name in names])
@@ -259,7 +264,7 @@ def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     return np.where(finite, middle, np.clip(0.0, lower, upper))
 
 
-def _velocities(path: FlatPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
+def _velocities(path: JointPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
     """Largest speeds of the variables, such that the joints that mimic them keep theirs."""
     velocity = np.array([robot.joints[name].limits.velocity for name in names])
     for motion in path.motions:
@@ -269,7 +274,7 @@ def _velocities(path: FlatPath, names: tuple[str, ...], robot: RobotModel) -> np
     return velocity
 
 
-def _full_turns(path: FlatPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
+def _full_turns(path: JointPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
     """2π for the variables whose full turns leave every pose of the robot as it is."""
     turn = np.zeros(len(names))
     for i, name in enumerate(names):

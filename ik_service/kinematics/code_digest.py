@@ -14,6 +14,7 @@ import hashlib
 from pathlib import Path
 import sys
 from types import CodeType, ModuleType
+from typing import Any
 
 from numba.core import types
 from numba.core.serialize import dumps
@@ -45,9 +46,13 @@ def foreign_types(signature: tuple) -> list[type]:
         kind
         for numba_type in signature
         if isinstance(numba_type, types.BaseNamedTuple)
-        and (kind := numba_type.instance_class) in _CONTAINED
+        and (kind := _class_of(numba_type)) in _CONTAINED
         and kind.__module__.partition('.')[0] != _PACKAGE
     ]
+
+
+def _class_of(numba_type: Any) -> type:  # noqa: ANN401 - Numba's base class lacks the attribute
+    return numba_type.instance_class
 
 
 def code_of(kind: type) -> str | None:
@@ -113,7 +118,7 @@ def _value(value: object, used: set[str], seen: set[int]) -> Iterator[bytes]:
     if home.partition('.')[0] in _LIBRARIES and not hasattr(value, 'py_func'):
         yield f'{home} {value!r:.200}'.encode() if isinstance(value, type) else home.encode()
     elif hasattr(value, 'py_func') or hasattr(value, '__code__'):
-        inner = getattr(value, 'py_func', value)
+        inner: Any = getattr(value, 'py_func', value)
         if inner.__module__.partition('.')[0] not in _LIBRARIES:
             yield from _parts(inner, seen)
     elif isinstance(value, type):

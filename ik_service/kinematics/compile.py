@@ -1,9 +1,10 @@
-"""How kernels are compiled: one set of options, one cache."""
+"""Decorators that compile kernels with Numba: one set of options, one cache on disk."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import gc
+from typing import Any, Protocol
 
 import numba
 from numba.core.compiler_lock import global_compiler_lock
@@ -12,13 +13,37 @@ from numba.extending import overload
 from ik_service.kinematics.kernel_cache import cache_folder, KernelCache
 
 # Fused multiply-add is the one liberty taken with IEEE arithmetic: it only ever rounds less.
-_OPTIONS = {'error_model': 'numpy', 'fastmath': {'contract'}, '_nrt': False}
+_OPTIONS: dict[str, Any] = {'error_model': 'numpy', 'fastmath': {'contract'}, '_nrt': False}
 # Without the way in from Python a function compiles faster.
-_INNER = {**_OPTIONS, 'no_cpython_wrapper': True, 'no_cfunc_wrapper': True}
-_INLINED = {**_INNER, 'forceinline': True}
+_INNER: Any = {**_OPTIONS, 'no_cpython_wrapper': True, 'no_cfunc_wrapper': True}
+_INLINED: Any = {**_INNER, 'forceinline': True}
 
 
-def kernel(function: Callable) -> Callable:
+class CompiledKernel(Protocol):
+    """
+    Function compiled by Numba, as far as this package uses it.
+
+    :ivar py_func: the Python function.
+    """
+
+    py_func: Callable
+
+    @property
+    def overloads(self) -> Mapping[Any, Any]:
+        """Compile results by signature."""
+
+    def __call__(self, *arguments: Any) -> Any:  # noqa: ANN401 - as the Python function
+        """Run the machine code for the types of the arguments."""
+
+    def compile(self, signature: tuple) -> object:
+        """
+        Compile for the types of some arguments.
+
+        :param signature: Numba's types of the arguments.
+        """
+
+
+def kernel(function: Callable) -> CompiledKernel:
     """
     Compile a function that Python calls: the GIL is released, the code is cached on disk.
 
@@ -29,12 +54,14 @@ def kernel(function: Callable) -> Callable:
     :param function: the function.
     :returns: the compiled function, specialised on its first call.
     """
-    compiled = cached(numba.njit(function, nogil=True, **_OPTIONS), allocates=_OPTIONS['_nrt'])
-    compiled.compile = _sooner(compiled.compile)
+    compiled: Any = cached(
+        numba.njit(function, nogil=True, **_OPTIONS), allocates=_OPTIONS['_nrt']
+    )
+    compiled.compile = _with_less_effort(compiled.compile)
     return compiled
 
 
-def cached(compiled: Callable, allocates: bool = True) -> Callable:
+def cached(compiled: CompiledKernel, allocates: bool = True) -> CompiledKernel:
     """
     Keep the code of a function on disk, instead of ``cache=True``, which loads damaged files.
 
@@ -44,13 +71,14 @@ def cached(compiled: Callable, allocates: bool = True) -> Callable:
     """
     folder = cache_folder()
     if folder is not None:
-        compiled._cache = KernelCache(compiled.py_func, folder, allocates)
+        dispatcher: Any = compiled  # Numba has no public way to exchange the cache
+        dispatcher._cache = KernelCache(compiled.py_func, folder, allocates)
     return compiled
 
 
-def _sooner(compile_for: Callable) -> Callable:
+def _with_less_effort(compile_for: Callable) -> Callable:
     """
-    Make a compiler of kernels take three quarters of its time.
+    Reduce the compile time of kernels by a quarter.
 
     Python's collector would look through the compiler's objects again and again, to free a quarter
     of the memory. Vector code for loops over a handful of joints and the last level of
@@ -60,7 +88,7 @@ def _sooner(compile_for: Callable) -> Callable:
     """
 
     def compile_kernel(signature: tuple) -> Callable:
-        config = numba.config
+        config: Any = numba.config  # its attributes are set at run time
         with global_compiler_lock:
             before = config.OPT, config.LOOP_VECTORIZE, gc.isenabled()
             config.OPT, config.LOOP_VECTORIZE = type(config.OPT)(min(config.OPT, 2)), 0

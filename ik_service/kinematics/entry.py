@@ -1,4 +1,4 @@
-"""Machine code of kernels for arguments of given types, called without a look at the types."""
+"""Direct calls of the machine code of kernels, without Numba's dispatch on argument types."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import numba
 from numba.core import types
 import numpy as np
 
+from ik_service.kinematics.compile import CompiledKernel
 
-def entry_point(compiled: Callable, *arguments: object) -> Callable:
+
+def entry_point(compiled: CompiledKernel, *arguments: object) -> Callable:
     """
-    The machine code of a kernel for arguments of exactly these types.
+    Return the machine code of a kernel for arguments of exactly these types.
 
-    Calling it leaves out Numba's look at the type of every argument, which takes longer than the
-    forward kinematics of an arm. So it has to be called with arguments of the same types,
+    Calling it skips Numba's dispatch on the argument types, which takes longer than the forward
+    kinematics of an arm. So it has to be called with arguments of the same types,
     contiguous where these are, writable where these are.
 
     :param compiled: a :func:`kernel`.
@@ -25,9 +27,9 @@ def entry_point(compiled: Callable, *arguments: object) -> Callable:
     return compiled.overloads[signature].entry_point
 
 
-def is_compiled(compiled: Callable, *arguments: object) -> bool:
+def is_compiled(compiled: CompiledKernel, *arguments: object) -> bool:
     """
-    Whether this process has the machine code of a kernel for arguments of these types.
+    Return whether this process has the machine code of a kernel for arguments of these types.
 
     :param compiled: a :func:`kernel`.
     :param arguments: examples of the arguments.

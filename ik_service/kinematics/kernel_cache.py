@@ -1,5 +1,5 @@
 """
-The cache of compiled kernels on disk.
+Disk cache of compiled kernels.
 
 Loading damaged machine code can end the process, and unpickling damaged data can do anything. So
 every file carries a digest of all that follows it, and nothing is unpickled or loaded that the
@@ -27,6 +27,7 @@ from pathlib import Path
 import pickle
 import sys
 import time
+from typing import Any
 import uuid
 
 import llvmlite
@@ -34,6 +35,7 @@ import numba
 from numba.core.caching import _Cache
 from numba.core.codegen import CPUCodegen
 from numba.core.compiler import CompileResult
+from numba.core.cpu import CPUContext
 from numba.core.serialize import dumps
 from numba.core.typing.templates import signature
 
@@ -52,7 +54,7 @@ def cache_folder() -> Path | None:
     """Folder of the compiled kernels of exactly this source; None where it cannot be written."""
     try:
         user = os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache'
-        root = numba.config.CACHE_DIR or Path(user) / 'ik_service'
+        root = getattr(numba.config, 'CACHE_DIR', '') or Path(user) / 'ik_service'
         folder = Path(root) / f'kernels-{_source_digest()}'
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):  # RuntimeError: there is no home
@@ -74,7 +76,7 @@ def _source_digest() -> str:
 
 class KernelCache(_Cache):
     """
-    The compiled forms of one kernel, one file for each of the types of its arguments.
+    Files of one compiled kernel, one for each combination of argument types.
 
     Numba prepares its compiler before it looks into its own cache: all that it knows of NumPy is
     imported, and SciPy's linear algebra with it, which takes as long as everything else until the
@@ -108,10 +110,12 @@ class KernelCache(_Cache):
         """The folder, as Numba asks for it."""
         return str(self._folder)
 
-    def load_overload(self, sig: tuple, target_context: object) -> CompileResult | None:
+    def load_overload(self, sig: tuple, target_context: CPUContext) -> CompileResult | None:
         """
         Load what was compiled for these types of arguments.
 
+        :param sig: Numba's types of the arguments.
+        :param target_context: Numba's compilation target.
         :returns: Numba's compile result; None when there is none that can be trusted.
         """
         if not self._enabled:
@@ -127,7 +131,7 @@ class KernelCache(_Cache):
         except OSError:
             return None
         try:
-            stored, reduced = pickle.loads(payload) if payload else (None, None)
+            stored, reduced = pickle.loads(payload) if payload else (None, ())
             if stored == key:
                 result = CompileResult._rebuild(target_context, *reduced)
                 # The types of this process: a class of a script is pickled with its code.
@@ -138,8 +142,13 @@ class KernelCache(_Cache):
             path.unlink()
         return None
 
-    def save_overload(self, sig: tuple, data: CompileResult) -> None:
-        """Keep what was compiled for these types of arguments, if that can be."""
+    def save_overload(self, sig: tuple, data: Any) -> None:  # noqa: ANN401 - see below
+        """
+        Keep what was compiled for these types of arguments, if that can be.
+
+        :param sig: Numba's types of the arguments.
+        :param data: a :class:`CompileResult`, whose fields Numba makes at run time.
+        """
         lifted = any(not loop.can_cache for loop in data.lifted)
         if not self._enabled or lifted or data.library.has_dynamic_globals:
             return

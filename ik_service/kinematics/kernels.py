@@ -11,7 +11,7 @@ axes, as in calibrated arms.)
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from numba.core import types
 import numpy as np
@@ -206,7 +206,9 @@ def fill_vector(target, value):
         target[i] = value
 
 
-_clock_gettime = types.ExternalFunction('clock_gettime', types.int32(types.int32, types.uintp))
+_clock_gettime: Any = types.ExternalFunction(
+    'clock_gettime', types.int32(types.int32, types.uintp)
+)
 _CLOCK_MONOTONIC = 1
 
 

@@ -1,1 +1,1 @@
-"""URDF text to :class:`Robot`: the only place that knows XML."""
+"""Robot descriptions: URDF and xacro to a tree of links and joints. Knows no kinematics."""

@@ -1,4 +1,4 @@
-"""Joints of a robot: what a URDF says about one joint, as immutable values."""
+"""Joints of a robot and their limits, as immutable values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 class JointType(Enum):
-    """The four kinds of joint a robot has once planar and floating ones are expanded."""
+    """Types of joints once planar and floating ones are expanded."""
 
     REVOLUTE = 'revolute'
     CONTINUOUS = 'continuous'
@@ -22,7 +22,7 @@ class JointType(Enum):
 @dataclass(frozen=True)
 class Mimic:
     """
-    A joint follows another one: value = multiplier · value of ``joint`` + offset.
+    Mimic relation: value = multiplier · value of ``joint`` + offset.
 
     :ivar joint: name of the joint that is followed.
     :ivar multiplier: factor; its unit follows from the two joints' types.
@@ -37,7 +37,7 @@ class Mimic:
 @dataclass(frozen=True)
 class JointLimits:
     """
-    The range of a joint; infinite where it is unlimited.
+    Range of a joint; infinite where it is unlimited.
 
     :ivar lower: lowest position [rad] or [m].
     :ivar upper: highest position [rad] or [m].
@@ -56,7 +56,7 @@ class JointLimits:
 @dataclass(frozen=True, eq=False)
 class Joint:
     """
-    One joint with at most one degree of freedom; compared by identity.
+    Joint with at most one degree of freedom; compared by identity.
 
     :ivar name: the joint's name.
     :ivar type: its kind.

@@ -1,4 +1,4 @@
-"""Joints that follow other joints, resolved down to the joint that moves on its own."""
+"""Mimic joints, resolved to the joints that move independently."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ik_service.model.part_names import named
 
 def resolve_mimics(joints: Mapping[str, Joint]) -> dict[str, Mimic]:
     """
-    Return for each movable joint the joint its value depends on, and how.
+    Return for each movable joint the independent joint that its value depends on.
 
     :param joints: the robot's joints by name.
     :returns: by name, in the joints' order: value = multiplier · value of an independent joint

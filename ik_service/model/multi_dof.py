@@ -1,5 +1,5 @@
 """
-Joints with several degrees of freedom as series of joints with one each.
+Planar and floating joints as series of joints with one degree of freedom each.
 
 The order is fixed, so that a joint vector means the same wherever a robot is read:
 
@@ -36,7 +36,7 @@ def planar_joints(
     normal: NDArray[np.float64],
 ) -> list[Joint]:
     """
-    Expand a planar joint.
+    Return the joints that stand for a planar joint.
 
     :param name: name of the planar joint.
     :param parent: its parent link.
@@ -57,7 +57,7 @@ def floating_joints(
     name: str, parent: str, child: str, T_parent_joint: NDArray[np.float64]
 ) -> list[Joint]:
     """
-    Expand a floating joint.
+    Return the joints that stand for a floating joint.
 
     :param name: name of the floating joint.
     :param parent: its parent link.

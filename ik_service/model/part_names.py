@@ -1,4 +1,4 @@
-"""How error messages name the parts of a robot description."""
+"""Names of links and joints in error messages, cut to a readable length."""
 
 from __future__ import annotations
 
@@ -9,13 +9,22 @@ _MOST_NAMES = 40
 
 
 def named(kind: str, name: str) -> str:
-    """Name an element, such as ``joint 'shoulder'``; an overlong name is cut."""
+    """
+    Return an element as messages name it, such as ``joint 'shoulder'``; long names are cut.
+
+    :param kind: kind of the element, such as ``joint``.
+    :param name: its name.
+    """
     shown = name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + '…'
     return f'{kind} {shown!r}'
 
 
 def listed(names: Iterable[str]) -> str:
-    """List names for a message, the first forty of them."""
+    """
+    Return names as messages list them, the first forty of them.
+
+    :param names: the names.
+    """
     names = list(names)
     shown = [name[:_LONGEST_NAME] for name in names[:_MOST_NAMES]]
     return ', '.join(shown) + (', …' if len(names) > _MOST_NAMES else '')

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from ik_service.exceptions import UnknownJointError, UnknownLinkError
 from ik_service.model.description_file import load_text
 from ik_service.model.joint import Joint
+from ik_service.model.link_tree import build_tree
 from ik_service.model.mimic import resolve_mimics
-from ik_service.model.tree import build_tree
 from ik_service.model.urdf import parse_urdf
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 """
-What urdf_parser_py gets to see: checked links and joints, and nothing else.
+Reduction of a robot description to checked links and joints, for urdf_parser_py.
 
 Its two releases in use (0.0.x on ElementTree from PyPI, 1.2.x on lxml with ROS 2) write to stderr
 for every tag they do not know, demand attributes that others leave out, and report a bad number
@@ -38,10 +38,11 @@ _ESCAPES = str.maketrans(
 )
 
 
-def slim_text(robot: RawRobot) -> str:
+def sanitized_text(robot: RawRobot) -> str:
     """
-    Write the kinematic part of a robot description as XML again, each number of it checked.
+    Return the kinematic part of a robot description as XML, each number of it checked.
 
+    :param robot: links and joints as read.
     :raises UrdfError: a name, link or type is missing or unknown, or a number is unusable.
     """
     lines = [f'<robot name={_quoted(_required(robot.root, "name", "robot"))}>']

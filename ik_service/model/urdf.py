@@ -1,4 +1,4 @@
-"""URDF text to links and joints, through urdf_parser_py."""
+"""Conversion of URDF text to links and joints, through urdf_parser_py."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ik_service.model.joint import Joint, JointLimits, JointType, Mimic
 from ik_service.model.multi_dof import floating_joints, planar_joints
 from ik_service.model.part_names import named
 from ik_service.model.safe_xml import read_elements
-from ik_service.model.sanitize import slim_text
+from ik_service.model.sanitize import sanitized_text
 
 _SHORTEST_AXIS = 1e-9
 
 
 class Description(NamedTuple):
     """
-    The content of a URDF.
+    Links and joints of a URDF.
 
     :ivar name: the robot's name.
     :ivar links: names of the links in document order, then those of virtual links.
@@ -35,18 +35,18 @@ class Description(NamedTuple):
 
 def parse_urdf(text: str) -> Description:
     """
-    Read a URDF text. How links and joints hang together is not checked here.
+    Read a URDF text; that its links form a tree is not checked here.
 
     :param text: URDF text; tags that do not describe kinematics are ignored.
     :raises UrdfError: the text is malformed or hostile; the error names the element.
     """
-    slim = slim_text(read_elements(text))
+    sanitized = sanitized_text(read_elements(text))
     # Imported here because it takes as long to import as the rest of this layer together.
     from urdf_parser_py.urdf import URDF
 
     try:
-        parsed = URDF.from_xml_string(slim)
-    except Exception as error:  # whatever a release adds to what slim_text has checked
+        parsed = URDF.from_xml_string(sanitized)
+    except Exception as error:  # whatever a release adds to what sanitized_text has checked
         raise UrdfError(f'urdf_parser_py refuses it: {error}') from error
     links = [link.name for link in parsed.links]
     joints = []

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from ik_service.exceptions import MissingExtraError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.entry import entry_point
-from ik_service.kinematics.pose import check_transforms
+from ik_service.kinematics.pose_error import check_transforms
 from ik_service.seeding import table_kernels
 from ik_service.seeding.guess import Arrays, check_array, FULL_POSE, Guess
 from ik_service.seeding.sampling import linearisation, manipulable_postures

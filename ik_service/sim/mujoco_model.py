@@ -11,8 +11,8 @@ import mujoco
 import numpy as np
 
 from ik_service.exceptions import SimulationError
+from ik_service.model.inertias import complete_inertias, CompletedInertias, DENSITY, NOMINAL_MASS
 from ik_service.model.joint import JointType
-from ik_service.model.masses import DENSITY, MassiveRobot, NOMINAL_MASS, with_masses
 from ik_service.model.part_names import listed
 from ik_service.model.robot_model import RobotModel
 from ik_service.sim.drive_limits import DriveLimits
@@ -71,10 +71,10 @@ def build(robot: RobotModel, gravity_compensation: float) -> MujocoArm:
         floating joint.
     :raises UrdfError: a mass or a size in the description is not a number.
     """
-    massive = with_masses(robot)
+    completed = complete_inertias(robot)
     limits = DriveLimits.of(robot)
     with collected_warnings() as warnings:
-        spec = _read(massive.text)
+        spec = _read(completed.text)
         names = [joint.name for joint in spec.joints]
         _check_joints(robot, names)
         _set_options(spec, gravity_compensation)
@@ -87,7 +87,7 @@ def build(robot: RobotModel, gravity_compensation: float) -> MujocoArm:
         _add_drives(spec, limits.names, gains)
         model = _compile(spec)
     places = np.array([names.index(name) for name in limits.names], dtype=np.intp)
-    said = (*_mass_remarks(massive), *remarks, *dict.fromkeys(warnings))
+    said = (*_inertia_remarks(completed), *remarks, *dict.fromkeys(warnings))
     return MujocoArm(model, limits, gains, places, spread, offset, said)
 
 
@@ -245,11 +245,11 @@ def _add_drives(spec: MjSpec, names: Iterable[str], gains: ServoGains) -> None:
         brake.solref, brake.solimp = _STIFF, _FIRM
 
 
-def _mass_remarks(massive: MassiveRobot) -> Iterator[str]:
+def _inertia_remarks(completed: CompletedInertias) -> Iterator[str]:
     for links, what in (
-        (massive.shaped, f'no inertia, so that of their shapes at {DENSITY:g} kg/m³'),
-        (massive.corrected, 'an inertia that no body can have, made the same in all directions'),
-        (massive.nominal, f'neither inertia nor shape, so {NOMINAL_MASS:g} kg'),
+        (completed.shaped, f'no inertia, so that of their shapes at {DENSITY:g} kg/m³'),
+        (completed.corrected, 'an inertia that no body can have, made the same in all directions'),
+        (completed.nominal, f'neither inertia nor shape, so {NOMINAL_MASS:g} kg'),
     ):
         if links:
             yield f'{what}: {listed(links)}'

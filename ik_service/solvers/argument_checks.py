@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.numbers import real_numbers
 from ik_service.common.quoting import safe_repr
+from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions
@@ -51,7 +51,7 @@ def check_seeds(chain: KinematicChain, seeds: ArrayLike, count: int) -> np.ndarr
 
     :raises ArgumentError: they are no finite numbers, or of another shape.
     """
-    seeds = real_numbers(seeds, 'seeds')
+    seeds = real_array(seeds, 'seeds')
     if seeds.shape not in ((chain.n,), (count, chain.n)):
         raise ArgumentError(
             'seeds', f'have shape {seeds.shape}, have to be ({count}, {chain.n}) or ({chain.n},)'

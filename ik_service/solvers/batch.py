@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ik_service.exceptions import BatchInterruptedError, OptionError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.pose import check_transforms
+from ik_service.kinematics.pose_error import check_transforms
 from ik_service.solvers.argument_checks import check_course, check_seeds
 from ik_service.solvers.loop import many
 from ik_service.solvers.loop.problem import Problem

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from ik_service.common.numbers import real_numbers
 from ik_service.common.quoting import safe_repr
+from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import OptionError
 
 _LARGEST = 1e9  # of any number: far beyond use, and within the range of a clock in nanoseconds
@@ -114,7 +114,7 @@ def finite_numbers(name: str, values: Iterable[float]) -> tuple[float, ...]:
 def _floats(values: Iterable[float]) -> tuple[float, ...]:
     """A row of numbers as a tuple of floats; empty when it is none."""
     try:
-        array = real_numbers(values if isinstance(values, np.ndarray) else tuple(values), 'values')
+        array = real_array(values if isinstance(values, np.ndarray) else tuple(values), 'values')
     except Exception:  # also what an object raises that is no row
         return ()
     return tuple(array.tolist()) if array.ndim == 1 else ()

@@ -11,10 +11,10 @@ from numba.core.errors import NumbaError
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.numbers import real_numbers
+from ik_service.common.real_arrays import real_array
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.entry import entry_point, is_compiled
-from ik_service.kinematics.pose import check_transform
+from ik_service.kinematics.pose_error import check_transform
 from ik_service.solvers.argument_checks import check_kinds
 from ik_service.solvers.choices import Nearness
 from ik_service.solvers.loop import search
@@ -126,7 +126,7 @@ class Solver:
         except Exception:  # ragged, or anything that an object raises that is asked for its array
             self._refuse(target, seed)
         if T.dtype is not _FLOAT or start.dtype is not _FLOAT:
-            T, start = real_numbers(target, 'target'), real_numbers(seed, 'seed')
+            T, start = real_array(target, 'target'), real_array(seed, 'seed')
         if T.ndim != 2 or start.ndim != 1:  # the kernel looks at their sizes
             self._refuse(target, seed)
         if timeout is not None:

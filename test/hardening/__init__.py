@@ -1,1 +1,1 @@
-"""Robustness tests: attacks on running nodes, and what is measured meanwhile."""
+"""Robustness tests of running programs: faults, hostile input and load, with figures."""

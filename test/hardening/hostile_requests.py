@@ -1,4 +1,4 @@
-"""Generator of invalid values and of requests with them; the same seed, the same requests."""
+"""Random requests with invalid and extreme values, repeatable by their seed."""
 
 from __future__ import annotations
 

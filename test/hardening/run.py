@@ -1,5 +1,5 @@
 """
-All robustness tests in one run, with their figures.
+All robustness tests in one run, with figures.
 
     python -m hardening.run                      a few minutes
     python -m hardening.run --long               45 minutes; for docs/withstands.md
@@ -48,7 +48,7 @@ _PARTS = ('requests', 'parameters', 'targets', 'descriptions', 'load', 'faults',
 
 
 def main(arguments=None) -> int:
-    """Run what the command line asks for; the exit code says whether nothing was lost or wrong."""
+    """Run the parts of the command line; the exit code is 0 when nothing was lost or wrong."""
     options = _parser().parse_args(arguments)
     counts = {name: pair[options.long] for name, pair in _COUNTS.items()}
     rows, outcomes = [], []
@@ -127,7 +127,7 @@ _PARTS_MADE = {
 
 
 def _of_faults(outcomes) -> Row:
-    """The row that sums the faults up."""
+    """Summary row of all faults."""
     row = Row('faults in motion', len(outcomes))
     for outcome in outcomes:
         row.stream = outcome.figures if row.stream is None else row.stream | outcome.figures

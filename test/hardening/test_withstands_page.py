@@ -1,4 +1,4 @@
-"""Agreement of docs/withstands.md with the JSON file that it is made from."""
+"""Agreement of the tables of docs/withstands.md with the JSON file."""
 
 from importlib.util import module_from_spec, spec_from_file_location
 import json

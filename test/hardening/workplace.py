@@ -1,4 +1,4 @@
-"""Paths of the robustness tests, what they run, and benches outside of pytest."""
+"""Paths and length of the robustness tests, and benches outside of pytest."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import tempfile
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 LONG = bool(os.environ.get('IK_SERVICE_LONG'))
-"""Whether the tests run everything (``make soak``), or what there is time for in every run."""
+"""Whether all cases run (``make soak``), or only the short ones of every test run."""
 
 
 def wanted(cases, short):
-    """Names of the cases to run now: of the short ones, or of all."""
+    """Names of the cases to run: of the short ones, or of all."""
     return [name for name, case in cases.items() if LONG or short(case)]
 
 
 @contextmanager
 def bench(context):
-    """A :class:`harness.Bench` outside of pytest; ends every process that it has started."""
+    """:class:`harness.Bench` outside of pytest; ends every process that it has started."""
     from support.harness import Bench
 
     with tempfile.TemporaryDirectory(prefix='ik_hardening_') as scratch:

@@ -16,7 +16,7 @@ from support.chains import (
 from support.pinocchio_reference import PinocchioChain
 
 from ik_service import Robot
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 
 LENGTHS = (1, 2, 3, 6, 7, 13, 30, 60)
 

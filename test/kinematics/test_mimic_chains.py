@@ -7,7 +7,7 @@ from support.consistency import assert_is_consistent
 
 from ik_service import Robot
 from ik_service.exceptions import ChainError
-from ik_service.kinematics.flatten import flatten_path
+from ik_service.kinematics.joint_path import joint_path
 
 
 def mimic_xml(joint, multiplier=1.0, offset=0.0):
@@ -76,7 +76,7 @@ def test_chain_of_mimics():
     assert chain.joint_names == ('j3',)
     assert_is_consistent(chain)
     # j1 = −2 (0.5 j3 − 0.25) + 0.5
-    scales = [motion.scale for motion in flatten_path(robot, 'l0', 'l3', {}).motions]
+    scales = [motion.scale for motion in joint_path(robot, 'l0', 'l3', {}).motions]
     assert scales == [-1.0, 0.5, 1.0]
 
 

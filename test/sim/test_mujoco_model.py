@@ -10,7 +10,7 @@ from support.chains import arm, arm_path, ARM_TIPS, SHARED_ROBOTS
 
 from ik_service import Robot
 from ik_service.exceptions import SimulationError
-from ik_service.kinematics.tree import link_poses
+from ik_service.kinematics.link_poses import link_poses
 from ik_service.sim.drive_limits import DriveLimits
 from ik_service.sim.mujoco_model import build
 

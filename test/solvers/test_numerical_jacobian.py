@@ -10,7 +10,7 @@ from support.first_step import first_step
 
 import ik_service as iks
 from ik_service.exceptions import OptionError
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 
 METHODS = [name for name in iks.solver_names() if name != 'ccd']
 CHAINS = {

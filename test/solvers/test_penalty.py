@@ -9,7 +9,7 @@ from support.chains import postures, snake, targets
 from support.contract import options_with
 
 import ik_service as iks
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 
 # The penalty begins this share of the range (or of 1) inside a bound.
 MARGIN = 1e-3

@@ -9,7 +9,7 @@ from support.chains import planar, postures, targets, transform
 from support.contract import options_with
 
 import ik_service as iks
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 
 # Two links of 1 m and 0.4 m cannot come closer to their base than 0.6 m.
 HOLE = transform(p=(0.1, 0.0, 0.0))

@@ -9,7 +9,7 @@ from support.chains import planar_xml, postures, targets
 from support.contract import assert_honest, options_with
 
 import ik_service as iks
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 
 
 def continuous_arm():

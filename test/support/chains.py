@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ik_service import Robot
-from ik_service.kinematics.tree import link_poses
+from ik_service.kinematics.link_poses import link_poses
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED_ROBOTS = ROOT.parent / 'shared' / 'robots'

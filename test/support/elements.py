@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 import ik_service as iks
-from ik_service.kinematics.tree import link_poses
+from ik_service.kinematics.link_poses import link_poses
 from support.chains import joint_xml, limit_xml, robot_xml, rotation
 
 _STEP = 1e-6

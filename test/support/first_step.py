@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 import ik_service as iks
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 
 
 class FirstStep(NamedTuple):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 import ik_service as iks
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 from support.chains import arm as arm_of
 from support.chains import postures, snake
 from support.contract import options_with

@@ -6,7 +6,7 @@ from support.arm_figures import path_of
 from urdf_parser_py import urdf
 
 from ik_service import Robot
-from ik_service.kinematics.tree import link_poses
+from ik_service.kinematics.link_poses import link_poses
 
 HEIGHT, MASS = 1.75, 75.0  # [m], [kg]
 SPINE = ('waist_yaw', 'waist_pitch', 'waist_roll', 'chest_pitch', 'chest_yaw')

@@ -10,7 +10,7 @@ import numpy as np
 
 from ik_service.common.transforms import inverse_transform
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.tree import link_poses
+from ik_service.kinematics.link_poses import link_poses
 from ik_service.model.joint import JointType
 
 _MANY_JOINTS = 7  # arms of more joints have smaller ones

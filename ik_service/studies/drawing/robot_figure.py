@@ -11,7 +11,7 @@ import numpy as np
 from urdf_parser_py import urdf as urdf_xml
 
 from ik_service.common.transforms import transform_from_xyz_rpy
-from ik_service.kinematics.tree import link_poses
+from ik_service.kinematics.link_poses import link_poses
 from ik_service.robot import Robot
 from ik_service.studies.drawing.figures import INK
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.pose import pose_error
-from ik_service.kinematics.tree import link_poses
+from ik_service.kinematics.link_poses import link_poses
+from ik_service.kinematics.pose_error import pose_error
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.solver import Solver

@@ -11,7 +11,7 @@ from ik_service.exceptions import ArgumentError
 from ik_service.following.settings import FollowerState
 from ik_service.following.target_follower import TargetFollower
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 from ik_service.sim.simulated_arm import SimulatedArm
 from ik_service.solvers.solver import Solver
 

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 from ik_service.model.joint import JointType
 
 

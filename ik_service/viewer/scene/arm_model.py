@@ -8,8 +8,8 @@ from typing import TypedDict
 
 import numpy as np
 from viser import SceneApi
-from viser.transforms import SO3
 
+from ik_service.common.transforms import quaternion_wxyz_from_rotation
 from ik_service.viewer.scene.meshes import Mesh
 from ik_service.viewer.scene.parts import Part
 from ik_service.viewer.scene.visuals import Box, Color, Cylinder
@@ -92,9 +92,9 @@ class ArmModel:
         if not self._drawn:
             return
         T = np.array([poses[link] for link in self._drawn])
-        wxyz = SO3.from_matrix(T[:, :3, :3]).wxyz
-        for frame, pose, rotation in zip(self._frames, T, wxyz, strict=True):
-            frame.wxyz, frame.position = rotation, pose[:3, 3]
+        for frame, pose in zip(self._frames, T, strict=True):
+            frame.wxyz = np.array(quaternion_wxyz_from_rotation(pose[:3, :3]))
+            frame.position = pose[:3, 3]
         if beside is not None:
             other = np.array([beside[link] for link in self._drawn])
             apart = np.abs(T - other).max(axis=(1, 2)) > _SAME
@@ -127,7 +127,7 @@ def _add(scene: SceneApi, name: str, part: Part, style: Style) -> None:
         'scale': style.scale,
         'cast_shadow': style.opacity is None,
         'receive_shadow': style.opacity is None,
-        'wxyz': SO3.from_matrix(T[:3, :3]).wxyz,
+        'wxyz': np.array(quaternion_wxyz_from_rotation(T[:3, :3])),
         'position': T[:3, 3],
     }
     if isinstance(geometry, Mesh):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import viser
-from viser.transforms import SO3
 
+from ik_service.common.transforms import quaternion_wxyz_from_rotation
 from ik_service.exceptions import IkServiceError
 from ik_service.viewer.panel.panel import Panel
 from ik_service.viewer.scene.colormap import viridis
@@ -79,7 +79,7 @@ class ReachLayer:
             return
         if not np.array_equal(T_root_base, self._T_root_base):
             self._T_root_base = T_root_base
-            cloud.wxyz = SO3.from_matrix(T_root_base[:3, :3]).wxyz
+            cloud.wxyz = quaternion_wxyz_from_rotation(T_root_base[:3, :3])
             cloud.position = T_root_base[:3, 3]
         if cloud.visible != self._panel.shows_reach:
             cloud.visible = self._panel.shows_reach

@@ -7,8 +7,13 @@ import math
 
 import numpy as np
 import viser
-from viser.transforms import SO3
 
+from ik_service.common.transforms import (
+    normalized_quaternion,
+    quaternion_wxyz_from_rotation,
+    rigid_transform,
+    rotation_from_quaternion_xyzw,
+)
 from ik_service.viewer.scene.arm_model import ArmModel, GHOST, OPAQUE, PREVIEW
 from ik_service.viewer.scene.parts import Part
 from ik_service.viewer.scene.trail import Trail
@@ -75,7 +80,7 @@ class RobotScene:
 
         :param T_root_target: (4, 4) its pose [m].
         """
-        self._gizmo.wxyz = SO3.from_matrix(T_root_target[:3, :3]).wxyz
+        self._gizmo.wxyz = quaternion_wxyz_from_rotation(T_root_target[:3, :3])
         self._gizmo.position = T_root_target[:3, 3]
         self._gizmo.visible = True
 
@@ -118,13 +123,11 @@ class RobotScene:
         @gizmo.on_update
         async def _(event: viser.TransformControlsEvent) -> None:
             # Asynchronous, so that the phases keep their order.
-            wxyz, position = np.array(gizmo.wxyz, float), np.array(gizmo.position, float)
-            norm = float(np.linalg.norm(wxyz))
-            if math.isfinite(norm) and norm > 0.0 and np.isfinite(position).all():
-                T = np.eye(4)
-                T[:3, :3] = SO3(wxyz / norm).as_matrix()
-                T[:3, 3] = position
-                on_drag(T, event.phase != 'end')
+            numbers = (*map(float, gizmo.wxyz), *map(float, gizmo.position))
+            (w, x, y, z), norm = normalized_quaternion(numbers[:4])
+            if math.isfinite(sum(numbers)) and norm > 0.0:
+                R = rotation_from_quaternion_xyzw(x, y, z, w)
+                on_drag(rigid_transform(R, numbers[4:]), event.phase != 'end')
 
 
 def add_surroundings(server: viser.ViserServer) -> None:

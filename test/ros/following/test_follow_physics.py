@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.cell import Cell, panda_chain
 
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 
 
 @pytest.mark.slow

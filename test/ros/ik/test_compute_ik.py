@@ -26,7 +26,7 @@ from support.arm_helpers import (
     with_seed,
 )
 
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.ik.service_handler import start_posture

@@ -8,7 +8,7 @@ from support.contract import options_with
 from support.minimisers import costs, traces
 
 import ik_service as iks
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 
 MINIMISERS = ('bfgs', 'conjugate_gradient')
 # The longest motion of a joint that is tried [rad] or [m].

@@ -12,7 +12,7 @@ from support.contract import options_with
 
 import ik_service as iks
 from ik_service.kinematics.compile import kernel
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 from ik_service.solvers.loop import substitution
 
 SEEDED = settings(deadline=None, derandomize=True, max_examples=300)

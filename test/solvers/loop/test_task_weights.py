@@ -7,7 +7,7 @@ from support.chains import targets
 from support.contract import options_with
 
 import ik_service as iks
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 
 POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 

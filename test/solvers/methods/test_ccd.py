@@ -11,7 +11,7 @@ from support.elements import mimicking
 
 import ik_service as iks
 from ik_service.exceptions import OptionError
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 
 POSE = (1.0,) * 6
 POSITION = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)

@@ -14,7 +14,7 @@ from support.minimisers import (
 )
 
 import ik_service as iks
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 
 
 @pytest.mark.parametrize('name', CHAINS)

@@ -9,7 +9,7 @@ from support.first_step import first_step
 from support.self_motions import GRADIENTS, null_projection, OBJECTIVES
 
 import ik_service as iks
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 
 PROBLEMS = {
     'panda': (lambda: arm_of('panda'), (1.0,) * 6),

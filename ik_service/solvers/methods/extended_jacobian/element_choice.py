@@ -6,7 +6,7 @@ import numpy as np
 
 from ik_service.exceptions import OptionError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.flatten import flatten_path, turns_before
+from ik_service.kinematics.joint_path import joint_path, kernel_frame_angles
 from ik_service.solvers.methods.extended_jacobian.basic_elements import Elements
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import given
@@ -44,8 +44,8 @@ def choose_elements(chain: KinematicChain, options: IkOptions) -> Elements:
         wanted = np.reshape(options.element_displacements, (rows, m - 1))
         displacements[: m - 1, :rows] = wanted.T
         displacements[:, :3] /= length
-    path = flatten_path(chain.robot, chain.base_link, chain.tip_link, chain.locked)
-    angles = turns_before(path)
+    path = joint_path(chain.robot, chain.base_link, chain.tip_link, chain.locked)
+    angles = kernel_frame_angles(path)
     return Elements(
         given(options.element_weight, _WEIGHT),
         1.0 / length,

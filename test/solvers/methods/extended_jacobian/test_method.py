@@ -12,7 +12,7 @@ from support.first_step import first_step
 
 import ik_service as iks
 from ik_service.exceptions import OptionError
-from ik_service.kinematics.pose import pose_error
+from ik_service.kinematics.pose_error import pose_error
 from ik_service.solvers.methods.extended_jacobian.matrix import extended_matrix
 
 PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)

@@ -9,7 +9,7 @@ from support.chains import ARM_TIPS, SHARED_ROBOTS
 
 from ik_service import Robot
 from ik_service.exceptions import ArgumentError, ChainError, UnknownJointError
-from ik_service.kinematics.tree import link_poses
+from ik_service.kinematics.link_poses import link_poses
 
 MAKERS = ['pr2_right_arm', 'yumi_finger_mimic_offpath', 'kinova_gen3', 'tiago_torso_arm']
 

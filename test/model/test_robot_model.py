@@ -1,8 +1,6 @@
 """The tree of links and joints: paths, leaves, mimics, and the whole of it immutable."""
 
 import pickle
-import subprocess
-import sys
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +8,6 @@ import numpy as np
 import pytest
 
 from ik_service.exceptions import (
-    ChainError,
     UnknownJointError,
     UnknownLinkError,
     UrdfError,
@@ -259,32 +256,3 @@ def test_the_file_it_was_read_from_is_kept(tmp_path, monkeypatch):
         assert robot.source == path
         assert pickle.loads(pickle.dumps(robot)).source == path
     assert Robot.from_urdf(text).source is None
-
-
-def test_chain_takes_the_root_and_the_only_leaf_by_default(humanoid):
-    chain = humanoid.chain(base_link='r_arm')
-    assert (chain.base_link, chain.tip_link) == ('r_arm', 'r_hand')
-    assert tuple(chain.joint_names) == ('r_wrist',)
-    assert humanoid.chain(tip_link='r_hand').base_link == 'base'
-
-
-def test_chain_with_several_leaves_lists_them(humanoid):
-    with pytest.raises(ChainError, match=r"below 'base'.*: head, l_hand, r_hand"):
-        humanoid.chain()
-    with pytest.raises(UnknownLinkError):
-        humanoid.chain(base_link='nowhere')
-
-
-def test_chain_with_a_locked_joint(humanoid):
-    chain = humanoid.chain('base', 'r_hand', locked={'waist': 0.3})
-    assert tuple(chain.joint_names) == ('r_shoulder', 'r_wrist')
-
-
-def test_import_brings_neither_parser_nor_compiler():
-    code = (
-        'import sys; import ik_service.robot; '
-        "print(*{'urdf_parser_py', 'lxml', 'yaml', 'numba', 'rclpy', 'urllib.request'}"
-        ' & set(sys.modules))'
-    )
-    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ''

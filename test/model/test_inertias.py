@@ -5,7 +5,7 @@ from support.chains import arm_path
 
 from ik_service import Robot
 from ik_service.exceptions import UrdfError
-from ik_service.model.masses import DENSITY, NOMINAL_MASS, with_masses
+from ik_service.model.inertias import complete_inertias, DENSITY, NOMINAL_MASS
 
 BOX = '<geometry><box size="0.1 0.2 0.5"/></geometry>'
 BALL = '<geometry><sphere radius="0.1"/></geometry>'
@@ -31,55 +31,59 @@ def robot(content, tool='', extra=''):
     </robot>""")
 
 
-def link(massive, name='arm'):
-    return ElementTree.fromstring(massive.text).find(f"link[@name='{name}']")
+def link(completed, name='arm'):
+    return ElementTree.fromstring(completed.text).find(f"link[@name='{name}']")
 
 
 def moments(element):
     return [float(element.find('inertial/inertia').get(name)) for name in ('ixx', 'iyy', 'izz')]
 
 
-def said(massive):
-    return massive.shaped, massive.corrected, massive.nominal
+def said(completed):
+    return completed.shaped, completed.corrected, completed.nominal
 
 
 def test_an_inertia_is_left_as_it_is_and_its_shapes_are_left_out():
     given = inertial(2, 0.1, 0.2, 0.25)
-    massive = with_masses(robot(f'{given}<collision>{BOX}</collision><visual>{MESH}</visual>'))
-    assert said(massive) == ((), (), ())
-    assert [part.tag for part in link(massive)] == ['inertial']
-    assert moments(link(massive)) == [0.1, 0.2, 0.25]
+    completed = complete_inertias(
+        robot(f'{given}<collision>{BOX}</collision><visual>{MESH}</visual>')
+    )
+    assert said(completed) == ((), (), ())
+    assert [part.tag for part in link(completed)] == ['inertial']
+    assert moments(link(completed)) == [0.1, 0.2, 0.25]
 
 
 @pytest.mark.parametrize('nothing', ['', inertial(0, 0, 0, 0), inertial(-1, 1, 1, 1)])
 def test_without_one_the_shapes_count_collisions_before_visuals(nothing):
     both = f'{nothing}<visual>{BALL}</visual><collision>{BOX}</collision>'
-    massive = with_masses(robot(both))
-    assert said(massive) == (('arm',), (), ())
-    assert [part.tag for part in link(massive)] == ['collision']
-    assert link(massive).find('collision/geometry/box') is not None
+    completed = complete_inertias(robot(both))
+    assert said(completed) == (('arm',), (), ())
+    assert [part.tag for part in link(completed)] == ['collision']
+    assert link(completed).find('collision/geometry/box') is not None
 
 
 @pytest.mark.parametrize('collision', ['', MESH, FLAT])
 def test_visuals_count_where_no_collision_shape_has_a_volume(collision):
-    massive = with_masses(robot(f'<collision>{collision}</collision><visual>{BALL}</visual>'))
-    assert massive.shaped == ('arm',)
-    assert [part.tag for part in link(massive)] == ['collision']
-    assert link(massive).find('collision/geometry/sphere') is not None
+    completed = complete_inertias(
+        robot(f'<collision>{collision}</collision><visual>{BALL}</visual>')
+    )
+    assert completed.shaped == ('arm',)
+    assert [part.tag for part in link(completed)] == ['collision']
+    assert link(completed).find('collision/geometry/sphere') is not None
 
 
 def test_a_part_with_neither_gets_a_nominal_ball():
-    massive = with_masses(robot(f'<visual>{MESH}</visual>'))
-    assert said(massive) == ((), (), ('arm',))
-    assert float(link(massive).find('inertial/mass').get('value')) == NOMINAL_MASS
+    completed = complete_inertias(robot(f'<visual>{MESH}</visual>'))
+    assert said(completed) == ((), (), ('arm',))
+    assert float(link(completed).find('inertial/mass').get('value')) == NOMINAL_MASS
     radius = (3.0 * NOMINAL_MASS / (4.0 * 3.141592653589793 * DENSITY)) ** (1 / 3)
-    assert moments(link(massive)) == pytest.approx([0.4 * NOMINAL_MASS * radius**2] * 3)
+    assert moments(link(completed)) == pytest.approx([0.4 * NOMINAL_MASS * radius**2] * 3)
 
 
 def test_what_is_rigidly_attached_counts_for_the_whole_part():
-    massive = with_masses(robot('', tool=f'<collision>{BALL}</collision>'))
-    assert said(massive) == (('tool',), (), ())
-    assert not len(link(massive))
+    completed = complete_inertias(robot('', tool=f'<collision>{BALL}</collision>'))
+    assert said(completed) == (('tool',), (), ())
+    assert not len(link(completed))
 
 
 @pytest.mark.parametrize(
@@ -87,17 +91,17 @@ def test_what_is_rigidly_attached_counts_for_the_whole_part():
     [((1.0, 0.1, 0.1), 0.4), ((0.3, 0.3, 0.0), 0.2), ((-1.0, 0.1, 0.3), None)],
 )
 def test_a_tensor_that_no_body_can_have_is_made_the_same_in_all_directions(given, expected):
-    massive = with_masses(robot(inertial(3, *given)))
-    assert said(massive) == ((), ('arm',), ())
-    first, second, third = moments(link(massive))
+    completed = complete_inertias(robot(inertial(3, *given)))
+    assert said(completed) == ((), ('arm',), ())
+    first, second, third = moments(link(completed))
     assert first == second == third > 0.0
     assert expected is None or first == pytest.approx(expected)
-    assert link(massive).find('inertial/origin').get('xyz') == '0 0 0.1', 'where it was'
+    assert link(completed).find('inertial/origin').get('xyz') == '0 0 0.1', 'where it was'
 
 
 def test_what_rests_needs_no_mass_and_is_not_mentioned():
-    massive = with_masses(robot(inertial(1, 1, 1, 1)))
-    assert not len(link(massive, 'base'))
+    completed = complete_inertias(robot(inertial(1, 1, 1, 1)))
+    assert not len(link(completed, 'base'))
 
 
 @pytest.mark.parametrize(
@@ -110,14 +114,14 @@ def test_what_rests_needs_no_mass_and_is_not_mentioned():
 )
 def test_what_is_not_a_number_is_named(content, word):
     with pytest.raises(UrdfError, match=f"^link 'arm': .*'{word}' is not a finite number"):
-        with_masses(robot(content))
+        complete_inertias(robot(content))
 
 
 def test_extensions_with_undeclared_prefixes_do_not_matter():
-    massive = with_masses(robot(inertial(1, 1, 1, 1), extra='<sensor:camera name="eye"/>'))
-    assert 'camera' not in massive.text
+    completed = complete_inertias(robot(inertial(1, 1, 1, 1), extra='<sensor:camera name="eye"/>'))
+    assert 'camera' not in completed.text
 
 
 @pytest.mark.parametrize('name', ['panda', 'ur5e'])
 def test_our_arms_have_masses_of_their_own(name):
-    assert said(with_masses(Robot.from_urdf(arm_path(name)))) == ((), (), ())
+    assert said(complete_inertias(Robot.from_urdf(arm_path(name)))) == ((), (), ())

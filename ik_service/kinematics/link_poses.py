@@ -1,4 +1,4 @@
-"""Poses of every link of a robot."""
+"""Poses of all links of a robot."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from ik_service.exceptions import ArgumentError, UnknownJointError
-from ik_service.kinematics.flatten import moved
+from ik_service.kinematics.joint_path import joint_motion
 from ik_service.model.robot_model import RobotModel
 
 
 def link_poses(robot: RobotModel, positions: Mapping[str, float]) -> dict[str, np.ndarray]:
     """
-    Forward kinematics of the whole robot.
+    Return the poses of all links: forward kinematics of the whole robot.
 
+    :param robot: the robot.
     :param positions: joint positions by name [rad] or [m]. Joints that mimic others follow them,
         whatever is given for them; a joint left out is at 0, or at the limit next to 0.
     :returns: (4, 4) T_root_link by link name.
@@ -34,14 +35,14 @@ def link_poses(robot: RobotModel, positions: Mapping[str, float]) -> dict[str, n
         for joint in robot.child_joints_of(parent):
             T = poses[parent] @ joint.T_parent_joint
             if joint.movable:
-                T = T @ moved(joint, _position(robot, joint.name, positions))
+                T = T @ joint_motion(joint, _position(robot, joint.name, positions))
             poses[joint.child] = T
             pending.append(joint.child)
     return {link: poses[link] for link in robot.links}
 
 
 def _position(robot: RobotModel, name: str, positions: Mapping[str, float]) -> float:
-    """Position of a joint, following the joint that it mimics."""
+    """Return the position of a joint, following the joint that it mimics."""
     source, multiplier, offset = robot.resolve_mimic(name)
     limits = robot.joints[source].limits
     default = min(max(0.0, limits.lower), limits.upper)

@@ -9,7 +9,7 @@ import pytest
 from support.chains import pose_difference, rotation, transform
 
 from ik_service.exceptions import ArgumentError
-from ik_service.kinematics.pose import check_transform, frame_of, pose_error
+from ik_service.kinematics.pose_error import check_transform, frame_of, pose_error
 
 SEEDED = settings(deadline=None, derandomize=True, max_examples=200)
 AXES = [

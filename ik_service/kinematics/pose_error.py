@@ -1,5 +1,5 @@
 """
-Pose errors.
+Pose errors, and checks of transforms.
 
 An error is a 6-vector, linear before angular, in the base frame: the difference of the positions
 and the rotation vector of R_target R_tipᵀ, that is, the twist that carries the tip to the target
@@ -8,24 +8,26 @@ in unit time.
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.numbers import real_numbers
+from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.compile import kernel
 from ik_service.kinematics.kernels import frame_error, transform_fault
 
 # Contiguous, aligned, writable, no subclass: a kernel is compiled anew for arrays of another kind.
-_AS_KERNELS_TAKE_THEM = ('C', 'A', 'W', 'E')
+_AS_KERNELS_TAKE_THEM: Final = ('C', 'A', 'W', 'E')
 
 
 def pose_error(T_base_tip: ArrayLike, T_base_target: ArrayLike) -> np.ndarray:
     """
-    Twist that carries the tip to the target in unit time.
+    Return the twist that carries the tip to the target in unit time.
 
-    :param T_base_tip: (4, 4).
-    :param T_base_target: (4, 4).
+    :param T_base_tip: (4, 4) pose of the tip.
+    :param T_base_target: (4, 4) pose that it shall have.
     :returns: (6,) position difference [m], then rotation vector [rad] of R_target R_tipᵀ, at most
         π long; at π its sign is arbitrary.
     :raises ArgumentError: when one of them is not a rigid transform.
@@ -39,11 +41,13 @@ def pose_error(T_base_tip: ArrayLike, T_base_target: ArrayLike) -> np.ndarray:
 
 def check_transform(T: ArrayLike, argument: str) -> np.ndarray:
     """
-    Transform as an array of floats.
+    Return a transform as an array of floats.
 
+    :param T: (4, 4) transform.
+    :param argument: its name in the error.
     :raises ArgumentError: when it is not (4, 4), finite and rigid.
     """
-    matrix = real_numbers(T, argument)
+    matrix = real_array(T, argument)
     if matrix.shape != (4, 4):
         raise ArgumentError(argument, f'has shape {matrix.shape}, has to be (4, 4)')
     fault = transform_fault(matrix)
@@ -54,12 +58,14 @@ def check_transform(T: ArrayLike, argument: str) -> np.ndarray:
 
 def check_transforms(T: ArrayLike, argument: str) -> np.ndarray:
     """
-    Transforms as an array of floats, the given one if it will do.
+    Return transforms as an array of floats, the given one where it already is one.
 
+    :param T: (N, 4, 4) transforms.
+    :param argument: their name in the error.
     :raises ArgumentError: when it is not (N, 4, 4), or a row is not finite and rigid.
     """
-    usable = isinstance(T, np.ndarray) and T.dtype == np.float64
-    matrices = np.require(T if usable else real_numbers(T, argument), None, _AS_KERNELS_TAKE_THEM)
+    floats = T if isinstance(T, np.ndarray) and T.dtype == np.float64 else real_array(T, argument)
+    matrices = np.require(floats, None, _AS_KERNELS_TAKE_THEM)
     if matrices.ndim != 3 or matrices.shape[1:] != (4, 4):
         raise ArgumentError(argument, f'have shape {matrices.shape}, have to be (N, 4, 4)')
     row, fault = first_fault(matrices)
@@ -87,5 +93,10 @@ def first_fault(transforms):
 
 
 def frame_of(T: np.ndarray) -> np.ndarray:
-    """The 12 numbers of a frame: the x, y and z axes, then the origin."""
+    """
+    Return a transform as kernels take it.
+
+    :param T: (4, 4).
+    :returns: (12,) x, y and z axes, then origin.
+    """
     return np.concatenate([T[:3, :3].T.ravel(), T[:3, 3]])

@@ -1,4 +1,4 @@
-"""How links and joints hang together: one tree, checked without recursion."""
+"""Tree of the links and joints of a robot, built and checked without recursion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ik_service.model.part_names import listed, named
 @dataclass(frozen=True)
 class LinkTree:
     """
-    The tree of a robot's links.
+    Tree of a robot's links.
 
     :ivar root: the only link without a parent joint.
     :ivar parents: the joint above each link but the root.
@@ -29,6 +29,8 @@ def build_tree(links: Iterable[str], joints: Iterable[Joint]) -> LinkTree:
     """
     Arrange links and joints as a tree.
 
+    :param links: names of the links.
+    :param joints: the joints.
     :raises UrdfError: there is no link, a name stands twice, a joint names a link that is not
         there, a link has two parents, there are several roots, or a loop.
     """

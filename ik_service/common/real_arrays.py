@@ -1,4 +1,4 @@
-"""Arrays of numbers from whatever a caller gives: nothing is cast in silence."""
+"""Checked conversion of arguments to arrays of real numbers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ik_service.exceptions import ArgumentError
 _REAL = 'fiu'  # kinds of NumPy's types that hold real numbers
 
 
-def real_numbers(values: ArrayLike, argument: str) -> np.ndarray:
+def real_array(values: ArrayLike, argument: str) -> np.ndarray:
     """
-    Array of floats of its own, contiguous; infinity and NaN may be among them.
+    Return numbers as a contiguous array of floats, a copy; NaN and infinity may be among them.
 
     :param values: numbers in any nesting that NumPy understands.
-    :param argument: what the error calls them.
+    :param argument: their name in the error.
     :raises ArgumentError: they are no real numbers, such as complex ones, truth values or text,
         or no array can be made of them.
     """
@@ -33,7 +33,7 @@ def real_numbers(values: ArrayLike, argument: str) -> np.ndarray:
 
 
 def _from_objects(array: np.ndarray, argument: str) -> np.ndarray:
-    """Floats from Python's objects, among which are whole numbers beyond 64 bits."""
+    """Return floats from Python objects, such as whole numbers beyond 64 bits."""
     floats = np.empty(array.shape)
     for place, value in np.ndenumerate(array):
         if isinstance(value, (bool, np.bool_)) or not isinstance(

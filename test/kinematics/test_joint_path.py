@@ -20,7 +20,7 @@ from support.consistency import assert_is_consistent
 
 from ik_service import Robot
 from ik_service.exceptions import ChainError, IkServiceError, UnknownJointError, UnknownLinkError
-from ik_service.kinematics.flatten import _split_zxz, flatten_path
+from ik_service.kinematics.joint_path import _split_zxz, joint_path
 
 SEEDED = settings(deadline=None, derandomize=True, max_examples=100)
 X, Y, Z = np.eye(3)
@@ -78,7 +78,7 @@ def test_joints_are_named_from_base_to_tip():
 
 
 def test_common_trunk_is_not_part_of_a_chain_between_branches():
-    path = flatten_path(BRANCHED, 'left', 'right', {})
+    path = joint_path(BRANCHED, 'left', 'right', {})
     assert [motion.scale for motion in path.motions] == [-1, -1, -1, 1, 1, 1]
     assert [motion.turns for motion in path.motions] == [True, False, True, True, True, True]
 

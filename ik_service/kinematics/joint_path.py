@@ -1,4 +1,4 @@
-"""From a path through the robot's tree to the constants that the kernels run on."""
+"""Path of joints between two links, and the constants of it that the kernels use."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True)
-class Motion:
+class JointMotion:
     """
-    One moving joint of a path, as a motion about (or along) the z axis of its own frame.
+    Moving joint of a path: a rotation about, or a translation along, z of its own frame.
 
     :ivar joint: the joint.
     :ivar variable: name of the joint whose position moves it: itself, or the one it mimics.
@@ -47,29 +47,37 @@ class Motion:
 
 
 @dataclass(frozen=True)
-class FlatPath:
-    """The motions of a path, and the constant transform from the last one to the tip."""
+class JointPath:
+    """
+    Moving joints between two links, with constant transforms between them.
 
-    motions: tuple[Motion, ...]
+    :ivar motions: the moving joints, base to tip.
+    :ivar T_after: (4, 4) constant transform from the last motion's frame to the tip.
+    """
+
+    motions: tuple[JointMotion, ...]
     T_after: np.ndarray
 
 
-def flatten_path(
+def joint_path(
     robot: RobotModel, base_link: str, tip_link: str, locked: Mapping[str, float]
-) -> FlatPath:
+) -> JointPath:
     """
-    Turn every joint between two links into a motion about its own z axis.
+    Return the path between two links, every moving joint on it as a motion about its own z axis.
 
     Fixed and locked joints, origins, offsets and the turn that brings z onto the joint's axis all
     end up in the constant transforms between the motions.
 
+    :param robot: the robot.
+    :param base_link: link where the path starts.
+    :param tip_link: link where it ends.
     :param locked: positions of joints that do not move [rad] or [m].
     :raises UnknownLinkError: naming the link.
     :raises UnknownJointError: when a locked joint does not exist.
     :raises ChainError: when a locked joint cannot be locked there.
     """
     check_locked(robot, locked)
-    motions: list[Motion] = []
+    motions: list[JointMotion] = []
     T = np.eye(4)
     for joint, forward in robot.path(base_link, tip_link):
         if forward:
@@ -80,21 +88,23 @@ def flatten_path(
             source_joint = robot.joints[source]
             if source in locked or not source_joint.movable:
                 offset += multiplier * locked.get(source, 0.0)
-                T = T @ moved(joint, sign * offset)
+                T = T @ joint_motion(joint, sign * offset)
             else:
                 T_align = rigid_transform(rotation_from_z_to(joint.axis))
-                T = T @ moved(joint, sign * offset) @ T_align
-                motions.append(Motion(joint, source, sign * multiplier, T))
+                T = T @ joint_motion(joint, sign * offset) @ T_align
+                motions.append(JointMotion(joint, source, sign * multiplier, T))
                 T = T_align.T  # a pure rotation
         if not forward:
             T = T @ inverse_transform(joint.T_parent_joint)
-    return FlatPath(tuple(motions), T)
+    return JointPath(tuple(motions), T)
 
 
 def check_locked(robot: RobotModel, locked: Mapping[str, float]) -> None:
     """
     Refuse joints that cannot be locked at the value given.
 
+    :param robot: the robot.
+    :param locked: positions of joints that do not move [rad] or [m], by name.
     :raises UnknownJointError: when there is no such movable joint.
     :raises ChainError: when it follows another joint, or the value lies outside its limits.
     """
@@ -117,9 +127,9 @@ def check_locked(robot: RobotModel, locked: Mapping[str, float]) -> None:
             )
 
 
-def kernel_joints(path: FlatPath, variables: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def joint_constants(path: JointPath, variables: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """
-    Constants of the joints, with every constant rotation split into z-x-z Euler angles.
+    Return the constants of the joints, each constant rotation split into z-x-z Euler angles.
 
     :param path: a path with at least one motion.
     :param variables: names of the variables, in their order.
@@ -142,12 +152,13 @@ def kernel_joints(path: FlatPath, variables: Sequence[str]) -> tuple[np.ndarray,
     return joints, np.array([math.cos(psi), math.sin(psi)])
 
 
-def turns_before(path: FlatPath) -> np.ndarray:
+def kernel_frame_angles(path: JointPath) -> np.ndarray:
     """
-    Angles about the joints' axes from the kernels' frames to those of the path.
+    Return the angles about the joints' axes from the kernels' frames to those of the path.
 
+    :param path: the path.
     :returns: (m,) for each joint, from the frame in which it moves in the kernels, to the frame in
-        which :class:`Motion` has it move [rad].
+        which :class:`JointMotion` has it move [rad].
     """
     angles = [_split_zxz(motion.T_before[:3, :3])[3] for motion in path.motions[1:]]
     return np.array([0.0, *angles])
@@ -164,8 +175,14 @@ def _split_zxz(R: np.ndarray) -> tuple[float, float, float, float]:
     return phi, R[2, 2] / norm, sin_alpha / norm, psi
 
 
-def moved(joint: Joint, value: float) -> np.ndarray:
-    """Transform of a joint that has moved by a value along or about its own axis."""
+def joint_motion(joint: Joint, value: float) -> np.ndarray:
+    """
+    Return the transform of a joint's motion along or about its own axis.
+
+    :param joint: a joint that moves.
+    :param value: how far [rad] or [m].
+    :returns: (4, 4).
+    """
     if joint.type is JointType.PRISMATIC:
         return rigid_transform(position=value * joint.axis)
     return rigid_transform(rotation_about_axis(joint.axis, value))
@@ -173,7 +190,7 @@ def moved(joint: Joint, value: float) -> np.ndarray:
 
 def reach(
     joints: np.ndarray,
-    path: FlatPath,
+    path: JointPath,
     names: tuple[str, ...],
     lower: np.ndarray,
     upper: np.ndarray,
@@ -181,7 +198,7 @@ def reach(
     """
     Return the distance from the first joint that the tip cannot exceed: all links in one line.
 
-    :param joints: (m, 8) from :func:`kernel_joints`.
+    :param joints: (m, 8) from :func:`joint_constants`.
     :param path: the path, of m motions.
     :param names: names of the n variables.
     :param lower: (n,) lower limits of the variables [rad] or [m].

@@ -1,5 +1,5 @@
 """
-What a physics engine gets to see of a robot description: links that have a mass.
+Inertias of links for a physics engine: missing or impossible ones are filled in.
 
 Many descriptions leave the inertia out, or hold one that no body can have. Here every part that
 moves gets one: as it stands in the URDF, else from the volumes of its boxes, cylinders and
@@ -45,9 +45,9 @@ _ROUNDING = 1e-6  # of the triangle inequality, in shares of the largest moment
 
 
 @dataclass(frozen=True)
-class MassiveRobot:
+class CompletedInertias:
     """
-    A robot description in which every part that moves has a mass.
+    Robot description in which every part that moves has a mass.
 
     :ivar text: the URDF. Links with an inertia have no shapes; the others have primitives as
         collision shapes, to be taken at :data:`DENSITY`.
@@ -62,10 +62,11 @@ class MassiveRobot:
     nominal: tuple[str, ...]
 
 
-def with_masses(robot: RobotModel) -> MassiveRobot:
+def complete_inertias(robot: RobotModel) -> CompletedInertias:
     """
-    Return a robot's description for a physics engine.
+    Return a robot's description with a mass for every part that moves.
 
+    :param robot: the robot.
     :raises UrdfError: a mass, a tensor or a size is not a number; the error names the link.
     """
     root = _read(robot.urdf_text)
@@ -87,11 +88,11 @@ def with_masses(robot: RobotModel) -> MassiveRobot:
             _set_ball(links[present[0]], NOMINAL_MASS)
             nominal.append(present[0])
     text = ElementTree.tostring(root, encoding='unicode')
-    return MassiveRobot(text, tuple(shaped), tuple(corrected), tuple(nominal))
+    return CompletedInertias(text, tuple(shaped), tuple(corrected), tuple(nominal))
 
 
 def _read(text: str) -> Element:
-    """Read what describes bodies; prefixes of tags need not be declared, as for Robot."""
+    """Read the elements that describe bodies; prefixes of tags need not be declared."""
     builder = ElementTree.TreeBuilder()
     parser = expat.ParserCreate('utf-8')
     parser.StartElementHandler = builder.start

@@ -1,0 +1,79 @@
+"""The public robot: chains between its links, and what it is besides a model."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ik_service import Robot
+from ik_service.exceptions import ChainError, UnknownLinkError
+from ik_service.model.joint import Joint, JointType
+from ik_service.model.robot_model import RobotModel
+
+X_AXIS = np.array([1.0, 0.0, 0.0])
+
+
+def make_joint(name, parent, child, kind=JointType.REVOLUTE, mimic=None):
+    return Joint(name, kind, parent, child, np.eye(4), X_AXIS, mimic=mimic)
+
+
+@pytest.fixture
+def humanoid():
+    """A torso on a base, a head, and two arms of two joints each; the left hand is fixed."""
+    return Robot(
+        'humanoid',
+        ['base', 'torso', 'head', 'l_arm', 'l_hand', 'r_arm', 'r_hand'],
+        [
+            make_joint('waist', 'base', 'torso'),
+            make_joint('neck', 'torso', 'head'),
+            make_joint('l_shoulder', 'torso', 'l_arm'),
+            make_joint('l_wrist', 'l_arm', 'l_hand', JointType.FIXED),
+            make_joint('r_shoulder', 'torso', 'r_arm'),
+            make_joint('r_wrist', 'r_arm', 'r_hand', JointType.PRISMATIC),
+        ],
+    )
+
+
+def test_chain_takes_the_root_and_the_only_leaf_by_default(humanoid):
+    chain = humanoid.chain(base_link='r_arm')
+    assert (chain.base_link, chain.tip_link) == ('r_arm', 'r_hand')
+    assert tuple(chain.joint_names) == ('r_wrist',)
+    assert humanoid.chain(tip_link='r_hand').base_link == 'base'
+
+
+def test_chain_with_several_leaves_lists_them(humanoid):
+    with pytest.raises(ChainError, match=r"below 'base'.*: head, l_hand, r_hand"):
+        humanoid.chain()
+    with pytest.raises(UnknownLinkError):
+        humanoid.chain(base_link='nowhere')
+
+
+def test_chain_with_a_locked_joint(humanoid):
+    chain = humanoid.chain('base', 'r_hand', locked={'waist': 0.3})
+    assert tuple(chain.joint_names) == ('r_shoulder', 'r_wrist')
+
+
+def test_a_robot_is_a_model_and_stays_a_robot_when_pickled(humanoid):
+    copy = pickle.loads(pickle.dumps(humanoid))
+    assert isinstance(copy, RobotModel)
+    assert type(copy) is Robot
+    assert copy.chain('base', 'r_hand').joint_names == ('waist', 'r_shoulder', 'r_wrist')
+
+
+def test_a_model_knows_no_kinematics():
+    model = RobotModel.from_urdf('<robot name="r"><link name="a"/></robot>')
+    assert type(model) is RobotModel
+    assert not hasattr(model, 'chain')
+    assert repr(model) == "RobotModel('r', 1 links, 0 joints)"
+
+
+def test_import_brings_neither_parser_nor_compiler():
+    code = (
+        'import sys; import ik_service.robot; '
+        "print(*{'urdf_parser_py', 'lxml', 'yaml', 'numba', 'rclpy', 'urllib.request'}"
+        ' & set(sys.modules))'
+    )
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ''
