@@ -17,9 +17,9 @@ IMPORT_LIMIT = 0.4  # [s]
 _IMPORT_PROBE = """
 import json, sys, time
 before = set(sys.modules)
-start = time.perf_counter()
+start = time.process_time()
 import ik_service
-seconds = time.perf_counter() - start
+seconds = time.process_time() - start
 print(json.dumps([seconds, sorted(set(sys.modules) - before)]))
 """
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import time
 
 import numpy as np
+import pytest
 
 from ik_service.common.periodic_thread import PeriodicThread
+
+pytestmark = pytest.mark.alone
 
 
 def test_rate_holds_on_average_and_errors_do_not_end_it():

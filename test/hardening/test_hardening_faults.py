@@ -9,6 +9,8 @@ from hardening.faults import FAULTS
 from hardening.judging import complaints, judge, line, Stages
 from hardening.workplace import wanted
 
+pytestmark = [pytest.mark.alone, pytest.mark.slow]
+
 
 @pytest.fixture(scope='module')
 def stages(make_bench):

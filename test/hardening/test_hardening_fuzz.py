@@ -20,12 +20,14 @@ def test_requests(make_bench):
     assert (row.count, row.lost, row.notes) == (400, 0, [])
 
 
+@pytest.mark.slow
 def test_parameters(make_bench):
     with make_bench() as bench:
         row = fuzz_parameters(bench, 60, seed=1)
     assert (row.count, row.lost, row.notes) == (60, 0, [])
 
 
+@pytest.mark.slow
 def test_targets(make_bench):
     with make_bench() as bench:
         row = fuzz_targets(bench, 300, seed=1)

@@ -10,6 +10,7 @@ from hardening.load import load
 from hardening.soak import soak
 from hardening.workplace import LONG
 
+pytestmark = [pytest.mark.alone, pytest.mark.slow]
 CASES = {'64 clients': {'clients': 64, 'each': 10},
          '1,000 at once': {'clients': 0, 'at_once': 1000}}  # fmt: skip
 

@@ -300,6 +300,7 @@ def damage(path, randomness):
         path.write_bytes(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('seed', range(2))
 def test_process_with_a_damaged_cache_solves(tmp_path, seed):
     assert solve(tmp_path).stdout == 'solved\n'

@@ -103,8 +103,22 @@ class Cell:
     def assert_commands_keep_the_bounds(self, scaling, rate=RATE, start=None):
         """Check every command so far, the first against where the arm started."""
         start = self.start if start is None else start
-        commands = np.array([self.positions(message) for message in self.commands.messages])
-        bound = self.chain.velocity * scaling / rate
+        messages = self.commands.messages
+        commands = np.array([self.positions(message) for message in messages])
+        bound = self.chain.velocity * scaling * self._times_between(messages, 1.0 / rate)
         path = np.vstack([start, commands])
         assert (np.abs(np.diff(path, axis=0)) <= bound).all()
         assert ((commands >= self.chain.lower) & (commands <= self.chain.upper)).all()
+
+    @staticmethod
+    def _times_between(messages, period):
+        """
+        Times (N, 1) [s] that each command may move for: the period, longer on a busy machine.
+
+        A command is stamped when it is sent. One that was sent late may have been made in time, so
+        the lateness of a command counts for the next one too.
+        """
+        stamps = np.array([m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec for m in messages])
+        elapsed = np.maximum(np.diff(stamps, prepend=stamps[:1]), period)
+        late = np.concatenate([[0.0], elapsed[:-1] - period])
+        return (elapsed + late)[:, None]

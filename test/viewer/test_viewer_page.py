@@ -18,7 +18,7 @@ from support.harness import Bench, START_TIMEOUT, until
 
 import ik_service as iks
 
-pytestmark = pytest.mark.dds
+pytestmark = [pytest.mark.dds, pytest.mark.slow]
 URDF = str(Path(__file__).parents[2] / 'urdf' / 'panda.urdf')
 BASE, TIP = 'panda_link0', 'panda_hand_tcp'
 START = {

@@ -112,6 +112,7 @@ def targets_of_another_client(domain):
             process.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.dds
 @pytest.mark.parametrize('delay', [0.0, 0.3, 1.0])
 def test_ctrl_c_while_it_starts(run, delay):

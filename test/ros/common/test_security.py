@@ -56,6 +56,7 @@ def in_use(client, node, namespace):
     }
 
 
+@pytest.mark.slow
 def test_the_policy_allows_what_the_nodes_use_and_no_more(bench):
     start_panda(bench, command_interface='joint_trajectory', publish_markers=True)
     bench.start(SIMULATED, urdf=str(share_folder('urdf') / 'panda.urdf'))

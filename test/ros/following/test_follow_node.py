@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 from support.cell import Cell, NAMES, panda_chain, RATE, READY
+from support.harness import until
 
 pytestmark = pytest.mark.dds
 
@@ -27,8 +28,7 @@ def test_an_arm_goes_where_the_target_is_and_is_held_there(cell):
     cell.assert_commands_keep_the_bounds(0.8)
 
     cell.commands.clear()
-    time.sleep(1.0)
-    assert len(cell.commands) == pytest.approx(RATE, rel=0.15), 'fed while it holds'
+    until(lambda: len(cell.commands) >= RATE, what='commands while it holds')
     last = cell.commands.messages[-1]
     assert tuple(last.name) == NAMES
     assert set(last.velocity) == {0.0}
@@ -78,14 +78,15 @@ def test_out_of_reach_the_arm_goes_to_the_nearest_pose_and_the_log_says_how_far(
 
 
 def test_a_bad_target_is_logged_once_and_the_old_one_followed(cell):
-    target = cell.pose_beside_ready(0.1, 0.0, 0.0)
+    target, before = cell.pose_beside_ready(0.1, 0.0, 0.0), len(cell.node.output)
     cell.send(target)
     cell.commands.wait()
     for _ in range(20):
         cell.send(cell.pose_beside_ready(0.0, np.nan, 0.0))
         time.sleep(0.02)
     cell.states.wait(cell.is_at(target))
-    assert cell.node.output.count('target_pose ignored: pose.position.y is nan') == 1
+    said = cell.node.output[before:]
+    assert said.count('target_pose ignored: pose.position.y is nan') == 1
 
 
 def test_the_sim_is_killed_and_started_again_elsewhere(own_cell):
@@ -137,6 +138,7 @@ def test_joint_trajectory_instead_of_joint_command(bench, panda, chain):
     assert len(message.points) == 1
 
 
+@pytest.mark.slow
 def test_a_target_that_is_too_old_is_dropped(bench, panda, chain):
     cell = Cell(bench, panda, chain, target_timeout=0.3)
     cell.send(cell.pose_beside_ready(0.1, 0.45, 0.1))

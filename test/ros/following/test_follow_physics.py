@@ -9,6 +9,7 @@ from support.cell import Cell, panda_chain
 from ik_service.kinematics.pose_error import pose_error
 
 
+@pytest.mark.slow
 def test_a_target_is_held_against_gravity(bench, panda):
     pytest.importorskip('mujoco', reason='the extra sim is not installed')
     cell = Cell(bench, panda, panda_chain(), sim={'engine': 'mujoco', 'rate': 500.0})

@@ -38,6 +38,8 @@ def answered(bench, service, name, request):
     return [future.result().error_code.val for future in futures]
 
 
+@pytest.mark.alone
+@pytest.mark.slow
 def test_a_thousand_requests_at_once_while_the_arm_moves(bench):
     arm = panda_arm()
     node = start_panda(bench, velocity_scaling=0.02)

@@ -21,6 +21,7 @@ def test_each_method_meets_the_same_poses_and_counts_what_it_did():
     assert record.time.min() > 0.0
 
 
+@pytest.mark.slow
 def test_files(tmp_path):
     pytest.importorskip('matplotlib')
     paths = convergence.run(Namespace(output=tmp_path, poses=5))

@@ -1,0 +1,70 @@
+"""Rules of a test run: who gets a second chance, and who runs alone."""
+
+import os
+from pathlib import Path
+import subprocess
+import sys
+import threading
+
+import pytest
+from support.parallel import turn
+
+FAILS_ONCE = """
+import pytest
+
+tried = set()
+
+def fails_once(name):
+    first = name not in tried
+    tried.add(name)
+    assert not first
+
+@pytest.mark.dds
+def test_over_dds():
+    fails_once('over dds')
+
+def test_ordinary():
+    fails_once('ordinary')
+"""
+OPTIONS = ('-q', '-p', 'support.second_chances', '-p', 'no:cacheprovider')
+
+
+def test_only_dds_tests_get_a_second_chance_and_it_is_counted(tmp_path):
+    pytest.importorskip('pytest_rerunfailures')
+    (tmp_path / 'test_it.py').write_text(FAILS_ONCE)
+    (tmp_path / 'pytest.ini').write_text('[pytest]\nmarkers =\n    dds\n')
+    noted = tmp_path / 'noted.txt'
+    here = {'PYTHONPATH': str(Path(__file__).parent), 'IK_SERVICE_SECOND_CHANCES': str(noted)}
+    done = subprocess.run(
+        [sys.executable, '-m', 'pytest', *OPTIONS, 'test_it.py'],
+        cwd=tmp_path,
+        env={**os.environ, **here},
+        capture_output=True,
+        text=True,
+    )
+    assert 'second chances: 1 ==' in done.stdout, done.stdout + done.stderr
+    assert '1 failed, 1 passed, 1 rerun' in done.stdout
+    assert noted.read_text() == 'test_it.py::test_over_dds\n'
+
+
+def test_one_that_is_alone_waits_for_the_others_and_they_wait_for_it(tmp_path):
+    order, waiting = [], threading.Event()
+
+    def exclusive():
+        waiting.set()
+        with turn(tmp_path, alone=True):
+            order.append('alone')
+
+    def ordinary():
+        with turn(tmp_path, alone=False):
+            order.append('later')
+
+    threads = [threading.Thread(target=exclusive), threading.Thread(target=ordinary)]
+    with turn(tmp_path, alone=False), turn(tmp_path, alone=False):
+        threads[0].start()
+        waiting.wait(10.0)
+        order.append('two at once')
+    threads[0].join(10.0)
+    threads[1].start()
+    threads[1].join(10.0)
+    assert order == ['two at once', 'alone', 'later']
