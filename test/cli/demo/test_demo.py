@@ -68,6 +68,7 @@ def test_one_round_reaches_every_target_and_leaves_nothing_behind(run):
     assert 'Traceback' not in process.output
 
 
+@pytest.mark.dds
 def test_ctrl_c_ends_the_demo_and_its_processes(run):
     process = run()
     process.wait_for('corner 1 .* reached', START_TIMEOUT)
@@ -81,6 +82,8 @@ def test_ctrl_c_ends_the_demo_and_its_processes(run):
     assert 'Traceback' not in process.output
 
 
+@pytest.mark.slow
+@pytest.mark.dds
 def test_the_viewer_runs_and_the_demo_gives_way_to_targets_of_other_clients(run):
     pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
     process = run()
@@ -125,6 +128,8 @@ def test_ctrl_c_while_it_starts(run, delay):
     assert 'Traceback' not in process.output
 
 
+@pytest.mark.slow
+@pytest.mark.dds
 def test_a_killed_process_is_reported_with_its_output(run):
     process = run('--no-viewer')
     process.wait_for('corner 1 .* reached', START_TIMEOUT)
