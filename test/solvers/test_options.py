@@ -8,7 +8,7 @@ import pytest
 
 from ik_service import IkOptions
 from ik_service.exceptions import IkServiceError, OptionError
-from ik_service.solvers.loop.limits import STRATEGIES
+from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
 
 ONES = (1.0,) * 6
@@ -138,4 +138,8 @@ def test_options_do_not_change_and_can_be_compared():
 
 
 def test_strategies_of_the_options_are_those_of_the_kernels():
-    assert set(JOINT_LIMIT_STRATEGIES) == set(STRATEGIES)
+    assert JOINT_LIMIT_STRATEGIES == ('clamp', 'active_set', 'transform', 'penalty', 'ignore')
+    inner = {LimitStrategy.PENALTY_IN_COST}
+    assert {LimitStrategy[name.upper()] for name in JOINT_LIMIT_STRATEGIES} == (
+        set(LimitStrategy) - inner
+    )

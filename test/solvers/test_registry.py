@@ -6,7 +6,7 @@ from support.chains import planar
 import ik_service as iks
 from ik_service.exceptions import OptionError, UnknownSolverError
 from ik_service.solvers.options import METHOD_OPTIONS
-from ik_service.solvers.registry import check_options, DEFAULT_SOLVER, method
+from ik_service.solvers.registry import DEFAULT_SOLVER, solver_spec
 
 USES = {
     'levenberg_marquardt': {'damping'},
@@ -28,7 +28,7 @@ def test_names():
 
 @pytest.mark.parametrize('name', iks.solver_names())
 def test_methods_describe_themselves(name):
-    chosen = method(name)
+    chosen = solver_spec(name)
     assert chosen.name == name
     assert chosen.summary
     assert chosen.max_iterations >= 1
@@ -40,7 +40,7 @@ def test_unknown_names_are_refused_with_the_valid_ones(name):
     chain = planar(1.0, 0.4)
     listed = 'valid: ' + ', '.join(iks.solver_names())
     for attempt in (
-        lambda: method(name),
+        lambda: solver_spec(name),
         lambda: iks.Solver(chain, name),
         lambda: iks.solve_ik(chain, chain.forward([0, 0]), solver=name),
     ):
@@ -62,10 +62,12 @@ def test_options_that_a_method_does_not_use_are_refused(name, option):
 
 
 def test_an_option_of_some_methods_is_used_by_one_at_least():
-    assert set(METHOD_OPTIONS) == set().union(*(method(name).uses for name in iks.solver_names()))
+    assert set(METHOD_OPTIONS) == set().union(
+        *(solver_spec(name).uses for name in iks.solver_names())
+    )
     assert set(METHOD_OPTIONS) <= set(vars(iks.IkOptions()))
 
 
 @pytest.mark.parametrize('name', iks.solver_names())
 def test_defaults_suit_every_method(name):
-    check_options(method(name), iks.IkOptions())
+    solver_spec(name).check_options(iks.IkOptions())

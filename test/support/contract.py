@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import ik_service as iks
-from ik_service.solvers.registry import method
+from ik_service.solvers.registry import solver_spec
 from support.chains import forward_by_tree, pose_difference, targets, within_limits
 
 
 def suited(solver, strategy):
     """Whether a way to keep the limits means something to a method."""
-    return ('joint_limits', strategy) not in method(solver).refuses
+    return ('joint_limits', strategy) not in solver_spec(solver).refuses
 
 
 def options_with(**values):

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from ik_service.cli.solve.options import option_texts, UsageError
 from ik_service.common.resources import share_folder
+from ik_service.solvers.registration import load_solvers
 from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names, solver_spec
 
 ALL = 'all'
@@ -64,10 +65,18 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     :raises UsageError: the command line is invalid.
     :raises SystemExit: it asked for help, which is printed.
     """
+    _load_solvers(words)
     # argparse takes -1e-3 and -inf for options, but no word that starts with a space.
     arguments = _parser().parse_args([f' {w}' if _is_number(w) else w for w in words])
     _check(arguments)
     return arguments
+
+
+def _load_solvers(words: Sequence[str]) -> None:
+    """Register the solvers that the command line names, so that --solver knows them."""
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument('--load', action='append', default=[])
+    load_solvers(parser.parse_known_args(words)[0].load)
 
 
 def our_arms() -> tuple[str, ...]:
@@ -168,6 +177,13 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
         default=DEFAULT_SOLVER,
         metavar='NAME',
         help=f'a method of the list below, or "{ALL}" to compare them (default: %(default)s)',
+    )
+    group.add_argument(
+        '--load',
+        action='append',
+        metavar='MODULE',
+        help='import a Python module that registers a solver of your own; for one in this folder, '
+        'start with PYTHONPATH=. ik_solve',
     )
     group.add_argument(
         '--set',

@@ -70,6 +70,13 @@ PUBLISH_MARKERS = ParameterSpec(
     'Publish target, nearest reachable pose, trail of the tip and bound of the reach on the '
     'topic markers, for RViz, Foxglove and the browser',
 )
+SOLVER_MODULES = ParameterSpec(
+    'solver_modules',
+    '',
+    "Importable Python modules that register solvers of your own, such as 'my_package.my_solver', "
+    'with commas between them; they are imported when the node starts',
+    read_only=True,
+)
 SOLVER_NAME = ParameterSpec(
     f'{SOLVER_PREFIX}name', DEFAULT_SOLVER, 'Method of the solver', choices=solver_names()
 )
@@ -251,7 +258,7 @@ PARAMETERS: dict[str, ParameterSpec] = {
         ARM_PARAMETERS,
         NODE_PARAMETERS,
         FOLLOWER_PARAMETERS,
-        (SOLVER_NAME,),
+        (SOLVER_MODULES, SOLVER_NAME),
         SOLVER_PARAMETERS,
     )
     for spec in group

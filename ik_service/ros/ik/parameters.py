@@ -8,7 +8,8 @@ A parameter of the solver or of the follower is a field of :class:`~ik_service.I
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 import threading
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from rclpy.parameter import Parameter
 
 from ik_service.arm.arm import ArmSettings, SolverSettings
 from ik_service.common.number_parsing import parse_numbers, parse_positions
-from ik_service.exceptions import IkServiceError, OptionError
+from ik_service.exceptions import IkServiceError, OptionError, SolverSpecError
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.common.parameter_declaration import (
     declare_parameters,
@@ -32,13 +33,15 @@ from ik_service.ros.ik.parameter_table import (
     GROUP_NAMES,
     LOCKED_JOINTS,
     PARAMETERS,
+    SOLVER_MODULES,
     SOLVER_NAME,
     SOLVER_PARAMETERS,
     SOLVER_PREFIX,
     TIP_LINK,
 )
 from ik_service.solvers.options import IkOptions
-from ik_service.solvers.registry import solver_spec
+from ik_service.solvers.registration import load_solvers
+from ik_service.solvers.registry import solver_names, solver_spec
 
 T = TypeVar('T', bound=Value)
 Apply = Callable[[SolverSettings, FollowerSettings], None]
@@ -58,7 +61,8 @@ class NodeParameters:
     """
 
     def __init__(self, node: Node) -> None:
-        self._values = declare_parameters(node, PARAMETERS.values())
+        self._specs = dict(PARAMETERS)
+        self._values = declare_parameters(node, self._after_loading(node))
         self.solver = _solver_settings(self._values)
         self.follower = _follower_settings(self._values)
         self.arm = _arm_settings(self._values)
@@ -66,6 +70,17 @@ class NodeParameters:
         self._apply: Apply = lambda solver, follower: None
         self._prepare: Prepare = lambda solver: None
         node.add_on_set_parameters_callback(self._on_set)
+
+    def _after_loading(self, node: Node) -> Iterator[ParameterSpec]:
+        """Yield all specifications; the solvers there are to choose from after they are loaded."""
+        yield SOLVER_MODULES
+        text = str(node.get_parameter(SOLVER_MODULES.name).value)
+        try:
+            load_solvers(word.strip() for word in text.split(',') if word.strip())
+        except SolverSpecError as error:
+            raise OptionError(SOLVER_MODULES.name, str(error)) from error
+        self._specs[SOLVER_NAME.name] = replace(SOLVER_NAME, choices=solver_names())
+        yield from (spec for spec in self._specs.values() if spec is not SOLVER_MODULES)
 
     def __getitem__(self, spec: ParameterSpec[T]) -> T:
         return self._values[spec]
@@ -109,7 +124,7 @@ class NodeParameters:
         """Return values and settings after a change."""
         values = self._values.replaced(changed)
         for name, value in changed.items():
-            PARAMETERS[name].check(value)
+            self._specs[name].check(value)
         return values, _solver_settings(values), _follower_settings(values)
 
 

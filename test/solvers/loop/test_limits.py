@@ -11,6 +11,7 @@ from support.chains import arm as chain_of
 from support.chains import joint_xml, limit_xml, planar, planar_xml, robot_xml, targets, transform
 
 import ik_service as iks
+from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop import limits
 
 SOLVERS = iks.solver_names()
@@ -122,7 +123,7 @@ def test_joint_that_others_mimic_by_halves_does_not_turn():
 
 @numba.njit
 def _turn_towards(arrays, seed, q):
-    limits.turn_towards(arrays, seed, q, limits.CLAMP)
+    limits.turn_towards(arrays, seed, q, LimitStrategy.CLAMP)
 
 
 @numba.njit

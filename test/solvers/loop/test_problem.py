@@ -30,8 +30,8 @@ def test_shapes():
     assert work.matrix.shape == (6, 6)
     assert work.memory.shape == (5, 7)
     assert np.all(work.scale == 1.0)
-    for vector in (work.start, work.q, work.step, work.kept, work.held, work.scale, work.shift):
-        assert vector.shape == (7,)
+    for name in ('start', 'q', 'step', 'best_q', 'fixed_at', 'scale', 'penalty_shift'):
+        assert getattr(work, name).shape == (7,)
     assert settings.tolerances.shape == (2,)
     assert settings.weights.shape == (6,)
 

@@ -62,7 +62,7 @@ class Kernels:
         self.problem = allocate(chain, MEMORY_ROWS)
         _, settings, self.work = views(self.problem)
         settings.weights[:] = np.sqrt(weights)
-        self.work.held[:] = math.nan
+        self.work.fixed_at[:] = math.nan
         self.objective = choose_objective(chain, options)
 
     def value(self, q):
@@ -144,7 +144,7 @@ def test_held_joints_have_no_slope():
         compiled = Kernels(chain, (1.0,) * 6, make(chain, (1.0,) * 6)[0])
         q = inner_postures(chain, 1)[0]
         free = compiled.gradient(q)
-        compiled.work.held[2] = chain.upper[2]
+        compiled.work.fixed_at[2] = chain.upper[2]
         held = compiled.gradient(q)
         assert held[2] == 0.0, name
         np.testing.assert_array_equal(np.delete(held, 2), np.delete(free, 2))

@@ -1,13 +1,13 @@
 """What the loop knows of a method: the strategy for the limits, and which options count."""
 
-from ik_service.solvers.spec import given
 import pytest
 from support.chains import arm as arm_of
 
 import ik_service as iks
 from ik_service.exceptions import OptionError
-from ik_service.solvers.loop import limits
-from ik_service.solvers.registry import method
+from ik_service.solvers.choices import LimitStrategy
+from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
+from ik_service.solvers.registry import given, solver_spec
 
 # A value of each option that only some methods use, other than its default, and what it needs.
 VALUES = {
@@ -42,13 +42,13 @@ USES = {
 
 def test_table_is_whole():
     assert set(USES) == set(iks.solver_names())
-    assert set().union(*(method(name).uses for name in iks.solver_names())) == set(VALUES)
+    assert set().union(*(solver_spec(name).uses for name in iks.solver_names())) == set(VALUES)
 
 
 @pytest.mark.parametrize('name', USES)
 @pytest.mark.parametrize('option', VALUES)
 def test_options_are_used_or_refused_by_name(name, option):
-    assert (option in method(name).uses) == (option in USES[name])
+    assert (option in solver_spec(name).uses) == (option in USES[name])
     chain = arm_of('panda')
     if option in USES[name]:
         options = iks.IkOptions(**VALUES[option], **WITH.get((name, option), {}))
@@ -80,18 +80,18 @@ def test_every_method_takes_what_concerns_the_loop():
 
 
 def test_limits_are_kept_by_the_loop_or_by_the_method():
-    options = {name: iks.IkOptions(joint_limits=name) for name in limits.STRATEGIES}
+    options = {name: iks.IkOptions(joint_limits=name) for name in JOINT_LIMIT_STRATEGIES}
     for name in iks.solver_names():
         own = name in ('ccd', 'bfgs', 'conjugate_gradient')
-        assert method(name).keeps_limits == own
-        assert method(name).strategy(options['ignore']) == limits.IGNORE
-        assert method(name).strategy(options['clamp']) == limits.CLAMP
-        held = method(name).strategy(options['active_set'])
-        assert held == (limits.CLAMP if own else limits.ACTIVE_SET)
+        assert solver_spec(name).keeps_limits == own
+        assert solver_spec(name).strategy(options['ignore']) == LimitStrategy.IGNORE
+        assert solver_spec(name).strategy(options['clamp']) == LimitStrategy.CLAMP
+        held = solver_spec(name).strategy(options['active_set'])
+        assert held == (LimitStrategy.CLAMP if own else LimitStrategy.ACTIVE_SET)
         if name != 'ccd':
-            assert method(name).strategy(options['transform']) == limits.TRANSFORM
-            penalty = method(name).strategy(options['penalty'])
-            assert penalty == (limits.PENALTY_IN_COST if own else limits.PENALTY)
+            assert solver_spec(name).strategy(options['transform']) == LimitStrategy.TRANSFORM
+            penalty = solver_spec(name).strategy(options['penalty'])
+            assert penalty == (LimitStrategy.PENALTY_IN_COST if own else LimitStrategy.PENALTY)
 
 
 def test_weight_of_a_penalty_comes_with_it():
