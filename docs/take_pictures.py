@@ -33,8 +33,9 @@ SIZE = (1400, 900)  # of the page [px]
 PANEL_WIDTH = 390  # [px]
 SOFTWARE_GL = ('--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader')
 START_TIMEOUT = 300.0  # the first start compiles [s]
-PAGE_TIMEOUT = 60.0  # drawing without a graphics card is slow [s]
-SETTLING_TIME = 8.0  # from the last motion until the page has drawn it [s]
+PAGE_TIMEOUT = 180.0  # drawing without a graphics card is slow [s]
+DISCOVERY_TIME = 1.0  # from the discovery of a subscriber until messages surely reach it [s]
+SETTLING_TIME = 3.0  # from a change until the page has drawn it [s]
 
 
 def main() -> None:
@@ -95,6 +96,7 @@ def follow_square(chain: KinematicChain, children: Sequence[ChildProcess]) -> No
         while not client.is_ready():
             check()
             time.sleep(0.05)
+        time.sleep(DISCOVERY_TIME)
         T_start = client.tip_pose(client.next_state().positions)
         description, stops = square(T_start, lambda T: client.solve(T).success)
         corners = stops[:-1]  # the last one is the middle
@@ -109,12 +111,12 @@ def take_pictures(page: Page) -> None:
     """
     page.get_by_text('arrived at the target').first.wait_for(timeout=1e3 * PAGE_TIMEOUT)
     page.wait_for_timeout(1e3 * SETTLING_TIME)
-    page.screenshot(path=FIGURES / 'demo.png')
+    page.screenshot(path=FIGURES / 'demo.png', timeout=1e3 * PAGE_TIMEOUT)
     page.get_by_role('tab', name='Solver options').click()
     page.wait_for_timeout(1e3 * SETTLING_TIME)
     left = SIZE[0] - PANEL_WIDTH
     panel = {'x': left, 'y': 0, 'width': PANEL_WIDTH, 'height': SIZE[1]}
-    page.screenshot(path=FIGURES / 'panel.png', clip=panel)
+    page.screenshot(path=FIGURES / 'panel.png', clip=panel, timeout=1e3 * PAGE_TIMEOUT)
 
 
 if __name__ == '__main__':

@@ -1,5 +1,5 @@
 """
-Write docs/methods.md: the text of methods_template.md, with the numbers of docs/figures/*.csv.
+Page docs/methods.md, written from methods_template.md with the numbers of docs/figures/*.csv.
 
 A number stands in the template as
 
@@ -51,7 +51,7 @@ Row = dict[str, Value]
 
 
 class TemplateError(IkServiceError):
-    """The template asks for something that the files do not hold."""
+    """Field of the template without a matching file, row or column."""
 
 
 def main(arguments: Sequence[str] | None = None, docs: Path = DOCS) -> int:
@@ -78,7 +78,8 @@ def page(docs: Path) -> str:
     """
     Return the page's text.
 
-    :param docs: folder of the template.
+    :param docs: folder of the template; the files lie in ``figures`` below it.
+    :returns: Markdown.
     :raises TemplateError: a file, a row or a column does not exist, or is not the only one.
     """
     template = (docs / TEMPLATE).read_text(encoding='utf-8')
@@ -97,7 +98,7 @@ def page(docs: Path) -> str:
 
 
 def _wrapped(block: str) -> str:
-    """A paragraph or list whose lines have changed in length, in lines of full length again."""
+    """Wrap a paragraph or list again, whose lines have changed in length."""
     if block.startswith('|'):
         return block
     # What is code or mathematics stays on one line.

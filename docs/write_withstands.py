@@ -1,5 +1,5 @@
 """
-Write the tables of docs/withstands.md from docs/withstands.json, what a long run has left.
+Tables of docs/withstands.md, written from docs/withstands.json, the figures of a long run.
 
     make soak
     python docs/write_withstands.py
@@ -23,7 +23,13 @@ Found = Mapping[str, object]
 
 
 def main(arguments: Sequence[str] | None = None, docs: Path = DOCS) -> int:
-    """Write the page, or check it; return the exit code."""
+    """
+    Write the page, or check it.
+
+    :param arguments: the command line; ``--check`` or nothing.
+    :param docs: folder of the page and the figures.
+    :returns: the exit code.
+    """
     arguments = sys.argv[1:] if arguments is None else arguments
     path = docs / PAGE
     old = path.read_text(encoding='utf-8')
@@ -36,7 +42,13 @@ def main(arguments: Sequence[str] | None = None, docs: Path = DOCS) -> int:
 
 
 def page(text: str, found: Found) -> str:
-    """Return the page's text with the tables of these figures."""
+    """
+    Return the text of the page with new tables.
+
+    :param text: of the page.
+    :param found: the figures.
+    :raises ValueError: a pair of marks is missing.
+    """
     for mark, written in _BLOCKS.items():
         pattern = re.compile(rf'(<!-- {mark} -->\n).*?(<!-- end -->)', re.DOTALL)
         if len(pattern.findall(text)) != 1:

@@ -1,4 +1,8 @@
-"""Steps of a build: shown in one line each, logged in full, and done again only when needed."""
+"""
+Steps of a build: shown in one line each, logged in full, and done again only when needed.
+
+Written with the standard library alone, because it runs before anything is installed.
+"""
 
 from __future__ import annotations
 

@@ -24,6 +24,8 @@ class ChildFailedError(IkServiceError):
     """
     A child process ended, or did not print in time what was waited for.
 
+    :param message: what happened.
+    :param output: what the process had printed.
     :ivar output: what it had printed.
     """
 

@@ -174,7 +174,7 @@ class JointMotion:
 
 def clamped(values: np.ndarray, low: np.ndarray | float, high: np.ndarray | float) -> np.ndarray:
     """
-    Return values brought into intervals, as ``numpy.clip`` does in three times the time.
+    Return values brought into intervals; for few values faster than ``numpy.clip``.
 
     :param values: (n,) values of any unit.
     :param low: (n,) or one for all, the lower ends.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 import sys
 import threading
 
@@ -27,21 +28,20 @@ def main(args: list[str] | None = None) -> int:
             from ik_service.viewer.viewer import Viewer
 
             node = ViewerNode()
-            settings = declare_settings(node)
-            page = serve(
-                settings.host,
-                settings.port,
-                settings.port_search,
-                settings.allowed_hosts,
-                LimitedLog(node.get_logger().warning),
-            )
-            try:
+            with ExitStack() as stack:
+                stack.callback(node.destroy_node)
+                settings = declare_settings(node)
+                page = serve(
+                    settings.host,
+                    settings.port,
+                    settings.port_search,
+                    settings.allowed_hosts,
+                    LimitedLog(node.get_logger().warning),
+                )
+                stack.callback(close, page)
                 node.get_logger().info(f'ready: {page.address}')
                 with runtime.spinning(node.main_executor):
                     Viewer(page.server, node, settings).run(stop)
-            finally:
-                close(page)
-                node.destroy_node()
 
     return runtime.run(program, 'ik_viewer')
 

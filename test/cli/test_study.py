@@ -119,7 +119,7 @@ def test_ctrl_c_ends_it(toy, tmp_path, capsys):
 
 
 @pytest.mark.parametrize('name', registry.STUDY_NAMES)
-def test_every_study_keeps_the_contract(name):
+def test_every_study_has_the_interface_of_a_study(name):
     module = registry.load_study(name)
     assert module.SUMMARY
     assert '\n' not in module.SUMMARY

@@ -64,7 +64,7 @@ def test_the_command_that_an_error_names_works(urdf, capsys, few_poses, tmp_path
         (['planar_6r', '--output', '/no/such/folder/table.npz'], 'cannot be written'),
     ],
 )
-def test_what_cannot_be_done_is_told(words, message, capsys):
+def test_an_error_is_printed_and_nothing_is_saved(words, message, capsys):
     assert ik_train(words) == 1
     captured = capsys.readouterr()
     assert message in captured.err
@@ -83,7 +83,7 @@ def test_what_cannot_be_done_is_told(words, message, capsys):
         (['planar_6r', '--seed', '-1'], 'at least 0'),
     ],
 )
-def test_a_wrong_command_is_refused(words, message, capsys):
+def test_an_invalid_option_is_refused_with_exit_code_2(words, message, capsys):
     with pytest.raises(SystemExit) as ending:
         ik_train(words)
     assert ending.value.code == 2
@@ -100,7 +100,7 @@ def test_ctrl_c_saves_nothing(urdf, capsys, monkeypatch):
     assert list(urdf.parent.iterdir()) == [urdf]
 
 
-def test_the_help_teaches(capsys):
+def test_help_names_options_and_exit_codes(capsys):
     with pytest.raises(SystemExit) as ending:
         ik_train(['--help'])
     assert ending.value.code == 0

@@ -1,1 +1,1 @@
-"""Attacks on running programs, with what is measured in them."""
+"""Robustness tests of running programs: faults, hostile input and load, with figures."""

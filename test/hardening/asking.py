@@ -1,4 +1,4 @@
-"""Many requests to services, several at a time, with none of them forgotten."""
+"""Concurrent requests to services, each with its answer and its time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from rclpy.qos import QoSProfile
 
 DEEP = QoSProfile(depth=2000)
-"""So that no answer is lost on our own side, however many come at once."""
+"""Queues deep enough that this client loses no answer, however many come at once."""
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Asked:
 
 
 class Client:
-    """Asks a service; other threads spin."""
+    """Client of a service; other threads have to spin."""
 
     def __init__(self, bench, kind, name):
         self._client = bench.node.create_client(kind, name, qos_profile=DEEP)
@@ -48,7 +48,7 @@ class Client:
 
 
 GIVE_UP = 3
-"""After so many answers that did not come, no more is asked."""
+"""Number of missing answers after which no more requests are sent."""
 
 
 def ask_all(jobs, window, patience=15.0):

@@ -9,7 +9,7 @@ from hardening import workplace
 
 @pytest.fixture(scope='session')
 def context():
-    """A ROS context in a domain of this test run's own."""
+    """ROS context in a domain that only this test run uses."""
     reason = 'rclpy cannot be imported: run the tests with "make test", or source ROS 2'
     pytest.importorskip('rclpy', reason=reason)
     pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
@@ -19,5 +19,5 @@ def context():
 
 @pytest.fixture(scope='session')
 def make_bench(context):
-    """Makes benches, as a context manager."""
+    """Context manager that makes benches."""
     return lambda: workplace.bench(context)

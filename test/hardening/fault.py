@@ -1,4 +1,4 @@
-"""What a fault is, and the list of all."""
+"""Definition of a fault, and the list of all faults."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True)
 class Fault:
     """
-    Something that goes wrong.
+    Fault between node and arm.
 
-    :ivar name: as it stands in tables.
-    :ivar happen: lets it happen, on a stage where the arm is under way.
-    :ivar parameters: of the node, beside those that all have.
+    :ivar name: its name in tables.
+    :ivar happen: makes it happen, on a stage where the arm is moving.
+    :ivar parameters: parameters of the node, beside those that all have.
     :ivar alone: whether it needs a node of its own.
     :ivar stops: whether the node has to stop, and to stay where it is afterwards.
-    :ivar watch: how long to look at what comes of it [s].
-    :ivar says: a part of what the node has to say, in small letters; empty for nothing.
+    :ivar watch: how long the commands are recorded afterwards [s].
+    :ivar says: text that the node has to log, in small letters; empty for none.
     :ivar short: whether it is among those of every test run.
     """
 

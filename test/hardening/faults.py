@@ -1,8 +1,8 @@
 """
 Faults between the node and the arm, one function each, and how each is judged.
 
-A function is called while the arm is under way at full speed; it lets something go wrong, and
-returns when that is over. Which figures count is the same for all: see :mod:`stream`.
+A function is called while the arm moves at full speed; it makes something go wrong, and returns
+when that is over. Which figures count is the same for all: see :mod:`stream`.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def disabled(stage):
 
 @contextmanager
 def _commander(stage):
-    """Somebody else on ``joint_command``; the arm does not obey him."""
+    """Another publisher on ``joint_command``, which the arm does not obey."""
     publisher = stage.bench.node.create_publisher(JointState, 'joint_command', 10)
     message = JointState(name=stage.arm.names, position=[0.0] * 7, velocity=[0.0] * 7)
     message.header.frame_id = FOREIGN

@@ -1,4 +1,4 @@
-"""Faults of the joint states: wrong, contradicting, old, or away; see faults.py."""
+"""Faults of the joint states: wrong, contradictory, old or missing ones; see faults.py."""
 
 from __future__ import annotations
 

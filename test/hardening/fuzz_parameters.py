@@ -1,4 +1,4 @@
-"""Parameters of any name, type and value, by the services that every node has."""
+"""Random parameters of any name, type and value, through the parameter services of the node."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _incomplete(one):
 
 
 def _check_it_still_works(row, stage):
-    """With good parameters again, a target has to be followed."""
+    """Check that a target is followed once the parameters are good again."""
     results = stage.set(publish_rate=100.0, velocity_scaling=0.5, acceleration_time=0.2,
                         state_timeout=0.5, target_timeout=0.0, lag_limit=0.25)  # fmt: skip
     if not all(result.successful for result in results):

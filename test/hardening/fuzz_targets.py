@@ -1,4 +1,4 @@
-"""Hostile messages on every topic that the node hears, while its commands are watched."""
+"""Hostile messages on every topic of the node, while its commands are judged."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def fuzz_targets(bench, count, seed=1) -> Row:
 
 
 def _state(hostile, generator, names):
-    """A joint state that says nothing true of the arm: strange numbers, names and lengths."""
+    """Joint state with wrong numbers, names and lengths."""
     kind = generator.integers(5)
     if kind == 0:
         return JointState(name=names, position=[hostile.number() for _ in names])

@@ -1,8 +1,8 @@
 """
 Damaged robot descriptions: each becomes a robot, or an error that says why not.
 
-In this process, and seeded. As a program, and where atheris can be imported, the same is done
-with its guidance by what the code has already done:
+Runs in this process, with a seed. As a program, and where atheris can be imported, the damages
+are guided by code coverage:
 
     PYTHONPATH=test python -m hardening.fuzz_urdf -max_total_time=60
 """
@@ -37,7 +37,7 @@ _STRANGE = (
 
 
 def texts():
-    """The descriptions that are damaged: those of the project, and those beside it."""
+    """Descriptions to damage: those of the project, and those in the shared folder."""
     folders = (workplace.REPOSITORY / 'urdf', workplace.REPOSITORY.parent / 'shared' / 'robots')
     paths = sorted(path for folder in folders for path in folder.glob('*.urdf'))
     return [path.read_text() for path in paths if path.stat().st_size < _LONGEST]

@@ -1,4 +1,4 @@
-"""Values that nobody should send, and requests made of them; the same seed, the same requests."""
+"""Random requests with invalid and extreme values, repeatable by their seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fault is let happen, and judged."""
+"""Execution of faults, and judgement of the commands that follow."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ COMMON = {'publish_rate': 100.0, 'velocity_scaling': 0.5, 'acceleration_time': 0
 @dataclass(frozen=True)
 class Outcome:
     """
-    What came of a fault.
+    Outcome of a fault.
 
-    :ivar figures: the stream.
+    :ivar figures: figures of the command stream.
     :ivar moved: how far the commands moved after they had come to rest, unasked [rad]; None when
         they never came to rest.
     :ivar said: what the node printed meanwhile.
@@ -40,7 +40,7 @@ class Outcome:
 
 
 class Stages:
-    """Nodes for faults: one that those share which leave it whole, others as needed."""
+    """Nodes for faults: a shared one for faults that it survives, others as needed."""
 
     def __init__(self, bench):
         self._bench = bench
@@ -66,7 +66,7 @@ class Stages:
 
 
 def judge(stage: Stage, fault: Fault) -> Outcome:
-    """Let a fault happen in motion, and say what came of it."""
+    """Make a fault happen in motion; return its outcome."""
     failed, since = '', time.time()
     try:
         stage.begin()
@@ -89,7 +89,7 @@ def judge(stage: Stage, fault: Fault) -> Outcome:
 
 
 MOVED = 0.02
-"""Motion of the commands that nobody asked for, at most [rad]."""
+"""Largest motion of the commands without a target [rad]."""
 
 _BOUNDS = {
     'position_ratio': 1.3,
@@ -99,20 +99,20 @@ _BOUNDS = {
     'outside': 1e-9,
 }
 """
-What figures may be: a command that is sent a whole period late makes 1.25 of what was 1, with the
-room that stream.JITTER leaves. What goes wrong makes far more.
+Bounds of the figures: a command that is sent a whole period late makes 1.25 of what was 1, with
+the room that stream.JITTER leaves. Real faults make far more.
 """
 
 
 _BUSY = {**_BOUNDS, 'position_ratio': 1.5, 'speed_ratio': 10.0, 'sustained_acceleration': 3.0}
 """
 The same while 64 clients take all of the processor. A command is then sent up to 40 ms after it
-was reckoned; one that braked for a late tick and is sent behind the one before it looks sudden.
+was computed; one that braked for a late tick and is sent behind the one before it looks sudden.
 """
 
 
 def outside_of(figures: Figures, busy: bool = False) -> list[str]:
-    """What is not within bounds about a stream; empty when all is."""
+    """List what is out of bounds in a stream; empty when nothing is."""
     return [
         f'{name} is {getattr(figures, name):.3g}, not at most {most:g}'
         for name, most in (_BUSY if busy else _BOUNDS).items()
@@ -121,7 +121,7 @@ def outside_of(figures: Figures, busy: bool = False) -> list[str]:
 
 
 def complaints(fault: Fault, outcome: Outcome) -> list[str]:
-    """What is wrong about how a fault was met; empty when nothing is."""
+    """List what is wrong in the reaction to a fault; empty when nothing is."""
     found = outside_of(outcome.figures)
     if outcome.failed:
         found.append(outcome.failed)

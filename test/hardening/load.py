@@ -1,4 +1,4 @@
-"""Many clients at once on both services, while commands stream."""
+"""Load test: many clients of both services, while commands are published."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Load:
         self._reference = Reference(dict(zip(NAMES, HOME.tolist(), strict=True)), moving=True)
 
     def request(self, service, number):
-        """A good request; every number has its own."""
+        """Return a valid request, another one for every number."""
         if service == 'compute_ik':
             request = GetPositionIK.Request()
             request.ik_request.pose_stamped.pose = self._poses[number % len(self._poses)]
@@ -52,7 +52,7 @@ class Load:
         return request
 
     def closed(self, clients, each, patience=30.0):
-        """So many clients, each asking so often, one after the other; return what was asked."""
+        """Run clients that send ``each`` requests one after the other; return all requests."""
         asked, finished = [], threading.Semaphore(0)
         services = list(_KINDS)
         made = [
@@ -79,7 +79,7 @@ class Load:
         return asked
 
     def at_once(self, count, patience=60.0):
-        """So many requests at the same time, to both services; return what was asked."""
+        """Send ``count`` requests at the same time to both services; return them."""
         made = {name: Client(self.stage.bench, kind, name) for name, kind in _KINDS.items()}
         services = list(_KINDS)
         requests = [(services[n % 2], self.request(services[n % 2], n)) for n in range(count)]
@@ -98,7 +98,7 @@ class Load:
         return asked
 
     def wrong(self, one):
-        """What is false about an answer; only SUCCESS is right here."""
+        """Return what is wrong with an answer, which has to be SUCCESS; None when nothing is."""
         if one.answer.error_code.val != Code.SUCCESS:
             return f'{one.answer.error_code.val}: {one.answer.error_code.message}'
         if isinstance(one.request, GetPositionIK.Request):
@@ -148,7 +148,7 @@ def _keeps_moving(stage):
 
 
 def _check_rate(row, stage):
-    """While the load lasted, commands must have kept coming."""
+    """Check that commands kept coming under load."""
     times = np.array([sample.time for sample in stage.arm.recorded()])
     longest = max((b - a for a, b in pairwise(times)), default=0.0)
     if longest > 0.25:

@@ -1,4 +1,4 @@
-"""An arm inside this process that obeys like a real one, and whose joint states can lie."""
+"""Simulated arm inside this process whose joint states can be falsified."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOREIGN = 'another commander'
 
 class LyingArm:
     """
-    Obeys ``joint_command`` with at most its largest speeds; publishes ``joint_states``.
+    Arm that obeys ``joint_command`` within its speeds, and publishes ``joint_states``.
 
     :param bench: its node and namespace are used.
     :param q: (n,) where it stands at first [rad].
@@ -61,12 +61,12 @@ class LyingArm:
         self._timer = self._node.create_timer(1.0 / rate, self._publish)
 
     def teleport(self, q):
-        """Be elsewhere, as if somebody had carried the arm."""
+        """Put the arm elsewhere at once."""
         with self._lock:
             self._q, self._goal = np.array(q, dtype=float), np.array(q, dtype=float)
 
     def place(self, when):
-        """Where it really was at a time (n,); None when that is not known."""
+        """True position at a time (n,) [rad]; None when it is not known."""
         with self._lock:
             for moment, q in reversed(self._places):
                 if moment <= when:

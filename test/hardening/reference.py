@@ -1,4 +1,4 @@
-"""What an answer has to be like, worked out here from the URDF without any of the node's code."""
+"""Check of answers against the URDF, independent of the node's code."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ TOLERANCE = 2e-5
 """Pose error of a solution: the node's own tolerances of 1e-5 m and rad, and rounding."""
 
 FAR = 1e6
-"""Beyond it an angle says nothing any more: to be refused [rad]."""
+"""Angle beyond which a request has to be refused [rad]."""
 
 _FINGERS = {'panda_finger_joint1', 'panda_finger_joint2'}
 LONGEST = 4000
-"""Characters that a message may have."""
+"""Largest number of characters of a message."""
 
 
 class Reference:
@@ -43,7 +43,7 @@ class Reference:
         self.measured = {**rest, **measured}
 
     def wrong_ik(self, request, answer):
-        """What is false about an answer of compute_ik; None when nothing is."""
+        """Return what is wrong with an answer of compute_ik; None when nothing is."""
         wanted = request.ik_request
         fault = _wrong_code(answer)
         if fault or answer.error_code.val != Code.SUCCESS:
@@ -59,7 +59,7 @@ class Reference:
         return self._misses(wanted, found) or _violates(wanted.constraints, found)
 
     def wrong_fk(self, request, answer):
-        """What is false about an answer of compute_fk; None when nothing is."""
+        """Return what is wrong with an answer of compute_fk; None when nothing is."""
         fault = _wrong_code(answer)
         if fault or answer.error_code.val != Code.SUCCESS:
             return fault
@@ -82,7 +82,7 @@ class Reference:
         return None
 
     def _misses(self, wanted, found):
-        """Whether a solution is not where it should be."""
+        """Return how a solution misses its poses; None when it does not."""
         poses, links = wanted.pose_stamped_vector, wanted.ik_link_names
         tasks = [(wanted.ik_link_name, wanted.pose_stamped)]
         if len(poses) == 1:
@@ -127,7 +127,7 @@ class Reference:
 
 
 def _wrong_code(answer):
-    """What is false about the error code and the message of an answer."""
+    """Return what is wrong with error code and message of an answer; None when nothing is."""
     if len(answer.error_code.message) > LONGEST:
         return f'a message of {len(answer.error_code.message)} characters'
     if answer.error_code.val == Code.FAILURE:
@@ -136,14 +136,14 @@ def _wrong_code(answer):
 
 
 def _violates(constraints, found):
-    """Whether a solution breaks a joint constraint of its request."""
+    """Return which constraint of its request a solution violates; None for none."""
     for constraint in constraints.joint_constraints:
         off = found[constraint.joint_name] - constraint.position
         if not -constraint.tolerance_below - 1e-6 <= off <= constraint.tolerance_above + 1e-6:
             return f'SUCCESS, but {constraint.joint_name} is {off:+.3g} from its constraint'
     kinds = ('position_constraints', 'orientation_constraints', 'visibility_constraints')
     if any(getattr(constraints, kind) for kind in kinds):
-        return 'SUCCESS with constraints that nobody looked at'
+        return 'SUCCESS with constraints that were ignored'
     return None
 
 

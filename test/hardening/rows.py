@@ -1,4 +1,4 @@
-"""What a test has to report: a row of the table in docs/withstands.md."""
+"""Rows of the table in docs/withstands.md."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Row:
     busy: bool = False
 
     def object_to(self, complaint: str) -> None:
-        """Count something wrong; the first ten are told."""
+        """Count a fault; the first ten are reported."""
         self.wrong += 1
         if len(self.notes) < 10:
             self.notes.append(complaint[:400])
@@ -64,7 +64,7 @@ class Row:
 
 
 def memory(pid: int) -> float:
-    """Memory that a process holds [MB]; 0 where the system does not tell."""
+    """Resident memory of a process [MB]; 0 where the system does not tell."""
     statm = Path(f'/proc/{pid}/statm')
     return int(statm.read_text().split()[1]) * _PAGE / 1e6 if statm.exists() else 0.0
 

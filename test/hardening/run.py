@@ -1,5 +1,5 @@
 """
-Everything that the package has to withstand, in one run, with figures.
+All robustness tests in one run, with figures.
 
     python -m hardening.run                      a few minutes
     python -m hardening.run --long               45 minutes; for docs/withstands.md
@@ -46,7 +46,7 @@ _PARTS = ('requests', 'parameters', 'targets', 'descriptions', 'load', 'faults',
 
 
 def main(arguments=None) -> int:
-    """Run what the command line asks for; the exit code says whether nothing was lost or wrong."""
+    """Run the parts of the command line; the exit code is 0 when nothing was lost or wrong."""
     options = _parser().parse_args(arguments)
     counts = {name: pair[options.long] for name, pair in _COUNTS.items()}
     rows, outcomes = [], []
@@ -125,7 +125,7 @@ _PARTS_MADE = {
 
 
 def _of_faults(outcomes) -> Row:
-    """The row that sums the faults up."""
+    """Summary row of all faults."""
     row = Row('faults in motion', len(outcomes))
     for outcome in outcomes:
         row.stream = outcome.figures if row.stream is None else row.stream | outcome.figures

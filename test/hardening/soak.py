@@ -1,4 +1,4 @@
-"""Minutes of everything at once: requests good and hostile, targets, faults, parameters."""
+"""Soak test: minutes of valid and hostile requests, targets, faults and parameters at once."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _Mixture:
         self._rounds = 0
 
     def one_round(self):
-        """A motion with requests meanwhile, and a fault in every second one."""
+        """Move the arm while requests are sent, with a fault in every second motion."""
         self._rounds += 1
         self.stage.begin()
         self.stage.cruise()
@@ -83,7 +83,7 @@ class _Mixture:
         self.row.stream = found if self.row.stream is None else self.row.stream | found
 
     def some_requests(self):
-        """A hundred requests, a third of them hostile, twenty at a time."""
+        """Send a hundred requests, a third of them hostile, twenty at a time."""
         good = [(self._load.request('compute_ik', n), self._ik) for n in range(34)]
         good += [(self._load.request('compute_fk', n), self._fk) for n in range(33)]
         bad = [(self._hostile.ik(), self._ik) for _ in range(17)]

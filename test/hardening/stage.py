@@ -1,4 +1,4 @@
-"""A node under test, an arm that can lie, and everything that is commanded, recorded."""
+"""Test rig: a node, an arm with falsifiable joint states, and a recording of the commands."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SETTINGS = {'publish_rate': 'rate'}
 
 class Stage:
     """
-    A node, and what surrounds it.
+    Node under test, with an arm and a recording of its commands.
 
     :param bench: of harness.py.
     :param by_topic: whether the node gets its robot description from the topic.
@@ -80,7 +80,7 @@ class Stage:
         self.targets.publish(message)
 
     def far_away(self):
-        """The posture, of some, whose tip the arm has to move longest for."""
+        """Return the one of some postures that takes the arm longest."""
 
         def time_to(q):
             way = self._nearby.solve(self.chain.forward(q), [self.arm.q]).q - self.arm.q
@@ -89,7 +89,7 @@ class Stage:
         return max(self._postures, key=time_to)
 
     def cruise(self, goal=None):
-        """Set the arm in motion, and wait until it is under way at 0.8 of its full speed."""
+        """Set the arm in motion, and wait until it moves at 0.8 of its full speed."""
         scaling = self.bounds.timeline[-1][1].velocity_scaling
         wanted = 0.8 * (self.chain.velocity * scaling)
 
@@ -106,7 +106,7 @@ class Stage:
         raise AssertionError('the arm did not get under way')
 
     def rest(self, timeout=15.0):
-        """Wait until nothing is commanded any more, or only to stay."""
+        """Wait until nothing is commanded any more, or only rest."""
 
         def still():
             samples = self.arm.recorded()
@@ -118,7 +118,7 @@ class Stage:
         until(still, timeout, 'rest')
 
     def set(self, **values):
-        """Set parameters of the node; what bounds the commands is noted."""
+        """Set parameters of the node, and note those that bound the commands."""
         known = {_SETTINGS.get(k, k): v for k, v in values.items()}
         noted = {k: v for k, v in known.items() if k in Settings.__dataclass_fields__}
         if noted:
@@ -147,7 +147,7 @@ class Stage:
     # What came of it
 
     def begin(self):
-        """Bring all back to how it was, and forget what was recorded."""
+        """Restore the initial state, and forget what was recorded."""
         self.arm.lies.clear()
         self.arm.lie, self.arm.stamp, self.arm.held = None, lambda now: now, False
         time.sleep(0.1)

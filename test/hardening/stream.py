@@ -1,9 +1,9 @@
 """
-The stream of commands, judged from outside: from what was published, and when.
+Judgement of the command stream from the published messages and their times.
 
-Nothing here knows how the node works. Times are those at which the middleware took a command to
-send it, so that a slow listener distorts nothing. Every figure is told twice: as it is (rad,
-rad/s), and as a share of what was allowed, where 1 is the bound.
+It is independent of the code of the node. Times are those at which the middleware took a command
+to send it, so that a slow listener distorts nothing. Every figure is given twice: in rad or rad/s,
+and as a share of what was allowed, where 1 is the bound.
 
 A pause ends a stretch of commands. Within a stretch, no joint may move by more than its speed
 allows in the time that has really passed (at most one period), nor change its published speed by
@@ -24,10 +24,10 @@ PAUSE = 0.15
 
 JITTER = 8e-3
 """
-How far the time of sending may be from the time that the node reckoned with [s].
+Largest difference between the time of sending and the time that the node computed with [s].
 
-So long another thread or another program may keep it from sending. What a single interval cannot
-show therefore, ten commands together do.
+Other threads or programs may delay the sending that long. What a single interval cannot show
+therefore, ten commands together do.
 """
 
 HOLE = 1.5
@@ -135,7 +135,7 @@ class Figures:
     longest: float = 0.0
 
     def __or__(self, other):
-        """The worst of both."""
+        """Worst figures of both."""
         worst = {f.name: max(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)}
         for name in ('commands', 'missed', 'stretches', 'holes'):
             worst[name] = getattr(self, name) + getattr(other, name)

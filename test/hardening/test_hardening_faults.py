@@ -1,4 +1,4 @@
-"""What the commands do when something goes wrong between node and arm: real processes and DDS."""
+"""Commands under faults between node and arm, with real processes and DDS."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Hostile requests, parameters, targets and robot descriptions: a few; `make fuzz` tries many."""
+"""A few hostile requests, parameters, targets and descriptions; `make fuzz` tries many."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Many requests while commands stream: none lost, none false; `make soak` tries longer."""
+"""Requests under load: none lost, none wrong; `make soak` runs longer."""
 
 import pytest
 

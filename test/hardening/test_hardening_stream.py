@@ -1,4 +1,4 @@
-"""The judge of streams: what it lets pass, and what it does not."""
+"""Judgement of command streams: what passes, and what does not."""
 
 from dataclasses import replace
 
@@ -69,7 +69,7 @@ def later(samples, seconds):
         (lambda s: [replace(x, v=0.5 * x.v) for x in s], 'untrue_speed', 0.4),
     ],
 )  # fmt: skip
-def test_damages_are_found(damage, figure, least):
+def test_faulty_streams_are_found(damage, figure, least):
     assert getattr(check(damage(motion()), bounds()), figure) > least
 
 
@@ -101,7 +101,7 @@ def test_changed_settings_hold_in_either_form_for_a_while():
     assert check(motion(), limits).position_ratio > 100
 
 
-def test_motion_that_nobody_asked_for():
+def test_motion_without_a_target_is_found():
     limits, first = bounds(), motion()
     later = [
         replace(sample, time=sample.time + 3.0, number=sample.number + 200) for sample in first

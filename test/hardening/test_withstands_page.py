@@ -1,4 +1,4 @@
-"""docs/withstands.md: its tables are those of the JSON file."""
+"""Agreement of the tables of docs/withstands.md with the JSON file."""
 
 from importlib.util import module_from_spec, spec_from_file_location
 import json

@@ -1,4 +1,4 @@
-"""Where these programs and tests find each other, and a ROS domain of their own on loopback."""
+"""Paths, ROS domain and length of the robustness tests."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import tempfile
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 LONG = bool(os.environ.get('IK_SERVICE_LONG'))
-"""Whether the tests run everything (``make soak``), or what there is time for in every run."""
+"""Whether all cases run (``make soak``), or only the short ones of every test run."""
 
 
 def wanted(cases, short):
-    """Names of the cases to run now: of the short ones, or of all."""
+    """Names of the cases to run: of the short ones, or of all."""
     return [name for name, case in cases.items() if LONG or short(case)]
 
 
@@ -24,7 +24,7 @@ _VARIABLES = {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'ROS_LOCALHOST_ONLY'
 
 @contextmanager
 def ros_context():
-    """A ROS context in a domain of its own; the processes that are started inherit it."""
+    """ROS context in a free domain, which the processes that are started inherit."""
     import rclpy
 
     from ik_service.ros.common.domain import own_domain
@@ -43,7 +43,7 @@ def ros_context():
 
 @contextmanager
 def bench(context):
-    """A :class:`harness.Bench` outside of pytest; ends every process that it has started."""
+    """:class:`harness.Bench` outside of pytest; ends every process that it has started."""
     from support.harness import Bench
 
     with tempfile.TemporaryDirectory(prefix='ik_hardening_') as scratch:

@@ -20,6 +20,6 @@ def test_host_names_are_separated_by_commas(text, names):
 
 
 @pytest.mark.parametrize('name', ['*', 'http://arm', 'arm:8080', '[::1]:8080', 'a b', 'é', '::x'])
-def test_what_is_no_host_is_named(name):
+def test_a_wrong_host_name_is_an_error(name):
     with pytest.raises(OptionError, match=r'^allowed_hosts: .* is no host: names and addresses'):
         parse_hosts(f'arm.local, {name}')

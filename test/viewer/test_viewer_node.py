@@ -40,7 +40,7 @@ def serves(url):
         return answer.status == 200 and b'<html' in answer.read().lower()
 
 
-def test_two_viewers_live_side_by_side_and_one_of_them_leaves(bench):
+def test_a_viewer_beside_another_goes_on_when_that_ends(bench):
     with socket.create_server(('127.0.0.1', 0)) as taken:
         port = taken.getsockname()[1]
         first, second = (bench.start(VIEWER, ready=READY, port=port) for _ in range(2))
@@ -76,7 +76,7 @@ def test_a_wrong_parameter_ends_the_program_with_a_reason(bench, parameters, com
     assert 'Traceback' not in viewer.output
 
 
-def test_bad_input_is_told_once_and_survived(bench):
+def test_bad_input_is_logged_once_and_survived(bench):
     viewer = bench.start(VIEWER, ready=READY, port=0)
     description = bench.publisher(String, 'robot_description', DESCRIPTION_QOS)
     description.publish(String(data='<robot name="broken"'))
@@ -125,7 +125,7 @@ def test_no_file_is_opened_for_a_description_from_the_topic(bench, tmp_path):
     assert viewer.output.count('is refused') == 1
 
 
-def test_files_that_are_not_there_are_told(bench):
+def test_missing_files_are_logged(bench):
     missing = {'urdf': '/no/such/arm.urdf', 'reach': '/no/such/reach.npz'}
     viewer = bench.start(VIEWER, ready=READY, port=0, **missing)
     viewer.wait_for(r'positions are not shown: /no/such/reach\.npz: there is no such file', SLOW)

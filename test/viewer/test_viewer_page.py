@@ -132,6 +132,8 @@ def test_dragging_the_gizmo_moves_the_arm(scenario):
     moved = until(lambda: np.linalg.norm((scenario.tip() - before)[:3, 3]) > 0.03, SLOW, 'a move')
     assert moved
     scenario.view.wait_for('have arrived at the target', SLOW)
+    scenario.view.wait_for(r'^\d+ iterations$', SLOW)
+    scenario.view.wait_for(r'^\d+ search(es)?, [\d.]+ (µ|m)s$', SLOW)
     way = (scenario.tip() - before)[:3, 3]
     assert abs(way @ before[:3, 0]) > 0.95 * np.linalg.norm(way)  # along the arrow that was drawn
     assert changed_pixels(picture, scenario.view.shot('viewer-after-drag')) > 1000
@@ -170,7 +172,7 @@ def test_position_only_frees_the_orientation(scenario):
     until(lambda: list(scenario.parameter('solver.task_weights')) == [1.0] * 6, SLOW)
 
 
-def test_a_value_that_is_refused_is_explained(scenario):
+def test_the_reason_of_a_refused_value_is_shown(scenario):
     page = scenario.view.page
     page.get_by_role('tab', name='Solver options').click()
     # The page does not tie this label to its field.
@@ -203,7 +205,7 @@ def test_the_buttons_move_the_arm(scenario):
     until(lambda: np.allclose(scenario.tip(), home, atol=2e-3), SLOW, 'the way home')
 
 
-def test_a_slider_brings_the_tip_where_forward_kinematics_puts_it(scenario):
+def test_a_slider_moves_the_tip_to_the_pose_of_forward_kinematics(scenario):
     page = scenario.view.page
     until(scenario.is_at_rest, SLOW, 'rest')
     q = scenario.joints()
@@ -218,7 +220,7 @@ def test_a_slider_brings_the_tip_where_forward_kinematics_puts_it(scenario):
     until(lambda: np.allclose(scenario.tip(), wanted, atol=5e-3), SLOW, 'the pose of the sliders')
 
 
-def test_a_node_that_dies_is_missed_and_welcomed_back(scenario):
+def test_a_node_that_was_killed_is_reported_and_reconnected(scenario):
     scenario.node.kill()
     scenario.view.wait_for('The IK node is gone', SLOW)
     scenario.view.shot('viewer-node-gone')

@@ -85,8 +85,8 @@ def _run(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog='ik_demo',
-        description='Starts the IK node and a simulated arm, requests joint values from the node, '
-        'and makes the arm follow a few poses. Repeats until Ctrl-C.',
+        description='Starts the IK node and a simulated arm, requests joint values from the\n'
+        'node, and makes the arm follow a few poses. Repeats until Ctrl-C.',
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

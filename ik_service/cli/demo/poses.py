@@ -52,6 +52,7 @@ def start_posture(chain: KinematicChain) -> np.ndarray:
     """
     Return a posture from which an arm can move in all directions.
 
+    :param chain: the arm.
     :returns: (n,) [rad] or [m]: a known one, or else the middle of the limits with all rotary
         joints bent a little, since many arms are stretched out in the middle.
     """
@@ -87,9 +88,11 @@ def square(T_start: np.ndarray, reaches: Reaches) -> tuple[str, list[Stop]] | No
 
 def postures(chain: KinematicChain, q_start: np.ndarray) -> tuple[str, list[Stop]]:
     """
-    Return poses that can be reached whatever the arm: those of postures around a posture.
+    Return poses that any arm reaches: those of postures around a posture.
 
+    :param chain: the arm.
     :param q_start: (n,) the posture [rad] or [m].
+    :returns: a description and the poses.
     """
     stops = []
     for number in range(4):
@@ -103,9 +106,11 @@ def postures(chain: KinematicChain, q_start: np.ndarray) -> tuple[str, list[Stop
 
 def out_of_reach(chain: KinematicChain, T_start: np.ndarray) -> np.ndarray | None:
     """
-    Return a pose (4, 4) in the direction of another, further away than the arm is long.
+    Return a pose in the direction of another, further away than the arm is long.
 
-    None for an arm without such poses, because it stands on an endless rail.
+    :param chain: the arm.
+    :param T_start: (4, 4) the other pose, T_base_tip.
+    :returns: (4, 4); None for an arm whose reach is infinite, such as on a rail without limits.
     """
     first_joint, length = chain.arrays.reach[:3], float(chain.arrays.reach[3])
     if not math.isfinite(length):

@@ -12,12 +12,12 @@ from ik_service.cli.demo.text import (
     Deviation,
     heading,
     joint_lines,
-    pose_text,
     position_text,
     progress,
     row,
     say,
 )
+from ik_service.cli.formatting import pose_text
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.demo.demo_client import DemoClient
@@ -32,6 +32,7 @@ _PATIENCE = 20.0  # with a target [s]
 _AT_REST = 2e-3  # speed of the fastest joint [rad/s] or [m/s]
 _REST_TIME = 0.3  # for how long it has to be so slow [s]
 
+_DIGITS = 3  # of printed positions [m]
 _PAUSE = 30.0  # after the last target of another client [s]
 
 Check = Callable[[], None]
@@ -67,7 +68,7 @@ class Demo:
         :returns: whether they reach the pose.
         """
         heading(f'1. Which joint values put {self._chain.tip_link} here?   service compute_ik')
-        row('asked', pose_text(T_base_tip))
+        row('asked', pose_text(T_base_tip, digits=_DIGITS))
         answer = self._client.solve(T_base_tip)
         row('answer', f'after {answer.seconds * 1e3:.2f} ms: {answer.message or answer.code}')
         if not answer.success:
@@ -106,7 +107,7 @@ class Demo:
         :raises TakenOverError: another client has published a target, and the demo gives way.
         """
         heading('3. And out of reach, on purpose')
-        row('asked', pose_text(T_base_tip))
+        row('asked', pose_text(T_base_tip, digits=_DIGITS))
         answer = self._client.solve(T_base_tip)
         row('answer', f'after {answer.seconds * 1e3:.2f} ms: {answer.message or answer.code}')
         off, seconds = self._go_to(T_base_tip)

@@ -9,7 +9,7 @@ import textwrap
 
 import numpy as np
 
-from ik_service.common.transforms import rpy_from_rotation
+from ik_service.cli.formatting import number_text
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.model.joint import JointType
@@ -80,24 +80,13 @@ def progress(text: str) -> None:
         print(f'\r\033[K   {"":<{_LABEL}}{text}', end='', flush=True)
 
 
-def pose_text(T: np.ndarray) -> str:
-    """
-    Return position and orientation of a pose.
-
-    :param T: (4, 4); the rotation is given as roll, pitch, yaw about fixed axes, as in URDF.
-    """
-    x, y, z = (_plain(value, 3) for value in T[:3, 3])
-    roll, pitch, yaw = (_plain(math.degrees(angle), 1) for angle in rpy_from_rotation(T[:3, :3]))
-    return f'x {x}  y {y}  z {z} m   roll {roll}  pitch {pitch}  yaw {yaw}°'
-
-
 def position_text(T: np.ndarray) -> str:
     """
     Return the position of a pose in columns of eight characters each [m].
 
     :param T: (4, 4).
     """
-    return ''.join(f'{_plain(value, 3):>8}' for value in T[:3, 3])
+    return ''.join(f'{number_text(value, 3):>8}' for value in T[:3, 3])
 
 
 def joint_lines(chain: KinematicChain, positions: Mapping[str, float]) -> list[str]:
@@ -129,8 +118,3 @@ def _short(value: float) -> str:
     if value < 0.001:
         return '< 0.001'
     return f'{value:.3f}' if value < 10.0 else f'{value:.1f}'
-
-
-def _plain(value: float, digits: int) -> str:
-    """Return a rounded number without the sign of a zero."""
-    return f'{round(value, digits) + 0.0:.{digits}f}'

@@ -53,7 +53,12 @@ class _Error(NamedTuple):
     tolerance: float
 
     def of(self, outcome: Outcome) -> np.ndarray:
-        """(k,) over the iterations, for a scale on which 0 and infinity have no place."""
+        """
+        Return the errors over the iterations for a logarithmic axis, which has no 0 and infinity.
+
+        :param outcome: with k iterations.
+        :returns: (k,) in the unit of the title.
+        """
         values = getattr(outcome.trace, self.field)
         return _finite(self.scale * np.maximum(values, 1e-7 * self.tolerance))
 

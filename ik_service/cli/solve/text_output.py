@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ik_service.cli.solve.formatting import (
+from ik_service.cli.formatting import (
     angle_text,
     distance_text,
     effort_text,

@@ -55,6 +55,12 @@ class ViewerNode(Node):
         self.main_executor = PartialExecutor(self, lambda g: g is not self._state_group)
         self._states = PartialExecutor(self, lambda g: g is self._state_group)
 
+    def destroy_node(self) -> None:
+        """Destroy the node and its executors, which must not outlive the context."""
+        for executor in (self.main_executor, self._states):
+            executor.shutdown(timeout_sec=0.0)
+        super().destroy_node()
+
     def poll_states(self) -> None:
         """
         Call the callbacks of the newest joint state and command, if there are new ones.

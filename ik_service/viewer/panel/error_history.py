@@ -12,6 +12,8 @@ SPAN = 20.0
 FLOOR = 1e-3
 """Value that smaller errors are shown as [mm] and [°]: a logarithmic axis needs an end."""
 
+_BELOW = FLOOR / 10.0  # NaN would take the labels from the time axis
+
 
 class ErrorHistory:
     """
@@ -49,9 +51,10 @@ class ErrorHistory:
         Return the points as columns.
 
         :param now: on the same clock [s].
-        :returns: (K,) times relative to now [s], and the errors then: (K,) [mm] and (K,) [°].
+        :returns: (K,) times relative to now [s], and the errors then: (K,) [mm] and (K,) [°];
+            below :data:`FLOOR`, where nothing is drawn, without any points.
         """
         if not self._rows:
-            return np.array([-SPAN, 0.0]), np.full(2, FLOOR), np.full(2, FLOOR)
+            return np.array([-SPAN, 0.0]), np.full(2, _BELOW), np.full(2, _BELOW)
         time, position, orientation = np.array(self._rows).T
         return time - now, np.maximum(position, FLOOR), np.maximum(orientation, FLOOR)

@@ -178,7 +178,7 @@ def _add_plot(gui: viser.GuiApi) -> viser.GuiUplotHandle:
     return gui.add_uplot(
         ErrorHistory().series(0.0),
         (
-            uplot.Series(label='s'),
+            uplot.Series(label='time [s]'),
             uplot.Series(label='position [mm]', stroke='#e8590c', width=2),
             uplot.Series(label='orientation [°]', stroke='#1971c2', width=2),
         ),
@@ -188,4 +188,5 @@ def _add_plot(gui: viser.GuiApi) -> viser.GuiUplotHandle:
         },
         axes=(axis, axis),
         height=_PLOT_HEIGHT,
+        padding=(12, 8, 0, 0),  # top, right, bottom, left: room for the ends of the labels [px]
     )

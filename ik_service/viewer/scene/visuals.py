@@ -5,12 +5,12 @@ The kinematic model does without them (:mod:`ik_service.model.sanitize`), so the
 urdf_parser_py, link by link: a faulty visual is left out and reported, and the robot is shown
 without it.
 
-This and its neighbours stand in for ``viser.extras.ViserUrdf`` with yourdfpy, which was tried
-(viser 1.1, yourdfpy 0.0.60): one faulty visual ends it, a robot without visuals is invisible, and
-so is a link whose mesh is missing; materials of the same name in different links are mixed up;
-ghosts flicker inside the arm and throw shadows; it opens whatever file a description from a topic
-names; it needs 25 further packages with 237 MB. It showed the colours of Collada files, as
-:mod:`~ik_service.viewer.scene.meshes` does now.
+This package stands in for ``viser.extras.ViserUrdf`` with yourdfpy, which was tried (viser 1.1,
+yourdfpy 0.0.60): one faulty visual ends it; a robot without visuals, or a link whose mesh is
+missing, cannot be seen; colours are too pale, since they pass through glTF without conversion;
+ghosts flicker inside the arm and throw shadows; it opens any file that a description names, even
+one from a topic; it needs 25 further packages (237 MB). It had one advantage, the colours of
+Collada files, which :mod:`~ik_service.viewer.scene.meshes` has adopted.
 """
 
 from __future__ import annotations

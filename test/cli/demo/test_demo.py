@@ -67,7 +67,7 @@ def test_one_round_reaches_every_target_and_leaves_nothing_behind(run):
     assert 'Traceback' not in process.output
 
 
-def test_ctrl_c_ends_it_and_its_programs(run):
+def test_ctrl_c_ends_the_demo_and_its_processes(run):
     process = run()
     process.wait_for('corner 1 .* reached', START_TIMEOUT)
     children = children_of(process)
@@ -80,7 +80,7 @@ def test_ctrl_c_ends_it_and_its_programs(run):
     assert 'Traceback' not in process.output
 
 
-def test_the_viewer_runs_beside_it_and_gives_way_to_whoever_moves_the_arm(run):
+def test_the_viewer_runs_and_the_demo_gives_way_to_targets_of_other_clients(run):
     pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
     process = run()
     address = process.wait_for(r'^Viewer    (http://127\.0\.0\.1:\d+) ', START_TIMEOUT)[1]
@@ -122,7 +122,7 @@ def test_ctrl_c_while_it_starts(run, delay):
     assert 'Traceback' not in process.output
 
 
-def test_a_program_that_dies_is_named_with_its_output(run):
+def test_a_killed_process_is_reported_with_its_output(run):
     process = run('--no-viewer')
     process.wait_for('corner 1 .* reached', START_TIMEOUT)
     node, arm = children_of(process)
@@ -141,7 +141,9 @@ def test_a_program_that_dies_is_named_with_its_output(run):
         (['--tip-link', 'nose'], "unknown link 'nose'"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_starts(arguments, message, capsys):
+def test_an_invalid_robot_or_file_is_reported_before_any_process_starts(
+    arguments, message, capsys
+):
     pytest.importorskip('rclpy')
     assert ik_demo(['--once', *arguments]) == 1
     captured = capsys.readouterr()
@@ -149,20 +151,20 @@ def test_what_cannot_be_is_told_before_anything_starts(arguments, message, capsy
     assert 'Starting' not in captured.out
 
 
-def test_says_what_is_missing_without_ros(monkeypatch, capsys):
+def test_missing_ros_is_reported(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, 'rclpy', None)
     assert ik_demo(['--once']) == 1
     assert 'ROS 2 is needed' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize('arguments', [['--speed', '0'], ['--speed', 'x'], ['--solver', 'magic']])
-def test_a_wrong_option_is_refused(arguments):
+def test_an_invalid_option_is_refused(arguments):
     with pytest.raises(SystemExit) as ending:
         ik_demo(arguments)
     assert ending.value.code == 2
 
 
-def test_the_help_teaches(capsys):
+def test_help_names_options_and_exit_codes(capsys):
     with pytest.raises(SystemExit):
         ik_demo(['--help'])
     text = capsys.readouterr().out

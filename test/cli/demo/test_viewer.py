@@ -19,14 +19,14 @@ def test_without_viser_the_command_that_brings_it_is_named(monkeypatch, capsys):
     assert "pip install 'ik_service[viewer]'" in capsys.readouterr().out
 
 
-def test_one_that_is_not_wanted_is_not_mentioned(capsys):
+def test_no_viewer_prints_nothing(capsys):
     with demo_viewer.viewer_program(wanted=False) as viewer:
         assert viewer is None
         demo_viewer.announce(viewer, wanted=False)
     assert capsys.readouterr().out == ''
 
 
-def test_one_that_does_not_start_is_told_in_a_line(capsys):
+def test_a_viewer_that_does_not_start_is_reported_in_one_line(capsys):
     demo_viewer.announce(Child(), wanted=True)
     assert capsys.readouterr().out == (
         'Viewer    none: it did not start: ik_viewer: port 8080 is in use\n'

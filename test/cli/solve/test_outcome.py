@@ -29,7 +29,7 @@ def test_the_time_is_that_of_calls_after_the_first():
     assert once.timing.repeats == 1
 
 
-def test_a_solve_that_takes_its_time_is_not_repeated_for_long():
+def test_a_slow_solve_is_not_repeated_for_long():
     # Below the base: within the length of the arm, but not within its limits.
     words = ['--xyz', 0, 0, -0.7, '--set', 'timeout=0.2', 'max_searches=100000000']
     began = time.perf_counter()
@@ -43,14 +43,14 @@ def test_an_option_that_the_only_solver_does_not_use_is_an_error():
         solved_request('panda', '--random', '--set', 'step_gain=1')
 
 
-def test_waiting_for_the_compiler_is_explained(monkeypatch, capsys):
+def test_compilation_is_announced(monkeypatch, capsys):
     monkeypatch.setattr(outcomes, '_LONG', 0.01)
     with outcomes._compiling_notice('transpose'):
         time.sleep(0.2)
     assert capsys.readouterr().err.startswith('compiling transpose, ')
 
 
-def test_nothing_is_said_when_it_is_quick(capsys):
+def test_quick_loading_prints_nothing(capsys):
     with outcomes._compiling_notice('transpose'):
         pass
     time.sleep(0.05)

@@ -10,7 +10,7 @@ from ik_service.cli.solve.request import random_posture, rotation_from_quaternio
 from ik_service.exceptions import ArgumentError
 
 
-def test_without_a_seed_it_is_the_middle_of_the_limits():
+def test_the_default_seed_is_the_middle_of_the_limits():
     request = request_of('panda', '--random')
     np.testing.assert_array_equal(request.seed, request.chain.mid_range())
 
@@ -50,7 +50,7 @@ def test_a_chain_may_be_a_part_of_an_arm():
     assert chain.joint_names == ('panda_joint3', 'panda_joint4', 'panda_joint5')
 
 
-def test_all_means_all():
+def test_all_stands_for_every_solver():
     assert request_of('panda', '--random', '--solver', 'all').solvers == solver_names()
 
 
@@ -81,6 +81,6 @@ def test_a_quaternion_that_is_nearly_a_unit_one_is_normalised():
         ([1e-200, 0.0, 0.0, 0.0], 'but a rotation has 1: 1 0 0 0'),
     ],
 )
-def test_what_is_no_rotation_is_refused(quaternion, message):
+def test_a_quaternion_that_is_no_rotation_is_refused(quaternion, message):
     with pytest.raises(ArgumentError, match=message):
         rotation_from_quaternion(quaternion, '--quaternion')

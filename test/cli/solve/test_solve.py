@@ -58,7 +58,7 @@ def test_as_a_program_it_ends_with_2_and_a_sentence_when_the_command_is_wrong(tm
     assert len(done.stderr.splitlines()) == 2
 
 
-def test_a_reader_that_has_had_enough_is_no_error():
+def test_a_closed_pipe_is_no_error():
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
@@ -87,7 +87,7 @@ def test_imports_no_ros():
     assert done.returncode == 0, done.stderr
 
 
-def test_the_help_teaches(capsys):
+def test_help_names_options_and_exit_codes(capsys):
     with pytest.raises(SystemExit) as ending:
         programs.ik_solve(['--help'])
     assert ending.value.code == 0
@@ -183,7 +183,7 @@ def test_joint_values_beyond_the_limits_are_named_and_need_not_be_reached(ik_sol
     assert ('SUCCESS' in out) == (code == 0)
 
 
-def test_millimetres_given_for_metres_are_explained(ik_solve):
+def test_a_target_far_out_of_reach_has_a_note_about_metres(ik_solve):
     code, out, _ = ik_solve('panda', '--xyz', 400, 100, 500)
     assert code == 1
     assert 'the target is 647.8 m from the first joint, and the arm is 1.09 m long' in out

@@ -58,7 +58,7 @@ import pytest
         (['panda', '--random', '--plot', 'no/such/x.png'], "--plot: there is no folder 'no/such'"),
     ],
 )
-def test_what_is_wrong_is_named_with_what_would_be_right(ik_solve, words, message):
+def test_an_invalid_command_is_reported_with_the_valid_form(ik_solve, words, message):
     code, out, err = ik_solve(*words)
     assert code == 2
     assert out == ''
@@ -82,7 +82,9 @@ def test_a_robot_with_several_leaves_lists_them(ik_solve, rail_urdf):
         (b'<!DOCTYPE robot><robot name="r"/>', 'DOCTYPE'),
     ],
 )
-def test_a_file_that_is_no_robot_is_named(ik_solve, tmp_path, content, message):
+def test_an_invalid_robot_description_is_reported_with_its_path(
+    ik_solve, tmp_path, content, message
+):
     path = tmp_path / 'robot.urdf'
     path.write_bytes(content)
     code, _, err = ik_solve(path, '--random')
@@ -92,7 +94,7 @@ def test_a_file_that_is_no_robot_is_named(ik_solve, tmp_path, content, message):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason='root may read every file')
-def test_a_file_that_must_not_be_read_is_named(ik_solve, tmp_path):
+def test_a_file_without_read_permission_is_reported(ik_solve, tmp_path):
     path = tmp_path / 'robot.urdf'
     path.write_text('<robot/>')
     path.chmod(0)

@@ -23,7 +23,7 @@ def test_free_axes_are_named():
     assert any('(free: about z)' in line for line in text_output.request_lines(request))
 
 
-def test_the_start_of_the_way_is_the_seed_within_the_limits():
+def test_motion_is_measured_from_the_seed_within_the_limits():
     request, (outcome,) = solved_request(
         'planar_6r', '--joints', *[0.1] * 6, '--seed', 99, *[0.1] * 5, '--set', 'max_searches=1'
     )
@@ -31,7 +31,7 @@ def test_the_start_of_the_way_is_the_seed_within_the_limits():
     assert request.chain.lower[0] <= inside <= request.chain.upper[0]
 
 
-def test_what_a_solver_remarks_is_shown():
+def test_the_remark_of_a_solver_is_shown():
     request, (outcome,) = solved_request('panda', '--random')
     lines = text_output.outcome_lines(request, replace(outcome, remark='no matrix was inverted'))
     assert '          no matrix was inverted' in lines

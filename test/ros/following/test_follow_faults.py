@@ -202,7 +202,8 @@ def test_switched_off_it_ignores_targets_and_says_why(cell):
     try:
         cell.send(far)
         said(cell, 'target_pose ignored: following is switched off', since)
-        assert len(cell.commands) == 0
+        # Those that held the arm may still arrive.
+        assert not any(any(command.velocity) for command in cell.commands.messages)
     finally:
         assert cell.enable(True) == 'waiting for a target'
     cell.send(far)

@@ -98,7 +98,7 @@ def test_a_gantry_with_a_wrist_reaches_every_orientation_inside_its_box():
     np.testing.assert_allclose(found.volume, 27 * found.spacing.prod())
 
 
-def test_what_counts_as_reached_is_reached_and_the_grid_holds_it_all(panda):
+def test_reached_positions_are_reachable_and_within_the_grid(panda):
     found = survey(panda, points=6, orientations=4, max_searches=20)
     assert not found.touches_edge
     assert found.count.max() <= 4
@@ -123,7 +123,7 @@ def test_few_searches_miss_what_the_check_finds(panda):
     assert patient.missed_poses.found <= 0.02 * lost
 
 
-def test_what_a_sample_says_of_all():
+def test_number_of_missed_targets_estimated_from_a_sample():
     assert Check(tried=100, found=2, given_up=1000).missed == pytest.approx(20.0)
     assert Check(tried=100, found=0, given_up=1000).missed == pytest.approx(30.0)
     assert Check(tried=100, found=0, given_up=100).missed == 0.0
@@ -168,7 +168,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_shows_how_far_it_is(monkeypatch):
+def test_progress_bars_on_a_terminal(monkeypatch):
     pytest.importorskip('tqdm')
     monkeypatch.setattr('sys.stderr', terminal := Terminal())
     found = survey(Robot.from_urdf(GANTRY).chain(), points=4, orientations=3, max_searches=5)
@@ -186,7 +186,7 @@ def test_without_tqdm_there_is_no_bar(monkeypatch):
     assert terminal.getvalue() == ''
 
 
-def test_an_arm_that_cannot_turn_its_tip_is_told(tmp_path, capsys):
+def test_an_arm_that_reaches_no_orientation_has_a_note(tmp_path, capsys):
     pytest.importorskip('matplotlib')
     file = tmp_path / 'two_links.urdf'
     file.write_text(TWO_LINKS)
@@ -195,7 +195,7 @@ def test_an_arm_that_cannot_turn_its_tip_is_told(tmp_path, capsys):
 
 
 @pytest.mark.parametrize('option', ['--points', '--orientations', '--searches'])
-def test_numbers_that_cannot_be_are_refused(tmp_path, capsys, option):
+def test_counts_below_the_least_are_refused(tmp_path, capsys, option):
     with pytest.raises(SystemExit):
         arguments(tmp_path, option, '0')
     assert 'has to be at least' in capsys.readouterr().err

@@ -85,7 +85,7 @@ def test_a_node_that_compiles_is_busy_and_not_gone(world):
     assert world.connections == 1  # it was there all the time
 
 
-def test_it_is_busy_until_all_is_answered(world):
+def test_it_is_busy_until_all_changes_are_answered(world):
     world.choose('ccd')
     world.status_after(5.0)
     world.choose('bfgs')
@@ -97,7 +97,7 @@ def test_it_is_busy_until_all_is_answered(world):
     assert world.status_after(5.0).headline == 'The IK node is gone'
 
 
-def test_a_silent_node_with_nothing_to_do_is_gone(world):
+def test_a_silent_node_without_changes_is_gone(world):
     assert world.status_after(20.0).headline == 'The IK node is gone'
 
 
@@ -112,7 +112,7 @@ def test_a_node_that_leaves_while_it_is_busy_is_gone(world):
     assert world.connections == 2
 
 
-def test_a_node_that_starts_anew_owes_no_answer(world):
+def test_a_restarted_node_is_not_busy(world):
     world.choose('ccd')
     assert world.status_after(20.0).headline == 'The IK node is busy'
     world.monitor.on_parameters(ParameterEvent(node=NAME, new_parameters=[Parameter(name='rate')]))

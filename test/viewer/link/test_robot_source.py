@@ -14,7 +14,7 @@ def test_no_robot_without_a_description():
     assert select_robot(RobotSources(own=(('tip_link', 'tool'),), reported_tip='x')) is None
 
 
-def test_own_parameters_win_then_those_of_the_node_then_the_topic():
+def test_own_parameters_precede_those_of_the_node_and_the_topic():
     sources = RobotSources(topic=TEXT)
     assert select_robot(sources).source == TEXT
     sources = RobotSources(topic=TEXT, node=(('urdf', '/node.urdf'), ('tip_link', 'node_tip')))

@@ -48,7 +48,7 @@ def test_a_drag_is_published_and_the_gizmo_left_alone(target):
     assert target.unsolved() is None
 
 
-def test_a_drag_whose_end_is_lost_ends(target):
+def test_a_drag_times_out(target):
     target.drag(pose(1.0), True, now=10.0)
     assert not target.is_dragged(12.0)
 

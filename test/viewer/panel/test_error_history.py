@@ -22,4 +22,4 @@ def test_old_errors_are_dropped():
     assert time[0] == -SPAN
     assert len(time) == SPAN + 1
     history.clear()
-    assert history.series(0.0)[1].tolist() == [FLOOR, FLOOR]
+    assert (history.series(0.0)[1] < FLOOR).all()  # nothing is drawn

@@ -29,13 +29,13 @@ def values(sliders):
     return {name: slider.value for name, slider in sliders.sliders.items()}
 
 
-def test_they_follow_the_arm_in_degrees_and_millimetres(sliders):
+def test_the_sliders_follow_the_arm_in_degrees_and_millimetres(sliders):
     sliders.build(positions())
     sliders.follow(positions(elbow=1.0, lift=0.1), now=0.0)
     assert values(sliders) == pytest.approx({'elbow': 57.3, 'lift': 100.0, 'wheel': 0.0})
 
 
-def test_they_end_inside_the_limits(sliders):
+def test_the_ranges_of_the_sliders_are_inside_the_limits(sliders):
     sliders.build(positions(elbow=-5.0, wheel=9.0))
     elbow = sliders.sliders['elbow']
     assert math.radians(elbow.min) >= -1.234
@@ -44,7 +44,7 @@ def test_they_end_inside_the_limits(sliders):
     assert values(sliders) == {'elbow': elbow.max, 'lift': 0.0, 'wheel': -180.0}
 
 
-def test_a_joint_that_cannot_move_has_a_slider_all_the_same(sliders):
+def test_a_joint_without_range_has_a_slider(sliders):
     sliders.build([JointPosition('stuck', 0.0, 'rad', 0.0, 0.0)])
     assert values(sliders) == {'stuck': 0.0}
 

@@ -23,7 +23,7 @@ def chain():
     return Robot.from_urdf(TEXT).chain()
 
 
-def test_places_between_the_limits(chain):
+def test_positions_between_the_limits(chain):
     lift, elbow, spin = measures.joint_positions(chain, np.array([0.25, 3.0, 9.0]))
     assert (lift.unit, lift.fraction, lift.distance, lift.limit_proximity) == (
         'm',
@@ -46,7 +46,7 @@ def test_beyond_a_limit_the_distance_is_negative():
     assert (place.fraction, place.limit_proximity) == (1.0, 1.0)
 
 
-def test_danger_grows_from_the_middle_half_to_the_limit():
+def test_the_proximity_grows_from_the_middle_half_to_the_limit():
     dangers = [
         JointPosition('j', x, 'rad', 0.0, 1.0).limit_proximity for x in (0.5, 0.75, 0.875, 1.0)
     ]
@@ -71,7 +71,7 @@ def test_manipulability_is_yoshikawa_s():
     assert measures.manipulability(J) == pytest.approx((0.0, 0.0), abs=1e-12)
 
 
-def test_the_lag_names_the_joint_that_is_furthest_behind(chain):
+def test_the_lag_names_the_joint_that_lags_most(chain):
     speeds = np.array([0.5, 2.0, 1.0])
     lag = measures.lag(chain, np.array([0.2, 0.0, 0.0]), np.array([0.3, -0.3, 0.1]), speeds)
     assert (lag.joint, lag.unit) == ('elbow', 'rad')
@@ -87,6 +87,6 @@ def test_random_poses_can_be_reached(chain):
         assert np.hypot(*T[:2, 3]) == pytest.approx(0.5)
 
 
-def test_a_floor_that_no_pose_reaches_is_given_up(chain):
+def test_a_floor_above_all_poses_is_ignored(chain):
     T = measures.random_reachable_pose(chain, np.random.default_rng(0), floor=5.0)
     assert T[2, 3] < 1.0

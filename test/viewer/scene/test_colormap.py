@@ -13,7 +13,7 @@ def test_the_colours_are_those_of_the_study_s_figure():
     assert np.abs(viridis(VALUES) - expected).max() < 7.0  # of 255: nobody sees that
 
 
-def test_more_is_brighter():
+def test_larger_values_are_brighter():
     colors = viridis(VALUES)
     assert colors.dtype == np.uint8
     brightness = colors @ (0.299, 0.587, 0.114)

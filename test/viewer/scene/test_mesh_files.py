@@ -125,7 +125,7 @@ def test_nothing_above_a_package_is_read(world, package_name, path):
         'a/' * 400,
     ],
 )
-def test_other_spellings_lead_nowhere(world, path):
+def test_other_spellings_of_paths_are_refused(world, path):
     with pytest.raises(MeshError, match=r'is not found$'):
         from_topic(f'package://installed/{path}')
 
@@ -148,7 +148,7 @@ def test_other_spellings_lead_nowhere(world, path):
         'package:secret.stl',
     ],
 )
-def test_what_is_no_package_is_none(world, name):
+def test_a_wrong_package_name_is_not_found(world, name):
     with pytest.raises(MeshError, match='is not found: no such package'):
         from_file(world, name)
     with pytest.raises(MeshError, match='is not found'):
@@ -209,7 +209,7 @@ def test_links_are_followed_before_it_is_decided(world):
         from_topic(f'file://{out}')
 
 
-def test_links_in_circles_and_into_nothing_are_no_files(world):
+def test_circular_and_broken_links_are_not_found(world):
     meshes = world / 'prefix' / 'share' / 'installed' / 'meshes'
     (meshes / 'a.stl').symlink_to('b.stl')
     (meshes / 'b.stl').symlink_to('a.stl')
@@ -230,7 +230,7 @@ def test_links_in_circles_and_into_nothing_are_no_files(world):
         'C:/a.stl',
     ],
 )
-def test_other_addresses_are_not_known(world, name):
+def test_other_addresses_are_refused(world, name):
     with pytest.raises(MeshError, match=r'is not found: it is named by package://, file://'):
         from_file(world, name)
 
@@ -273,7 +273,7 @@ PIECES = (
 )
 
 
-def test_whatever_the_name_what_is_found_is_in_a_package(world):
+def test_any_name_leads_into_a_package_or_nowhere(world):
     share, ws = world / 'prefix' / 'share', world / 'ws'
     (share / 'linked' / 'up').symlink_to(world)
     homes = [share / 'installed', share / 'linked', ws / 'source', ws / 'linked']

@@ -21,7 +21,7 @@ def read(a='', b=''):
     return Robot.from_urdf(text), read_visuals(text)
 
 
-def test_a_mesh_that_is_missing_is_a_box():
+def test_a_missing_mesh_is_a_box():
     warnings = []
     parts = robot_parts(*read(BALL, MESH), MeshLoader(None, warnings.append))
     assert [(part.link, type(part.geometry)) for part in parts] == [('a', Sphere), ('b', Box)]
@@ -35,7 +35,7 @@ def test_a_robot_without_visuals_is_a_skeleton():
     assert sum(isinstance(part.geometry, Sphere) for part in parts) == 2
 
 
-def test_a_bone_reaches_from_its_link_to_the_joint():
+def test_a_bone_of_the_skeleton_ends_at_the_joint():
     robot, _ = read()
     bone = next(part for part in skeleton(robot, {'b'}) if isinstance(part.geometry, Cylinder))
     half = np.array([0.0, 0.0, bone.geometry.length / 2, 0.0])

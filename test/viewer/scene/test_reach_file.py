@@ -24,7 +24,7 @@ def test_a_file_is_read(tmp_path):
     assert (found.base_link, found.tip_link) == ('base', 'tip')
 
 
-def test_what_the_study_writes_is_read(tmp_path, monkeypatch):
+def test_a_file_of_the_study_is_read(tmp_path, monkeypatch):
     axis = np.array([0.0, 0.2])
     count = np.arange(8).reshape(2, 2, 2)
     check = Check(0, 0, 0)
@@ -71,17 +71,17 @@ def test_what_the_study_writes_is_read(tmp_path, monkeypatch):
         ({'points': np.array([None] * 3)}, 'cannot be read'),  # a pickle, which is not opened
     ],
 )
-def test_a_foreign_file_is_refused(tmp_path, changes, complaint):
+def test_a_file_with_other_content_is_refused(tmp_path, changes, complaint):
     with pytest.raises(ArgumentError, match=rf'reach\.npz: .*{complaint}'):
         read_reach(write_reach(tmp_path, **changes))
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
+def test_a_missing_file_is_an_error(tmp_path):
     with pytest.raises(ArgumentError, match='there is no such file'):
         read_reach(tmp_path / 'reach.npz')
 
 
-def test_a_pipe_is_not_waited_for(tmp_path):
+def test_a_pipe_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / 'reach.npz')
     with pytest.raises(ArgumentError, match='cannot be read: it is a pipe, and a regular file'):
         read_reach(tmp_path / 'reach.npz')
@@ -97,7 +97,7 @@ def test_half_a_file_is_refused(tmp_path, fraction):
 
 
 @pytest.mark.parametrize('seed', range(20))
-def test_flipped_bytes_never_raise_anything_else(tmp_path, seed):
+def test_flipped_bytes_raise_no_other_error(tmp_path, seed):
     path = write_reach(tmp_path)
     data = np.frombuffer(path.read_bytes(), dtype=np.uint8).copy()
     rng = np.random.default_rng(seed)

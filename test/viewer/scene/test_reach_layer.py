@@ -70,7 +70,7 @@ def test_the_cloud_is_shown_in_the_frame_of_the_base_and_can_be_hidden(page, tmp
     assert (page.log, page.note) == ([], '')
 
 
-def test_another_arm_s_cloud_is_told_once_and_not_shown(page, tmp_path):
+def test_the_cloud_of_another_arm_is_logged_once_and_hidden(page, tmp_path):
     layer = page.layer(write_reach(tmp_path))
     layer.set_base_link('base')
     for _ in range(2):
@@ -88,7 +88,7 @@ def test_another_arm_s_cloud_is_told_once_and_not_shown(page, tmp_path):
     assert len(page.clouds) == 1
 
 
-def test_a_file_that_is_not_there_is_told_once(page, tmp_path):
+def test_a_missing_file_is_logged_once(page, tmp_path):
     layer = page.layer(tmp_path / '<b>.npz')
     for _ in range(2):
         layer.set_base_link('base')
@@ -101,7 +101,7 @@ def test_a_file_that_is_not_there_is_told_once(page, tmp_path):
     assert not page.switch.visible
 
 
-def test_without_a_file_nothing_is_said(page):
+def test_without_a_file_nothing_is_logged(page):
     layer = page.layer('')
     layer.set_base_link('base')
     layer.draw(np.eye(4))

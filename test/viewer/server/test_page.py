@@ -15,7 +15,7 @@ def page():
     return page
 
 
-def test_serves_where_it_is_told_and_prints_nothing(page, capsys):
+def test_serves_at_the_given_address_and_prints_nothing(page, capsys):
     served = page.serve('127.0.0.1', 0, False)
     try:
         assert served.address == f'http://127.0.0.1:{served.server.get_port()}'
@@ -38,14 +38,14 @@ def test_two_servers_do_not_share_a_port(page):
         page.close(first)
 
 
-def test_without_viser_the_command_that_brings_it_is_named(monkeypatch):
+def test_without_viser_the_error_names_the_install_command(monkeypatch):
     monkeypatch.setitem(sys.modules, 'viser', None)
     monkeypatch.delitem(sys.modules, 'ik_service.viewer.server.page', raising=False)
     with pytest.raises(MissingExtraError, match=r"pip install 'ik_service\[viewer\]'"):
         import ik_service.viewer.server.page  # noqa: F401
 
 
-def test_standard_output_is_given_back(page):
+def test_standard_output_is_restored(page):
     before = sys.stdout
     page.close(page.serve('127.0.0.1', 0, False))
     assert sys.stdout is before

@@ -20,7 +20,7 @@ def local():
 
 
 @pytest.mark.parametrize('name', ['127.0.0.1', 'localhost', 'LocalHost', '[::1]', '[0:0::1]'])
-def test_the_page_s_own_program_gets_in(local, name):
+def test_the_page_s_own_program_is_accepted(local, name):
     host = f'{name}:{PORT}'
     status, _, body = local.ask(host=host)
     assert status == 200
@@ -28,7 +28,7 @@ def test_the_page_s_own_program_gets_in(local, name):
     assert local.opens(host=host, origin=OWN)
 
 
-def test_a_forwarded_port_is_no_foreign_one(local):  # ssh -L 9000:localhost:8080
+def test_a_forwarded_port_is_accepted(local):  # ssh -L 9000:localhost:8080
     assert local.opens(host='localhost:9000', origin='http://localhost:9000')
     assert local.opens(host='localhost', origin='http://localhost')
     assert local.opens(host='localhost', origin='http://localhost:80')
@@ -58,7 +58,7 @@ def test_a_forwarded_port_is_no_foreign_one(local):  # ssh -L 9000:localhost:808
         'x' * 7000,
     ],
 )
-def test_a_foreign_origin_gets_no_websocket(local, origin):
+def test_a_foreign_origin_is_refused_a_websocket(local, origin):
     status, _, body = local.ask(upgrade='websocket', origin=origin)
     assert status == 403, body
     assert len(body) < 300
@@ -103,7 +103,7 @@ def test_a_foreign_origin_gets_no_websocket(local, origin):
         'a' * 7000,
     ],
 )
-def test_a_foreign_host_gets_nothing(local, host):
+def test_a_foreign_host_is_refused(local, host):
     host = host.encode().decode('latin-1')
     for asked in ({}, {'upgrade': 'websocket', 'origin': OWN}):
         status, headers, body = local.ask(host=host, **asked)
@@ -112,37 +112,37 @@ def test_a_foreign_host_gets_nothing(local, host):
         assert 'content-security-policy' not in headers
 
 
-def test_a_foreign_page_reads_no_file_of_it(local):
+def test_a_foreign_page_is_refused_files(local):
     assert local.ask(origin='http://evil.example')[0] == 403
     assert local.ask(origin='null')[0] == 403
 
 
 @pytest.mark.parametrize('extra', [f'Host: 127.0.0.1:{PORT}', 'Host: evil.example'])
-def test_two_hosts_are_none(local, extra):
+def test_two_hosts_are_refused(local, extra):
     extra = [extra.replace(PORT, str(local.port))]
     assert local.ask(extra=extra)[0] == 403
     assert not local.opens(origin=OWN, extra=extra)
 
 
-def test_two_origins_are_none(local):
+def test_two_origins_are_refused(local):
     extra = [f'Origin: http://127.0.0.1:{local.port}']
     assert not local.opens(origin='http://evil.example', extra=extra)
     assert not local.opens(origin=OWN, extra=['Origin: http://evil.example'])
 
 
 @pytest.mark.parametrize('upgrade', ['WebSocket', 'WEBSOCKET', 'h2c', 'websocket, foo'])
-def test_an_upgrade_in_other_letters_opens_nothing_either(local, upgrade):
+def test_other_spellings_of_upgrade_open_no_websocket(local, upgrade):
     assert not local.opens(upgrade, origin='http://evil.example')
     assert not local.opens(upgrade)
 
 
-def test_a_request_that_says_nothing_of_its_host_gets_nothing(local):
+def test_a_request_without_a_host_is_refused(local):
     with socket.create_connection(('127.0.0.1', local.port), timeout=10.0) as connection:
         connection.sendall(b'GET / HTTP/1.1\r\n\r\n')
         assert read_answer(connection, whole=True)[0] == 403
 
 
-def test_what_is_no_request_leaves_nothing_in_the_log(caplog, monkeypatch):
+def test_malformed_requests_are_not_logged(caplog, monkeypatch):
     # viser leaves a filter here, but only once it was asked for a file.
     monkeypatch.setattr(logging.getLogger('websockets.server'), 'filters', [])
     with serving() as client:  # a new one: nobody has asked it for anything
@@ -155,14 +155,14 @@ def test_what_is_no_request_leaves_nothing_in_the_log(caplog, monkeypatch):
     assert [record.getMessage() for record in caplog.records if record.levelname != 'INFO'] == []
 
 
-def test_what_a_link_tells_the_page_is_left_out(local):
+def test_settings_in_the_query_are_removed(local):
     # viser's page would obey the server named here, also when that tells it to run a program.
     for query in ('?websocket=ws://evil.example', '?playbackPath=http://evil.example/a', '?a=1'):
         status, headers, _ = local.ask(f'/{query}')
         assert (status, headers['location']) == (303, '/')
 
 
-def test_the_page_is_told_to_stay_alone(local):
+def test_the_security_headers_of_the_page(local):
     headers = local.ask()[1]
     policy = headers['content-security-policy']
     assert "frame-ancestors 'self'" in policy
@@ -172,7 +172,7 @@ def test_the_page_is_told_to_stay_alone(local):
     assert 'set-cookie' not in headers
 
 
-def test_a_refusal_is_told_with_the_remedy():
+def test_a_refusal_is_reported_with_the_remedy():
     refusals = []
     with serving(refusals=refusals) as client:
         client.ask(host=f'arm.local:{PORT}')

@@ -110,18 +110,18 @@ def press(tab, served):
     return False
 
 
-def test_the_page_works_and_breaks_none_of_its_rules(chromium, served):
+def test_the_page_works_under_its_content_security_policy(chromium, served):
     with opened(chromium, served.address) as tab:
         assert press(tab, served)
         assert not [text for text in tab.said if 'Content Security Policy' in text]
 
 
-def test_it_works_under_another_name_of_loopback(chromium, served):
+def test_the_page_works_under_another_name_of_loopback(chromium, served):
     with opened(chromium, f'http://localhost:{port(served)}/') as tab:
         assert press(tab, served)
 
 
-def test_with_the_printed_token_it_works_for_all_addresses_and_without_it_not(chromium):
+def test_a_page_at_all_addresses_requires_the_printed_token(chromium):
     with serving('0.0.0.0') as served:
         address = served.address.replace(socket.gethostname(), '127.0.0.1')
         with opened(chromium, address.partition('?')[0]) as tab:
@@ -139,7 +139,7 @@ def test_a_foreign_page_opens_no_websocket(chromium, served, foreign, name):
             assert answer(tab, f'ws://{target}:{port(served)}') == 'refused'
 
 
-def test_a_foreign_name_for_this_machine_gets_nothing(chromium, served):
+def test_a_foreign_name_for_this_machine_is_refused(chromium, served):
     with opened(chromium, f'http://{EVIL}:{port(served)}/') as tab:
         assert 'not served under the name' in tab.content()
         assert answer(tab, f'ws://{EVIL}:{port(served)}') == 'refused'

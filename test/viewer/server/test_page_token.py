@@ -25,7 +25,7 @@ def named():
         yield client
 
 
-def test_a_page_that_others_can_reach_asks_for_the_token(public):
+def test_a_page_that_others_can_reach_requires_the_token(public):
     assert public.token
     assert public.served.address == (
         f'http://{socket.gethostname()}:{public.port}/?token={public.token}'
@@ -95,7 +95,7 @@ def test_further_names_are_served_with_a_token(named):
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason='this machine has no IPv6')
-def test_it_is_the_same_with_ipv6():
+def test_access_with_ipv6():
     with serving('::1') as client:
         assert client.served.address == f'http://[::1]:{client.port}'
         assert client.opens(host=f'[::1]:{PORT}', origin=OWN)

@@ -12,12 +12,12 @@ def busy():
         yield server.getsockname()[1]
 
 
-def test_a_busy_port_is_named(busy):
+def test_a_port_in_use_is_an_error(busy):
     with pytest.raises(PortError, match=f'port {busy} of 127.0.0.1 is in use; set .* port_search'):
         free_port('127.0.0.1', busy, search=False)
 
 
-def test_takes_the_next_one_when_it_may(busy):
+def test_the_next_free_port_is_taken_if_wanted(busy):
     assert busy < free_port('127.0.0.1', busy, search=True) <= busy + 100
 
 

@@ -1,7 +1,8 @@
+import numpy as np
 import pytest
 from support.chains import transform
 
-from ik_service.cli.solve import formatting
+from ik_service.cli import formatting
 from ik_service.common.transforms import rotation_from_rpy
 
 
@@ -56,3 +57,17 @@ def test_long_texts_are_wrapped_under_their_label():
     assert lines[0].startswith('Note      word')
     assert all(line.startswith('          word') for line in lines[1:])
     assert max(map(len, lines)) <= 100
+
+
+def test_a_pose_with_fewer_digits():
+    T = transform(rotation_from_rpy(*np.radians([10.0, -20.0, 30.0])), (1.0, -0.0, -0.25))
+    assert formatting.pose_text(T, digits=3) == (
+        'x 1.000  y 0.000  z -0.250 m   roll 10.0  pitch -20.0  yaw 30.0°'
+    )
+
+
+@pytest.mark.parametrize('pitch', [90.0, -90.0])
+def test_a_pose_in_gimbal_lock_keeps_its_rotation(pitch):
+    T = transform(rotation_from_rpy(*np.radians([40.0, pitch, 0.0])), (0.0, 0.0, 0.0))
+    text = formatting.pose_text(T, digits=3)
+    assert text.endswith(f'roll 40.0  pitch {pitch:.1f}  yaw 0.0°')

@@ -48,20 +48,20 @@ def table(rows: Sequence[Sequence[str]], left: Iterable[int] = (0,)) -> list[str
     ]
 
 
-def pose_text(T: np.ndarray, turned: bool = True, *free: str) -> str:
+def pose_text(T: np.ndarray, turned: bool = True, *free: str, digits: int = 4) -> str:
     """
     Return position and orientation of a pose.
 
     :param T: (4, 4); the rotation is given as roll, pitch, yaw about fixed axes, as in URDF.
     :param turned: whether the orientation counts; otherwise "any orientation" is written.
     :param free: names of the axes that the task leaves free.
+    :param digits: behind the point of a position [m]; angles [°] have two fewer.
     """
-    x, y, z = (number_text(value, 4) for value in T[:3, 3])
+    x, y, z = (number_text(value, digits) for value in T[:3, 3])
     angles = 'any orientation'
     if turned:
-        roll, pitch, yaw = (
-            number_text(math.degrees(angle), 2) for angle in rpy_from_rotation(T[:3, :3])
-        )
+        degrees = map(math.degrees, rpy_from_rotation(T[:3, :3]))
+        roll, pitch, yaw = (number_text(angle, digits - 2) for angle in degrees)
         angles = f'roll {roll}  pitch {pitch}  yaw {yaw}°'
     text = f'x {x}  y {y}  z {z} m   {angles}'
     return f'{text}   (free: {", ".join(free)})' if free else text
