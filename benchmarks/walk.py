@@ -56,6 +56,10 @@ def modules() -> list[ModuleType]:
     return [m for name, m in list(sys.modules.items()) if name.startswith('ik_service') and m]
 
 
+def _now(clock: object) -> int:
+    return time.monotonic_ns()
+
+
 def as_python(solve: Callable) -> tuple[Callable, list]:
     """The function behind a compiled solve, and the patches that make all it calls Python."""
     from ik_service.solvers.loop import iteration
@@ -68,7 +72,7 @@ def as_python(solve: Callable) -> tuple[Callable, list]:
         if hasattr(value, 'py_func')
     ]
     patches += [
-        mock.patch.object(module, 'monotonic_ns', lambda clock: time.monotonic_ns())
+        mock.patch.object(module, 'monotonic_ns', _now)
         for module in modules()
         if hasattr(module, 'monotonic_ns')
     ]
@@ -116,7 +120,7 @@ def kernel_files() -> set[str]:
         if code in seen:
             continue
         seen.add(code)
-        module = sys.modules[function.__module__] if function.__module__ in sys.modules else None
+        module = sys.modules.get(function.__module__)
         found.add(getattr(module, '__file__', None) or code.co_filename)
         for name in code.co_names:
             value = function.__globals__.get(name)

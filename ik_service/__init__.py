@@ -20,7 +20,7 @@ _HOME = {
     'IkTrace': 'ik_service.solvers.result',
     'Solver': 'ik_service.solvers.solver',
     'SolverSpec': 'ik_service.solvers.registry',
-    'register_solver': 'ik_service.solvers.registry',
+    'register_solver': 'ik_service.solvers.registration',
     'step_of': 'ik_service.solvers.loop.step',
     'step_kernel': 'ik_service.solvers.loop.step',
     'solve_ik': 'ik_service.solvers.solver',
@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     from ik_service.solvers.batch import solve_ik_batch
     from ik_service.solvers.loop.step import step_kernel, step_of
     from ik_service.solvers.options import IkOptions
-    from ik_service.solvers.registry import register_solver, solver_names, SolverSpec
+    from ik_service.solvers.registration import register_solver
+    from ik_service.solvers.registry import solver_names, SolverSpec
     from ik_service.solvers.result import IkBatchResult, IkResult, IkStatus, IkTrace
     from ik_service.solvers.solver import solve_ik, Solver
 

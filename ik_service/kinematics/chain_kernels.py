@@ -14,6 +14,8 @@ def forward(chain, q, axes, frame, pose):
     """
     Pose of the tip.
 
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param q: (n,) variables.
     :param axes: (m, 6) scratch.
     :param frame: (12,) scratch.
     :param pose: (4, 4) out: T_base_tip.
@@ -39,6 +41,10 @@ def jacobian(chain, q, axes, frame, rows, matrix):
     """
     Geometric Jacobian in its usual form.
 
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param q: (n,) variables.
+    :param axes: (m, 6) scratch.
+    :param frame: (12,) scratch.
     :param rows: (n, 6) scratch.
     :param matrix: (6, n) out.
     :returns: whether all of q is finite and near enough for full precision.
@@ -53,7 +59,11 @@ def jacobian(chain, q, axes, frame, rows, matrix):
 
 @inner_kernel
 def all_near(vector):
-    """Whether every element is a number that adding an angle to does not round."""
+    """
+    Return whether every element is finite and small enough to add angles to it precisely.
+
+    :param vector: (n,) [rad] or [m].
+    """
     for i in range(vector.shape[0]):
         if not abs(vector[i]) <= FAR:
             return False

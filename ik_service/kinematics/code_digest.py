@@ -13,11 +13,12 @@ import functools
 import hashlib
 from pathlib import Path
 import sys
-from types import CodeType, ModuleType
-from typing import Any
+from types import CodeType, FunctionType, ModuleType
+from typing import cast
 
 from numba.core import types
 from numba.core.serialize import dumps
+import numpy as np
 
 _PACKAGE = __name__.partition('.')[0]
 _LIBRARIES = frozenset({_PACKAGE, 'builtins', 'math', 'numba', 'numpy'})
@@ -42,17 +43,16 @@ def foreign_types(signature: tuple) -> list[type]:
 
     :param signature: Numba's types of the arguments of a kernel.
     """
+    kinds = (
+        numba_type.instance_class
+        for numba_type in signature
+        if isinstance(numba_type, (types.NamedTuple, types.NamedUniTuple))
+    )
     return [
         kind
-        for numba_type in signature
-        if isinstance(numba_type, types.BaseNamedTuple)
-        and (kind := _class_of(numba_type)) in _CONTAINED
-        and kind.__module__.partition('.')[0] != _PACKAGE
+        for kind in kinds
+        if kind in _CONTAINED and kind.__module__.partition('.')[0] != _PACKAGE
     ]
-
-
-def _class_of(numba_type: Any) -> type:  # noqa: ANN401 - Numba's base class lacks the attribute
-    return numba_type.instance_class
 
 
 def code_of(kind: type) -> str | None:
@@ -65,7 +65,7 @@ def code_of(kind: type) -> str | None:
         f'{kind.__module__}.{kind.__qualname__} {kind.__annotations__}'.encode()
     )
     try:
-        for part in _parts(_CONTAINED[kind], set()):
+        for part in _parts(cast(FunctionType, _CONTAINED[kind]), set()):
             digest.update(hashlib.sha256(part).digest())
     except Exception:  # whatever an object raises that cannot be pickled
         return None
@@ -85,13 +85,12 @@ def file_digest(path: str) -> str:
         return ''
 
 
-def _parts(function: Callable, seen: set[int]) -> Iterator[bytes]:
+def _parts(function: FunctionType, seen: set[int]) -> Iterator[bytes]:
     """Everything that the machine code of a function depends on."""
-    function = getattr(function, 'py_func', function)
     if id(function) in seen:
         return
     seen.add(id(function))
-    code: CodeType = function.__code__
+    code = function.__code__
     yield file_digest(code.co_filename).encode()
     used: set[str] = set()
     for part in _nested(code):
@@ -114,17 +113,16 @@ def _value(value: object, used: set[str], seen: set[int]) -> Iterator[bytes]:
             for name in sorted(used & vars(value).keys()):
                 yield from _value(vars(value)[name], used, seen)
         return
-    home = str(getattr(value, '__module__', None) or '')
-    if home.partition('.')[0] in _LIBRARIES and not hasattr(value, 'py_func'):
-        yield f'{home} {value!r:.200}'.encode() if isinstance(value, type) else home.encode()
-    elif hasattr(value, 'py_func') or hasattr(value, '__code__'):
-        inner: Any = getattr(value, 'py_func', value)
-        if inner.__module__.partition('.')[0] not in _LIBRARIES:
-            yield from _parts(inner, seen)
-    elif isinstance(value, type):
-        yield file_digest(getattr(sys.modules.get(home), '__file__', None) or '').encode()
-    else:
+    function = getattr(value, 'py_func', value)
+    home = str(getattr(function, '__module__', ''))
+    if not callable(function):
         yield dumps(value)
+    elif home.partition('.')[0] in _LIBRARIES or isinstance(function, np.ufunc):
+        yield f'{home}.{getattr(function, "__name__", "")}'.encode()
+    elif isinstance(function, FunctionType):
+        yield from _parts(function, seen)
+    else:  # a class, such as an enumeration
+        yield file_digest(getattr(sys.modules.get(home), '__file__', None) or '').encode()
 
 
 def _nested(code: CodeType) -> Iterator[CodeType]:

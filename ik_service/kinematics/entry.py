@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numba
 from numba.core import types
@@ -22,9 +23,11 @@ def entry_point(compiled: CompiledKernel, *arguments: object) -> Callable:
     :param compiled: a :func:`kernel`.
     :param arguments: examples of the arguments.
     """
+    dispatcher: Any = compiled
     signature = _signature(arguments)
-    compiled.compile(signature)
-    return compiled.overloads[signature].entry_point
+    if signature not in dispatcher.overloads:
+        dispatcher.compile(signature)
+    return dispatcher.overloads[signature].entry_point
 
 
 def is_compiled(compiled: CompiledKernel, *arguments: object) -> bool:
@@ -34,7 +37,8 @@ def is_compiled(compiled: CompiledKernel, *arguments: object) -> bool:
     :param compiled: a :func:`kernel`.
     :param arguments: examples of the arguments.
     """
-    return _signature(arguments) in compiled.overloads
+    dispatcher: Any = compiled
+    return _signature(arguments) in dispatcher.overloads
 
 
 def _signature(arguments: tuple) -> tuple:

@@ -106,6 +106,7 @@ def jacobian_rows(chain, axes, frame, rows):
     A turning joint with axis a and origin r contributes (a × (e − r), a), a sliding one (a, 0);
     e is the tip. A variable that moves several joints has the sum of their contributions.
 
+    :param chain: :class:`ChainArrays`.
     :param axes: (m, 6) from :func:`last_frame`.
     :param frame: (12,) from :func:`last_frame`.
     :param rows: (n, 6) out: linear before angular, in the base frame.
@@ -129,7 +130,11 @@ def jacobian_rows(chain, axes, frame, rows):
 
 @inner_kernel
 def all_finite(vector):
-    """Whether no element is NaN or infinite."""
+    """
+    Return whether no element is NaN or infinite.
+
+    :param vector: (n,).
+    """
     for i in range(vector.shape[0]):
         if not math.isfinite(vector[i]):
             return False
@@ -172,7 +177,11 @@ def frame_error(frame, goal, error):
 
 @kernel
 def transform_fault(T):
-    """Which of the faults a (4, 4) transform has; 0 for none."""
+    """
+    Return the number of the fault that a transform has; 0 for none.
+
+    :param T: (4, 4).
+    """
     for i in range(4):
         for j in range(4):
             if not math.isfinite(T[i, j]):
@@ -194,14 +203,24 @@ def transform_fault(T):
 
 @inner_kernel
 def copy_vector(source, target):
-    """Copy a vector; written out because NumPy's assignment compiles to much more."""
+    """
+    Copy a vector; written out because NumPy's assignment compiles to much more.
+
+    :param source: (n,).
+    :param target: (n,) out.
+    """
     for i in range(source.shape[0]):
         target[i] = source[i]
 
 
 @inner_kernel
 def fill_vector(target, value):
-    """Set all elements of a vector to a value."""
+    """
+    Set all elements of a vector to a value.
+
+    :param target: (n,) out.
+    :param value: the value.
+    """
     for i in range(target.shape[0]):
         target[i] = value
 

@@ -84,7 +84,11 @@ _FAULTS = (
 
 @kernel
 def first_fault(transforms):
-    """Row of the first faulty one of (N, 4, 4) transforms, and its fault; 0 for none."""
+    """
+    Return the row of the first faulty transform, and its fault; 0 for none.
+
+    :param transforms: (N, 4, 4).
+    """
     for row in range(transforms.shape[0]):
         fault = transform_fault(transforms[row])
         if fault:

@@ -139,6 +139,7 @@ class RobotModel:
         """
         Return the joint above a link; None for the root.
 
+        :param link: name of the link.
         :raises UnknownLinkError: there is no such link.
         """
         self._check_link(link)
@@ -148,6 +149,7 @@ class RobotModel:
         """
         Return the joints below a link, in document order.
 
+        :param link: name of the link.
         :raises UnknownLinkError: there is no such link.
         """
         self._check_link(link)
@@ -155,8 +157,10 @@ class RobotModel:
 
     def path(self, base_link: str, tip_link: str) -> tuple[tuple[Joint, bool], ...]:
         """
-        Return the joints passed on the way from one link to another.
+        Return the joints on the path from one link to another.
 
+        :param base_link: link where the path starts.
+        :param tip_link: link where it ends.
         :returns: pairs of a joint and whether it is passed forward, from parent to child. The way
             goes up to the common ancestor (False) and down from it (True); no joint comes twice.
         :raises UnknownLinkError: there is no such link.
@@ -172,6 +176,7 @@ class RobotModel:
         """
         Return the independent joint that a joint's value depends on, through chains of mimics.
 
+        :param name: name of a movable joint.
         :returns: name of the independent joint, multiplier and offset [rad] or [m], so that
             value = multiplier · independent value + offset. A joint that moves on its own is
             returned itself, with 1 and 0.

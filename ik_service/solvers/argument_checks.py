@@ -34,8 +34,11 @@ def check_course(progress: object, threads: object, chained: object) -> None:
     """
     if progress is not None and not callable(progress):
         raise ArgumentError('progress', f'has to be a function, not {safe_repr(progress)}')
-    whole = isinstance(threads, (int, np.integer)) and not isinstance(threads, bool)
-    if threads is not None and not (whole and 1 <= threads <= _MOST_THREADS):
+    if threads is not None and (
+        isinstance(threads, bool)
+        or not isinstance(threads, (int, np.integer))
+        or not 1 <= threads <= _MOST_THREADS
+    ):
         raise ArgumentError(
             'threads',
             f'has to be a whole number of at least 1 and at most {_MOST_THREADS}, '

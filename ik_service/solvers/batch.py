@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 import os
 import time
 
+from numba.core.errors import NumbaError
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -22,6 +23,7 @@ from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.result import IkBatchResult, IkStatus
 from ik_service.solvers.solver import prepared, Solver
+from ik_service.solvers.spec_checks import step_error
 
 _STATUS = tuple(IkStatus)
 _INTERRUPTED, _SUCCESS = IkStatus.INTERRUPTED.number, IkStatus.SUCCESS.number
@@ -76,7 +78,7 @@ def solve_ik_batch(
     check_course(progress, threads, chained)
     targets = check_transforms(targets, 'targets')
     guessed = seeds is None and chosen.guess is not None
-    seeds = chosen.starts_for(targets) if seeds is None else seeds
+    seeds = _starts(chosen, targets) if seeds is None else seeds
     seeds = check_seeds(chain, seeds, len(targets))
     # Along a path each answer has to be near the one before it, whatever the first one's seed was.
     job = _Job(chosen, targets, seeds, chained, guessed and not chained)
@@ -85,6 +87,13 @@ def solve_ik_batch(
     except KeyboardInterrupt as error:
         raise BatchInterruptedError(job.result()) from error
     return job.result()
+
+
+def _starts(solver: Solver, targets: np.ndarray) -> np.ndarray:
+    """(N, n) Where solves start that are given no seeds."""
+    if solver.guess is None:
+        return np.broadcast_to(solver.chain.middle, (len(targets), solver.chain.n))
+    return solver.guess.guess_many(targets)
 
 
 class _Job:
@@ -125,7 +134,7 @@ class _Job:
                 if progress is not None and progress(done, total) is False:
                     break
 
-    def _take(self, chunks: deque[tuple[int, int]]) -> Iterator[int]:
+    def _take(self, chunks: deque[tuple[int, int]]) -> Generator[int, None, None]:
         """Solve chunk after chunk while there are any; yields now and then how many targets."""
         problem = self._solver.problem(self._guessed)
         while True:
@@ -138,9 +147,9 @@ class _Job:
                 first += solved
                 yield solved
 
-    def _share(self, chunks: deque[tuple[int, int]], helpers: int) -> Iterator[int]:
+    def _share(self, chunks: deque[tuple[int, int]], helpers: int) -> Generator[int, None, None]:
         """Take chunks together with other threads; yields how many targets were solved since."""
-        solved = deque()
+        solved: deque[int] = deque()
 
         def help_out() -> None:
             try:
@@ -165,19 +174,22 @@ class _Job:
         """Solve for targets from the first one on; returns how many there was time for."""
         if self._chained and first > 0:
             self._seeds[first] = self._q[first - 1]
-        return many.solve_many(
-            problem,
-            self._solver.parameters,
-            self._targets[first:last],
-            self._seeds[first:last],
-            self._chained,
-            _BUDGET,
-            self._q[first:last],
-            self._status[first:last],
-            self._errors[first:last],
-            self._counts[first:last],
-            self._no_trace,
-        )
+        try:
+            return many.solve_many(
+                problem,
+                self._solver.parameters,
+                self._targets[first:last],
+                self._seeds[first:last],
+                self._chained,
+                _BUDGET,
+                self._q[first:last],
+                self._status[first:last],
+                self._errors[first:last],
+                self._counts[first:last],
+                self._no_trace,
+            )
+        except NumbaError as error:
+            raise step_error(self._solver.name, error) from error
 
     def result(self) -> IkBatchResult:
         """The answers there are; where there is none, the seed."""

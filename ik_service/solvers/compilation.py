@@ -22,8 +22,8 @@ from ik_service.common.resources import urdf_path
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.kernel_cache import cache_folder
 from ik_service.robot import Robot
+from ik_service.solvers.registration import load_solvers, loaded_modules
 from ik_service.solvers.solver import Solver
-from ik_service.solvers.spec_checks import load_solvers, loaded_modules
 
 DONE = 'compiled'
 """What the process prints at the end."""

@@ -20,10 +20,9 @@ def check_number(name: str, value: object, zero: bool = False) -> None:
 
     :raises OptionError: naming the option.
     """
-    usable = isinstance(value, (int, float, np.integer, np.floating))
     if (
         isinstance(value, bool)
-        or not usable
+        or not isinstance(value, (int, float, np.integer, np.floating))
         or not 0 <= value <= _LARGEST
         or (value == 0 and not zero)
     ):
@@ -49,8 +48,11 @@ def check_integer(name: str, value: object, at_least: int) -> None:
 
     :raises OptionError: naming the option.
     """
-    integral = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not integral or not at_least <= value < 2**62:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, np.integer))
+        or not at_least <= value < 2**62
+    ):
         raise OptionError(
             name,
             f'has to be a whole number of at least {at_least} and below 2**62, '

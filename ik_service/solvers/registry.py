@@ -16,8 +16,14 @@ from ik_service.solvers.options import IkOptions, METHOD_OPTIONS
 from ik_service.solvers.spec_checks import check_spec, no_parameters
 
 DEFAULT_SOLVER = methods.ORDER[0]
+# What the loop does of a strategy that the method sees to by itself.
+_BY_METHOD = {
+    LimitStrategy.ACTIVE_SET: LimitStrategy.CLAMP,
+    LimitStrategy.PENALTY: LimitStrategy.PENALTY_IN_COST,
+}
 _DEFAULTS = IkOptions()
-_USERS: dict[str, SolverSpec] = {}
+REGISTERED: dict[str, SolverSpec] = {}
+"""Solvers of users, by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,11 +82,7 @@ class SolverSpec:
             if getattr(options, option) == value:
                 raise OptionError(option, f'{value!r} does not suit {self.name}: {reason}')
         strategy = LimitStrategy[options.joint_limits.upper()]
-        if self.keeps_limits and strategy is LimitStrategy.ACTIVE_SET:
-            return LimitStrategy.CLAMP
-        if self.keeps_limits and strategy is LimitStrategy.PENALTY:
-            return LimitStrategy.PENALTY_IN_COST
-        return strategy
+        return _BY_METHOD.get(strategy, strategy) if self.keeps_limits else strategy
 
     def check_options(self, options: IkOptions) -> None:
         """
@@ -96,20 +98,9 @@ class SolverSpec:
                 raise OptionError(option, f'is not used by {self.name}, which uses {uses}')
 
 
-def register_solver(spec: SolverSpec) -> None:
-    """
-    Make a method of the user's own a solver like any other, for this process.
-
-    :param spec: what the loop has to know of it.
-    :raises SolverSpecError: it is no SolverSpec, or its name is taken.
-    """
-    check_spec(spec, SolverSpec, solver_names())
-    _USERS[spec.name] = spec
-
-
 def solver_names() -> tuple[str, ...]:
     """Names of the solvers: the default first, those that users registered last."""
-    return (*_own_names(), *_USERS)
+    return (*_own_names(), *REGISTERED)
 
 
 def solver_spec(name: str) -> SolverSpec:
@@ -119,8 +110,8 @@ def solver_spec(name: str) -> SolverSpec:
     :param name: one of :func:`solver_names`.
     :raises UnknownSolverError: when there is none of that name; lists the valid ones.
     """
-    if isinstance(name, str) and name in _USERS:
-        return _USERS[name]
+    if isinstance(name, str) and name in REGISTERED:
+        return REGISTERED[name]
     if not isinstance(name, str) or name not in _own_names():
         raise UnknownSolverError(name, solver_names())
     return import_module(f'{methods.__name__}.{name}').SPEC

@@ -47,17 +47,16 @@ _LOADERS = {
 }
 
 
-def load_seed_guess(chain: KinematicChain, options: IkOptions) -> SeedGuess | None:
+def load_seed_guess(chain: KinematicChain, options: IkOptions) -> SeedGuess:
     """
     Load the guess that the options ask for.
 
     :param chain: the chain.
-    :param options: the options; ``seed_source``, ``seed_file`` and ``task_weights`` count.
-    :returns: the guess; None when the options ask for none.
+    :param options: the options; ``seed_source``, other than "given", ``seed_file``
+        and ``task_weights`` count.
+    :returns: the guess.
     :raises SeedFileError: it is not there; the message names the command that makes it.
     """
-    if options.seed_source == 'given':
-        return None
     module, _, name = _LOADERS[options.seed_source].partition(':')
     load: SeedLoader = getattr(import_module(module), name)
     return load(chain, options.seed_source, options.seed_file, options.task_weights)

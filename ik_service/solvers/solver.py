@@ -19,13 +19,14 @@ from ik_service.solvers.argument_checks import check_kinds
 from ik_service.solvers.choices import Nearness
 from ik_service.solvers.loop import search
 from ik_service.solvers.loop.approach import APPROACH_STEPS
-from ik_service.solvers.loop.problem import allocate, Problem, Settings, views, Workspace
+from ik_service.solvers.loop.fields import Settings, Workspace
+from ik_service.solvers.loop.problem import allocate, Problem, views
 from ik_service.solvers.loop.step import STEPS
 from ik_service.solvers.loop.trace import read_trace, room_for_trace
 from ik_service.solvers.option_checks import nanoseconds
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER, given, solver_spec
-from ik_service.solvers.result import IkResult, IkStatus, IkTrace
+from ik_service.solvers.result import IkResult, IkStatus
 from ik_service.solvers.seed_sources import load_seed_guess, SeedGuess
 from ik_service.solvers.spec_checks import check_memory, check_parameters, step_error
 
@@ -37,6 +38,10 @@ _PENALTY_WEIGHT = 10.0
 _PERTURBATION = 1e-6
 # No arm is so large that this squared error makes sense, per unit of the weights.
 _LARGEST_COST = 1e6
+
+
+class _Draft:
+    """An object that becomes an :class:`IkResult`."""
 
 
 class Solver:
@@ -83,7 +88,9 @@ class Solver:
         self._spec = spec = solver_spec(solver)
         spec.check_options(self.options)
         self._strategy = spec.strategy(self.options)
-        self.guess = load_seed_guess(chain, self.options) if guess is None else guess
+        self.guess = guess
+        if guess is None and self.options.seed_source != 'given':
+            self.guess = load_seed_guess(chain, self.options)
         self.parameters = spec.parameters(chain, self.options)
         if type(self.parameters) not in STEPS:
             check_parameters(spec, self.parameters)
@@ -146,18 +153,23 @@ class Solver:
                 settings.timeout[0] = self._timeout
         if status == search.FAULTY:
             self._refuse(target, seed)
-        q.setflags(False)  # read-only; naming the argument would double the time
-        return _new_result(
-            _STATUS[status],
-            q,
-            position_error,
-            orientation_error,
-            iterations,
-            searches,
-            elapsed * 1e-9,
-            read_trace(trace[: work.recorded[0]], self.chain.n) if self._records else None,
-            self.remark,
-        )
+        freeze: Any = q.setflags
+        freeze(False)  # read-only; naming the argument would double the time
+        # Made without the constructor: that of a frozen dataclass takes as long as an easy solve.
+        result: Any = _Draft()
+        result.status = _STATUS[status]
+        result.q = q
+        result.position_error = position_error
+        result.orientation_error = orientation_error
+        result.iterations = iterations
+        result.searches = searches
+        result.solve_time = elapsed * 1e-9
+        result.trace = None
+        result.remark = self.remark
+        if self._records:
+            result.trace = read_trace(trace[: work.recorded[0]], self.chain.n)
+        result.__class__ = IkResult
+        return result
 
     def start_for(self, target: ArrayLike) -> np.ndarray:
         """
@@ -169,17 +181,6 @@ class Solver:
         """
         T = check_transform(target, 'target')
         return self.chain.mid_range() if self.guess is None else self.guess.guess(T)
-
-    def starts_for(self, targets: np.ndarray) -> np.ndarray:
-        """
-        Where solves start that are given no seeds.
-
-        :param targets: (N, 4, 4) T_base_tip.
-        :returns: (N, n) as by :meth:`start_for`.
-        """
-        if self.guess is None:
-            return np.broadcast_to(self.chain.middle, (len(targets), self.chain.n))
-        return self.guess.guess_many(targets)
 
     def warm_up(self) -> None:
         """Compile the solver for this chain, or load it from the cache."""
@@ -199,7 +200,10 @@ class Solver:
         :param guessed: whether the seeds are learned guesses.
         """
         options, spec = self.options, self._spec
-        problem = allocate(self.chain, check_memory(spec, spec.memory_rows(self.chain)))
+        memory = spec.memory_rows(self.chain)
+        if not isinstance(memory, int) or memory < 0:
+            check_memory(spec, memory)
+        problem = allocate(self.chain, memory)
         _, settings, _ = views(problem)
         settings.tolerances[:] = options.position_tolerance, options.orientation_tolerance
         settings.weights[:] = np.sqrt(options.task_weights)
@@ -289,38 +293,3 @@ def prepared(chain: KinematicChain, solver: str, options: IkOptions | None) -> S
 
 
 _prepared = lru_cache(maxsize=64)(Solver)
-
-
-class _Draft:
-    """An object that an attribute can be set of at once."""
-
-
-def _new_result(
-    status: IkStatus,
-    q: np.ndarray,
-    position_error: float,
-    orientation_error: float,
-    iterations: int,
-    searches: int,
-    solve_time: float,
-    trace: IkTrace | None,
-    remark: str,
-) -> IkResult:
-    """
-    Return an :class:`IkResult` of all its fields, made fast.
-
-    The constructor of a frozen dataclass takes as long as an easy solve, because it sets each
-    field through ``object.__setattr__``.
-    """
-    result: Any = _Draft()
-    result.status = status
-    result.q = q
-    result.position_error = position_error
-    result.orientation_error = orientation_error
-    result.iterations = iterations
-    result.searches = searches
-    result.solve_time = solve_time
-    result.trace = trace
-    result.remark = remark
-    result.__class__ = IkResult
-    return result

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from importlib import import_module
 import re
 from typing import TYPE_CHECKING
 
 from numba.core.errors import NumbaError
-import numpy as np
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import SolverSpecError
@@ -33,7 +31,6 @@ _FUNCTIONS = {
     'remark': '(chain, options) that returns text',
 }
 _FLAGS = ('approach_counts', 'keeps_limits')
-_LOADED: dict[str, None] = {}
 _COUNTS = ('max_iterations', 'max_searches', 'patience')
 
 
@@ -60,10 +57,12 @@ def check_spec(spec: SolverSpec, kind: type | None = None, taken: Collection[str
             f'not {safe_repr(spec.name)}',
         )
     if spec.name in taken:
-        raise SolverSpecError('name', f'{spec.name} is taken; others are: {", ".join(taken)}')
+        names = ', '.join(taken)
+        raise SolverSpecError('name', f'{spec.name} is taken; others are: {names}')
     if not (isinstance(spec.summary, str) and spec.summary.strip()):
-        given = safe_repr(spec.summary)
-        raise SolverSpecError('summary', f'has to be a line of text, not {given}')
+        raise SolverSpecError(
+            'summary', f'has to be a line of text, not {safe_repr(spec.summary)}'
+        )
     for name, form in _FUNCTIONS.items():
         function = getattr(spec, name)
         if not callable(function) or function is no_parameters:
@@ -123,19 +122,18 @@ def check_parameters(spec: SolverSpec, parameters: object) -> None:
         )
 
 
-def check_memory(spec: SolverSpec, rows: object) -> int:
+def check_memory(spec: SolverSpec, rows: object) -> None:
     """
-    Rows of memory that a method asks for.
+    Refuse numbers of rows of memory that there cannot be.
 
     :param spec: the spec that they come from.
     :param rows: what its function has returned.
-    :raises SolverSpecError: it is no whole number of at least 0.
+    :raises SolverSpecError: always; says what would be right.
     """
-    if not isinstance(rows, (int, np.integer)) or rows < 0:
-        raise SolverSpecError(
-            'memory_rows', f'of {spec.name} is {safe_repr(rows)}, has to be a whole number'
-        )
-    return int(rows)
+    raise SolverSpecError(
+        'memory_rows',
+        f'of {spec.name} is {safe_repr(rows)}, has to be a whole number of at least 0',
+    )
 
 
 def step_error(name: str, error: Exception) -> SolverSpecError:
@@ -164,30 +162,3 @@ def reason_of(error: Exception) -> str:
     reasons = [line.strip() for line in lines if _REASON.match(line.strip())]
     plain = [line for line in lines if not line.startswith(_STAGE)]
     return (reasons or plain or lines)[0]
-
-
-def load_solvers(modules: Iterable[str]) -> None:
-    """
-    Import modules that register solvers.
-
-    :param modules: dotted names of importable modules; no paths.
-    :raises SolverSpecError: a name is none, or the module cannot be imported.
-    """
-    for name in modules:
-        if not (isinstance(name, str) and all(part.isidentifier() for part in name.split('.'))):
-            raise SolverSpecError(
-                'modules',
-                f'{safe_repr(name)} is no name of a module, such as my_package.my_solver',
-            )
-        try:
-            import_module(name)
-            _LOADED[name] = None
-        except Exception as error:  # whatever a module of the user's raises
-            raise SolverSpecError(
-                'modules', f'{name} cannot be imported: {type(error).__name__}: {error}'
-            ) from error
-
-
-def loaded_modules() -> tuple[str, ...]:
-    """Names of the modules that :func:`load_solvers` has imported."""
-    return tuple(_LOADED)

@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from ik_service.cli.solve.options import option_texts, UsageError
 from ik_service.common.resources import share_folder
+from ik_service.solvers.registration import load_solvers
 from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names, solver_spec
-from ik_service.solvers.spec_checks import load_solvers
 
 ALL = 'all'
 _LARGEST = 1e9  # of any number [m] or [rad]: far beyond use

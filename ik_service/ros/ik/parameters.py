@@ -40,8 +40,8 @@ from ik_service.ros.ik.parameter_table import (
     TIP_LINK,
 )
 from ik_service.solvers.options import IkOptions
+from ik_service.solvers.registration import load_solvers
 from ik_service.solvers.registry import solver_names, solver_spec
-from ik_service.solvers.spec_checks import load_solvers
 
 T = TypeVar('T', bound=Value)
 Apply = Callable[[SolverSettings, FollowerSettings], None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ik_service.kinematics.compile import inner_kernel
-from ik_service.solvers.loop.problem import Settings
+from ik_service.solvers.loop.fields import Settings
 from ik_service.solvers.result import IkTrace
 
 # Rows of a trace, at most; a solve that takes more steps goes on unrecorded.

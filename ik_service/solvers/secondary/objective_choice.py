@@ -8,6 +8,7 @@ import math
 
 import numba
 from numba.core import types
+from numba.core.ccallback import CFunc
 from numba.core.errors import NumbaError
 import numpy as np
 
@@ -33,7 +34,7 @@ def choose_objective(chain: KinematicChain, options: IkOptions) -> Objective:
     """
     kind, address = ObjectiveKind.NONE, 0
     if callable(options.objective):
-        kind, address = ObjectiveKind.FUNCTION, _compiled(options.objective).address
+        kind, address = ObjectiveKind.FUNCTION, _compiled(options.objective).address or 0
     elif options.objective is not None:
         kind = ObjectiveKind[options.objective.upper()]
     posture = options.preferred_posture or (0.0,) * chain.n
@@ -60,7 +61,7 @@ def task_rank(chain: KinematicChain, weights: tuple[float, ...]) -> int:
 
 
 @lru_cache(maxsize=64)
-def _compiled(function: Callable) -> Callable:
+def _compiled(function: Callable) -> CFunc:
     """
     A function of the caller's, compiled to be called from C; kept for as long as it is known.
 

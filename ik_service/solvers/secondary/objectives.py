@@ -80,7 +80,8 @@ def objective_value(objective, chain, settings, work, q):
     """
     kind = objective.kind
     if kind == ObjectiveKind.FUNCTION:
-        return _call(objective.address, q.ctypes.data, q.shape[0])
+        # The stub of Numba counts the typing context among the arguments.
+        return _call(objective.address, q.ctypes.data, q.shape[0])  # type: ignore[call-arg]
     if kind == ObjectiveKind.MANIPULABILITY:
         return -_manipulability(objective.rank, chain, settings, work, q)
     value = 0.0
