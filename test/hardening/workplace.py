@@ -1,4 +1,4 @@
-"""Paths, ROS domain and length of the robustness tests."""
+"""Paths and length of the robustness tests, and benches outside of pytest."""
 
 from __future__ import annotations
 
@@ -17,28 +17,6 @@ LONG = bool(os.environ.get('IK_SERVICE_LONG'))
 def wanted(cases, short):
     """Names of the cases to run: of the short ones, or of all."""
     return [name for name, case in cases.items() if LONG or short(case)]
-
-
-_VARIABLES = {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'ROS_LOCALHOST_ONLY': None}
-
-
-@contextmanager
-def ros_context():
-    """ROS context in a free domain, which the processes that are started inherit."""
-    import rclpy
-
-    from ik_service.ros.common.domain import own_domain
-
-    before = {name: os.environ.get(name) for name in ('ROS_DOMAIN_ID', *_VARIABLES)}
-    with own_domain() as domain:
-        _set({**_VARIABLES, 'ROS_DOMAIN_ID': str(domain)})
-        context = rclpy.context.Context()
-        rclpy.init(args=[], context=context)
-        try:
-            yield context
-        finally:
-            context.try_shutdown()
-            _set(before)
 
 
 @contextmanager
