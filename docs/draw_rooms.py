@@ -36,11 +36,11 @@ class Room:
 
 
 ROOMS = (
-    Room('viewer', ('scene, panel, link', 'of the page'), 40, 180),
+    Room('viewer', ('the page in the', 'browser'), 40, 180),
     Room('ros/markers', ('markers for RViz', 'and Foxglove'), 236, 180),
     Room('ros/ik', ('IkNode: compute_ik, compute_fk,', 'parameters, diagnostics'), 432, 180, 372),
     Room('ros/following', ('targets, states in;', 'commands out'), 824, 180),
-    Room('ros/sim', ('ik_sim: the arm', 'as a node'), 1020, 180, 180),
+    Room('ros/sim', ('ik_sim: node of a', 'simulated arm'), 1020, 180, 180),
     Room(
         'ros/common',
         ('messages ↔ arrays, parameters, executors, start and end of programs',),
@@ -49,16 +49,16 @@ ROOMS = (
         764,
         52,
     ),
-    Room('ros/demo', ('client of the node',), 824, 292, 376, 52),
+    Room('ros/demo', ('client of the demo',), 824, 292, 376, 52),
     Room('model', ('XML → Robot: links,', 'joints, limits'), 40, 408),
     Room('kinematics', ('chains: pose and', 'Jacobian, compiled'), 236, 408),
-    Room('solvers', ('solve_ik, batch;', 'loop and methods'), 432, 408),
-    Room('arm', ('chains and solvers', 'of the robot in use'), 628, 408),
-    Room('following', ('TargetFollower,', 'motion and gate'), 824, 408),
-    Room('sim', ('engines and faults', 'of an arm'), 1020, 408, 180),
+    Room('solvers', ('methods and loop,', 'solve_ik, batches'), 432, 408),
+    Room('arm', ('solvers and joint', 'state of the robot'), 628, 408),
+    Room('following', ('bounded motion', 'towards a target'), 824, 408),
+    Room('sim', ('simulated arms:', 'engines, faults'), 1020, 408, 180),
     Room(
         'common',
-        ('numbers and files that are checked, child processes, the log of faults, progress',),
+        ('transforms, checks of numbers and files, child processes, periodic threads, log of faults',),
         40,
         520,
         1160,
@@ -73,7 +73,7 @@ ROOMS = (
 BANDS = (
     ('ROS 2 nodes', 150, NODES, 142, 214),
     ('A library that knows no ROS', 40, LIBRARY, 370, 214),
-    ('Programs and optional parts: nothing above imports them', 40, OPTIONAL, 598, 120),
+    ('Programs and optional parts: the rest works without them', 40, OPTIONAL, 598, 120),
 )
 
 GRAPH = (
@@ -116,7 +116,7 @@ def drawing() -> str:
     for here, there in pairwise(way):
         y = rooms[here].y + rooms[here].height // 2
         parts.append(_arrow(rooms[here].x + rooms[here].width, y, rooms[there].x - 2, y, DATA))
-    parts.append(_text(17, 490, 'URDF', 17, DATA, 'start', vertical=True))
+    parts.append(_text(19, 486, 'URDF', 14, DATA, 'start', vertical=True))
     parts.append(_arrow(26, 456, 38, 456, DATA))
     return '\n'.join([*parts, '</svg>', ''])
 
@@ -142,14 +142,14 @@ def _room(room: Room) -> str:
     text = [
         f'<rect x="{room.x}" y="{room.y}" width="{room.width}" height="{room.height}" rx="7" '
         f'fill="#fff" stroke="{BORDER}"/>',
-        f'<text x="{room.x + 12}" y="{top}" font-size="19" font-weight="600" fill="{INK}" '
+        f'<text x="{room.x + 12}" y="{top}" font-size="18" font-weight="600" fill="{INK}" '
         f'font-family="ui-monospace, SFMono-Regular, Menlo, monospace">{room.name}/</text>',
     ]
     for number, line in enumerate(room.lines):
         if tall:
             text.append(_text(room.x + 12, top + 25 + 20 * number, line, 16, FAINT))
         else:
-            indent = 30 + round(11.6 * (len(room.name) + 1))
+            indent = 30 + round(11.0 * (len(room.name) + 1))
             text.append(_text(room.x + indent, top, line, 16, FAINT))
     return '\n'.join(text)
 

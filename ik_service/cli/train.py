@@ -29,7 +29,8 @@ _CHECKED_POSES = 300
 
 _DESCRIPTION = """
 Trains a map from poses of an arm to starting postures for the solvers, from random postures of
-the arm, and saves it beside the URDF. Solvers use it with seed_source='table' or 'network'.
+the arm, and saves it beside the robot's file. Solvers use it with seed_source='table' or
+'network'.
 
   table     Random postures, looked up by pose. Of the few whose poses are closest to the target,
             the one that a single solver step brings closest. Made in a second; needs SciPy.
@@ -110,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument(
-        'urdf', metavar='URDF', help='a file, or the name of an arm of this package'
+        'urdf', metavar='URDF', help='a URDF or xacro file, or the name of an arm of this package'
     )
     parser.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
     parser.add_argument('--tip-link', metavar='LINK', help='default: the only leaf below the base')
@@ -136,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
         '--output',
         type=Path,
         metavar='FILE',
-        help='default: NAME.BASE.TIP.KIND.npz beside the URDF, where solvers find it',
+        help='default: NAME.BASE.TIP.KIND.npz beside that file, where solvers find it',
     )
     parser.add_argument(
         '--seed',

@@ -132,7 +132,7 @@ class RobotModel:
 
     @property
     def source(self) -> Path | None:
-        """The URDF file that the robot was read from, absolute; None when it was none."""
+        """The URDF or xacro file that was read, absolute; None when it was none."""
         return self._source
 
     def parent_joint_of(self, link: str) -> Joint | None:

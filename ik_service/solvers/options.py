@@ -96,7 +96,8 @@ class IkOptions:
     :param preferred_posture: (n,) the posture of that objective [rad] or [m].
     :param seed_source: where a solve that is given no seed starts: 'given' for mid-range, 'table'
         or 'network' for a guess learned by ``ik_train``.
-    :param seed_file: file that ``ik_train`` left; the one beside the URDF when left out.
+    :param seed_file: file that ``ik_train`` has written; the one beside the robot description when
+        left out.
     :raises OptionError: naming the option whose value cannot be.
     """
 

@@ -51,7 +51,7 @@ PORT_SEARCH = ParameterSpec(
     'Whether the next free port is taken when port is in use',
     read_only=True,
 )
-RATE = ParameterSpec('rate', 30.0, 'Pictures a second [Hz]', (1.0, 60.0), read_only=True)
+RATE = ParameterSpec('rate', 30.0, 'Update rate of the page [Hz]', (1.0, 60.0), read_only=True)
 REACH = ParameterSpec(
     'reach',
     '',
@@ -59,11 +59,13 @@ REACH = ParameterSpec(
     read_only=True,
 )
 ROBOT = (
-    ParameterSpec('urdf', '', 'Path of the URDF file; empty: robot_description', read_only=True),
+    ParameterSpec(
+        'urdf', '', 'Path of a URDF or xacro file; empty: robot_description', read_only=True
+    ),
     ParameterSpec(
         'robot_description',
         '',
-        'The URDF as text; empty: what the IK node has, or else the topic',
+        'URDF text; empty: the description that the IK node uses, or else that of the topic',
         read_only=True,
     ),
     ParameterSpec(

@@ -94,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         '--urdf',
         type=Path,
-        help='robot description (default: the Franka Emika Panda of this package)',
+        help='URDF or xacro file (default: the Franka Emika Panda of this package)',
     )
     parser.add_argument('--base-link', help="base of its chain (default: the robot's root)")
     parser.add_argument('--tip-link', help='its tip (default: the only leaf)')

@@ -18,8 +18,8 @@ ALL = 'all'
 _LARGEST = 1e9  # of any number [m] or [rad]: far beyond use
 
 _DESCRIPTION = """
-Inverse kinematics of one pose, for any URDF: prints the joint values that put the tip of an arm
-there, their errors, and on request every iteration of the solver.
+Inverse kinematics of one pose, for any URDF or xacro file: prints the joint values that put the
+tip of an arm there, their errors, and on request every iteration of the solver.
 
 Lengths are in metres. Joint values are in radians, those of sliding joints in metres, as in the
 URDF. Only --rpy is in degrees. Poses are those of the tip link in the frame of the base link.
@@ -110,7 +110,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_robot(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        'urdf', metavar='URDF', help=f'a file, or an arm of this package: {", ".join(our_arms())}'
+        'urdf',
+        metavar='URDF',
+        help=f'a URDF or xacro file, or an arm of this package: {", ".join(our_arms())}',
     )
     group.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
     group.add_argument('--tip-link', metavar='LINK', help='default: the only leaf below the base')

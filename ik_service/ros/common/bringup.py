@@ -57,8 +57,8 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
         ``ros_namespace``.
     :param share: the share folder of this package, which holds the bundled arm.
     :raises ArgumentError: the parameter file is missing or is not YAML.
-    :raises UrdfError: the URDF is missing or cannot be read, or xacro refuses it.
-    :raises MissingExtraError: the URDF is a xacro file, and xacro is not installed.
+    :raises UrdfError: the robot description is missing or malformed, or xacro refuses it.
+    :raises MissingExtraError: it is a xacro file, and xacro is not installed.
     """
     namespace = _absolute_namespace(arguments)
     params_file = _path(arguments.get('params_file', ''))

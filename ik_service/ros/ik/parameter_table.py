@@ -24,12 +24,15 @@ COMMAND_INTERFACES = ('joint_command', 'joint_trajectory')
 URDF = ParameterSpec(
     'urdf',
     '',
-    'Path of the URDF file; wins over robot_description. Empty: robot_description, as a '
+    'Path of a URDF or xacro file; wins over robot_description. Empty: robot_description, as a '
     'parameter or else from the topic of that name',
     read_only=True,
 )
 ROBOT_DESCRIPTION = ParameterSpec(
-    'robot_description', '', 'The URDF as text; empty: see urdf', read_only=True
+    'robot_description',
+    '',
+    'URDF text, which is not expanded by xacro; empty: see urdf',
+    read_only=True,
 )
 BASE_LINK = ParameterSpec(
     'base_link',
@@ -225,7 +228,10 @@ _SOLVER: dict[str, ParameterSpec] = {
         choices=SEED_SOURCES,
     ),
     'seed_file': ParameterSpec(
-        '', '', 'What ik_train left; empty: the one beside the URDF', none=''
+        '',
+        '',
+        'File that ik_train has written; empty: the one beside the robot description',
+        none='',
     ),
 }
 

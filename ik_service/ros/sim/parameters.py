@@ -18,10 +18,10 @@ from ik_service.sim.faults import FaultSettings
 _PREFIX = 'faults.'
 
 URDF = ParameterSpec(
-    'urdf', '', 'Path of the URDF file; wins over robot_description', read_only=True
+    'urdf', '', 'Path of a URDF or xacro file; wins over robot_description', read_only=True
 )
 ROBOT_DESCRIPTION = ParameterSpec(
-    'robot_description', '', 'The URDF as text; empty: from the topic of that name', read_only=True
+    'robot_description', '', 'URDF text; empty: from the topic of that name', read_only=True
 )
 ENGINE = ParameterSpec(
     'engine',
@@ -40,15 +40,15 @@ RATE = ParameterSpec('rate', 100.0, 'Joint states a second [Hz]', (1.0, 500.0), 
 TIME_CONSTANT = ParameterSpec(
     'time_constant',
     0.05,
-    'Of the approach to a command, first order [s]; with the engine mujoco, of the set-points '
-    'of the drives',
+    'Time constant of the first-order approach to a command [s]; with the engine mujoco, to the '
+    'set-points of the drives',
     (0.0, 10.0),
     read_only=True,
 )
 GRAVITY_COMPENSATION = ParameterSpec(
     'gravity_compensation',
     1.0,
-    'Share of the weight that the drives are told to carry; engine mujoco only',
+    'Share of the gravity torques that the drives compensate; engine mujoco only',
     (0.0, 1.0),
     read_only=True,
 )
@@ -88,7 +88,7 @@ _FAULTS = (
     _fault(
         'noise', 'Standard deviation of the error of measured positions [rad or m]', (0.0, 0.1)
     ),
-    _fault('seed', 'Of the random numbers; another one starts them anew', (0, 2**31 - 1)),
+    _fault('seed', 'Seed of the random numbers; a new one starts them anew', (0, 2**31 - 1)),
 )
 """Faults, which may be changed at any time."""
 
