@@ -58,7 +58,7 @@ ROOMS = (
     Room('sim', ('simulated arms:', 'engines, faults'), 1020, 408, 180),
     Room(
         'common',
-        ('transforms, checks of numbers and files, child processes, periodic threads, log of faults',),
+        ('transforms, checks of numbers and files, child processes, threads, logging of faults',),
         40,
         520,
         1160,

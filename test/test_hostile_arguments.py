@@ -107,7 +107,7 @@ def test_only_errors_of_this_package_come_out(call):
 
 
 @pytest.mark.parametrize('call', [*NUMBERS, *NUMBERS_OR_NONE])
-def test_what_is_no_real_number_is_refused_by_name(call):
+def test_arguments_that_are_no_real_numbers_are_refused_by_name(call):
     argument = call.replace('[', '(').split('(')[1].rstrip(')')
     if call.startswith('pose_error'):
         argument = {'tip': 'T_base_tip', 'target': 'T_base_target'}[argument]
@@ -163,7 +163,7 @@ def test_a_solver_that_was_pickled_solves_the_same(again, name):
 
 
 @pytest.mark.parametrize('thing', [CHAIN.robot, CHAIN, QUICK, SOLVER.solve(T, Q)])
-def test_what_the_api_hands_out_can_be_pickled(thing):
+def test_objects_of_the_api_can_be_pickled(thing):
     again = pickle.loads(pickle.dumps(thing))
     assert type(again) is type(thing)
     if isinstance(thing, iks.KinematicChain):

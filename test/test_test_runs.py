@@ -47,7 +47,7 @@ def test_only_dds_tests_get_a_second_chance_and_it_is_counted(tmp_path):
     assert noted.read_text() == 'test_it.py::test_over_dds\n'
 
 
-def test_one_that_is_alone_waits_for_the_others_and_they_wait_for_it(tmp_path):
+def test_tests_marked_alone_and_others_wait_for_each_other(tmp_path):
     order, waiting = [], threading.Event()
 
     def exclusive():

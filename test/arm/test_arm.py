@@ -27,13 +27,13 @@ def missing(measured):
     return [measured.arm.postures.names[i] for i in measured.unmeasured(measured.arm.indices)]
 
 
-def test_nothing_is_known_at_first(measured):
+def test_all_joints_are_missing_at_first(measured):
     assert measured.joints() is None
     assert missing(measured) == list(ARM)
     np.testing.assert_array_equal(measured.posture(), measured.arm.rest)
 
 
-def test_parts_add_up_and_the_oldest_counts(measured):
+def test_partial_messages_are_merged_and_the_oldest_gives_the_age(measured):
     measured.update(['elbow', 'shoulder'], [1.0, 0.5], now=10.0)
     assert measured.joints() is None
     assert missing(measured) == ['wrist']
@@ -55,7 +55,7 @@ def test_joints_of_other_robots_are_left_out(measured):
 
 
 @pytest.mark.parametrize('value', [math.nan, math.inf, -1e7])
-def test_joints_outside_the_chain_that_are_not_measured_do_not_matter(measured, value):
+def test_unmeasured_joints_outside_the_chain_are_accepted(measured, value):
     measured.update([*ARM, 'grip', 'pan'], [0.5, 1.0, 0.25, value, 0.3], now=1.0)
     np.testing.assert_array_equal(measured.joints()[0], [0.5, 1.0, 0.25])
     names = list(measured.arm.postures.names)
@@ -65,7 +65,7 @@ def test_joints_outside_the_chain_that_are_not_measured_do_not_matter(measured, 
 
 
 @pytest.mark.parametrize('value', [math.nan, math.inf, -1e7])
-def test_a_joint_of_the_chain_without_a_number_is_said_and_grows_old(measured, value):
+def test_an_invalid_chain_joint_is_refused_and_keeps_its_age(measured, value):
     measured.update(ARM, [0.5, 1.0, 0.25], now=1.0)
     with pytest.raises(ArgumentError, match=re.escape(f"joint 'elbow' is at {value:g}")):
         measured.update(ARM, [0.6, value, 0.35], now=2.0)
@@ -74,12 +74,12 @@ def test_a_joint_of_the_chain_without_a_number_is_said_and_grows_old(measured, v
     assert oldest == 1.0
 
 
-def test_far_too_many_names_are_counted_and_not_looked_at(measured):
+def test_too_many_names_are_refused_by_their_count(measured):
     with pytest.raises(ArgumentError, match='names 1000000 joints'):
         measured.update(['elbow'] * 1_000_000, [0.0], now=1.0)
 
 
-def test_long_lists_of_other_joints_are_not_kept(measured):
+def test_long_name_lists_are_not_cached(measured):
     for number in range(10):
         names = [f'joint_{number}_{i}' for i in range(9_000)]
         measured.update(names, [0.0] * 9_000, now=1.0)
@@ -94,14 +94,14 @@ def test_long_lists_of_other_joints_are_not_kept(measured):
         (['elbow', 'elbow'], [1.0, math.nan]),
     ],
 )
-def test_bad_messages_change_nothing(measured, names, positions):
+def test_malformed_messages_leave_the_state_unchanged(measured, names, positions):
     with pytest.raises(ArgumentError):
         measured.update(names, positions, now=1.0)
     np.testing.assert_array_equal(measured.posture(), measured.arm.rest)
     assert missing(measured) == list(ARM)
 
 
-def test_messages_without_positions_are_fine(measured):
+def test_messages_without_positions_are_accepted(measured):
     measured.update(['elbow', 'wrist'], [], now=1.0)
     assert missing(measured) == list(ARM)
 

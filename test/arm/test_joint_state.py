@@ -23,7 +23,7 @@ def test_names_are_all_movable_joints_in_order(space):
     assert space.names == ('turntable', 'shoulder', 'elbow', 'wrist', 'grip', 'grip_too', 'pan')
 
 
-def test_near_zero_keeps_to_the_limits(space):
+def test_near_zero_is_within_the_limits(space):
     assert space.by_name(space.near_zero()) == {
         'turntable': 0.0,
         'shoulder': 0.0,
@@ -35,7 +35,7 @@ def test_near_zero_keeps_to_the_limits(space):
     }
 
 
-def test_complete_locks_and_follows(space):
+def test_complete_sets_locked_and_mimic_joints(space):
     posture = np.zeros(7)
     space.overlay(posture, ['grip', 'grip_too', 'shoulder'], [0.02, 0.5, 1.0])
     assert space.complete(posture) is posture
@@ -43,7 +43,7 @@ def test_complete_locks_and_follows(space):
     assert (values['grip'], values['grip_too'], values['shoulder']) == (0.02, 0.02, 0.5)
 
 
-def test_many_lists_of_names_are_looked_up_right(space):
+def test_indices_of_many_name_lists(space):
     for _ in range(3):
         for first in space.names:
             for second in space.names:

@@ -27,7 +27,7 @@ def pipe(tmp_path):
 
 
 @pytest.mark.parametrize('program', PROGRAMS)
-def test_a_path_on_the_topic_is_refused_and_the_next_description_taken(bench, pipe, program):
+def test_a_path_on_the_topic_is_refused_and_the_next_description_accepted(bench, pipe, program):
     node = bench.start(program, ready='waiting for a robot')
     description = bench.publisher(String, 'robot_description', DESCRIPTION_QOS)
     for text in (pipe, '/dev/zero'):
@@ -51,7 +51,7 @@ def test_a_pipe_is_not_waited_for(bench, pipe, program, parameter):
     assert 'Traceback' not in node.output
 
 
-def test_a_string_is_text_and_a_path_is_a_path(tmp_path, monkeypatch):
+def test_strings_are_read_as_text_and_paths_as_files(tmp_path, monkeypatch):
     monkeypatch.setenv('HOME', str(tmp_path))
     (tmp_path / 'arm.urdf').write_text(ARM)
     assert read_robot(source_of('~/arm.urdf', 'ignored')).source == tmp_path / 'arm.urdf'
@@ -66,7 +66,7 @@ def test_a_string_is_text_and_a_path_is_a_path(tmp_path, monkeypatch):
         read_robot('')
 
 
-def test_text_has_an_entry_of_its_own_in_the_library(tmp_path):
+def test_from_urdf_text_never_opens_a_file(tmp_path):
     path = tmp_path / 'arm.urdf'
     path.write_text(ARM)
     assert Robot.from_urdf_text(ARM).links == Robot.from_urdf(str(path)).links

@@ -116,6 +116,6 @@ class TestEnd(unittest.TestCase):
         assert names == expected
         assertExitCodes(proc_info)
 
-    def test_nobody_printed_a_traceback(self, proc_output):
+    def test_no_program_printed_a_traceback(self, proc_output):
         text = ''.join(event.text.decode() for event in proc_output)
         assert 'Traceback' not in text

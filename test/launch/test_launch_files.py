@@ -150,7 +150,7 @@ def test_markers_are_published_when_rviz_shows_them_or_when_asked(arguments, exp
     assert values.get('publish_markers') is expected
 
 
-def test_all_that_rviz_needs_is_in_its_namespace():
+def test_nodes_of_the_demo_are_in_its_namespace():
     context = LaunchContext()
     found = nodes('demo.launch.py', context, rviz='true', namespace='cell_1')
     for program in ('ik_node', 'target_marker', 'rviz2'):
@@ -168,13 +168,13 @@ def test_rviz_looks_from_the_base_of_the_robot(urdf, frame):
 
 
 @pytest.mark.parametrize('file', ['ik_service.launch.py', 'demo.launch.py'])
-def test_a_missing_urdf_is_told_in_one_sentence(file):
+def test_a_missing_urdf_is_reported_in_one_sentence(file):
     with pytest.raises(Exception, match=r'^urdf: there is no such file: /nowhere/arm\.urdf$'):
         nodes(file, urdf='/nowhere/arm.urdf')
 
 
 @pytest.mark.parametrize('argument', ['rviz', 'engine'])
-def test_what_is_not_among_the_choices_is_refused(argument):
+def test_values_outside_the_choices_are_refused(argument):
     with pytest.raises(RuntimeError, match=argument):
         nodes('demo.launch.py', **{argument: 'maybe'})
 

@@ -118,7 +118,7 @@ def test_the_longest_serial_chain_is_read_in_bounded_time():
     ],
     ids=['elements', 'attributes', 'name', 'comment'],
 )
-def test_too_much_of_something(text, message):
+def test_too_many_elements(text, message):
     assert_refused(text, message)
 
 

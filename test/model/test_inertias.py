@@ -43,7 +43,7 @@ def said(completed):
     return completed.shaped, completed.corrected, completed.nominal
 
 
-def test_an_inertia_is_left_as_it_is_and_its_shapes_are_left_out():
+def test_a_given_inertia_is_unchanged_and_shapes_are_ignored():
     given = inertial(2, 0.1, 0.2, 0.25)
     completed = complete_inertias(
         robot(f'{given}<collision>{BOX}</collision><visual>{MESH}</visual>')
@@ -54,7 +54,7 @@ def test_an_inertia_is_left_as_it_is_and_its_shapes_are_left_out():
 
 
 @pytest.mark.parametrize('nothing', ['', inertial(0, 0, 0, 0), inertial(-1, 1, 1, 1)])
-def test_without_one_the_shapes_count_collisions_before_visuals(nothing):
+def test_without_an_inertia_collision_shapes_are_used_before_visuals(nothing):
     both = f'{nothing}<visual>{BALL}</visual><collision>{BOX}</collision>'
     completed = complete_inertias(robot(both))
     assert said(completed) == (('arm',), (), ())
@@ -63,7 +63,7 @@ def test_without_one_the_shapes_count_collisions_before_visuals(nothing):
 
 
 @pytest.mark.parametrize('collision', ['', MESH, FLAT])
-def test_visuals_count_where_no_collision_shape_has_a_volume(collision):
+def test_visuals_are_used_where_no_collision_shape_has_a_volume(collision):
     completed = complete_inertias(
         robot(f'<collision>{collision}</collision><visual>{BALL}</visual>')
     )
@@ -72,7 +72,7 @@ def test_visuals_count_where_no_collision_shape_has_a_volume(collision):
     assert link(completed).find('collision/geometry/sphere') is not None
 
 
-def test_a_part_with_neither_gets_a_nominal_ball():
+def test_a_part_without_shapes_gets_a_nominal_sphere():
     completed = complete_inertias(robot(f'<visual>{MESH}</visual>'))
     assert said(completed) == ((), (), ('arm',))
     assert float(link(completed).find('inertial/mass').get('value')) == NOMINAL_MASS
@@ -80,7 +80,7 @@ def test_a_part_with_neither_gets_a_nominal_ball():
     assert moments(link(completed)) == pytest.approx([0.4 * NOMINAL_MASS * radius**2] * 3)
 
 
-def test_what_is_rigidly_attached_counts_for_the_whole_part():
+def test_rigidly_attached_links_add_their_inertia_to_the_part():
     completed = complete_inertias(robot('', tool=f'<collision>{BALL}</collision>'))
     assert said(completed) == (('tool',), (), ())
     assert not len(link(completed))
@@ -90,7 +90,7 @@ def test_what_is_rigidly_attached_counts_for_the_whole_part():
     ('given', 'expected'),
     [((1.0, 0.1, 0.1), 0.4), ((0.3, 0.3, 0.0), 0.2), ((-1.0, 0.1, 0.3), None)],
 )
-def test_a_tensor_that_no_body_can_have_is_made_the_same_in_all_directions(given, expected):
+def test_an_unphysical_inertia_tensor_becomes_isotropic(given, expected):
     completed = complete_inertias(robot(inertial(3, *given)))
     assert said(completed) == ((), ('arm',), ())
     first, second, third = moments(link(completed))
@@ -99,7 +99,7 @@ def test_a_tensor_that_no_body_can_have_is_made_the_same_in_all_directions(given
     assert link(completed).find('inertial/origin').get('xyz') == '0 0 0.1', 'where it was'
 
 
-def test_what_rests_needs_no_mass_and_is_not_mentioned():
+def test_immobile_links_need_no_mass():
     completed = complete_inertias(robot(inertial(1, 1, 1, 1)))
     assert not len(link(completed, 'base'))
 
@@ -112,12 +112,12 @@ def test_what_rests_needs_no_mass_and_is_not_mentioned():
         ('<collision><geometry><box size="1 a 1"/></geometry></collision>', '1 a 1'),
     ],
 )
-def test_what_is_not_a_number_is_named(content, word):
+def test_invalid_numbers_are_named(content, word):
     with pytest.raises(UrdfError, match=f"^link 'arm': .*'{word}' is not a finite number"):
         complete_inertias(robot(content))
 
 
-def test_extensions_with_undeclared_prefixes_do_not_matter():
+def test_extensions_with_undeclared_prefixes_are_ignored():
     completed = complete_inertias(robot(inertial(1, 1, 1, 1), extra='<sensor:camera name="eye"/>'))
     assert 'camera' not in completed.text
 

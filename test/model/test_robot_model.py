@@ -246,7 +246,7 @@ def test_robot_survives_pickling(humanoid):
     assert names(copy.path('l_hand', 'r_hand')) == names(humanoid.path('l_hand', 'r_hand'))
 
 
-def test_the_file_it_was_read_from_is_kept(tmp_path, monkeypatch):
+def test_source_is_the_file_that_was_read(tmp_path, monkeypatch):
     text = '<robot name="r"><link name="a"/></robot>'
     path = tmp_path / 'r.urdf'
     path.write_text(text)

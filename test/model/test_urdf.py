@@ -14,7 +14,7 @@ from ik_service.robot import Robot
 ROBOTS = Path(__file__).resolve().parents[3] / 'shared' / 'robots'
 
 
-def test_a_joint_as_it_stands():
+def test_all_fields_of_a_joint_are_read():
     joint = read_joint('<origin xyz="0.1 0.2 0.3"/><axis xyz="0 0 1"/>' + LIMIT)
     assert joint.type is JointType.REVOLUTE
     assert (joint.name, joint.parent, joint.child) == ('shoulder', 'base', 'arm')
@@ -68,18 +68,18 @@ def test_missing_velocity_and_effort_are_unlimited_and_a_missing_bound_is_zero()
     assert limits == JointLimits(0.0, 0.5, math.inf, math.inf)
 
 
-def test_zero_velocity_is_kept():
+def test_zero_velocity_limit_stays_zero():
     assert read_joint('<limit lower="-1" upper="1" velocity="0"/>').limits.velocity == 0.0
 
 
-def test_a_fixed_joint_ignores_what_has_no_meaning_for_it():
+def test_a_fixed_joint_ignores_axis_and_limits():
     joint = read_joint('<axis xyz="0 0 0"/><limit lower="" upper="x"/>', 'fixed')
     assert joint.type is JointType.FIXED
     assert not joint.movable
     assert (joint.limits.lower, joint.limits.upper) == (0.0, 0.0)
 
 
-def test_mimic_is_kept_with_its_defaults():
+def test_mimic_defaults():
     robot = Robot.from_urdf(
         robot_xml(
             joint_xml(),
@@ -111,7 +111,7 @@ UNKNOWN_TAGS = """
 """
 
 
-def test_what_is_not_kinematics_is_ignored_without_a_word(capfd):
+def test_elements_beside_kinematics_are_ignored_silently(capfd):
     robot = Robot.from_urdf(UNKNOWN_TAGS)
     assert robot.links == ('base', 'arm')
     assert list(robot.joints) == ['shoulder']
@@ -119,7 +119,7 @@ def test_what_is_not_kinematics_is_ignored_without_a_word(capfd):
     assert capfd.readouterr() == ('', '')
 
 
-def test_names_may_hold_any_character():
+def test_names_may_contain_any_character():
     robot = Robot.from_urdf(
         '<robot name="a &amp; b"><link name="&lt;a&gt; &quot;&apos;&#10;é"/></robot>'
     )

@@ -114,12 +114,12 @@ def test_a_file_that_another_program_names_is_not_expanded(arm):
     assert read_robot(arm).name == 'arm'
 
 
-def test_a_missing_argument_is_told_with_the_file(write):
+def test_the_error_for_a_missing_argument_names_the_file(write):
     file = write(f'{HEAD}<link name="$(arg side)"/></robot>')
     assert_refused(file, rf"^file '{file}': xacro: Undefined substitution argument side")
 
 
-def test_malformed_xml_is_told_with_file_and_line(write):
+def test_the_error_for_malformed_xml_names_file_and_line(write):
     file = write(f'{HEAD}\n<link name="a">\n</robot>')
     assert_refused(file, rf"^file '{file}', line 4: xacro: not well-formed XML: mismatched tag")
 
@@ -133,7 +133,7 @@ def test_errors_of_an_included_file_name_that_file(write, arm):
     assert_refused(arm, r'xacro: No such file or directory: .*joint\.xacro')
 
 
-def test_an_unknown_package_is_told(write):
+def test_the_error_for_an_unknown_package_names_it(write):
     file = write(f'{HEAD}<xacro:include filename="$(find no_such_package)/a.xacro"/></robot>')
     assert_refused(file, r"^file '.*': xacro: .*(no_such_package|ament_index)")
 

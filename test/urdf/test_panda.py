@@ -94,7 +94,7 @@ def test_panda_stretched(panda):
     assert_same_pose(T, expected)
 
 
-def test_panda_follows_the_makers_table(panda):
+def test_panda_matches_the_makers_table(panda):
     flange = panda.chain('panda_link0', 'panda_link8')
     tcp = panda.chain('panda_link0', 'panda_hand_tcp')
     T_flange_tcp = rot_z(HAND_ANGLE) @ trans(z=TCP)

@@ -87,7 +87,7 @@ def test_ur5e_stretched(ur5e):
     assert_same_pose(T, expected)
 
 
-def test_ur5e_follows_the_makers_table(ur5e):
+def test_ur5e_matches_the_makers_table(ur5e):
     from_controller = ur5e.chain('base', 'tool0')
     from_root = ur5e.chain('base_link', 'tool0')
     for q in postures(from_root, 200):

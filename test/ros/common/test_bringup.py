@@ -75,20 +75,20 @@ class TestRobot:
             assert settle({'urdf': path}, share).source == {'urdf': str(arm)}
 
 
-class TestAnotherOnesStatePublisher:
+class TestOtherStatePublisher:
     """With ``robot_state_publisher:=false``: the robot is the one on the topic."""
 
-    def test_the_panda_is_not_taken_by_itself(self, share):
+    def test_the_bundled_panda_is_not_the_default(self, share):
         robot = settle({'robot_state_publisher': 'false'}, share)
         assert (robot.source, robot.chain, robot.description) == ({}, {}, '')
         with_it = settle({'robot_state_publisher': 'true'}, share)
         assert with_it == settle({}, share) != robot
 
-    def test_links_are_kept(self, share):
+    def test_given_links_are_unchanged(self, share):
         given = {'base_link': 'a', 'tip_link': 'b'}
         assert settle({'robot_state_publisher': 'false', **given}, share).chain == given
 
-    def test_a_robot_that_is_named_is_taken(self, share, arm, params_file):
+    def test_a_named_robot_is_used(self, share, arm, params_file):
         arguments = {'robot_state_publisher': 'false'}
         assert settle({**arguments, 'urdf': str(arm)}, share).source == {'urdf': str(arm)}
         panda = str(share / 'urdf' / 'panda.urdf')
@@ -108,27 +108,27 @@ class TestAnotherOnesStatePublisher:
 
 
 class TestParameterFile:
-    def test_its_robot_wins_over_the_panda(self, share, arm, params_file):
+    def test_its_robot_wins_over_the_bundled_panda(self, share, arm, params_file):
         file = params_file(rule('/**/ik_service', urdf=arm, tip_link='a'))
         robot = settle({'params_file': str(file)}, share)
         assert robot.params_file == str(file)
         assert robot.source == {'urdf': str(arm)}
         assert robot.chain == {'tip_link': 'a'}
 
-    def test_an_argument_wins_over_it(self, share, arm, params_file):
+    def test_an_argument_wins_over_the_file(self, share, arm, params_file):
         file = params_file(rule('/**', urdf='elsewhere.urdf', tip_link='b'))
         arguments = {'params_file': str(file), 'urdf': str(arm), 'tip_link': 'a'}
         robot = settle(arguments, share)
         assert robot.source == {'urdf': str(arm)}
         assert robot.chain == {'tip_link': 'a'}
 
-    def test_empty_values_in_it_leave_the_panda(self, share, params_file):
+    def test_empty_values_in_the_file_leave_the_bundled_panda(self, share, params_file):
         file = params_file(rule('/**', urdf="''", tip_link="''"))
         robot = settle({'params_file': str(file)}, share)
         assert robot.source == {'urdf': str(share / 'urdf' / 'panda.urdf')}
         assert robot.chain['tip_link'] == 'panda_hand_tcp'
 
-    def test_its_tip_is_kept_for_the_panda(self, share, params_file):
+    def test_its_tip_is_used_for_the_panda(self, share, params_file):
         file = params_file(rule('/**', tip_link='panda_link8'))
         assert settle({'params_file': str(file)}, share).chain['tip_link'] == 'panda_link8'
 

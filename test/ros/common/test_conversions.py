@@ -54,7 +54,7 @@ def test_round_trip_keeps_the_rotation(quaternion):
 
 
 @pytest.mark.parametrize('axis', range(3))
-def test_half_turns_survive(axis):
+def test_half_turns_survive_the_round_trip(axis):
     q = np.zeros(4)
     q[axis] = 1.0
     back = components(pose_from_matrix(matrix_from_pose(pose(orientation=q))).orientation)
@@ -88,12 +88,12 @@ def test_bad_poses_are_refused_by_field(bad, words):
         assert word in str(caught.value)
 
 
-def test_huge_but_finite_positions_pass():
+def test_huge_but_finite_positions_are_accepted():
     T = matrix_from_pose(pose((1.5e308, 1.5e308, 0)))
     assert T[0, 3] == 1.5e308
 
 
-def test_transforms_are_poses():
+def test_transforms_are_converted_like_poses():
     transform = Transform(translation=Vector3(x=1.0), rotation=Quaternion(x=1.0, w=0.0))
     np.testing.assert_allclose(
         matrix_from_transform(transform), np.diag([1.0, -1, -1, 1]) + np.eye(4, k=3), atol=1e-15

@@ -6,7 +6,7 @@ from ik_service.ros.common import domain
 from ik_service.ros.common.domain import DOMAINS, NoFreeDomainError, own_domain
 
 
-def test_two_reservations_differ_and_end():
+def test_two_reservations_differ_and_are_released():
     with own_domain() as first, own_domain() as second:
         assert first in DOMAINS
         assert second in DOMAINS
@@ -15,7 +15,7 @@ def test_two_reservations_differ_and_end():
         assert again == first
 
 
-def test_a_domain_in_which_somebody_listens_is_left_alone():
+def test_a_domain_with_a_participant_is_skipped():
     with own_domain() as taken:
         pass
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as participant:
@@ -24,7 +24,7 @@ def test_a_domain_in_which_somebody_listens_is_left_alone():
             assert other != taken
 
 
-def test_says_so_when_all_are_taken(monkeypatch):
+def test_the_error_when_all_domains_are_in_use(monkeypatch):
     monkeypatch.setattr(domain, '_is_silent', lambda number: False)
     with pytest.raises(NoFreeDomainError, match='ROS_DOMAIN_ID'), own_domain():
         pass

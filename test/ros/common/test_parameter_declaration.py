@@ -25,7 +25,7 @@ from support.node_helpers import NODE
         ('ik_service.ros.sim.main', {'rate': 50}, 'not the whole number 50; write 50.0'),
     ],
 )
-def test_what_cannot_be_is_refused_at_the_start_in_one_sentence(
+def test_invalid_parameters_are_refused_at_the_start_in_one_sentence(
     bench, module, parameters, sentence
 ):
     node = bench.start(module, ready=None, **{'urdf': str(PANDA), **parameters})
@@ -35,7 +35,7 @@ def test_what_cannot_be_is_refused_at_the_start_in_one_sentence(
     assert 'Traceback' not in node.output
 
 
-def test_what_ros_itself_takes_is_taken(bench):
+def test_parameters_of_ros_itself_are_accepted(bench):
     node = bench.start(
         NODE,
         **{

@@ -25,7 +25,7 @@ DOUBLE, DOUBLES = Parameter.Type.DOUBLE, Parameter.Type.DOUBLE_ARRAY
         (Parameter.Type.STRING, '0', '"\'0\'"'),
     ],
 )
-def test_the_right_form_is_said_and_is_read_as_the_right_type(wanted, given, written):
+def test_the_suggested_form_is_read_as_the_right_type(wanted, given, written):
     reason = wrong_type(wanted, yaml.safe_load(given))
     assert reason.endswith(f'; write {written}')
     # The shell takes the outer quotes away.
@@ -33,7 +33,7 @@ def test_the_right_form_is_said_and_is_read_as_the_right_type(wanted, given, wri
 
 
 @pytest.mark.parametrize('value', ['fast', True, None, [], ['a'], 'x' * 10_000])
-def test_without_a_right_form_none_is_said(value):
+def test_without_a_valid_form_none_is_suggested(value):
     reason = wrong_type(DOUBLE, value)
     assert reason.startswith('wrong type: has to be a number with a decimal point, not ')
     assert 'write' not in reason

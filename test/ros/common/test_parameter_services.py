@@ -103,7 +103,7 @@ def test_many_entries_are_refused_at_once_each_with_a_reason(services):
     assert not put_together(services, *[double('publish_rate', 50.0)] * 1001).successful
 
 
-def test_as_many_as_are_taken_are_all_set(services):
+def test_the_largest_accepted_number_of_entries_is_set(services):
     results = put(services, *[double('publish_rate', 50.0 + i) for i in range(MOST // 10)])
     assert all(result.successful for result in results)
     assert services._node.get_parameter('publish_rate').value == 50.0 + MOST // 10 - 1
@@ -139,7 +139,7 @@ def test_reading(services):
 
 
 @pytest.mark.parametrize('names', [['publish_rate', 'tail'], ['publish_rate'] * 10_000])
-def test_reading_what_is_not_there(services, names):
+def test_reading_unknown_parameters(services, names):
     assert not services._get(GetParameters.Request(names=names), GetParameters.Response()).values
     answer = services._describe(
         DescribeParameters.Request(names=names), DescribeParameters.Response()
@@ -171,7 +171,7 @@ def slow_compiler(bench, ros_context):
         node.destroy_node()
 
 
-def test_while_a_solver_is_compiled_everything_else_goes_on(bench, slow_compiler):
+def test_other_requests_are_served_while_a_solver_is_compiled(bench, slow_compiler):
     node, go_on = slow_compiler
     bench.service_client(GetPositionIK, 'compute_ik', START_TIMEOUT)  # the node is ready
     client = bench.service_client(SetParameters, 'ik_service/set_parameters')
@@ -193,7 +193,7 @@ def test_while_a_solver_is_compiled_everything_else_goes_on(bench, slow_compiler
     ]
 
 
-def test_of_many_solvers_that_wait_for_the_compiler_the_last_are_refused(monkeypatch):
+def test_too_many_solvers_waiting_for_the_compiler_are_refused(monkeypatch):
     from ik_service.solvers import compilation as compiling
 
     go_on, begun = threading.Event(), threading.Semaphore(0)

@@ -57,7 +57,7 @@ def in_use(client, node, namespace):
 
 
 @pytest.mark.slow
-def test_the_policy_allows_what_the_nodes_use_and_no_more(bench):
+def test_the_policy_allows_exactly_the_names_that_the_nodes_use(bench):
     start_panda(bench, command_interface='joint_trajectory', publish_markers=True)
     bench.start(SIMULATED, urdf=str(share_folder('urdf') / 'panda.urdf'))
     for node in ('ik_service', 'ik_sim'):
@@ -92,7 +92,7 @@ def keystore(tmp_path):
 
 @pytest.mark.parametrize('strategy', ['Enforce', 'Permissive'])
 @pytest.mark.parametrize('module', [NODE, SIMULATED])
-def test_nothing_runs_unprotected_where_protection_is_demanded(
+def test_programs_end_where_security_is_demanded_but_unavailable(
     bench, keystore, panda, module, strategy
 ):
     """Whether the middleware has no security, as in the wheels, or nothing is permitted."""
@@ -115,7 +115,7 @@ def test_nothing_runs_unprotected_where_protection_is_demanded(
     assert 'ready' not in child.output
 
 
-def test_a_keystore_that_is_missing_is_told(bench, tmp_path, panda):
+def test_a_missing_keystore_is_reported(bench, tmp_path, panda):
     environment = {
         'ROS_SECURITY_ENABLE': 'true',
         'ROS_SECURITY_STRATEGY': 'Enforce',

@@ -91,7 +91,7 @@ def test_noise_makes_no_command_jump(cell):
     assert_recovers(cell, near)
 
 
-def test_without_states_it_stops_says_so_and_waits_when_they_are_back(cell):
+def test_missing_states_stop_the_arm_until_it_is_enabled(cell):
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
     cell.send(far)
@@ -111,7 +111,7 @@ def test_without_states_it_stops_says_so_and_waits_when_they_are_back(cell):
     assert_recovers(cell, far)
 
 
-def test_with_resume_it_goes_on_by_itself_when_states_are_back(cell):
+def test_with_resume_motion_continues_when_states_are_back(cell):
     far, _ = far_and_near(cell)
     cell.bench.set_parameters('ik_service', resume=True)
     try:
@@ -127,7 +127,7 @@ def test_with_resume_it_goes_on_by_itself_when_states_are_back(cell):
         cell.bench.set_parameters('ik_service', resume=False)
 
 
-def test_it_waits_for_an_arm_that_gets_no_commands_and_says_so(cell):
+def test_commands_wait_for_an_arm_that_gets_none_and_diagnostics_report_it(cell):
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
     with faults(cell, lost_commands=1.0):
@@ -139,7 +139,7 @@ def test_it_waits_for_an_arm_that_gets_no_commands_and_says_so(cell):
     assert_recovers(cell, far)
 
 
-def test_it_says_that_a_stuck_joint_keeps_the_arm_from_its_target(cell):
+def test_diagnostics_report_a_stuck_joint(cell):
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
     with faults(cell, stuck_joint='panda_joint1'):
@@ -196,7 +196,7 @@ def test_stop_comes_to_rest_and_drops_the_target(cell):
     assert_recovers(cell, near)
 
 
-def test_switched_off_it_ignores_targets_and_says_why(cell):
+def test_disabled_following_ignores_targets_with_a_reason(cell):
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
     cell.enable(False)
@@ -228,7 +228,7 @@ def test_a_killed_predecessor_that_discovery_still_knows_does_not_block_motion(c
         twin.destroy_node()
 
 
-def test_it_does_not_start_while_somebody_else_commands_the_arm(cell):
+def test_no_motion_starts_while_another_node_commands_the_arm(cell):
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
     other = cell.bench.node.create_publisher(JointState, 'joint_command', 10)

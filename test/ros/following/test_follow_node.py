@@ -65,7 +65,7 @@ def test_random_targets_also_out_of_reach_never_make_a_jump(cell):
     cell.assert_commands_keep_the_bounds(0.8)
 
 
-def test_out_of_reach_the_arm_goes_to_the_nearest_pose_and_the_log_says_how_far(cell):
+def test_out_of_reach_the_arm_goes_to_the_nearest_pose_and_the_log_gives_the_distance(cell):
     target = cell.pose_beside_ready(2.0, 0.0, 0.0)
     cell.send(target)
     cell.node.wait_for('cannot be reached: .*out', 10.0)

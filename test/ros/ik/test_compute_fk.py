@@ -97,20 +97,20 @@ def test_unknown_frame(server):
     assert "'moon'" in answer.error_code.message
 
 
-def test_an_error_in_the_server_is_an_answer(server):
+def test_an_error_in_the_server_becomes_a_failure_response(server):
     server.fk.measured = object()
     answer = server.place(fk_request(['tool']))
     assert answer.error_code.val == ErrorCode.FAILURE
     assert isinstance(server.errors[0], AttributeError)
 
 
-def test_joints_beyond_all_reason_are_refused_by_name(server):
+def test_huge_joint_positions_are_refused_by_name(server):
     answer = server.place(fk_request(['tool'], '', ['turntable'], [1e15]))
     assert answer.error_code.val == ErrorCode.INVALID_ROBOT_STATE
     assert "'turntable' is at 1e+15, beyond ±1e+06" in answer.error_code.message
 
 
-def test_many_turns_do_not_blur_the_pose(server):
+def test_many_turns_keep_the_precision_of_the_pose(server):
     turns = 150_000  # 942,478 rad
     near = server.place(fk_request(['tool'], '', ['turntable'], [0.3]))
     far = server.place(fk_request(['tool'], '', ['turntable'], [0.3 + math.tau * turns]))
@@ -140,7 +140,7 @@ def test_a_frame_name_of_ten_megabytes_is_cut(server):
     assert len(answer.error_code.message) < 400
 
 
-def test_outcomes_are_counted_and_the_last_refusal_is_kept(server):
+def test_statistics_count_outcomes_and_hold_the_last_refusal(server):
     server.place(fk_request(['tool']))
     server.place(fk_request(['tail']))
     report = server.fk.statistics.report()

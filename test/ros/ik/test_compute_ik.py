@@ -70,14 +70,14 @@ def test_same_request_gives_same_answer(server):
     assert solved(server.solve(request)) == solved(server.solve(request))
 
 
-def test_out_of_reach_says_how_far_the_closest_pose_is(server):
+def test_out_of_reach_reports_the_distance_of_the_closest_pose(server):
     T = np.eye(4)
     T[0, 3] = 3.0
     answer = server.solve(ik_request(T))
     refused(server, answer, ErrorCode.NO_IK_SOLUTION, 'closest', 'mm', 'reach')
 
 
-def test_time_out_with_the_same_detail(panda_model):
+def test_time_out_reports_the_distance_of_the_closest_pose(panda_model):
     server = Server(panda_model, max_searches=1_000_000)
     answer = server.solve(ik_request(hopeless(), timeout=Duration(nanosec=20_000_000)))
     refused(server, answer, ErrorCode.TIMED_OUT, 'closest', 'mm')
@@ -103,7 +103,7 @@ def test_seconds_and_nanoseconds_are_both_honoured(panda_model, timeout, expecte
 
 
 @pytest.mark.parametrize('seconds', [61, 10**9 + 1, 2**31 - 1])
-def test_a_huge_timeout_is_cut_and_that_is_said(server, seconds):
+def test_a_huge_timeout_is_cut_with_a_note(server, seconds):
     asked = []
     solver = server.arm.chain_solvers['', server.settings].solver
     solve = solver.solve
@@ -131,7 +131,7 @@ LINKS = st.sampled_from(['', TIP, 'panda_link0', 'panda_link4', 'panda_leftfinge
 
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
-def test_whatever_is_asked_the_answer_is_honest(panda_model, data):
+def test_random_requests_get_correct_answers(panda_model, data):
     server = Server(panda_model, timeout=0.005)
     pose = PoseStamped().pose
     for field in ('x', 'y', 'z'):
@@ -166,7 +166,7 @@ def test_whatever_is_asked_the_answer_is_honest(panda_model, data):
             assert limits.lower <= position <= limits.upper
 
 
-def test_an_error_in_the_server_is_an_answer(server):
+def test_an_error_in_the_server_becomes_a_failure_response(server):
     server.ik.settings = None
     answer = server.solve(ik_request(np.eye(4)))
     assert answer.error_code.val == ErrorCode.FAILURE
@@ -189,7 +189,7 @@ def test_outcomes_are_counted(server):
     assert float(report['longest solve time [ms]']) > 0.0
 
 
-def test_a_refusal_is_told_and_kept_for_the_diagnostics(server):
+def test_a_refusal_is_logged_and_in_the_statistics(server):
     told = server.refusals
     assert server.ik.statistics.report()['last refusal'] == 'none'
     answer = server.solve(ik_request(np.eye(4), 'nowhere'))

@@ -19,7 +19,7 @@ from support.arm_helpers import ik_request, reachable, refused, solved
 from ik_service.ros.common.errors import ErrorCode
 
 
-def test_joint_constraints_are_kept(server):
+def test_solutions_satisfy_joint_constraints(server):
     T = reachable(server.arm, 1)
     free = solved(server.solve(ik_request(T)))
     other = free['panda_joint3'] + 0.3
@@ -46,7 +46,7 @@ def test_other_constraints_are_refused_by_name(server, kind, constraint):
     refused(server, server.solve(request), ErrorCode.INVALID_GOAL_CONSTRAINTS, kind)
 
 
-def test_collisions_are_said_to_be_unchecked(server):
+def test_a_note_says_that_collisions_are_not_checked(server):
     request = ik_request(reachable(server.arm), avoid_collisions=True)
     request.ik_request.robot_state.attached_collision_objects = [AttachedCollisionObject()]
     answer = server.solve(request)

@@ -41,7 +41,7 @@ def plane_server(tree):
 
 @pytest.mark.parametrize('field', ['position.x', 'orientation.w'])
 @pytest.mark.parametrize('number', [math.nan, math.inf])
-def test_numbers_that_are_none(server, field, number):
+def test_nan_and_infinity_in_the_pose(server, field, number):
     request = ik_request(reachable(server.arm))
     part, _, name = field.partition('.')
     setattr(getattr(request.ik_request.pose_stamped.pose, part), name, number)
@@ -64,7 +64,7 @@ def test_zero_quaternion(server):
     )
 
 
-def test_huge_position_is_only_out_of_reach(server):
+def test_huge_position_is_out_of_reach(server):
     T = reachable(server.arm)
     T[:3, 3] = 1.5e308
     refused(server, server.solve(ik_request(T)), ErrorCode.NO_IK_SOLUTION)

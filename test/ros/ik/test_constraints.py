@@ -54,7 +54,7 @@ def test_limits_of_the_joint_stay(arm):
     assert limits(chain, 'elbow') == (0.1, 0.3)
 
 
-def test_infinite_tolerances_are_none(arm):
+def test_infinite_tolerances_do_not_constrain(arm):
     chain = constrain(arm, joint_constraint('elbow', 0.2, math.inf, math.inf))
     assert limits(chain, 'elbow') == (0.1, 2.5)
 
@@ -76,7 +76,7 @@ def refusal(arm, *constraints, **more):
     return str(caught.value)
 
 
-def test_refusals_name_what_is_wrong(arm):
+def test_refusals_name_the_fault(arm):
     assert "'tail'" in refusal(arm, joint_constraint('tail', 0.0))
     assert "'floor'" in refusal(arm, joint_constraint('floor', 0.0))  # fixed
     assert "'grip'" in refusal(arm, joint_constraint('grip_too', 0.0))

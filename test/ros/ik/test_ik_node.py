@@ -85,7 +85,7 @@ def bad_requests(T):
     ]
 
 
-def test_every_row_of_the_error_table_and_the_node_lives_on(bench, arm):
+def test_every_row_of_the_error_table_and_the_node_keeps_serving(bench, arm):
     node = start_panda(bench)
     T = arm.chain.forward(posture_of(arm, 1)[arm.indices])
     for request, code, word in bad_requests(T):
@@ -102,7 +102,7 @@ def test_every_row_of_the_error_table_and_the_node_lives_on(bench, arm):
     status(diagnostics, 'compute_ik', requests='13', SUCCESS='1', TIMED_OUT='1')
 
 
-def test_a_slow_solve_delays_nobody(bench, arm):
+def test_a_slow_solve_delays_no_other_request(bench, arm):
     start_panda(bench, **{'solver.max_searches': 1_000_000})
     T = arm.chain.forward(posture_of(arm, 1)[arm.indices])
     ask(bench, ik_request(T))
@@ -144,7 +144,7 @@ def test_concurrent_clients_get_their_own_answers(bench, arm):
     assert not any(thread.is_alive() for thread in threads)
 
 
-def test_names_belong_to_the_node_and_its_namespace(bench):
+def test_names_are_relative_to_node_and_namespace(bench):
     start_panda(bench)
     node, space = bench.node, bench.namespace
 
@@ -163,7 +163,7 @@ def test_names_belong_to_the_node_and_its_namespace(bench):
     assert 'robot_description' not in names('subscriber')  # a parameter gives it
 
 
-def test_refusals_are_logged_and_stand_in_the_diagnostics(bench, arm):
+def test_refusals_are_in_log_and_diagnostics(bench, arm):
     node = start_panda(bench)
     diagnostics = bench.record(DiagnosticArray, 'diagnostics')
     for _ in range(50):
@@ -175,7 +175,7 @@ def test_refusals_are_logged_and_stand_in_the_diagnostics(bench, arm):
     assert node.output.count('compute_fk refused: the robot has no link') == 1
 
 
-def test_the_last_solve_stands_in_the_diagnostics_as_numbers(bench, arm):
+def test_the_last_solve_is_in_the_diagnostics_as_numbers(bench, arm):
     start_panda(bench)
     diagnostics = bench.record(DiagnosticArray, 'diagnostics')
     ask(bench, ik_request(reachable(arm)))

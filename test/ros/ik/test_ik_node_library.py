@@ -63,7 +63,7 @@ def executor(ros_context, node):
     thread.join(5.0)
 
 
-def test_it_serves_in_the_executor_of_another_program_and_changes_nothing_there(
+def test_the_node_serves_in_the_executor_of_another_program_and_leaves_its_state_unchanged(
     bench, node, executor
 ):
     before = process_state()

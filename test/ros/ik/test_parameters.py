@@ -173,7 +173,7 @@ def test_refused_changes_say_why_and_change_nothing(make, name, value, word):
 @pytest.mark.parametrize(
     'error', [OptionError('timeout', 'no time today'), ValueError('no time today')]
 )
-def test_what_cannot_be_put_into_force_is_refused(make, error):
+def test_changes_that_cannot_be_applied_are_refused(make, error):
     node, parameters = make()
 
     def apply(solver, follower):
@@ -186,7 +186,7 @@ def test_what_cannot_be_put_into_force_is_refused(make, error):
     assert parameters.solver.options.timeout == 0.05
 
 
-def test_parameters_of_others_are_none_of_its_business(make):
+def test_parameters_of_other_code_in_the_node_are_ignored(make):
     node, _ = make()
     assert put(node, 'use_sim_time', True).successful
 

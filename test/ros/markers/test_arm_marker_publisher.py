@@ -85,7 +85,7 @@ def test_late_subscribers_get_all_markers_and_switching_off_deletes_them(bench, 
     assert all(marker.action == Marker.DELETE for marker in last.markers)
 
 
-def test_a_trail_is_bounded_and_ignores_trembling():
+def test_a_trail_is_bounded_and_ignores_small_motion():
     trail = Trail(spacing=0.01)
     assert trail.add(np.zeros(3))
     assert not trail.add(np.array([0.009, 0.0, 0.0]))

@@ -46,7 +46,7 @@ def test_publishes_every_movable_joint_at_its_rate(bench, messages, panda):
     assert np.median(np.diff(stamps)) == pytest.approx(1 / 200.0, rel=0.1)
 
 
-def test_goes_where_a_command_says_no_faster_than_the_joint_can(bench, messages, panda):
+def test_moves_to_a_command_within_the_velocity_limit(bench, messages, panda):
     bench.start(SIM, urdf=str(panda), rate=100.0)
     states = bench.record(messages.state, 'joint_states')
     command = bench.publisher(messages.state, 'joint_command')
@@ -57,7 +57,7 @@ def test_goes_where_a_command_says_no_faster_than_the_joint_can(bench, messages,
     assert 2.0 < fastest <= 2.175 * (1.0 + 1e-9)
 
 
-def test_goes_where_a_trajectory_ends(bench, messages, panda):
+def test_moves_to_the_end_of_a_trajectory(bench, messages, panda):
     bench.start(SIM, urdf=str(panda))
     states = bench.record(messages.state, 'joint_states')
     command = bench.publisher(messages.trajectory, 'joint_trajectory')

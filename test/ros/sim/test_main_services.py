@@ -56,7 +56,7 @@ def test_reset_and_pause(bench, panda):
     assert position(states.next()) == pytest.approx(-0.785, abs=1e-4), 'and stays there'
 
 
-def test_reset_says_that_there_is_no_robot_yet(bench, ros_context):
+def test_reset_without_a_robot_is_refused(bench, ros_context):
     bench.start(SIM, ready='waiting')
     answer = bench.call(Trigger, 'ik_sim/reset', Trigger.Request())
     assert (answer.success, answer.message) == (False, 'there is no robot yet')

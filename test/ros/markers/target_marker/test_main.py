@@ -29,7 +29,7 @@ def is_at(marker, T):
 
 
 @pytest.mark.skipif(INSTALLED, reason='interactive_markers is installed')
-def test_without_interactive_markers_it_says_what_to_install(bench):
+def test_without_interactive_markers_the_error_names_the_package(bench):
     child = bench.start(PROGRAM, ready=None, environment={'ROS_DISTRO': 'jazzy'})
     until(lambda: child.exit_code is not None, timeout=30.0)
     assert child.exit_code == 1

@@ -132,7 +132,7 @@ def test_a_refusal_is_shown_until_the_next_choice(ik_node, server):
     assert server.marker.description == 'tool'
 
 
-def test_it_outlives_the_ik_node_and_stays_where_it_was_dragged(bench, server):
+def test_the_marker_stays_where_it_was_dragged_when_the_ik_node_ends(bench, server):
     with Spinning(FakeIkNode(bench)):
         shown(server)
         server.drag(0.1, 0.2, 0.3)
