@@ -1,5 +1,5 @@
 """
-The way of one default solve: the files whose functions it runs, and how long they are.
+Files of the package whose functions one default solve runs, with their numbers of lines.
 
     python benchmarks/walk.py
 
@@ -144,7 +144,7 @@ def report(title: str, files: set[str]) -> None:
 
 
 def main() -> None:
-    """Print the way."""
+    """Print the files."""
     chain = new_chain()
     target = chain.forward(SEED)
     iks.solve_ik(chain, target)

@@ -1,7 +1,7 @@
 """
 Figures of the source tree: modules, lines, files per folder, and what they are for.
 
-    python benchmarks/house.py [ROOT] [--renamed MAP]
+    python benchmarks/source_statistics.py [ROOT] [--renamed MAP]
 
 A tree of an older layout is read with MAP, a JSON object from its module names to the present
 ones, both below ``ik_service`` and without its name.
