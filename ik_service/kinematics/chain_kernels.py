@@ -14,7 +14,7 @@ def forward(chain, q, axes, frame, pose):
     """
     Pose of the tip.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param q: (n,) variables.
     :param axes: (m, 6) scratch.
     :param frame: (12,) scratch.
@@ -41,7 +41,7 @@ def jacobian(chain, q, axes, frame, rows, matrix):
     """
     Geometric Jacobian in its usual form.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param q: (n,) variables.
     :param axes: (m, 6) scratch.
     :param frame: (12,) scratch.

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.chain_arrays import ChainArrays
 from ik_service.kinematics.compile import inner_kernel
-from ik_service.kinematics.kernels import ChainArrays
 from ik_service.solvers.loop.fields import Settings, Workspace
 from ik_service.solvers.loop.layout import floats, Layout, per_joint, places
 
@@ -26,8 +26,8 @@ class Problem(NamedTuple):
     :ivar integers: likewise, int64.
     :ivar vectors: (…, n) everything with a number for each variable.
     :ivar sixes: (…, 6) everything with six numbers in a row.
-    :ivar joints: (m, 8), see :class:`~ik_service.kinematics.kernels.ChainArrays`.
-    :ivar variables: (m,) int64, see :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :ivar joints: (m, 8), see :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :ivar variables: (m,) int64, see :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     """
 
     floats: np.ndarray
