@@ -9,7 +9,7 @@ import numpy as np
 
 class ChainArrays(NamedTuple):
     """
-    A chain as the kernels see it: m joints on the path, moved by n variables.
+    Constants of a chain as arrays: m joints on the path, moved by n variables.
 
     Frames are written as 12 numbers: the x, y and z axes, then the origin.
 

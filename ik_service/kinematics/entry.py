@@ -16,9 +16,8 @@ def entry_point(compiled: CompiledKernel, *arguments: object) -> Callable:
     """
     Return the machine code of a kernel for arguments of exactly these types.
 
-    Calling it skips Numba's dispatch on the argument types, which takes longer than the forward
-    kinematics of an arm. So it has to be called with arguments of the same types,
-    contiguous where these are, writable where these are.
+    Calling it skips Numba's dispatch, which takes longer than the forward kinematics of an arm.
+    Its arguments have to be of the same types, contiguous and writable where these are.
 
     :param compiled: a :func:`kernel`.
     :param arguments: examples of the arguments.
@@ -46,7 +45,7 @@ def _signature(arguments: tuple) -> tuple:
 
 
 def _type_of(argument: object) -> types.Type:
-    """What ``numba.typeof`` says, which would import NumPy's masked arrays to look for one."""
+    """Return ``numba.typeof`` of an argument, without its import of NumPy's masked arrays."""
     if isinstance(argument, np.ndarray):
         dtype = numba.from_dtype(argument.dtype)
         return types.Array(dtype, argument.ndim, 'C', readonly=not argument.flags.writeable)

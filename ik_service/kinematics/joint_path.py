@@ -1,4 +1,4 @@
-"""Path of joints between two links, and the constants of it that the kernels use."""
+"""Path of joints between two links, and its constants for the kernels."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def kernel_frame_angles(path: JointPath) -> np.ndarray:
 
 
 def _split_zxz(R: np.ndarray) -> tuple[float, float, float, float]:
-    """Angles φ, ψ and the cosine and sine of α with R = Rz(φ) Rx(α) Rz(ψ)."""
+    """Return φ, cos α, sin α and ψ with R = Rz(φ) Rx(α) Rz(ψ)."""
     sin_alpha = math.hypot(R[0, 2], R[1, 2])
     phi = math.atan2(R[0, 2], -R[1, 2]) if sin_alpha > 0.0 else 0.0
     c, s = math.cos(phi), math.sin(phi)

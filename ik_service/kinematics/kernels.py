@@ -1,11 +1,10 @@
 """
-Compiled forward kinematics and geometric Jacobian of a chain.
+Kernels of forward kinematics, geometric Jacobian, pose error, vectors and the clock.
 
 Between two joint axes lies a constant transform. Its rotation is split into z-x-z Euler angles;
 the two rotations about z join the angles of the joints on either side, so that each joint costs a
-rotation about z, a translation, and a rotation about x. (Denavit and Hartenberg do the same to the
-translation as well, which is a little cheaper still, but ill-conditioned for nearly parallel
-axes, as in calibrated arms.)
+rotation about z, a translation, and a rotation about x. (Denavit–Hartenberg parameters are a
+little cheaper, but ill-conditioned for nearly parallel axes, as in calibrated arms.)
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _ROTATION_TOLERANCE = 1e-6
 @inner_kernel
 def last_frame(chain, q, axes, frame):
     """
-    Run through the chain, keeping the axis and origin of every joint.
+    Forward kinematics up to the last joint, with the axis and origin of every joint.
 
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param q: (n,) variables.
@@ -114,7 +113,7 @@ def all_finite(vector):
 @kernel
 def frame_error(frame, goal, error):
     """
-    Error of a frame against a goal.
+    Write the error of a frame against a goal.
 
     :param frame: (12,) x, y and z axes, then origin.
     :param goal: (12,) likewise.
@@ -148,7 +147,7 @@ def frame_error(frame, goal, error):
 @kernel
 def transform_fault(T):
     """
-    Return the number of the fault that a transform has; 0 for none.
+    Return 1 for NaN or infinity in a transform, 2 for its last row, 3 if not rigid, else 0.
 
     :param T: (4, 4).
     """
@@ -204,7 +203,7 @@ _CLOCK_MONOTONIC = 1
 @inner_kernel
 def monotonic_ns(buffer):
     """
-    Monotonic time [ns] from inside a kernel.
+    Return the monotonic time [ns] in a kernel.
 
     :param buffer: (2,) int64, overwritten.
     """

@@ -1,5 +1,5 @@
 """
-Guess by a neural network: from the twelve numbers of a pose to a posture, two hidden layers.
+Guess by a neural network that maps the twelve numbers of a pose to a posture.
 
 It gives the sine and the cosine of every joint that turns, because angles that differ by a full
 turn are the same to the pose and should be so to the network. Using it takes nothing but NumPy.
@@ -80,7 +80,7 @@ class NetworkGuess(Guess):
         return self._postures(targets[:, :3].reshape(-1, 12))
 
     def _postures(self, poses: np.ndarray) -> np.ndarray:
-        """Postures (…, n) for poses (…, 12)."""
+        """Return postures (…, n) for poses (…, 12)."""
         values = poses.astype(np.float32)
         for W, b in self.layers[:-1]:
             values = values @ W
@@ -90,7 +90,7 @@ class NetworkGuess(Guess):
         return self._decode(values @ W + b)
 
     def _decode(self, values: np.ndarray) -> np.ndarray:
-        """Postures from what the network gives: the inverse of :func:`encode`, within limits."""
+        """Return postures within limits for outputs of the network; inverse of :func:`encode`."""
         n = self.chain.n
         offset = np.arctan2(values[..., :n], values[..., n:])
         if self._slides.size:
@@ -103,7 +103,7 @@ class NetworkGuess(Guess):
 
 def encode(chain: KinematicChain, postures: np.ndarray) -> np.ndarray:
     """
-    Return what the network is trained to give for postures.
+    Return the outputs that the network is trained to give for postures.
 
     :param chain: the chain.
     :param postures: (N, n) [rad] or [m].
@@ -119,7 +119,7 @@ def encode(chain: KinematicChain, postures: np.ndarray) -> np.ndarray:
 
 
 def _middle_and_half(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
-    """Middle of each joint's range, and half its range or 1 for those that turn."""
+    """Return the middle of each joint's range, and half its range or 1 for those that turn."""
     lower, upper = sampled_range(chain)
     half = np.where(upper > lower, 0.5 * (upper - lower), 1.0)
     return chain.mid_range(), np.where(chain.arrays.turn > 0.0, 1.0, half)

@@ -173,7 +173,7 @@ def _counting(task_weights: ArrayLike) -> np.ndarray:
 
 
 def _feature_scale(weights: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """Factors for the 12 numbers of a frame, so that their distances measure pose errors."""
+    """Return factors for the 12 numbers of a frame whose distances then measure pose errors."""
     length = _LENGTH_IN_SPREADS * float(np.linalg.norm(frames[:, 9:].std(axis=0))) or 1.0
     return np.concatenate([np.repeat(weights[3], 9), weights[:3] / length])
 

@@ -1,5 +1,5 @@
 """
-Kernels of the table: frames and Jacobians of its postures, and the choice among neighbours.
+Kernels of the table guess: frames and Jacobians of postures, choice among neighbours.
 
 The frame that is compared is the one behind the chain's last joint, as in the solvers' loop.
 """
@@ -15,7 +15,7 @@ from ik_service.kinematics.kernels import copy_vector, frame_error, jacobian_row
 @kernel
 def linearise(chain, postures, axes, frames, rows):
     """
-    Frames and Jacobians of many postures.
+    Write the frames and Jacobians of many postures.
 
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param postures: (N, n) joint vectors [rad] or [m].
@@ -33,7 +33,7 @@ def choose_neighbours(
     chain, weights, goals, neighbours, postures, frames, corrections, axes, scratch, q, guesses
 ):
     """
-    Take for each goal the neighbour that ends closest to it after one first-order correction.
+    Write for each goal the neighbour that is closest to it after a first-order correction.
 
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param weights: (6,) square roots of the task weights.

@@ -1,4 +1,4 @@
-"""Registration of solvers of the user's own, and of the modules that bring them."""
+"""Registration of user-defined solvers, and import of the modules that define them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _LOADED: dict[str, None] = {}
 
 def register_solver(spec: SolverSpec) -> None:
     """
-    Make a method of the user's own a solver like any other, for this process.
+    Register a user-defined method as a solver in this process.
 
-    :param spec: what the loop has to know of it.
+    :param spec: the specification of the method.
     :raises SolverSpecError: it is no SolverSpec, or its name is taken.
     """
     check_spec(spec, SolverSpec, solver_names())
@@ -48,5 +48,5 @@ def load_solvers(modules: Iterable[str]) -> None:
 
 
 def loaded_modules() -> tuple[str, ...]:
-    """Names of the modules that :func:`load_solvers` has imported."""
+    """Return the names of the modules that :func:`load_solvers` has imported."""
     return tuple(_LOADED)
