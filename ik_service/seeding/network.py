@@ -53,7 +53,13 @@ class NetworkGuess(Guess):
     def from_arrays(
         cls, chain: KinematicChain, arrays: Arrays, task_weights: ArrayLike = FULL_POSE
     ) -> NetworkGuess:
-        """Restore a guess from saved weights; see :meth:`Guess.from_arrays`."""
+        """
+        Restore a guess from saved weights; see :meth:`Guess.from_arrays`.
+
+        :param chain: the chain that it was learned for.
+        :param arrays: the arrays by name.
+        :param task_weights: (6,) weights of the pose error; not used.
+        """
         layers = []
         inputs = 12
         for k in range(int(check_array(arrays['layers'], ()))):
@@ -72,11 +78,21 @@ class NetworkGuess(Guess):
         return arrays
 
     def guess(self, T: np.ndarray) -> np.ndarray:
-        """Return the joint vector for one target; see :meth:`Guess.guess`."""
+        """
+        Return the joint vector for one target; see :meth:`Guess.guess`.
+
+        :param T: (4, 4) T_base_tip.
+        :returns: (n,) joint vector [rad] or [m].
+        """
         return self._postures(T[:3].reshape(12))
 
     def guess_many(self, targets: np.ndarray) -> np.ndarray:
-        """Return the joint vectors for many targets; see :meth:`Guess.guess_many`."""
+        """
+        Return the joint vectors for many targets; see :meth:`Guess.guess_many`.
+
+        :param targets: (N, 4, 4) T_base_tip.
+        :returns: (N, n) joint vectors [rad] or [m].
+        """
         return self._postures(targets[:, :3].reshape(-1, 12))
 
     def _postures(self, poses: np.ndarray) -> np.ndarray:

@@ -77,7 +77,13 @@ class TableGuess(Guess):
     def from_arrays(
         cls, chain: KinematicChain, arrays: Arrays, task_weights: ArrayLike = FULL_POSE
     ) -> TableGuess:
-        """Restore a guess from saved postures; see :meth:`Guess.from_arrays`."""
+        """
+        Restore a guess from saved postures; see :meth:`Guess.from_arrays`.
+
+        :param chain: the chain that it was learned for.
+        :param arrays: the arrays by name.
+        :param task_weights: (6,) weights of the pose error.
+        """
         return cls(chain, check_array(arrays['postures'], (None, chain.n)), task_weights)
 
     def arrays(self) -> Arrays:
@@ -85,11 +91,21 @@ class TableGuess(Guess):
         return {'postures': self.postures.astype(np.float32)}
 
     def guess(self, T: np.ndarray) -> np.ndarray:
-        """Return the joint vector for one target; see :meth:`Guess.guess`."""
+        """
+        Return the joint vector for one target; see :meth:`Guess.guess`.
+
+        :param T: (4, 4) T_base_tip.
+        :returns: (n,) joint vector [rad] or [m].
+        """
         return self._choose(T[None])[0]
 
     def guess_many(self, targets: np.ndarray) -> np.ndarray:
-        """Return the joint vectors for many targets; see :meth:`Guess.guess_many`."""
+        """
+        Return the joint vectors for many targets; see :meth:`Guess.guess_many`.
+
+        :param targets: (N, 4, 4) T_base_tip.
+        :returns: (N, n) joint vectors [rad] or [m].
+        """
         return self._choose(targets) if len(targets) else np.empty((0, self.chain.n))
 
     def _choose(self, targets: np.ndarray) -> np.ndarray:

@@ -49,6 +49,7 @@ class Compiler:
         """
         Compile a solver or load its code; returns when it is ready to solve.
 
+        :param solver: the solver.
         :raises IkServiceError: the compiler was ended meanwhile, or too many wait for it.
         """
         if not solver.compiled and cache_folder() is not None:

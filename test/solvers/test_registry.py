@@ -69,5 +69,5 @@ def test_an_option_of_some_methods_is_used_by_one_at_least():
 
 
 @pytest.mark.parametrize('name', iks.solver_names())
-def test_defaults_suit_every_method(name):
+def test_every_method_accepts_the_default_options(name):
     solver_spec(name).check_options(iks.IkOptions())

@@ -3,6 +3,7 @@ Iteration of the loop that all methods share.
 
 The pose at the current joint vector is evaluated against the target; then the method's step is
 computed from the weighted Jacobian and error, kept within the joint limits, and taken.
+The package docstring, :mod:`ik_service.solvers.loop`, lists the arguments of these kernels.
 """
 
 from __future__ import annotations

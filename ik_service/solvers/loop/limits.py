@@ -6,6 +6,7 @@ of its motion does to the pose is taken off the error, and the step is computed 
 others. It is free again in the next iteration, so it leaves the bound as soon as a step points
 inside. A variable that can make a full turn within its limits is turned instead of fixed.
 For the other strategies see :mod:`ik_service.solvers.loop.strategies`.
+The package docstring, :mod:`ik_service.solvers.loop`, lists the arguments of these kernels.
 """
 
 from __future__ import annotations
