@@ -9,8 +9,8 @@ import threading
 
 from ik_service.arm.arm import Arm, ArmSettings, SolverSettings
 from ik_service.exceptions import UrdfError
+from ik_service.model.description_file import is_xacro
 from ik_service.model.part_names import named
-from ik_service.model.xacro_file import is_xacro
 from ik_service.robot import Robot
 
 Source = str | Path

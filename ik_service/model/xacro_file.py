@@ -27,15 +27,6 @@ MAX_MEMORY = 2 * 2**30
 _LONGEST_MESSAGE = 1000
 
 
-def is_xacro(path: str | os.PathLike[str]) -> bool:
-    """
-    Return whether a file is expanded by xacro before it is read, by its name.
-
-    :param path: the file.
-    """
-    return os.fsdecode(path).endswith('.xacro')
-
-
 def expand_xacro(
     path: str | os.PathLike[str],
     max_bytes: int,
