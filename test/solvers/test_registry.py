@@ -19,7 +19,7 @@ USES = {
 }
 
 
-def test_names():
+def test_solver_names_list_the_default_first():
     names = iks.solver_names()
     assert isinstance(names, tuple)
     assert names[0] == DEFAULT_SOLVER == 'levenberg_marquardt'

@@ -21,7 +21,7 @@ def solve_many(
     :param chained: whether each target after the first is seeded with the answer before it.
     :param budget: time after which no further target is begun [ns].
     :param best: (N, n) out: the best joint vectors found [rad] or [m].
-    :param status: (N,) int64 out: :attr:`IkStatus.number <ik_service.IkStatus.number>`.
+    :param status: (N,) int64 out: ``IkStatus.number``.
     :param errors_out: (N, 2) out: position error [m] and orientation error [rad].
     :param counts: (N, 2) int64 out: iterations and searches.
     :param trace: (0, 2n + 3), for none.

@@ -10,6 +10,7 @@ from support.chains import planar, snake
 
 import ik_service as iks
 from ik_service.exceptions import OptionError
+from ik_service.solvers.choices import ObjectiveKind
 from ik_service.solvers.secondary.objective_choice import choose_objective, task_rank
 
 PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
@@ -167,6 +168,6 @@ def test_rank_of_a_chain_with_fewer_joints_than_the_task():
 
 def test_objective_of_default_options():
     objective = choose_objective(arm_of('panda'), iks.IkOptions())
-    assert (objective.kind, objective.address) == (0, 0)
+    assert (objective.kind, objective.address) == (ObjectiveKind.NONE, 0)
     assert objective.posture.shape == (7,)
     assert objective.rank == 6
