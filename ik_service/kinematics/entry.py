@@ -23,7 +23,7 @@ def entry_point(compiled: CompiledKernel, *arguments: object) -> Callable:
     :param arguments: examples of the arguments.
     """
     dispatcher: Any = compiled
-    signature = _signature(arguments)
+    signature = signature_of(arguments)
     if signature not in dispatcher.overloads:
         dispatcher.compile(signature)
     return dispatcher.overloads[signature].entry_point
@@ -37,10 +37,11 @@ def is_compiled(compiled: CompiledKernel, *arguments: object) -> bool:
     :param arguments: examples of the arguments.
     """
     dispatcher: Any = compiled
-    return _signature(arguments) in dispatcher.overloads
+    return signature_of(arguments) in dispatcher.overloads
 
 
-def _signature(arguments: tuple) -> tuple:
+def signature_of(arguments: tuple) -> tuple:
+    """Return the Numba types of arguments, as ``numba.typeof`` gives them."""
     return tuple(_type_of(argument) for argument in arguments)
 
 
@@ -50,5 +51,5 @@ def _type_of(argument: object) -> types.Type:
         dtype = numba.from_dtype(argument.dtype)
         return types.Array(dtype, argument.ndim, 'C', readonly=not argument.flags.writeable)
     if isinstance(argument, tuple):
-        return types.BaseTuple.from_types(_signature(argument), type(argument))
+        return types.BaseTuple.from_types(signature_of(argument), type(argument))
     return numba.typeof(argument)

@@ -7,7 +7,7 @@ import os
 
 from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import ArgumentError, UrdfError
-from ik_service.model.part_names import named
+from ik_service.model.part_names import named_file
 from ik_service.model.safe_xml import EMPTY, MAX_BYTES
 
 
@@ -46,7 +46,7 @@ def load_text(
 
 def _file_text(file: str | os.PathLike[str], xacro_arguments: Mapping[str, object] | None) -> str:
     path = os.fsdecode(file)
-    label = named('file', path)
+    label = named_file(path)
     if not path.strip():
         raise UrdfError(EMPTY)
     try:

@@ -10,7 +10,8 @@ from ik_service.exceptions import SolverSpecError
 from ik_service.solvers.registry import REGISTERED, solver_names, SolverSpec
 from ik_service.solvers.spec_checks import check_spec
 
-_LOADED: dict[str, None] = {}
+LOADED_MODULES: dict[str, None] = {}
+"""Names of the modules that have been imported for their solvers, in order."""
 
 
 def register_solver(spec: SolverSpec) -> None:
@@ -40,7 +41,7 @@ def load_solvers(modules: Iterable[str]) -> None:
             )
         try:
             import_module(name)
-            _LOADED[name] = None
+            LOADED_MODULES[name] = None
         except Exception as error:  # whatever a module of the user's raises
             raise SolverSpecError(
                 'modules', f'{name} cannot be imported: {type(error).__name__}: {error}'
@@ -49,4 +50,4 @@ def load_solvers(modules: Iterable[str]) -> None:
 
 def loaded_modules() -> tuple[str, ...]:
     """Return the names of the modules that :func:`load_solvers` has imported."""
-    return tuple(_LOADED)
+    return tuple(LOADED_MODULES)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from support.chains import ROOT, snake
 
-from ik_service.kinematics import compile as compiled
+from ik_service.kinematics.entry import signature_of
 from ik_service.solvers.loop.problem import allocate
 
 PACKAGE = ROOT / 'ik_service'
@@ -140,7 +140,7 @@ def run(code, root, arguments=(), **environment):
     ],
 )
 def test_argument_types_equal_those_of_numba_typeof(argument):
-    assert compiled._signature((argument,)) == (numba.typeof(argument),)
+    assert signature_of((argument,)) == (numba.typeof(argument),)
 
 
 def set_writable(folder, writable):
@@ -148,6 +148,7 @@ def set_writable(folder, writable):
         path.chmod((0o755 if path.is_dir() else 0o644) if writable else 0o555)
 
 
+@pytest.mark.slow
 def test_read_only_installation_is_compiled_once(tmp_path):
     root = copy_package(tmp_path / 'install')
     home = tmp_path / 'home'

@@ -40,6 +40,7 @@ class FakeSolver:
         self.compiled = True
 
 
+@pytest.mark.slow
 def test_compilation_runs_in_another_process(tmp_path):
     answer = subprocess.run(
         [sys.executable, '-c', PREPARE], capture_output=True, text=True, check=True,
