@@ -20,8 +20,9 @@ help: ## show this list
 demo: env ## IK node, simulated arm, a page and a client (ARGS=--once: one round, no page)
 	@$(RUN)/ik_demo $(ARGS)
 
-# Up to four workers, a file of tests at a time, the long files first (see CONTRIBUTING.md).
-WORKERS = -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# One worker more than there are cores, as many tests wait for other processes, and four at most;
+# a file of tests at a time, the long files first (see CONTRIBUTING.md).
+WORKERS = -n $$(( $$(nproc) < 4 ? $$(nproc) + 1 : 4 )) --dist loadfile --no-loadscope-reorder
 
 test: env ## all tests but the slow ones (ARGS='-k name': some of them; ARGS='-m slow': the others)
 	@$(RUN)/python -m pytest $(WORKERS) -m 'not slow' $(ARGS)

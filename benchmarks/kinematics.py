@@ -16,7 +16,8 @@ import numpy as np
 from robots import random_chain
 
 import ik_service as iks
-from ik_service.kinematics import chain_kernels, kernels
+from ik_service.kinematics import chain_kernels
+from ik_service.kinematics.chain_arrays import ChainArrays
 from ik_service.kinematics.compile import kernel
 
 LENGTHS = (6, 7, 30, 60)
@@ -79,7 +80,7 @@ def compiled(
 
 @kernel
 def all_poses(
-    chain: kernels.ChainArrays,
+    chain: ChainArrays,
     postures: np.ndarray,
     axes: np.ndarray,
     frame: np.ndarray,
@@ -92,7 +93,7 @@ def all_poses(
 
 @kernel
 def all_jacobians(
-    chain: kernels.ChainArrays,
+    chain: ChainArrays,
     postures: np.ndarray,
     axes: np.ndarray,
     frame: np.ndarray,

@@ -1,5 +1,5 @@
 """
-The errors of ik_service.
+Exceptions of ik_service.
 
 Every error derives from :class:`IkServiceError`, names what was wrong, carries it as data, and
 lists the valid choices where there are any. A solver that does not converge is not an error: that
@@ -23,7 +23,7 @@ class IkServiceError(Exception):
 
 
 def _restored(kind: type[IkServiceError], args: tuple, state: dict[str, object]) -> IkServiceError:
-    """Return an error as it was pickled."""
+    """Rebuild a pickled error."""
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(state)
@@ -32,7 +32,7 @@ def _restored(kind: type[IkServiceError], args: tuple, state: dict[str, object])
 
 class UrdfError(IkServiceError):
     """
-    A robot description is malformed.
+    Malformed robot description.
 
     :ivar element: the element at fault, such as ``joint 'shoulder'``; empty for the whole file.
     """
@@ -43,11 +43,11 @@ class UrdfError(IkServiceError):
 
 
 class ChainError(IkServiceError):
-    """No usable chain lies between the links that were asked for."""
+    """No usable chain between the requested links."""
 
 
 class _UnknownNameError(IkServiceError):
-    """A name that is not among the valid ones."""
+    """Name that is not among the valid ones."""
 
     kind = 'name'
 
@@ -61,50 +61,50 @@ class _UnknownNameError(IkServiceError):
 
 
 class UnknownLinkError(_UnknownNameError):
-    """The robot has no such link."""
+    """Name of a link that the robot does not have."""
 
     kind = 'link'
 
 
 class UnknownJointError(_UnknownNameError):
-    """The robot has no such movable joint."""
+    """Name of a movable joint that the robot does not have."""
 
     kind = 'joint'
 
 
 class UnknownSolverError(_UnknownNameError):
-    """There is no solver of that name."""
+    """Name of a solver that does not exist."""
 
     kind = 'solver'
 
 
 class UnknownArmError(_UnknownNameError):
-    """No arm of that name comes with the package."""
+    """Name of an arm that the package does not contain."""
 
     kind = 'arm'
 
 
 class UnknownEngineError(_UnknownNameError):
-    """There is no simulation engine of that name."""
+    """Name of a simulation engine that does not exist."""
 
     kind = 'engine'
 
 
 class UnknownStudyError(_UnknownNameError):
-    """There is no study of that name."""
+    """Name of a study that does not exist."""
 
     kind = 'study'
 
 
 class UnknownOptionError(_UnknownNameError):
-    """Solvers have no option of that name."""
+    """Name of a solver option that does not exist."""
 
     kind = 'option'
 
 
 class OptionError(IkServiceError, ValueError):
     """
-    A solver option has a value that it cannot have, or that the solver does not use.
+    Invalid value of a solver option, or an option that the solver does not use.
 
     :ivar option: the option's name.
     :ivar reason: what is wrong, without that name.
@@ -118,7 +118,7 @@ class OptionError(IkServiceError, ValueError):
 
 class SolverSpecError(IkServiceError, ValueError):
     """
-    A solver of the user's own is not described, or not written, as it has to be.
+    Invalid specification or step of a user-defined solver.
 
     :ivar field: the field of :class:`~ik_service.SolverSpec` at fault; ``step`` for the step.
     """
@@ -130,7 +130,7 @@ class SolverSpecError(IkServiceError, ValueError):
 
 class ArgumentError(IkServiceError, ValueError):
     """
-    An argument is of the wrong kind, has the wrong shape, or holds NaN or infinity.
+    Argument of the wrong type or shape, or with NaN or infinity in it.
 
     :ivar argument: the argument's name.
     """
@@ -141,12 +141,12 @@ class ArgumentError(IkServiceError, ValueError):
 
 
 class SimulationError(IkServiceError):
-    """A simulated arm cannot be built from its description, or its simulation broke down."""
+    """Failure to build a simulated arm from its description, or to simulate it."""
 
 
 class SeedFileError(IkServiceError):
     """
-    A learned first guess cannot be used or saved.
+    Learned guess that cannot be loaded or saved.
 
     :ivar path: the file.
     """
@@ -158,7 +158,7 @@ class SeedFileError(IkServiceError):
 
 class BatchInterruptedError(IkServiceError, KeyboardInterrupt):
     """
-    A batch was interrupted with Ctrl-C.
+    Interruption of a batch by Ctrl-C.
 
     :ivar partial: the :class:`~ik_service.IkBatchResult` so far.
     """
@@ -170,7 +170,7 @@ class BatchInterruptedError(IkServiceError, KeyboardInterrupt):
 
 class MissingExtraError(IkServiceError, ImportError):
     """
-    An optional dependency is not installed.
+    Missing optional dependency.
 
     :ivar extra: the extra of this package that brings it.
     """
@@ -182,7 +182,7 @@ class MissingExtraError(IkServiceError, ImportError):
 
 class MissingRosPackageError(IkServiceError, ImportError):
     """
-    A package of ROS 2 that pip cannot bring is not installed.
+    Missing ROS 2 package that is not on PyPI.
 
     :ivar package: its name.
     """
@@ -198,4 +198,4 @@ class MissingRosPackageError(IkServiceError, ImportError):
 
 
 class TargetRefusedError(IkServiceError):
-    """A target that the arm may not follow now, such as one without current joint states."""
+    """Target that the arm may not follow now, for example because joint states are missing."""

@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 import os
 import signal
+import sys
 
 # What changes the outcome of tests or of the programs that they start, wherever it comes from: the
 # width of help texts, another compiler or none, no assertions, and the search for modules.
@@ -48,6 +49,16 @@ pytest_plugins = ['support.parallel', 'support.ros_fixtures', 'support.second_ch
 settings.register_profile('repeatable', derandomize=True, deadline=None)
 settings.register_profile('random', deadline=None, print_blob=True)
 settings.load_profile('repeatable')
+
+
+@pytest.fixture(autouse=True)
+def _no_registered_solvers():
+    """Forget the solvers that a test registers, and the modules that it loads for them."""
+    yield
+    for module, name in (('registry', 'REGISTERED'), ('registration', 'LOADED_MODULES')):
+        loaded = sys.modules.get(f'ik_service.solvers.{module}')
+        if loaded is not None:
+            getattr(loaded, name).clear()
 
 
 @pytest.fixture(params=ARM_TIPS)

@@ -9,8 +9,8 @@ import threading
 
 from ik_service.arm.arm import Arm, ArmSettings, SolverSettings
 from ik_service.exceptions import UrdfError
-from ik_service.model.part_names import named
-from ik_service.model.xacro_file import is_xacro
+from ik_service.model.description_file import is_xacro
+from ik_service.model.part_names import named, named_file
 from ik_service.robot import Robot
 
 Source = str | Path
@@ -43,7 +43,7 @@ def read_robot(source: Source, trusted: bool = True) -> Robot:
             raise UrdfError(
                 'a xacro file that another program names is not expanded; name it in the '
                 'parameter urdf of this one',
-                named('file', str(source)),
+                named_file(str(source)),
             )
         return Robot.from_urdf(source)
     if source.strip() and '<' not in source:

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError, ChainError
+from ik_service.kinematics.chain_arrays import ChainArrays
 from ik_service.kinematics.chain_kernels import FAR, forward, jacobian
 from ik_service.kinematics.entry import entry_point
 from ik_service.kinematics.joint_path import joint_constants, joint_path, JointPath, reach
-from ik_service.kinematics.kernels import ChainArrays
 from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
 
@@ -166,7 +166,7 @@ class KinematicChain:
         return values
 
     def _turned_back(self, q: np.ndarray) -> np.ndarray:
-        """Joint vector without the full turns that would cost the pose its precision."""
+        """Return a joint vector without full turns, whose rounding errors would be in the pose."""
         q = self.check_q(q)
         for i in np.flatnonzero((np.abs(q) > FAR) & (self.arrays.turn > 0.0)):
             # Sine and cosine of one angle are exact however large it is; sums with it are not.
@@ -174,14 +174,14 @@ class KinematicChain:
         return q
 
     def _bounds(self, bounds: ArrayLike, argument: str) -> np.ndarray:
-        """Limits as an array; infinity stands for none."""
+        """Return limits as an array; infinity stands for none."""
         values = real_array(bounds, argument)
         if values.shape != (self.n,) or np.isnan(values).any():
             raise ArgumentError(argument, f'has to be {self.n} numbers, not {safe_repr(bounds)}')
         return values
 
     def _vector(self, q: ArrayLike) -> np.ndarray:
-        """Joint vector of the right shape, maybe not finite, as an array of its own."""
+        """Return a copy of a joint vector of the right shape, which may hold NaN or infinity."""
         if q.__class__ is np.ndarray and q.dtype is _FLOAT and q.shape == (self.n,):
             return q.copy()
         values = real_array(q, 'q')
@@ -201,7 +201,7 @@ class KinematicChain:
         return entry_point(jacobian, self.arrays, q, *self._scratch(), rows, matrix)
 
     def __getstate__(self) -> dict:
-        """What pickle keeps: all but the compiled code."""
+        """Return the state to pickle: all but the compiled code."""
         return {name: self.__dict__[name] for name in self.__dict__.keys() - _COMPILED}
 
     def __setstate__(self, state: dict) -> None:
@@ -228,7 +228,7 @@ class KinematicChain:
 
 
 def _mapping(locked: Mapping[str, float] | None) -> dict[str, float]:
-    """The positions of locked joints, in a dictionary of its own."""
+    """Return a copy of the positions of locked joints."""
     if locked is not None and not isinstance(locked, Mapping):
         raise ArgumentError('locked', f'has to be a mapping, not {safe_repr(locked)}')
     return dict(locked or {})
@@ -237,7 +237,7 @@ def _mapping(locked: Mapping[str, float] | None) -> dict[str, float]:
 def _limits(
     path: JointPath, names: tuple[str, ...], robot: RobotModel
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Limits of the variables, narrowed so that the joints that mimic them keep theirs."""
+    """Return the limits of the variables, narrowed by those of the joints that mimic them."""
     lower = np.array([robot.joints[name].limits.lower for name in names])
     upper = np.array([robot.joints[name].limits.upper for name in names])
     for motion in path.motions:
@@ -257,7 +257,7 @@ def _limits(
 
 
 def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Posture in the middle of the limits; without limits 0, or the limit next to it."""
+    """Return the middle of the limits; without limits 0, or the limit next to it."""
     finite = np.isfinite(lower) & np.isfinite(upper)
     with np.errstate(invalid='ignore'):
         middle = lower / 2 + upper / 2
@@ -265,7 +265,7 @@ def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
 
 
 def _velocities(path: JointPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
-    """Largest speeds of the variables, such that the joints that mimic them keep theirs."""
+    """Return the largest speeds of the variables at which joints that mimic them keep theirs."""
     velocity = np.array([robot.joints[name].limits.velocity for name in names])
     for motion in path.motions:
         if motion.joint.mimic is not None and motion.scale != 0.0:
@@ -275,7 +275,7 @@ def _velocities(path: JointPath, names: tuple[str, ...], robot: RobotModel) -> n
 
 
 def _full_turns(path: JointPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
-    """2π for the variables whose full turns leave every pose of the robot as it is."""
+    """Return 2π for variables whose full turns change no pose of the robot, else 0."""
     turn = np.zeros(len(names))
     for i, name in enumerate(names):
         followers = [
@@ -293,7 +293,7 @@ def _full_turns(path: JointPath, names: tuple[str, ...], robot: RobotModel) -> n
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:
-    """Contiguous read-only copy."""
+    """Return a contiguous read-only copy."""
     array = np.array(array, order='C')
     array.setflags(write=False)
     return array

@@ -1,4 +1,4 @@
-"""Compiled forward kinematics and Jacobian of a whole chain, as Python calls them."""
+"""Compiled forward kinematics and Jacobian of a chain, to be called from Python."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ FAR = 1e6
 @kernel
 def forward(chain, q, axes, frame, pose):
     """
-    Pose of the tip.
+    Write the pose of the tip.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param q: (n,) variables.
     :param axes: (m, 6) scratch.
     :param frame: (12,) scratch.
@@ -39,9 +39,9 @@ def forward(chain, q, axes, frame, pose):
 @kernel
 def jacobian(chain, q, axes, frame, rows, matrix):
     """
-    Geometric Jacobian in its usual form.
+    Write the geometric Jacobian in its usual form.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param q: (n,) variables.
     :param axes: (m, 6) scratch.
     :param frame: (12,) scratch.

@@ -39,7 +39,7 @@ def depend_on(kind: type, function: Callable) -> None:
 
 def foreign_types(signature: tuple) -> list[type]:
     """
-    NamedTuple types from outside the package whose kernels contain declared functions.
+    Return the NamedTuple types from outside the package with declared functions in kernels.
 
     :param signature: Numba's types of the arguments of a kernel.
     """
@@ -57,7 +57,7 @@ def foreign_types(signature: tuple) -> list[type]:
 
 def code_of(kind: type) -> str | None:
     """
-    Digest of all code that kernels contain for a type; None when something in it has none.
+    Return the digest of all code that kernels contain for a type; None where there is none.
 
     :param kind: a type of which :func:`depend_on` was told.
     """
@@ -75,7 +75,7 @@ def code_of(kind: type) -> str | None:
 @functools.cache
 def file_digest(path: str) -> str:
     """
-    Digest of a source file; empty where there is none.
+    Return the digest of a source file; empty where there is none.
 
     :param path: the file.
     """
@@ -86,7 +86,7 @@ def file_digest(path: str) -> str:
 
 
 def _parts(function: FunctionType, seen: set[int]) -> Iterator[bytes]:
-    """Everything that the machine code of a function depends on."""
+    """Yield everything that the machine code of a function depends on."""
     if id(function) in seen:
         return
     seen.add(id(function))
@@ -106,7 +106,7 @@ def _parts(function: FunctionType, seen: set[int]) -> Iterator[bytes]:
 
 
 def _value(value: object, used: set[str], seen: set[int]) -> Iterator[bytes]:
-    """What depends on a global or on a variable of an enclosing function."""
+    """Yield what code depends on by a global or a variable of an enclosing function."""
     if isinstance(value, ModuleType):
         if value.__name__.partition('.')[0] not in _LIBRARIES:
             yield file_digest(value.__file__ or '').encode()
@@ -126,7 +126,7 @@ def _value(value: object, used: set[str], seen: set[int]) -> Iterator[bytes]:
 
 
 def _nested(code: CodeType) -> Iterator[CodeType]:
-    """A function's code and that of the functions inside it."""
+    """Yield a function's code and that of the functions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

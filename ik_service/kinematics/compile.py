@@ -128,7 +128,7 @@ def inlined_kernel(function: Callable) -> Callable:
 
 def kernel_for(function: Callable, inlined: bool = False) -> Callable:
     """
-    Choose by the types of its arguments what kernels call for a function.
+    Declare what kernels call for a function, chosen by the types of its arguments.
 
     :param function: the function; only its name and arguments matter.
     :param inlined: whether what is chosen is compiled as an :func:`inlined_kernel`.

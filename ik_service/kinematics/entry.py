@@ -16,15 +16,14 @@ def entry_point(compiled: CompiledKernel, *arguments: object) -> Callable:
     """
     Return the machine code of a kernel for arguments of exactly these types.
 
-    Calling it skips Numba's dispatch on the argument types, which takes longer than the forward
-    kinematics of an arm. So it has to be called with arguments of the same types,
-    contiguous where these are, writable where these are.
+    Calling it skips Numba's dispatch, which takes longer than the forward kinematics of an arm.
+    Its arguments have to be of the same types, contiguous and writable where these are.
 
     :param compiled: a :func:`kernel`.
     :param arguments: examples of the arguments.
     """
     dispatcher: Any = compiled
-    signature = _signature(arguments)
+    signature = signature_of(arguments)
     if signature not in dispatcher.overloads:
         dispatcher.compile(signature)
     return dispatcher.overloads[signature].entry_point
@@ -38,18 +37,19 @@ def is_compiled(compiled: CompiledKernel, *arguments: object) -> bool:
     :param arguments: examples of the arguments.
     """
     dispatcher: Any = compiled
-    return _signature(arguments) in dispatcher.overloads
+    return signature_of(arguments) in dispatcher.overloads
 
 
-def _signature(arguments: tuple) -> tuple:
+def signature_of(arguments: tuple) -> tuple:
+    """Return the Numba types of arguments, as ``numba.typeof`` gives them."""
     return tuple(_type_of(argument) for argument in arguments)
 
 
 def _type_of(argument: object) -> types.Type:
-    """What ``numba.typeof`` says, which would import NumPy's masked arrays to look for one."""
+    """Return ``numba.typeof`` of an argument, without its import of NumPy's masked arrays."""
     if isinstance(argument, np.ndarray):
         dtype = numba.from_dtype(argument.dtype)
         return types.Array(dtype, argument.ndim, 'C', readonly=not argument.flags.writeable)
     if isinstance(argument, tuple):
-        return types.BaseTuple.from_types(_signature(argument), type(argument))
+        return types.BaseTuple.from_types(signature_of(argument), type(argument))
     return numba.typeof(argument)

@@ -10,9 +10,17 @@ from ik_service.kinematics.compile import inner_kernel
 @inner_kernel
 def rotation_vector_near_pi(frame, goal, sx, sy, sz, error):
     """
-    Rotation vector by way of the quaternion, whose largest component is safe to divide by.
+    Write a rotation vector by way of the quaternion and its largest component.
 
-    Near π the antisymmetric part vanishes and the axis lies in the symmetric one (Shepperd 1978).
+    Near π the antisymmetric part vanishes and the axis lies in the symmetric one; the largest
+    component of the quaternion is safe to divide by (Shepperd 1978).
+
+    :param frame: (12,) x, y and z axes, then origin.
+    :param goal: (12,) likewise.
+    :param sx: x of the rotation axis times the sine of the angle.
+    :param sy: y likewise.
+    :param sz: z likewise.
+    :param error: (6,) out: the last three are the rotation vector [rad].
     """
     xx = goal[0] * frame[0] + goal[3] * frame[3] + goal[6] * frame[6]
     yy = goal[1] * frame[1] + goal[4] * frame[4] + goal[7] * frame[7]

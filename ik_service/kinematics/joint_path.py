@@ -1,4 +1,4 @@
-"""Path of joints between two links, and the constants of it that the kernels use."""
+"""Path of joints between two links, and its constants for the kernels."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def joint_constants(path: JointPath, variables: Sequence[str]) -> tuple[np.ndarr
 
     :param path: a path with at least one motion.
     :param variables: names of the variables, in their order.
-    :returns: the (m, 8) array of :class:`~ik_service.kinematics.kernels.ChainArrays`, and the
+    :returns: the (m, 8) array of :class:`~ik_service.kinematics.chain_arrays.ChainArrays`, and the
         (2,) cosine and sine of the last rotation about z.
     """
     count = len(path.motions)
@@ -165,7 +165,7 @@ def kernel_frame_angles(path: JointPath) -> np.ndarray:
 
 
 def _split_zxz(R: np.ndarray) -> tuple[float, float, float, float]:
-    """Angles φ, ψ and the cosine and sine of α with R = Rz(φ) Rx(α) Rz(ψ)."""
+    """Return φ, cos α, sin α and ψ with R = Rz(φ) Rx(α) Rz(ψ)."""
     sin_alpha = math.hypot(R[0, 2], R[1, 2])
     phi = math.atan2(R[0, 2], -R[1, 2]) if sin_alpha > 0.0 else 0.0
     c, s = math.cos(phi), math.sin(phi)

@@ -51,7 +51,7 @@ _STALE = 3600.0  # age of a half-written file that nobody can still be writing [
 
 @functools.cache
 def cache_folder() -> Path | None:
-    """Folder of the compiled kernels of exactly this source; None where it cannot be written."""
+    """Return the folder of kernels of exactly this source; None where it cannot be written."""
     try:
         user = os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache'
         root = getattr(numba.config, 'CACHE_DIR', '') or Path(user) / 'ik_service'
@@ -63,7 +63,7 @@ def cache_folder() -> Path | None:
 
 
 def _source_digest() -> str:
-    """Digest of the names and the text of all source with kernels in it."""
+    """Return the digest of the names and the text of all source with kernels in it."""
     package = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()
     for folder in SOURCE_FOLDERS:
@@ -107,12 +107,12 @@ class KernelCache(_Cache):
 
     @property
     def cache_path(self) -> str:
-        """The folder, as Numba asks for it."""
+        """The folder, under the name that Numba uses."""
         return str(self._folder)
 
     def load_overload(self, sig: tuple, target_context: CPUContext) -> CompileResult | None:
         """
-        Load what was compiled for these types of arguments.
+        Load the code compiled for these types of arguments.
 
         :param sig: Numba's types of the arguments.
         :param target_context: Numba's compilation target.
@@ -144,7 +144,7 @@ class KernelCache(_Cache):
 
     def save_overload(self, sig: tuple, data: Any) -> None:  # noqa: ANN401 - see below
         """
-        Keep what was compiled for these types of arguments, if that can be.
+        Save the code compiled for these types of arguments, where possible.
 
         :param sig: Numba's types of the arguments.
         :param data: a :class:`CompileResult`, whose fields Numba makes at run time.
@@ -174,7 +174,7 @@ class KernelCache(_Cache):
                 path.unlink()
 
     def _key(self, sig: tuple, codegen: CPUCodegen) -> tuple | None:
-        """All that machine code depends on; None when that is not known."""
+        """Return all that machine code depends on; None when that is not known."""
         foreign = [code_of(kind) for kind in foreign_types(sig)]
         if None in foreign:
             return None
@@ -191,7 +191,7 @@ def _digest(payload: bytes) -> bytes:
 
 
 def _verified(content: bytes) -> bytes | None:
-    """What follows the digest of a file; None when one of its bytes is not as it was written."""
+    """Return the content behind the digest of a file; None when the file is damaged."""
     body = len(_MAGIC) + _DIGEST_SIZE
     payload = content[body:]
     return payload if content[:body] == _MAGIC + _digest(payload) else None
@@ -199,7 +199,7 @@ def _verified(content: bytes) -> bytes | None:
 
 def _write(path: Path, content: bytes) -> None:
     """
-    Write a file at once: whoever reads it meanwhile finds the old one or the new one.
+    Write a file atomically.
 
     :raises OSError: it cannot be written; then nothing is left behind.
     """
@@ -215,7 +215,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _remove_half_written(folder: Path) -> None:
-    """Remove what processes left that died while they wrote."""
+    """Remove half-written files of processes that have ended."""
     for path in folder.glob('*.tmp'):
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > _STALE:
@@ -223,5 +223,5 @@ def _remove_half_written(folder: Path) -> None:
 
 
 def _file_name(name: str) -> str:
-    """The name of a function, for a file: without what marks local functions."""
+    """Return the name of a function for a file, without the mark of local functions."""
     return name.replace('<', '').replace('>', '')[-150:]

@@ -1,20 +1,18 @@
 """
-Compiled forward kinematics and geometric Jacobian of a chain.
+Kernels of forward kinematics, geometric Jacobian, pose error, vectors and the clock.
 
 Between two joint axes lies a constant transform. Its rotation is split into z-x-z Euler angles;
 the two rotations about z join the angles of the joints on either side, so that each joint costs a
-rotation about z, a translation, and a rotation about x. (Denavit and Hartenberg do the same to the
-translation as well, which is a little cheaper still, but ill-conditioned for nearly parallel
-axes, as in calibrated arms.)
+rotation about z, a translation, and a rotation about x. (Denavit–Hartenberg parameters are a
+little cheaper, but ill-conditioned for nearly parallel axes, as in calibrated arms.)
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from numba.core import types
-import numpy as np
 
 from ik_service.kinematics.compile import inner_kernel, kernel
 from ik_service.kinematics.half_turn import rotation_vector_near_pi
@@ -25,41 +23,12 @@ _NEAR_PI = -0.99
 _ROTATION_TOLERANCE = 1e-6
 
 
-class ChainArrays(NamedTuple):
-    """
-    A chain as the kernels see it: m joints on the path, moved by n variables.
-
-    Frames are written as 12 numbers: the x, y and z axes, then the origin.
-
-    :ivar base: (12,) the frame in which the first joint moves, in the base frame.
-    :ivar joints: (m, 8) for each joint its angle offset [rad], the translation to the next joint
-        (3) [m], the cosine and sine of the rotation about x to the next joint, and how far it
-        turns [rad] and slides [m] per unit of its variable.
-    :ivar variables: (m,) index of the variable that moves each joint.
-    :ivar tip: (2,) cosine and sine of the last rotation about z, to the tip frame.
-    :ivar lower: (n,) lower limits of the variables.
-    :ivar upper: (n,) upper limits.
-    :ivar turn: (n,) 2π for variables whose full turns do not change any pose, else 0.
-    :ivar reach: (4,) a point of the base frame and the distance from it that the tip cannot
-        exceed [m].
-    """
-
-    base: np.ndarray
-    joints: np.ndarray
-    variables: np.ndarray
-    tip: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    turn: np.ndarray
-    reach: np.ndarray
-
-
 @inner_kernel
 def last_frame(chain, q, axes, frame):
     """
-    Run through the chain, keeping the axis and origin of every joint.
+    Forward kinematics up to the last joint, with the axis and origin of every joint.
 
-    :param chain: :class:`ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param q: (n,) variables.
     :param axes: (m, 6) out: direction and origin of every joint's axis, in the base frame.
     :param frame: (12,) out: the frame behind the last joint, which is the tip's but for its last
@@ -106,7 +75,7 @@ def jacobian_rows(chain, axes, frame, rows):
     A turning joint with axis a and origin r contributes (a × (e − r), a), a sliding one (a, 0);
     e is the tip. A variable that moves several joints has the sum of their contributions.
 
-    :param chain: :class:`ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param axes: (m, 6) from :func:`last_frame`.
     :param frame: (12,) from :func:`last_frame`.
     :param rows: (n, 6) out: linear before angular, in the base frame.
@@ -144,7 +113,7 @@ def all_finite(vector):
 @kernel
 def frame_error(frame, goal, error):
     """
-    Error of a frame against a goal.
+    Write the error of a frame against a goal.
 
     :param frame: (12,) x, y and z axes, then origin.
     :param goal: (12,) likewise.
@@ -178,7 +147,7 @@ def frame_error(frame, goal, error):
 @kernel
 def transform_fault(T):
     """
-    Return the number of the fault that a transform has; 0 for none.
+    Return 1 for NaN or infinity in a transform, 2 for its last row, 3 if not rigid, else 0.
 
     :param T: (4, 4).
     """
@@ -234,7 +203,7 @@ _CLOCK_MONOTONIC = 1
 @inner_kernel
 def monotonic_ns(buffer):
     """
-    Monotonic time [ns] from inside a kernel.
+    Return the monotonic time [ns] in a kernel.
 
     :param buffer: (2,) int64, overwritten.
     """

@@ -98,7 +98,7 @@ def first_fault(transforms):
 
 def frame_of(T: np.ndarray) -> np.ndarray:
     """
-    Return a transform as kernels take it.
+    Return a transform as the 12 numbers that kernels take.
 
     :param T: (4, 4).
     :returns: (12,) x, y and z axes, then origin.

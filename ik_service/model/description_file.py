@@ -7,9 +7,17 @@ import os
 
 from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import ArgumentError, UrdfError
-from ik_service.model.part_names import named
+from ik_service.model.part_names import named_file
 from ik_service.model.safe_xml import EMPTY, MAX_BYTES
-from ik_service.model.xacro_file import expand_xacro, is_xacro
+
+
+def is_xacro(path: str | os.PathLike[str]) -> bool:
+    """
+    Return whether a file is expanded by xacro before it is read, by its name.
+
+    :param path: the file.
+    """
+    return os.fsdecode(path).endswith('.xacro')
 
 
 def load_text(
@@ -38,7 +46,7 @@ def load_text(
 
 def _file_text(file: str | os.PathLike[str], xacro_arguments: Mapping[str, object] | None) -> str:
     path = os.fsdecode(file)
-    label = named('file', path)
+    label = named_file(path)
     if not path.strip():
         raise UrdfError(EMPTY)
     try:
@@ -47,4 +55,8 @@ def _file_text(file: str | os.PathLike[str], xacro_arguments: Mapping[str, objec
         raise UrdfError(f'cannot be read: {error.strerror or error}', label) from error
     except UnicodeDecodeError as error:
         raise UrdfError(f'not UTF-8 text (byte {error.start})', label) from error
-    return expand_xacro(path, MAX_BYTES, xacro_arguments) if is_xacro(path) else text
+    if not is_xacro(path):
+        return text
+    from ik_service.model.xacro_file import expand_xacro  # what it needs is not loaded otherwise
+
+    return expand_xacro(path, MAX_BYTES, xacro_arguments)

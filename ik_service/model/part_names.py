@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _LONGEST_NAME = 80
+_LONGEST_PATH = 300
 _MOST_NAMES = 40
 
 
@@ -17,6 +18,16 @@ def named(kind: str, name: str) -> str:
     """
     shown = name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + '…'
     return f'{kind} {shown!r}'
+
+
+def named_file(path: str) -> str:
+    """
+    Return a file as messages name it, such as ``file '/tmp/arm.urdf'``; of a long path the end.
+
+    :param path: its path.
+    """
+    shown = path if len(path) <= _LONGEST_PATH else '…' + path[-_LONGEST_PATH:]
+    return f'file {shown!r}'
 
 
 def listed(names: Iterable[str]) -> str:

@@ -17,7 +17,7 @@ import sys
 
 from ik_service.exceptions import ArgumentError, MissingExtraError, UrdfError
 from ik_service.model import xacro_program
-from ik_service.model.part_names import named
+from ik_service.model.part_names import named_file
 
 MAX_SECONDS = 20.0
 """Longest time that an expansion may take [s]."""
@@ -25,15 +25,6 @@ MAX_MEMORY = 2 * 2**30
 """Most address space that an expansion may take [byte]."""
 
 _LONGEST_MESSAGE = 1000
-
-
-def is_xacro(path: str | os.PathLike[str]) -> bool:
-    """
-    Return whether a file is expanded by xacro before it is read, by its name.
-
-    :param path: the file.
-    """
-    return os.fsdecode(path).endswith('.xacro')
 
 
 def expand_xacro(
@@ -66,7 +57,7 @@ def expand_xacro(
     if answer.get('missing'):
         raise MissingExtraError('xacro', 'xacro')
     if 'error' in answer:
-        where = named('file', str(answer.get('file') or request['path']))
+        where = named_file(str(answer.get('file') or request['path']))
         if 'line' in answer:
             where += f', line {answer["line"]}'
         raise UrdfError(f'xacro: {str(answer["error"])[:_LONGEST_MESSAGE]}', where)
@@ -75,7 +66,7 @@ def expand_xacro(
 
 def _run(request: Mapping[str, object]) -> dict[str, object]:
     """Run the program that expands a file, and return its answer."""
-    label = named('file', str(request['path']))
+    label = named_file(str(request['path']))
     # By its path: what lies in the current folder cannot get in its way, as with ``-m``.
     command = [sys.executable, str(Path(xacro_program.__file__))]
     try:

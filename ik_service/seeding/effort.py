@@ -1,5 +1,5 @@
 """
-Effort of a solver with or without a guess, and the time a guess takes.
+Measurement of the effort of a solver with and without a guess, and of guess times.
 
 Times are those of the processor in this thread, so that other programs have no part in them.
 """

@@ -142,7 +142,7 @@ def read_arrays(path: Path, chain: KinematicChain, kind: str) -> Arrays:
 
 
 def _fault(arrays: Arrays, chain: KinematicChain, kind: str) -> str:
-    """Return why arrays cannot be used for a chain; empty when they can."""
+    """Return the reason why arrays do not fit a chain; empty when they do."""
     expected = _description(chain)
     if not {'format', 'kind', *expected} <= arrays.keys():
         return 'is no seed file'

@@ -1,5 +1,5 @@
 """
-Guess by a neural network: from the twelve numbers of a pose to a posture, two hidden layers.
+Guess by a neural network that maps the twelve numbers of a pose to a posture.
 
 It gives the sine and the cosine of every joint that turns, because angles that differ by a full
 turn are the same to the pose and should be so to the network. Using it takes nothing but NumPy.
@@ -53,7 +53,13 @@ class NetworkGuess(Guess):
     def from_arrays(
         cls, chain: KinematicChain, arrays: Arrays, task_weights: ArrayLike = FULL_POSE
     ) -> NetworkGuess:
-        """Restore a guess from saved weights; see :meth:`Guess.from_arrays`."""
+        """
+        Restore a guess from saved weights; see :meth:`Guess.from_arrays`.
+
+        :param chain: the chain that it was learned for.
+        :param arrays: the arrays by name.
+        :param task_weights: (6,) weights of the pose error; not used.
+        """
         layers = []
         inputs = 12
         for k in range(int(check_array(arrays['layers'], ()))):
@@ -72,15 +78,25 @@ class NetworkGuess(Guess):
         return arrays
 
     def guess(self, T: np.ndarray) -> np.ndarray:
-        """Return the joint vector for one target; see :meth:`Guess.guess`."""
+        """
+        Return the joint vector for one target; see :meth:`Guess.guess`.
+
+        :param T: (4, 4) T_base_tip.
+        :returns: (n,) joint vector [rad] or [m].
+        """
         return self._postures(T[:3].reshape(12))
 
     def guess_many(self, targets: np.ndarray) -> np.ndarray:
-        """Return the joint vectors for many targets; see :meth:`Guess.guess_many`."""
+        """
+        Return the joint vectors for many targets; see :meth:`Guess.guess_many`.
+
+        :param targets: (N, 4, 4) T_base_tip.
+        :returns: (N, n) joint vectors [rad] or [m].
+        """
         return self._postures(targets[:, :3].reshape(-1, 12))
 
     def _postures(self, poses: np.ndarray) -> np.ndarray:
-        """Postures (…, n) for poses (…, 12)."""
+        """Return postures (…, n) for poses (…, 12)."""
         values = poses.astype(np.float32)
         for W, b in self.layers[:-1]:
             values = values @ W
@@ -90,7 +106,7 @@ class NetworkGuess(Guess):
         return self._decode(values @ W + b)
 
     def _decode(self, values: np.ndarray) -> np.ndarray:
-        """Postures from what the network gives: the inverse of :func:`encode`, within limits."""
+        """Return postures within limits for outputs of the network; inverse of :func:`encode`."""
         n = self.chain.n
         offset = np.arctan2(values[..., :n], values[..., n:])
         if self._slides.size:
@@ -103,7 +119,7 @@ class NetworkGuess(Guess):
 
 def encode(chain: KinematicChain, postures: np.ndarray) -> np.ndarray:
     """
-    Return what the network is trained to give for postures.
+    Return the outputs that the network is trained to give for postures.
 
     :param chain: the chain.
     :param postures: (N, n) [rad] or [m].
@@ -119,7 +135,7 @@ def encode(chain: KinematicChain, postures: np.ndarray) -> np.ndarray:
 
 
 def _middle_and_half(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
-    """Middle of each joint's range, and half its range or 1 for those that turn."""
+    """Return the middle of each joint's range, and half its range or 1 for those that turn."""
     lower, upper = sampled_range(chain)
     half = np.where(upper > lower, 0.5 * (upper - lower), 1.0)
     return chain.mid_range(), np.where(chain.arrays.turn > 0.0, 1.0, half)

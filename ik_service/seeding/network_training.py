@@ -35,7 +35,7 @@ _FEWEST = 50
 
 
 class TrainingError(IkServiceError):
-    """No network can be trained for this chain."""
+    """Failure to train a network for a chain."""
 
 
 def train_network(chain: KinematicChain, samples: int, seed: int = 0) -> NetworkGuess:
@@ -66,7 +66,7 @@ def train_network(chain: KinematicChain, samples: int, seed: int = 0) -> Network
 def _solve(
     chain: KinematicChain, targets: np.ndarray, starts: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which targets one search reaches from their starts, and the postures it finds."""
+    """Return which targets one search reaches from their starts, and the postures it finds."""
     batch = solve_ik_batch(chain, targets, starts, options=IkOptions(max_searches=1))
     if batch.success.sum() < min(_FEWEST, len(targets)):
         raise TrainingError(
@@ -105,7 +105,7 @@ def _fit(regressor: MLPRegressor, inputs: np.ndarray, outputs: np.ndarray) -> No
 
 
 def _layers(regressor: MLPRegressor, mean: np.ndarray, spread: np.ndarray) -> list[Layer]:
-    """The network's weights, with the scaling of its inputs made part of the first layer."""
+    """Return the weights, with the scaling of the inputs made part of the first layer."""
     matrices, vectors = list(regressor.coefs_), list(regressor.intercepts_)
     vectors[0] = vectors[0] - (mean / spread) @ matrices[0]
     matrices[0] = matrices[0] / spread[:, None]

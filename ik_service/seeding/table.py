@@ -77,7 +77,13 @@ class TableGuess(Guess):
     def from_arrays(
         cls, chain: KinematicChain, arrays: Arrays, task_weights: ArrayLike = FULL_POSE
     ) -> TableGuess:
-        """Restore a guess from saved postures; see :meth:`Guess.from_arrays`."""
+        """
+        Restore a guess from saved postures; see :meth:`Guess.from_arrays`.
+
+        :param chain: the chain that it was learned for.
+        :param arrays: the arrays by name.
+        :param task_weights: (6,) weights of the pose error.
+        """
         return cls(chain, check_array(arrays['postures'], (None, chain.n)), task_weights)
 
     def arrays(self) -> Arrays:
@@ -85,11 +91,21 @@ class TableGuess(Guess):
         return {'postures': self.postures.astype(np.float32)}
 
     def guess(self, T: np.ndarray) -> np.ndarray:
-        """Return the joint vector for one target; see :meth:`Guess.guess`."""
+        """
+        Return the joint vector for one target; see :meth:`Guess.guess`.
+
+        :param T: (4, 4) T_base_tip.
+        :returns: (n,) joint vector [rad] or [m].
+        """
         return self._choose(T[None])[0]
 
     def guess_many(self, targets: np.ndarray) -> np.ndarray:
-        """Return the joint vectors for many targets; see :meth:`Guess.guess_many`."""
+        """
+        Return the joint vectors for many targets; see :meth:`Guess.guess_many`.
+
+        :param targets: (N, 4, 4) T_base_tip.
+        :returns: (N, n) joint vectors [rad] or [m].
+        """
         return self._choose(targets) if len(targets) else np.empty((0, self.chain.n))
 
     def _choose(self, targets: np.ndarray) -> np.ndarray:
@@ -151,7 +167,7 @@ def _goal_map(tip: np.ndarray) -> np.ndarray:
     That frame differs from the tip's by a rotation about z. The block is a row vector of its rows,
     to be multiplied from the left.
 
-    :param tip: (2,) cosine and sine, see :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param tip: (2,) cosine and sine, see :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :returns: (12, 12).
     """
     c, s = tip
@@ -173,7 +189,7 @@ def _counting(task_weights: ArrayLike) -> np.ndarray:
 
 
 def _feature_scale(weights: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """Factors for the 12 numbers of a frame, so that their distances measure pose errors."""
+    """Return factors for the 12 numbers of a frame whose distances then measure pose errors."""
     length = _LENGTH_IN_SPREADS * float(np.linalg.norm(frames[:, 9:].std(axis=0))) or 1.0
     return np.concatenate([np.repeat(weights[3], 9), weights[:3] / length])
 

@@ -1,5 +1,5 @@
 """
-Kernels of the table: frames and Jacobians of its postures, and the choice among neighbours.
+Kernels of the table guess: frames and Jacobians of postures, choice among neighbours.
 
 The frame that is compared is the one behind the chain's last joint, as in the solvers' loop.
 """
@@ -15,9 +15,9 @@ from ik_service.kinematics.kernels import copy_vector, frame_error, jacobian_row
 @kernel
 def linearise(chain, postures, axes, frames, rows):
     """
-    Frames and Jacobians of many postures.
+    Write the frames and Jacobians of many postures.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param postures: (N, n) joint vectors [rad] or [m].
     :param axes: (m, 6) scratch.
     :param frames: (N, 12) out: x, y and z axes, then origin, of the frame behind the last joint.
@@ -33,9 +33,9 @@ def choose_neighbours(
     chain, weights, goals, neighbours, postures, frames, corrections, axes, scratch, q, guesses
 ):
     """
-    Take for each goal the neighbour that ends closest to it after one first-order correction.
+    Write for each goal the neighbour that is closest to it after a first-order correction.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param weights: (6,) square roots of the task weights.
     :param goals: (M, 12) where the frame behind the last joint shall be.
     :param neighbours: (M, k) rows of the table.

@@ -1,1 +1,1 @@
-"""One file a method, one shared loop, the registry."""
+"""Solvers of inverse kinematics: the methods, the loop that they share, and their registry."""

@@ -1,4 +1,4 @@
-"""What the arguments of solvers have to be, beside targets and options."""
+"""Checks of the arguments of solvers other than target and option values."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ _MOST_THREADS = 1024
 
 def check_kinds(chain: object, options: object) -> None:
     """
-    Refuse what is no chain, and what are no options.
+    Check the types of the chain and the options.
 
+    :param chain: has to be a :class:`~ik_service.KinematicChain`.
+    :param options: have to be :class:`~ik_service.IkOptions`.
     :raises ArgumentError: naming the argument.
     """
     if not isinstance(chain, KinematicChain):
@@ -28,8 +30,11 @@ def check_kinds(chain: object, options: object) -> None:
 
 def check_course(progress: object, threads: object, chained: object) -> None:
     """
-    Refuse what a batch cannot run with.
+    Check the arguments that say how a batch runs.
 
+    :param progress: function, or None.
+    :param threads: number of threads, or None.
+    :param chained: whether each target is seeded with the answer before it.
     :raises ArgumentError: naming the argument.
     """
     if progress is not None and not callable(progress):
@@ -50,8 +55,11 @@ def check_course(progress: object, threads: object, chained: object) -> None:
 
 def check_seeds(chain: KinematicChain, seeds: ArrayLike, count: int) -> np.ndarray:
     """
-    Seeds as a (N, n) array of their own.
+    Return a copy of the seeds as a (N, n) array.
 
+    :param chain: the chain, with n variables.
+    :param seeds: (N, n) or (n,) [rad] or [m].
+    :param count: N, the number of targets.
     :raises ArgumentError: they are no finite numbers, or of another shape.
     """
     seeds = real_array(seeds, 'seeds')

@@ -1,4 +1,4 @@
-"""Solving for many targets at once."""
+"""Inverse kinematics of many targets, in parallel threads."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ def solve_ik_batch(
 
 
 def _starts(solver: Solver, targets: np.ndarray) -> np.ndarray:
-    """(N, n) Where solves start that are given no seeds."""
+    """Return the (N, n) seeds of solves that are given none."""
     if solver.guess is None:
         return np.broadcast_to(solver.chain.middle, (len(targets), solver.chain.n))
     return solver.guess.guess_many(targets)
 
 
 class _Job:
-    """The arrays of a batch, and the threads that fill them."""
+    """Arrays of a batch, and the threads that fill them."""
 
     def __init__(
         self,
@@ -122,7 +122,12 @@ class _Job:
         self._stopped = False
 
     def run(self, progress: Callable[[int, int], object] | None, threads: int) -> None:
-        """Solve all chunks, until the callback wants no more."""
+        """
+        Solve all chunks, until the callback returns False.
+
+        :param progress: called with the number of targets done and N, or None.
+        :param threads: number of threads, at least 1.
+        """
         total = len(self._targets)
         chunks = deque(_chunks(total, threads))
         done = 0
@@ -135,7 +140,7 @@ class _Job:
                     break
 
     def _take(self, chunks: deque[tuple[int, int]]) -> Generator[int, None, None]:
-        """Solve chunk after chunk while there are any; yields now and then how many targets."""
+        """Solve one chunk after the other; yields the number of targets solved since last."""
         problem = self._solver.problem(self._guessed)
         while True:
             try:
@@ -148,7 +153,7 @@ class _Job:
                 yield solved
 
     def _share(self, chunks: deque[tuple[int, int]], helpers: int) -> Generator[int, None, None]:
-        """Take chunks together with other threads; yields how many targets were solved since."""
+        """Solve chunks with other threads; yields the number of targets solved since last."""
         solved: deque[int] = deque()
 
         def help_out() -> None:
@@ -171,7 +176,7 @@ class _Job:
                 self._stopped = True
 
     def _solve(self, problem: Problem, first: int, last: int) -> int:
-        """Solve for targets from the first one on; returns how many there was time for."""
+        """Solve from the first target on until the time is up; returns the number solved."""
         if self._chained and first > 0:
             self._seeds[first] = self._q[first - 1]
         try:
@@ -192,7 +197,7 @@ class _Job:
             raise step_error(self._solver.name, error) from error
 
     def result(self) -> IkBatchResult:
-        """The answers there are; where there is none, the seed."""
+        """Return the result so far; unsolved targets have their seed as the joint vector."""
         unsolved = self._status == _INTERRUPTED
         self._q[unsolved] = self._seeds[unsolved]
         self._errors[unsolved] = np.inf
@@ -210,7 +215,7 @@ class _Job:
 
 
 def _chunks(total: int, threads: int) -> Iterator[tuple[int, int]]:
-    """First row of each chunk and the one after its last."""
+    """Yield the first row of each chunk and the one after its last."""
     largest = min(_LARGEST_CHUNK, -(-total // (_PARTS * threads)))
     first = 0
     while first < total:

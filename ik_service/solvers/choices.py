@@ -1,4 +1,4 @@
-"""Choices that options name in text and kernels compare as numbers."""
+"""Enumerations behind the option values, as numbers for kernels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import IntEnum
 
 class LimitStrategy(IntEnum):
     """
-    How a step keeps the joint limits, see :mod:`ik_service.solvers.loop.limits`.
+    Strategy for the joint limits, see :mod:`ik_service.solvers.loop.strategies`.
 
     The order counts: from ``PENALTY`` on a search may pass through postures beyond the limits.
     """
@@ -23,7 +23,7 @@ class LimitStrategy(IntEnum):
 
 
 class ObjectiveKind(IntEnum):
-    """What a redundant arm lowers, see :mod:`ik_service.solvers.secondary.objectives`."""
+    """Secondary objective, see :mod:`ik_service.solvers.secondary.objectives`."""
 
     NONE = -1
     JOINT_CENTERS = 0
@@ -42,7 +42,7 @@ class Extension(IntEnum):
 
 
 class Nearness(IntEnum):
-    """How much it matters that the solution is near the seed."""
+    """Weight of the distance between solution and seed."""
 
     FIRST = 0
     """Little: only a jump is avoided."""
@@ -54,7 +54,7 @@ class Nearness(IntEnum):
 
 def names(members: Iterable[IntEnum]) -> tuple[str, ...]:
     """
-    Names of choices as options spell them.
+    Return the names of choices as options spell them.
 
     :param members: the choices.
     """

@@ -1,5 +1,5 @@
 """
-Compilation of solvers by another process, beside a node at work.
+Compilation of solvers in a separate process, so that a running node is not blocked.
 
 The compiler holds the interpreter for up to half a second at a time, in which a moving arm would
 get no commands. So what is compiled while the node is at work is compiled by another process,
@@ -33,7 +33,7 @@ _MOST = 3  # solvers that are compiled or wait for it
 
 class Compiler:
     """
-    Makes solvers ready, one after the other. Safe to share between threads.
+    Compiler of solvers, one after the other; safe to share between threads.
 
     :param warn: called with a sentence when a solver has to be compiled in this process.
     """
@@ -47,8 +47,9 @@ class Compiler:
 
     def prepare(self, solver: Solver) -> None:
         """
-        Return when a solver can solve at once.
+        Compile a solver or load its code; returns when it is ready to solve.
 
+        :param solver: the solver.
         :raises IkServiceError: the compiler was ended meanwhile, or too many wait for it.
         """
         if not solver.compiled and cache_folder() is not None:

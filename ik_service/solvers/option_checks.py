@@ -1,4 +1,4 @@
-"""What the values of options have to be, whatever the method."""
+"""Checks of option values that do not depend on the method."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ _LARGEST = 1e9  # of any number: far beyond use, and within the range of a clock
 
 def check_number(name: str, value: object, zero: bool = False) -> None:
     """
-    Refuse what is no number above 0 (or, if that will do, 0 itself), or beyond all use.
+    Check a number: above 0, or at least 0, and not too large.
 
+    :param name: the option.
+    :param value: its value.
+    :param zero: whether 0 is valid.
     :raises OptionError: naming the option.
     """
     if (
@@ -34,8 +37,9 @@ def check_number(name: str, value: object, zero: bool = False) -> None:
 
 def nanoseconds(seconds: float) -> int:
     """
-    Return a time-out as the kernels take it.
+    Return a time-out in nanoseconds, at least 1.
 
+    :param seconds: the time-out [s].
     :raises OptionError: it is not a number that a time-out can be.
     """
     check_number('timeout', seconds)
@@ -44,8 +48,11 @@ def nanoseconds(seconds: float) -> int:
 
 def check_integer(name: str, value: object, at_least: int) -> None:
     """
-    Refuse what is not a whole number that a kernel can hold.
+    Check a whole number: at least a bound, and below 2**62.
 
+    :param name: the option.
+    :param value: its value.
+    :param at_least: smallest valid number.
     :raises OptionError: naming the option.
     """
     if (
@@ -62,9 +69,12 @@ def check_integer(name: str, value: object, at_least: int) -> None:
 
 def check_choice(name: str, value: object, valid: tuple[str, ...], also: str = '') -> None:
     """
-    Refuse what is not among the valid choices.
+    Check that a value is one of the valid choices.
 
-    :param also: what else would do, in words.
+    :param name: the option.
+    :param value: its value.
+    :param valid: the choices.
+    :param also: description of other valid values, for the message.
     :raises OptionError: naming the option and the choices.
     """
     if not isinstance(value, str) or value not in valid:
@@ -76,8 +86,9 @@ def check_choice(name: str, value: object, valid: tuple[str, ...], also: str = '
 
 def six_weights(weights: Iterable[float]) -> tuple[float, ...]:
     """
-    Six finite weights, none negative and not all zero, as a tuple of floats.
+    Return six finite weights, none negative and not all zero, as a tuple of floats.
 
+    :param weights: (6,) linear before angular.
     :raises OptionError: naming the option.
     """
     values = _floats(weights)
@@ -93,8 +104,10 @@ def six_weights(weights: Iterable[float]) -> tuple[float, ...]:
 
 def check_flag(name: str, value: object) -> None:
     """
-    Refuse what is neither True nor False.
+    Check that a value is True or False.
 
+    :param name: the option.
+    :param value: its value.
     :raises OptionError: naming the option.
     """
     if not isinstance(value, bool):
@@ -103,8 +116,10 @@ def check_flag(name: str, value: object) -> None:
 
 def finite_numbers(name: str, values: Iterable[float]) -> tuple[float, ...]:
     """
-    Any number of finite numbers, as a tuple of floats.
+    Return any number of finite numbers as a tuple of floats.
 
+    :param name: the option.
+    :param values: its value.
     :raises OptionError: naming the option.
     """
     numbers = _floats(values)
@@ -114,7 +129,7 @@ def finite_numbers(name: str, values: Iterable[float]) -> tuple[float, ...]:
 
 
 def _floats(values: Iterable[float]) -> tuple[float, ...]:
-    """A row of numbers as a tuple of floats; empty when it is none."""
+    """Return a row of numbers as a tuple of floats; an empty one for anything else."""
     try:
         array = real_array(values if isinstance(values, np.ndarray) else tuple(values), 'values')
     except Exception:  # also what an object raises that is no row

@@ -1,4 +1,4 @@
-"""What a caller can ask of a solver."""
+"""Options of the solvers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ METHOD_OPTIONS = (
     'preferred_posture',
     'step_gain',
 )
-"""The options that not every method uses."""
+"""Options that not every method uses."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class IkOptions:
     """
     Options of a solve; ``None`` stands for the method's own default.
 
-    Which of those from ``step_gain`` to ``preferred_posture`` a method uses, its documentation
-    says; one that it does not use is refused, not ignored.
+    Each method uses some of the options in :data:`METHOD_OPTIONS`; one that it does not use is
+    refused, not ignored.
 
     :param position_tolerance: largest distance from the target that counts as reached [m].
     :param orientation_tolerance: largest rotation from the target that counts as reached [rad].
@@ -165,7 +165,7 @@ class IkOptions:
                 object.__setattr__(self, name, finite_numbers(name, getattr(self, name)))
 
     def _check_companions(self) -> None:
-        """Refuse options whose effect depends on another option that says otherwise."""
+        """Check options that have an effect only together with another option."""
         for name, other, value in (
             ('penalty_weight', 'joint_limits', 'penalty'),
             ('perturbation', 'jacobian', 'numerical'),
@@ -180,5 +180,5 @@ class IkOptions:
 
 
 def _is_function(objective: object) -> bool:
-    """Whether it can be called, and be told from others: options are compared and hashed."""
+    """Whether an objective is a function that can be hashed, as options are."""
     return callable(objective) and isinstance(objective, Hashable)

@@ -1,4 +1,4 @@
-"""Registration of solvers of the user's own, and of the modules that bring them."""
+"""Registration of user-defined solvers, and import of the modules that define them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from ik_service.exceptions import SolverSpecError
 from ik_service.solvers.registry import REGISTERED, solver_names, SolverSpec
 from ik_service.solvers.spec_checks import check_spec
 
-_LOADED: dict[str, None] = {}
+LOADED_MODULES: dict[str, None] = {}
+"""Names of the modules that have been imported for their solvers, in order."""
 
 
 def register_solver(spec: SolverSpec) -> None:
     """
-    Make a method of the user's own a solver like any other, for this process.
+    Register a user-defined method as a solver in this process.
 
-    :param spec: what the loop has to know of it.
+    :param spec: the specification of the method.
     :raises SolverSpecError: it is no SolverSpec, or its name is taken.
     """
     check_spec(spec, SolverSpec, solver_names())
@@ -40,7 +41,7 @@ def load_solvers(modules: Iterable[str]) -> None:
             )
         try:
             import_module(name)
-            _LOADED[name] = None
+            LOADED_MODULES[name] = None
         except Exception as error:  # whatever a module of the user's raises
             raise SolverSpecError(
                 'modules', f'{name} cannot be imported: {type(error).__name__}: {error}'
@@ -48,5 +49,5 @@ def load_solvers(modules: Iterable[str]) -> None:
 
 
 def loaded_modules() -> tuple[str, ...]:
-    """Names of the modules that :func:`load_solvers` has imported."""
-    return tuple(_LOADED)
+    """Return the names of the modules that :func:`load_solvers` has imported."""
+    return tuple(LOADED_MODULES)

@@ -1,4 +1,4 @@
-"""The solvers there are: what the shared loop has to know of each, and how it is found."""
+"""Registry of the solvers: their specifications, looked up by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ik_service.solvers.options import IkOptions, METHOD_OPTIONS
 from ik_service.solvers.spec_checks import check_spec, no_parameters
 
 DEFAULT_SOLVER = methods.ORDER[0]
-# What the loop does of a strategy that the method sees to by itself.
+# The part of a strategy that is left to the loop where the method keeps limits by itself.
 _BY_METHOD = {
     LimitStrategy.ACTIVE_SET: LimitStrategy.CLAMP,
     LimitStrategy.PENALTY: LimitStrategy.PENALTY_IN_COST,
@@ -29,27 +29,24 @@ REGISTERED: dict[str, SolverSpec] = {}
 @dataclass(frozen=True, kw_only=True)
 class SolverSpec:
     """
-    A method, and how the shared loop runs it.
+    Specification of a method, and of how the shared loop runs it.
 
-    :ivar name: the name under which it is asked for, a Python identifier.
-    :ivar summary: what it is, in a line.
+    :ivar name: name of the solver, a Python identifier.
+    :ivar summary: description in one line.
     :ivar parameters: function of a chain and options that returns the method's parameters: a
         NamedTuple of numbers and arrays whose type has a step, see :func:`~ik_service.step_of`.
-    :ivar uses: the options of its own, among those that not every method has.
+    :ivar uses: the options that it uses, among those that not every method uses.
     :ivar max_iterations: of one search, unless the options say otherwise.
     :ivar max_searches: searches, unless the options say otherwise.
     :ivar patience: iterations after which a search is given up unless the cost has fallen.
-    :ivar progress: the share of the cost that has to be lost in them.
-    :ivar approach_counts: whether the loop's final approach to a target that no search reached,
-        which is Levenberg–Marquardt, counts as this method's own; otherwise it is only made for
-        the closest pose.
+    :ivar progress: share of the cost that has to be lost in these iterations.
+    :ivar approach_counts: whether a target that only the final approach has reached, which is
+        Levenberg–Marquardt, counts as reached.
     :ivar keeps_limits: whether its steps keep bounds, and add penalties, by themselves.
-    :ivar memory_rows: function of a chain that returns how many rows of n numbers it keeps from
-        step to step in ``work.memory``.
+    :ivar memory_rows: function of a chain that returns the rows (n,) it keeps in ``work.memory``.
     :ivar refuses: values of options that are not meaningful for it, and why.
-    :ivar improves: function of options that tells whether it goes on at the target.
-    :ivar remark: function of a chain and options that returns what is to be said of its use for
-        them; often nothing.
+    :ivar improves: function of options: whether it goes on at the target, for its objective.
+    :ivar remark: function of a chain and options that returns a note for the user, often empty.
     :raises SolverSpecError: naming the field that is missing or cannot be.
     """
 
@@ -73,7 +70,7 @@ class SolverSpec:
 
     def strategy(self, options: IkOptions) -> LimitStrategy:
         """
-        Strategy by which the loop keeps the limits of this method's steps.
+        Return the strategy by which the loop keeps the limits of this method's steps.
 
         :param options: the options.
         :raises OptionError: when the strategy means nothing to the method; says why.
@@ -86,7 +83,7 @@ class SolverSpec:
 
     def check_options(self, options: IkOptions) -> None:
         """
-        Refuse options that the method does not use.
+        Check that the method uses the options that are given.
 
         :param options: the options.
         :raises OptionError: naming the option, and the options that the method does use.
@@ -99,13 +96,13 @@ class SolverSpec:
 
 
 def solver_names() -> tuple[str, ...]:
-    """Names of the solvers: the default first, those that users registered last."""
+    """Return the names of the solvers: the default first, user-defined ones last."""
     return (*_own_names(), *REGISTERED)
 
 
 def solver_spec(name: str) -> SolverSpec:
     """
-    Look a method up.
+    Look up a method.
 
     :param name: one of :func:`solver_names`.
     :raises UnknownSolverError: when there is none of that name; lists the valid ones.
@@ -119,7 +116,7 @@ def solver_spec(name: str) -> SolverSpec:
 
 @cache
 def _own_names() -> tuple[str, ...]:
-    """Names of the package's own methods, which are imported when they are first asked for."""
+    """Return the names of the package's own methods, which are imported on first use."""
     found = {module.name for module in iter_modules(methods.__path__)}
     first = [name for name in methods.ORDER if name in found]
     return (*first, *sorted(found.difference(first)))

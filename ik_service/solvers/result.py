@@ -1,4 +1,4 @@
-"""What a solver answers."""
+"""Results of the solvers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class IkStatus(Enum):
-    """How a solve ended; each value is a sentence about it."""
+    """Outcome of a solve; each value describes it in words."""
 
     SUCCESS = 'the target is reached within tolerance and limits'
     NO_SOLUTION = 'no search reached the target'
@@ -21,14 +21,14 @@ class IkStatus(Enum):
 
     @property
     def number(self) -> int:
-        """Number that stands for it in kernels."""
+        """Number of the status in kernels."""
         return list(IkStatus).index(self)
 
 
 @dataclass(frozen=True)
 class IkTrace:
     """
-    The iterations of a solve, one row each; the first row of every search is its start.
+    Iterations of a solve, one row each; the first row of every search is its start.
 
     When no search reaches the target, the rows of the final approach to the closest pose follow,
     under a number of their own. There, a row whose error is larger than the least so far is a
@@ -51,7 +51,7 @@ class IkTrace:
 @dataclass(frozen=True)
 class IkResult:
     """
-    The answer of one solve.
+    Result of one solve.
 
     :ivar status: how it ended.
     :ivar q: (n,) the best joint vector found [rad] or [m], read-only; always within the limits
@@ -62,7 +62,7 @@ class IkResult:
     :ivar searches: searches started.
     :ivar solve_time: time in the compiled solver [s].
     :ivar trace: every iteration, when asked for.
-    :ivar remark: what is to be said of the method for this chain; often nothing.
+    :ivar remark: note on the method for this chain, often empty.
     """
 
     status: IkStatus
@@ -104,7 +104,7 @@ def _count(number: int, noun: str, plural: str = 's') -> str:
 @dataclass(frozen=True)
 class IkBatchResult:
     """
-    The answers of a batch, row by row.
+    Results of a batch, row by row.
 
     :ivar q: (N, n) best joint vectors [rad] or [m].
     :ivar success: (N,) bool.

@@ -1,7 +1,7 @@
 """
-Where solves start that are given no seed.
+Guesses for solves without a seed: their interface, and loading by ``IkOptions.seed_source``.
 
-Guesses are an optional part: a solver takes any object that answers :class:`SeedGuess`, and the
+Guesses are an optional part: a solver takes any object that implements :class:`SeedGuess`, and the
 sources that ``IkOptions.seed_source`` names are looked up when they are first asked for.
 """
 
@@ -18,11 +18,11 @@ from ik_service.solvers.options import IkOptions
 
 
 class SeedGuess(Protocol):
-    """A first guess for a chain; several threads may use it at the same time."""
+    """Guess of joint vectors for a chain; several threads may use it at the same time."""
 
     def guess(self, T: np.ndarray) -> np.ndarray:
         """
-        Where to start the search for one target.
+        Return the joint vector at which to start the search for one target.
 
         :param T: (4, 4) T_base_tip.
         :returns: (n,) joint vector [rad] or [m].
@@ -30,7 +30,7 @@ class SeedGuess(Protocol):
 
     def guess_many(self, targets: np.ndarray) -> np.ndarray:
         """
-        Where to start the searches for many targets.
+        Return the joint vectors at which to start the searches for many targets.
 
         :param targets: (N, 4, 4) T_base_tip.
         :returns: (N, n) joint vectors [rad] or [m].
@@ -38,9 +38,9 @@ class SeedGuess(Protocol):
 
 
 SeedLoader = Callable[[KinematicChain, str, str | None, tuple[float, ...]], SeedGuess]
-"""Loads the guess of a chain: from the source's name, a file or None, and the task's weights."""
+"""Function of a chain, the source's name, a file or None, and task weights (6,)."""
 
-# As an entry point is written: the module that has the loader is imported when it is needed.
+# Written as entry points: the module of the loader is imported when it is needed.
 _LOADERS = {
     'table': 'ik_service.seeding.loading:load_guess',
     'network': 'ik_service.seeding.loading:load_guess',

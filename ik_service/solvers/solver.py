@@ -1,4 +1,4 @@
-"""Solving for one target."""
+"""Inverse kinematics of one target: the prepared :class:`Solver`, and :func:`solve_ik`."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ from ik_service.solvers.spec_checks import check_memory, check_parameters, step_
 _STATUS = tuple(IkStatus)
 _DEFAULTS = IkOptions()
 _FLOAT = np.dtype(np.float64)
-# What the options leave open for every method.
+# Defaults of options that are None, for every method.
 _PENALTY_WEIGHT = 10.0
 _PERTURBATION = 1e-6
-# No arm is so large that this squared error makes sense, per unit of the weights.
+# Squared error that is too large for any arm, per unit of the weights.
 _LARGEST_COST = 1e6
 
 
 class _Draft:
-    """An object that becomes an :class:`IkResult`."""
+    """Object that becomes an :class:`IkResult`."""
 
 
 class Solver:
     """
-    A method prepared for a chain.
+    Method prepared for a chain.
 
     Several threads may use one solver at the same time; the GIL is released while it solves.
 
     :ivar chain: the chain.
     :ivar name: the method's name.
     :ivar options: the options.
-    :ivar guess: where solves start that are given no seed; None for mid-range.
+    :ivar guess: guess for solves without a seed; None for mid-range.
     :ivar parameters: the method's parameters.
-    :ivar remark: what is to be said of this method for this chain; often nothing.
+    :ivar remark: note on this method for this chain, often empty.
     """
 
     def __init__(
@@ -71,12 +71,11 @@ class Solver:
         :param chain: the chain to solve for.
         :param solver: one of :func:`~ik_service.solver_names`.
         :param options: options; the defaults when left out.
-        :param guess: where solves start that are given no seed; what ``seed_source`` says when
-            left out.
+        :param guess: guess for solves without a seed; by ``seed_source`` when left out.
         :raises UnknownSolverError: listing the valid names.
         :raises OptionError: when the method does not use an option, or one does not fit the chain.
         :raises SeedFileError: when there is no learned guess; names the command that makes it.
-        :raises SolverSpecError: when a method of the user's own has no step.
+        :raises SolverSpecError: when a user-defined method has no step.
         """
         self.chain = chain
         self.name = solver
@@ -109,11 +108,9 @@ class Solver:
         :param seed: (n,) where the search starts [rad] or [m]; the guess, or mid-range, when left
             out. A seed outside the limits is brought inside.
         :param timeout: time for this solve [s], instead of the options'.
-        :returns: the best joint vector found and how good it is; not reaching the target is a
-            result, not an error.
-        :raises ArgumentError: when target or seed have another shape or are not finite, or the
-            target is not a rigid transform.
-        :raises OptionError: when the timeout cannot be.
+        :returns: the best joint vector found, its errors and the status; also of a failure.
+        :raises ArgumentError: when target or seed are of another shape, not finite or not rigid.
+        :raises OptionError: when the timeout is not valid.
         :raises SolverSpecError: when the step of a user's method cannot be compiled, or raises.
         """
         thread = self._thread
@@ -171,7 +168,7 @@ class Solver:
 
     def start_for(self, target: ArrayLike) -> np.ndarray:
         """
-        Where a solve starts that is given no seed.
+        Return the start of a solve that is given no seed.
 
         :param target: (4, 4) T_base_tip.
         :returns: (n,) mid-range [rad] or [m], or the guess.
@@ -193,7 +190,7 @@ class Solver:
 
     def problem(self, guessed: bool = False) -> Problem:
         """
-        The problem with this solver's settings; each thread needs one of its own.
+        Return a new problem with this solver's settings; each thread needs its own.
 
         :param guessed: whether the seeds are guesses.
         """
@@ -223,13 +220,13 @@ class Solver:
         return problem
 
     def _nearness(self, guessed: bool) -> Nearness:
-        """How much nearness to the seed matters; a guess is no place to stay near."""
+        """Return the weight of the distance to the seed; that to a guess does not matter."""
         if self.options.prefer == 'nearest':
             return Nearness.NEAREST
         return Nearness.ANY if guessed else Nearness.FIRST
 
     def _prepare(self) -> tuple[Callable, Problem, Settings, Workspace]:
-        """The compiled solver, and a thread's problem with what a call sets in it."""
+        """Return the compiled solver, and a thread's problem, its settings and workspace."""
         arguments = self._arguments()
         _, settings, work = views(arguments[0])
         try:
@@ -238,7 +235,7 @@ class Solver:
             raise step_error(self.name, error) from error
 
     def _arguments(self) -> tuple:
-        """What the compiled solver takes; the problem comes first."""
+        """Return example arguments of the compiled solver; the problem comes first."""
         q = np.empty(self.chain.n)
         return self.problem(), self.parameters, np.empty((4, 4)), q, q, self._no_trace
 
@@ -277,7 +274,13 @@ def solve_ik(
 
 
 def prepared(chain: KinematicChain, solver: str, options: IkOptions | None) -> Solver:
-    """The solver of a function that is given no :class:`Solver`; as :class:`Solver` otherwise."""
+    """
+    Return a solver, which is kept for the next call with equal arguments.
+
+    :param chain: the chain.
+    :param solver: one of :func:`~ik_service.solver_names`.
+    :param options: options; the defaults when None.
+    """
     try:
         return _prepared(chain, solver, _DEFAULTS if options is None else options)
     except TypeError:  # from what cannot be hashed, among others

@@ -1,4 +1,4 @@
-"""What a :class:`~ik_service.SolverSpec` has to be, and what its step has to do."""
+"""Checks of a :class:`~ik_service.SolverSpec`, and errors of its step."""
 
 from __future__ import annotations
 
@@ -35,16 +35,21 @@ _COUNTS = ('max_iterations', 'max_searches', 'patience')
 
 
 def no_parameters(chain: KinematicChain, options: IkOptions) -> tuple:
-    """Stand for parameters that a spec leaves out, which :func:`check_spec` refuses."""
+    """
+    Default of a spec's ``parameters``, which :func:`check_spec` refuses.
+
+    :param chain: not used.
+    :param options: not used.
+    """
     raise SolverSpecError('parameters', 'are missing')
 
 
 def check_spec(spec: SolverSpec, kind: type | None = None, taken: Collection[str] = ()) -> None:
     """
-    Refuse a spec that the loop could not run.
+    Check the fields of a spec.
 
     :param spec: the spec.
-    :param kind: the class of specs; unless it is clear that it is one.
+    :param kind: class that it has to be of; None to skip that check.
     :param taken: names of other solvers.
     :raises SolverSpecError: naming the field at fault, and what would be right.
     """
@@ -107,10 +112,10 @@ def _check_options(spec: SolverSpec) -> None:
 
 def check_parameters(spec: SolverSpec, parameters: object) -> None:
     """
-    Refuse parameters that have no step.
+    Check that parameters are of a type that has a step.
 
     :param spec: the spec that they come from.
-    :param parameters: what its function has returned.
+    :param parameters: return value of its function ``parameters``.
     :raises SolverSpecError: saying how a step is declared.
     """
     kind = type(parameters)
@@ -124,10 +129,10 @@ def check_parameters(spec: SolverSpec, parameters: object) -> None:
 
 def check_memory(spec: SolverSpec, rows: object) -> None:
     """
-    Refuse numbers of rows of memory that there cannot be.
+    Raise the error for an invalid number of rows of memory.
 
     :param spec: the spec that they come from.
-    :param rows: what its function has returned.
+    :param rows: return value of its function ``memory_rows``.
     :raises SolverSpecError: always; says what would be right.
     """
     raise SolverSpecError(
@@ -138,10 +143,10 @@ def check_memory(spec: SolverSpec, rows: object) -> None:
 
 def step_error(name: str, error: Exception) -> SolverSpecError:
     """
-    Error for a step that cannot be compiled, or that raised one itself.
+    Return the error for a step that does not compile, or that raised an exception.
 
     :param name: the solver's name.
-    :param error: what happened.
+    :param error: the exception.
     """
     if isinstance(error, NumbaError):
         return SolverSpecError(
@@ -152,11 +157,11 @@ def step_error(name: str, error: Exception) -> SolverSpecError:
 
 def reason_of(error: Exception) -> str:
     """
-    Line of a message of Numba's that says what is wrong, not at which stage it was seen.
+    Return the line of a Numba message that says what is wrong, not at which stage.
 
     Where a function that is called does not compile, the reason is the line that is indented most.
 
-    :param error: what Numba raised.
+    :param error: exception of Numba.
     """
     lines = [line for line in str(error).splitlines() if line.strip()]
     reasons = [line.strip() for line in lines if _REASON.match(line.strip())]

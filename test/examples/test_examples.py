@@ -121,6 +121,7 @@ def test_the_client_of_compute_ik(ros_context, tmp_path):
 
 
 @pytest.mark.dds
+@pytest.mark.slow
 def test_the_moving_target_is_followed(ros_context, tmp_path):
     text = run('07', tmp_path)
     distances = numbers(r'([\d.]+) mm away', text)

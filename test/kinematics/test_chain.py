@@ -88,7 +88,7 @@ def test_numbers_that_are_not_finite_name_the_joint(value):
 
 
 @pytest.mark.parametrize('far', [1e9, 1e12, -1e15, 1e300])
-def test_many_turns_do_not_blur_the_pose(far):
+def test_pose_is_precise_after_many_turns(far):
     chain = snake(3)
     near = [0.3, math.atan2(math.sin(far), math.cos(far)), -0.2]
     for function in (chain.forward, chain.jacobian):
@@ -96,7 +96,7 @@ def test_many_turns_do_not_blur_the_pose(far):
 
 
 @pytest.mark.parametrize('q', ['home', ['a', 'b', 'c'], [[0.0], [0.0, 1.0]], [1j, 0, 0], [{}] * 3])
-def test_what_is_no_numbers_is_refused(q):
+def test_non_numeric_joint_vectors_are_refused(q):
     with pytest.raises(ArgumentError, match=r'^q: '):
         snake(3).forward(q)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from support.chains import ROOT, snake
 
-from ik_service.kinematics import compile as compiled
+from ik_service.kinematics.entry import signature_of
 from ik_service.solvers.loop.problem import allocate
 
 PACKAGE = ROOT / 'ik_service'
@@ -64,7 +64,7 @@ def copied(tmp_path, monkeypatch):
         'solvers/loop/restarts.py',
     ],
 )
-def test_one_changed_byte_is_another_folder(copied, source):
+def test_changed_byte_gives_another_cache_folder(copied, source):
     before = cache_folder_of(copied)
     assert cache_folder_of(copied) == before
     path = copied / 'ik_service' / source
@@ -74,7 +74,7 @@ def test_one_changed_byte_is_another_folder(copied, source):
     assert cache_folder_of(copied) == before
 
 
-def test_a_new_or_renamed_file_is_another_folder(copied):
+def test_new_or_renamed_file_gives_another_cache_folder(copied):
     before = cache_folder_of(copied)
     extra = copied / 'ik_service' / 'solvers' / 'another.py'
     extra.write_text('')
@@ -83,7 +83,7 @@ def test_a_new_or_renamed_file_is_another_folder(copied):
     assert len({before, added, cache_folder_of(copied)}) == 3
 
 
-def test_a_changed_file_in_a_sub_folder_is_another_folder(copied):
+def test_changed_file_in_a_sub_folder_gives_another_cache_folder(copied):
     kernels = copied / 'ik_service' / 'solvers' / 'kernels' / 'deeper' / 'moved.py'
     kernels.parent.mkdir(parents=True)
     kernels.write_text('a = 1')
@@ -94,7 +94,7 @@ def test_a_changed_file_in_a_sub_folder_is_another_folder(copied):
     assert len({before, changed, cache_folder_of(copied)}) == 3
 
 
-def test_files_without_kernels_do_not_matter(copied):
+def test_files_without_kernels_keep_the_cache_folder(copied):
     before = cache_folder_of(copied)
     (copied / 'ik_service' / 'exceptions.py').write_text('# changed')
     assert cache_folder_of(copied) == before
@@ -139,8 +139,8 @@ def run(code, root, arguments=(), **environment):
         7,
     ],
 )
-def test_types_of_arguments_are_what_numba_says(argument):
-    assert compiled._signature((argument,)) == (numba.typeof(argument),)
+def test_argument_types_equal_those_of_numba_typeof(argument):
+    assert signature_of((argument,)) == (numba.typeof(argument),)
 
 
 def set_writable(folder, writable):
@@ -148,6 +148,7 @@ def set_writable(folder, writable):
         path.chmod((0o755 if path.is_dir() else 0o644) if writable else 0o555)
 
 
+@pytest.mark.slow
 def test_read_only_installation_is_compiled_once(tmp_path):
     root = copy_package(tmp_path / 'install')
     home = tmp_path / 'home'

@@ -84,13 +84,13 @@ def test_common_trunk_is_not_part_of_a_chain_between_branches():
 
 
 @pytest.mark.parametrize('ends', [('nowhere', 'left'), ('root', 'nowhere')])
-def test_unknown_link(ends):
+def test_unknown_link_is_refused(ends):
     with pytest.raises(UnknownLinkError, match='nowhere'):
         BRANCHED.chain(*ends)
 
 
 @pytest.mark.parametrize('ends', [('l3', 'left'), ('torso', 'torso')])
-def test_nothing_moves(ends):
+def test_path_without_moving_joints_is_refused(ends):
     with pytest.raises(ChainError, match=f"no joint moves between '{ends[0]}' and '{ends[1]}'"):
         BRANCHED.chain(*ends)
 
@@ -140,20 +140,20 @@ def test_locking_everything_leaves_no_chain():
 
 
 @pytest.mark.parametrize('name', ['nothing', 'left_hand'])
-def test_locking_what_does_not_move(name):
+def test_locking_an_unknown_or_fixed_joint_is_refused(name):
     with pytest.raises(UnknownJointError, match=f"'{name}'; valid: trunk1, trunk2") as error:
         BRANCHED.chain('root', 'left', locked={name: 0.0})
     assert error.value.name == name
 
 
 @pytest.mark.parametrize('value', [2.0 + 1e-9, -2.1, math.nan, math.inf])
-def test_locking_outside_the_limits(value):
+def test_locking_outside_the_limits_is_refused(value):
     with pytest.raises(ChainError, match="joint 'trunk1' cannot be locked at"):
         BRANCHED.chain('root', 'left', locked={'trunk1': value})
 
 
 @pytest.mark.parametrize('value', ['far', None, [0.1, 0.2]])
-def test_locking_at_what_is_no_number(value):
+def test_locking_at_a_non_number_is_refused(value):
     with pytest.raises(IkServiceError, match='trunk1'):
         BRANCHED.chain('root', 'left', locked={'trunk1': value})
 

@@ -65,14 +65,14 @@ def test_no_damaged_byte_is_unpickled_or_loaded(folder, monkeypatch):
 
 
 @pytest.mark.parametrize('length', [0, 10, 60, 5000])
-def test_what_is_damaged_is_compiled_again_once(folder, length):
+def test_damaged_file_is_compiled_again_once(folder, length):
     path = only_file(folder)
     os.truncate(path, length)
     assert hits(folder) == 0
     assert hits(folder) == 1
 
 
-def test_whole_file_of_something_else_is_not_used(folder):
+def test_intact_file_of_another_kernel_is_not_used(folder):
     """As if files had changed their names, or two names were the same."""
     path = only_file(folder)
     payload = pickle.dumps((('another', 'key'), ()))
@@ -82,7 +82,7 @@ def test_whole_file_of_something_else_is_not_used(folder):
 
 
 @pytest.mark.parametrize('content', [b'no pickle', pickle.dumps(7), pickle.dumps((1, 2, 3))])
-def test_whole_file_without_sense_is_not_used(folder, content):
+def test_intact_file_with_invalid_content_is_not_used(folder, content):
     path = only_file(folder)
     path.write_bytes(kernel_cache._MAGIC + kernel_cache._digest(content) + content)
     assert hits(folder) == 0
@@ -107,7 +107,7 @@ def test_deleted_folder_is_made_again(tmp_path):
 
 
 @pytest.mark.parametrize('kind', ['folder', 'link'])
-def test_something_else_where_the_file_should_be_does_no_harm(folder, kind):
+def test_folder_or_link_in_place_of_the_file_does_no_harm(folder, kind):
     path = only_file(folder)
     path.unlink()
     path.mkdir() if kind == 'folder' else path.symlink_to('/nowhere/at/all')
@@ -115,7 +115,7 @@ def test_something_else_where_the_file_should_be_does_no_harm(folder, kind):
     hits(folder)
 
 
-def test_what_a_killed_process_left_is_removed(tmp_path):
+def test_half_written_file_of_a_killed_process_is_removed(tmp_path):
     old, new = tmp_path / 'a.nbc.1.tmp', tmp_path / 'b.nbc.2.tmp'
     for path in (old, new):
         path.write_bytes(b'half')
@@ -125,7 +125,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
     assert new.exists()  # somebody may be about to finish it
 
 
-def test_a_changed_function_does_not_meet_its_old_code(folder):
+def test_changed_function_does_not_load_its_old_code(folder):
     def other(values):
         for i in range(values.shape[0]):
             values[i] += 2.0
@@ -139,7 +139,7 @@ def test_a_changed_function_does_not_meet_its_old_code(folder):
     assert values.tolist() == [3.0]
 
 
-def test_kernels_are_kept_in_such_files():
+def test_kernels_are_cached_in_checked_files():
     assert isinstance(kernel(add_one)._cache, KernelCache)
 
 
@@ -223,7 +223,7 @@ def test_kernels_use_nothing_of_the_package_that_the_digest_does_not_cover():
     assert uncovered == []
 
 
-def test_nothing_is_kept_in_files_that_are_loaded_unseen():
+def test_no_function_uses_the_unchecked_cache_of_numba():
     sources = (ROOT / 'ik_service').rglob('*.py')
     assert [path for path in sources if '(cache=True' in path.read_text(encoding='utf-8')] == []
 

@@ -81,7 +81,7 @@ def test_moving_by_the_error_leads_to_the_target(R_tip, p_tip, R_target, p_targe
 
 @SEEDED
 @given(rotations, vectors, rotations, vectors)
-def test_error_back_is_the_opposite(R_a, p_a, R_b, p_b):
+def test_error_of_swapped_poses_is_the_opposite(R_a, p_a, R_b, p_b):
     a, b = transform(R_a, p_a), transform(R_b, p_b)
     assume(np.linalg.norm(pose_error(a, b)[3:]) < math.pi - 1e-6)
     np.testing.assert_allclose(pose_error(a, b), -pose_error(b, a), rtol=0, atol=1e-13)

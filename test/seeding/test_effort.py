@@ -37,7 +37,7 @@ def test_solvers_start_at_the_guess(guess, tmp_path):
     assert learned.iterations < 0.85 * middle.iterations
 
 
-def test_a_seed_of_the_call_wins(planar_guess, tmp_path):
+def test_explicit_seed_overrides_the_guess(planar_guess, tmp_path):
     path = tmp_path / 'guess.npz'
     with replaced_file(path) as file:
         write_guess(file, planar_guess)
@@ -49,7 +49,7 @@ def test_a_seed_of_the_call_wins(planar_guess, tmp_path):
     np.testing.assert_array_equal(with_guess.q, given.q)
 
 
-def test_the_time_of_a_guess_is_short(planar_guess):
+def test_guess_takes_less_than_a_millisecond(planar_guess):
     poses = np.array(targets(planar_guess.chain, 50, seed=64))
     assert 0.0 < mean_guess_time(planar_guess, poses) < 1e-3
     with pytest.raises(IndexError):

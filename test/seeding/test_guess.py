@@ -43,11 +43,11 @@ def test_the_same_target_has_the_same_guess(guess):
     np.testing.assert_array_equal(first, first_copy)
 
 
-def test_no_targets_no_guesses(guess):
+def test_no_targets_give_no_guesses(guess):
     assert guess.guess_many(np.empty((0, 4, 4))).shape == (0, guess.chain.n)
 
 
-def test_any_layout_of_the_target_will_do(guess):
+def test_any_memory_layout_of_the_target_is_accepted(guess):
     (T,) = targets(guess.chain, 1, seed=34)
     np.testing.assert_allclose(guess.guess(np.asfortranarray(T)), guess.guess(T), atol=1e-6)
 
@@ -64,7 +64,7 @@ def test_training_is_repeatable(kind, planar_guess):
 @pytest.mark.parametrize(
     'array', [np.zeros((0, 3)), np.zeros(3), np.zeros((2, 4)), np.full((2, 3), np.nan), ['a']]
 )
-def test_arrays_that_cannot_be_are_refused(array):
+def test_invalid_arrays_are_refused(array):
     with pytest.raises(ValueError, match=r'shape|NaN|string'):
         check_array(array, (None, 3))
 

@@ -63,7 +63,7 @@ def test_a_robot_without_a_file_needs_a_path(urdf):
         default_path(chain, 'table')
 
 
-def test_what_is_written_is_read(kind, planar_guess, tmp_path):
+def test_written_guess_is_read_back(kind, planar_guess, tmp_path):
     with replaced_file(tmp_path / 'guess.npz') as file:
         write_guess(file, planar_guess)
     arrays = read_arrays(tmp_path / 'guess.npz', planar_guess.chain, kind)
@@ -162,13 +162,13 @@ def _others(path):
     'spoil',
     [_halved, _bytes_changed, _one_array, _pickled, _objects, _others, lambda p: p.write_text('')],
 )
-def test_a_damaged_file_is_told(saved, chain, spoil):
+def test_damaged_file_is_reported(saved, chain, spoil):
     spoil(saved)
     with pytest.raises(SeedFileError, match=r'damaged|no seed file'):
         read_arrays(saved, chain, 'table')
 
 
-def test_a_folder_is_no_file(chain, tmp_path):
+def test_folder_in_place_of_the_file_is_reported(chain, tmp_path):
     with pytest.raises(SeedFileError, match='cannot be read'):
         read_arrays(tmp_path, chain, 'table')
 
@@ -182,14 +182,14 @@ def test_a_pipe_is_not_waited_for(chain, tmp_path):
 
 
 @pytest.mark.parametrize('name', ['missing/guess.npz', 'arm.urdf/guess.npz', '.'])
-def test_where_nothing_can_be_written_is_told_at_once(urdf, tmp_path, name):
+def test_unwritable_file_is_reported_at_once(urdf, tmp_path, name):
     message = r'cannot be written: .*; name another output file'
     with pytest.raises(SeedFileError, match=message), replaced_file(tmp_path / name):
         pytest.fail('the file was opened')
     assert sorted(tmp_path.iterdir()) == [urdf]
 
 
-def test_what_fails_leaves_the_old_file_and_nothing_else(saved, tmp_path):
+def test_failed_write_keeps_the_old_file_and_leaves_no_other(saved, tmp_path):
     before = sorted(tmp_path.iterdir()), saved.read_bytes()
     with pytest.raises(ZeroDivisionError), replaced_file(saved) as file:
         file.write(b'%d' % (1 / 0))

@@ -56,7 +56,7 @@ def test_unknown_kinds_list_the_valid_ones(chain, use):
     ('kind', 'part'),
     [('table', 'postures'), ('network', 'layers'), ('network', 'matrix0'), ('network', 'vector1')],
 )
-def test_a_part_that_is_missing_or_wrong_is_told(chain, kind, part):
+def test_missing_or_wrong_array_is_reported(chain, kind, part):
     pytest.importorskip('scipy' if kind == 'table' else 'sklearn')
     train_guess(chain, kind, 100)
     path = chain.robot.source.with_name(f'arm.base_link.tool0.{kind}.npz')

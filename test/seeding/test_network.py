@@ -22,7 +22,7 @@ def constant_network(chain, values):
 @pytest.mark.parametrize(
     'chain', [arm('panda'), arm('ur5e'), snake(6, seed=3, prismatic=0.5)], ids=str
 )
-def test_what_is_encoded_is_decoded(chain):
+def test_decoding_inverts_encoding(chain):
     postures = sample_postures(chain, 20, seed=1)
     for q, values in zip(postures, encode(chain, postures), strict=True):
         np.testing.assert_allclose(constant_network(chain, values).guess(np.eye(4)), q, atol=1e-5)
@@ -73,7 +73,7 @@ def test_arrays_that_do_not_fit_are_refused(name, value):
         NetworkGuess.from_arrays(chain, {**arrays, name: value})
 
 
-def test_the_way_in_imports_neither_scikit_learn_nor_a_solver():
+def test_loading_imports_neither_scikit_learn_nor_a_solver():
     program = (
         'import sys\n'
         'from ik_service.seeding.loading import load_guess\n'

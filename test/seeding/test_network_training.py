@@ -35,7 +35,7 @@ def test_joints_that_slide_and_few_samples_do_without_a_warning():
     assert np.isfinite(guesses).all()
 
 
-def test_a_chain_that_cannot_be_solved_is_told(monkeypatch):
+def test_training_fails_for_a_chain_that_cannot_be_solved(monkeypatch):
     pytest.importorskip('sklearn')
 
     def unsolved(chain, targets, *_, **__):
@@ -48,7 +48,7 @@ def test_a_chain_that_cannot_be_solved_is_told(monkeypatch):
         train_network(arm('planar_6r'), 200, seed=0)
 
 
-def test_says_what_is_missing_without_scikit_learn(monkeypatch):
+def test_missing_scikit_learn_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, 'sklearn.neural_network', None)
     with pytest.raises(MissingExtraError, match=r'scikit-learn .* pip install .*\[learn\]'):
         train_network(arm('planar_6r'), 200)

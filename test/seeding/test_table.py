@@ -37,7 +37,7 @@ def test_the_pose_of_a_row_is_found():
         assert angle < 1e-7
 
 
-def test_a_step_is_made_from_the_row():
+def test_guess_is_closer_to_the_target_than_the_nearest_row():
     chain = arm('panda')
     (q,) = sample_postures(chain, 1, seed=2)
     table = TableGuess(chain, [q])
@@ -48,7 +48,7 @@ def test_a_step_is_made_from_the_row():
     assert after[1] < 0.2 * before[1]
 
 
-def test_of_two_rows_the_one_that_limits_do_not_hold_is_taken():
+def test_row_is_chosen_by_its_error_after_the_step_within_limits():
     joints = [
         joint_xml('j1', 'revolute', 'base', 'one', inner=limit_xml(-1.0, 1.0)),
         joint_xml('j2', 'revolute', 'one', 'two', (0.5, 0, 0), inner=limit_xml(-2.0, 2.0)),
@@ -91,7 +91,7 @@ def test_orientation_only_leaves_the_position_out():
         np.testing.assert_allclose(table.guess(moved), table.guess(T), atol=1e-9)
 
 
-def test_single_free_axes_make_no_difference():
+def test_single_free_axes_do_not_change_the_guess():
     chain = arm('ur5e')
     postures = sample_postures(chain, 500, seed=5)
     poses = np.array(targets(chain, 10, seed=6))
@@ -108,7 +108,7 @@ def test_rows_outside_the_limits_are_brought_inside():
         assert within_limits(narrow, table.guess(T))
 
 
-def test_joints_that_slide():
+def test_prismatic_joints_are_guessed():
     chain = snake(6, seed=3, prismatic=0.5)
     table = train_table(chain, 1000)
     poses = np.array(targets(chain, 50, seed=9))
@@ -136,7 +136,7 @@ def test_a_target_that_is_not_finite_is_refused(value):
         table.guess_many(np.array([np.eye(4), target]))
 
 
-def test_says_what_is_missing_without_scipy(monkeypatch):
+def test_missing_scipy_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, 'scipy.spatial', None)
     with pytest.raises(MissingExtraError, match=r'scipy .* pip install .*\[learn\]'):
         TableGuess(arm('planar_6r'), np.zeros((1, 6)))

@@ -44,7 +44,7 @@ def assert_rows_equal(batch, results):
         ('transpose', 2),
     ],
 )
-def test_rows_are_what_single_solves_answer(panda, problems, solver, threads):
+def test_batch_rows_equal_single_solves(panda, problems, solver, threads):
     poses, seeds = problems
     prepared = iks.Solver(panda, solver, OPTIONS)
     expected = [prepared.solve(*problem) for problem in zip(poses, seeds, strict=True)]
@@ -55,7 +55,7 @@ def test_rows_are_what_single_solves_answer(panda, problems, solver, threads):
     assert batch.solve_time > 0.0
 
 
-def test_one_seed_for_all_and_none(panda, problems):
+def test_batch_with_one_common_seed_or_without_a_seed(panda, problems):
     poses, seeds = problems
     for seed in (seeds[0], None):
         batch = iks.solve_ik_batch(panda, poses, seed, options=OPTIONS)
@@ -111,7 +111,7 @@ def test_seed_that_is_not_finite_names_its_row(panda, problems):
         iks.solve_ik_batch(panda, poses, seeds)
 
 
-def test_what_a_batch_cannot_do_is_refused(panda, problems):
+def test_invalid_batch_arguments_are_refused(panda, problems):
     poses, _ = problems
     with pytest.raises(OptionError, match='record_trace'):
         iks.solve_ik_batch(panda, poses, options=iks.IkOptions(record_trace=True))

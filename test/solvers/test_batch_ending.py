@@ -100,7 +100,7 @@ def test_progress_counts_what_other_threads_have_solved(panda, problems):
     assert all(before[0] <= after[0] for before, after in pairwise(told))
 
 
-def test_what_fails_in_another_thread_is_not_lost(panda, problems, monkeypatch):
+def test_exceptions_in_other_threads_are_raised(panda, problems, monkeypatch):
     def fail_elsewhere(*arguments):
         if threading.current_thread() is not threading.main_thread():
             raise MemoryError('elsewhere')

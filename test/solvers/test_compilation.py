@@ -40,7 +40,8 @@ class FakeSolver:
         self.compiled = True
 
 
-def test_nothing_is_compiled_in_the_process_itself(tmp_path):
+@pytest.mark.slow
+def test_compilation_runs_in_another_process(tmp_path):
     answer = subprocess.run(
         [sys.executable, '-c', PREPARE], capture_output=True, text=True, check=True,
         env={**os.environ, 'XDG_CACHE_HOME': str(tmp_path), 'NUMBA_CACHE_DIR': ''},
@@ -48,14 +49,14 @@ def test_nothing_is_compiled_in_the_process_itself(tmp_path):
     assert answer.stdout.splitlines() == ['False', 'True 1', '0 []']
 
 
-def test_what_is_compiled_needs_no_other_process(monkeypatch):
+def test_compiled_solver_starts_no_process(monkeypatch):
     solver = iks.Solver(planar(1.0, 1.0))
     solver.warm_up()
     monkeypatch.setattr(compiling, 'ChildProcess', None)
     Compiler(pytest.fail).prepare(solver)
 
 
-def test_without_a_cache_another_process_is_of_no_use(monkeypatch):
+def test_without_a_cache_no_process_is_started(monkeypatch):
     monkeypatch.setattr(compiling, 'cache_folder', lambda: None)
     monkeypatch.setattr(compiling, 'ChildProcess', None)
     solver = FakeSolver('bfgs')
@@ -63,7 +64,7 @@ def test_without_a_cache_another_process_is_of_no_use(monkeypatch):
     assert solver.compiled
 
 
-def test_a_compiler_that_fails_is_said_and_the_node_compiles():
+def test_failed_compiler_is_reported_and_the_node_compiles():
     said = []
     solver = FakeSolver('no such method')
     Compiler(said.append).prepare(solver)
@@ -73,7 +74,7 @@ def test_a_compiler_that_fails_is_said_and_the_node_compiles():
     assert 'UnknownSolverError' in sentence
 
 
-def test_a_node_that_ends_takes_the_compiler_with_it(monkeypatch, tmp_path):
+def test_ending_node_ends_the_compiler(monkeypatch, tmp_path):
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))  # of the other process: all is compiled
     monkeypatch.setenv('NUMBA_CACHE_DIR', '')
     compiler, errors = Compiler(pytest.fail), []

@@ -75,7 +75,7 @@ def _unlimited():
 
 
 @pytest.mark.parametrize('name', ARMS)
-def test_every_combination_is_honest(solver, strategy, name):
+def test_every_combination_reports_true_errors(solver, strategy, name):
     chain = chain_of(name)
     options = options_with(joint_limits=strategy, max_iterations=200)
     prepared, again = (iks.Solver(chain, solver, options) for _ in range(2))
@@ -122,5 +122,5 @@ def test_combinations_without_meaning_are_refused_with_the_reason(name, value):
     assert error.value.option == 'joint_limits'
 
 
-def test_few_combinations_are_refused():
+def test_refused_combinations_are_only_those_of_ccd():
     assert REFUSED == [('ccd', 'transform'), ('ccd', 'penalty')]

@@ -46,7 +46,7 @@ def options_of(script, row):
     return iks.IkOptions(task_weights=weights, element_weight=1.0)
 
 
-def test_table_is_whole(script, table):
+def test_table_is_complete(script, table):
     assert list(table[0]) == COLUMNS
     cases = {case[:2] for case in script.CASES}
     assert cases == set(BOUNDS)
@@ -64,7 +64,7 @@ def test_rank_is_full_everywhere(table):
     assert {(row['arm'], row['rows']) for row in singular} == set(BOUNDS)
 
 
-def test_values_are_those_at_the_postures_named(script, table):
+def test_table_values_are_those_at_the_listed_postures(script, table):
     for row in table:
         chain = script.chain_of(row['arm'])
         numbers = np.array(row['at'].split(), dtype=float)
@@ -76,7 +76,7 @@ def test_values_are_those_at_the_postures_named(script, table):
 
 
 @pytest.mark.parametrize('case', BOUNDS)
-def test_no_other_posture_is_worse(script, case):
+def test_singular_values_at_other_postures_are_above_the_bounds(script, case):
     """Other random postures, and a part of the grid."""
     chain = script.chain_of(case[0])
     options = options_of(script, dict(zip(('arm', 'rows'), case, strict=True)))

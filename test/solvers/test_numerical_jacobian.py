@@ -46,7 +46,7 @@ def by_differences(chain, q, perturbation):
 
 
 @pytest.mark.parametrize('perturbation', [0.3, 1e-2, 1e-5])
-def test_perturbation_is_honoured(perturbation):
+def test_perturbation_option_is_used(perturbation):
     """Also one so large that it shows: forward differences, of one joint at a time."""
     chain = arm_of('panda')
     for q, q_target in 0.5 * postures(chain, 6).reshape(3, 2, 7):

@@ -56,7 +56,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(('option', 'value'), BAD)
-def test_values_that_cannot_be_are_refused(option, value):
+def test_invalid_values_are_refused(option, value):
     with pytest.raises(OptionError, match=f'^{option}: has to be') as error:
         IkOptions(**{option: value})
     assert error.value.option == option
@@ -89,7 +89,7 @@ def test_option_errors_are_value_errors_of_the_package():
         ('record_trace', True),
     ],
 )
-def test_values_that_can_be(option, value):
+def test_valid_values_are_accepted(option, value):
     assert getattr(IkOptions(**{option: value}), option) == value
 
 

@@ -50,15 +50,6 @@ def spec(**changes):
     return iks.SolverSpec(**{**fields, **changes})
 
 
-@pytest.fixture(autouse=True)
-def forget():
-    """Registered solvers are gone after each test."""
-    before = dict(registry.REGISTERED)
-    yield
-    registry.REGISTERED.clear()
-    registry.REGISTERED.update(before)
-
-
 def test_registered_solver_gets_what_the_loop_offers():
     iks.register_solver(spec())
     assert iks.solver_names()[0] == 'levenberg_marquardt'
@@ -226,6 +217,7 @@ print(result.trace.step[1][0], sum(search.solve.stats.cache_hits.values()))
 """
 
 
+@pytest.mark.slow
 def test_edited_steps_are_compiled_anew_and_others_loaded(tmp_path):
     def run(factor, sign):
         (tmp_path / 'own_factor.py').write_text(f'FACTOR = {factor}\n')

@@ -19,7 +19,7 @@ USES = {
 }
 
 
-def test_names():
+def test_solver_names_list_the_default_first():
     names = iks.solver_names()
     assert isinstance(names, tuple)
     assert names[0] == DEFAULT_SOLVER == 'levenberg_marquardt'
@@ -69,5 +69,5 @@ def test_an_option_of_some_methods_is_used_by_one_at_least():
 
 
 @pytest.mark.parametrize('name', iks.solver_names())
-def test_defaults_suit_every_method(name):
+def test_every_method_accepts_the_default_options(name):
     solver_spec(name).check_options(iks.IkOptions())

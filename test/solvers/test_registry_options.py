@@ -40,7 +40,7 @@ USES = {
 }  # fmt: skip
 
 
-def test_table_is_whole():
+def test_table_is_complete():
     assert set(USES) == set(iks.solver_names())
     assert set().union(*(solver_spec(name).uses for name in iks.solver_names())) == set(VALUES)
 

@@ -23,7 +23,7 @@ from support.contract import assert_honest, assert_same, hard_targets, options_w
 import ik_service as iks
 
 
-def test_results_are_honest(solver, strategy, arm):
+def test_results_report_true_errors_and_status(solver, strategy, arm):
     options = options_with(joint_limits=strategy)
     prepared = iks.Solver(arm, solver, options)
     statuses = set()
@@ -38,7 +38,7 @@ def test_results_are_honest(solver, strategy, arm):
 
 
 @pytest.mark.parametrize('n', [1, 3, 30, 60])
-def test_results_are_honest_for_any_number_of_joints(solver, n):
+def test_results_report_true_errors_for_any_number_of_joints(solver, n):
     chain, options = snake(n), options_with(max_iterations=100)
     for target in targets(chain, 5, seed=4):
         assert_honest(chain, target, options, iks.solve_ik(chain, target, None, solver, options))

@@ -47,7 +47,7 @@ def test_seeds_that_are_no_joint_vectors_are_refused(seed):
 
 
 @pytest.mark.parametrize('timeout', [0.0, -1.0, math.nan, math.inf, '1', 1e300])
-def test_timeouts_that_cannot_be_are_refused(timeout):
+def test_invalid_timeouts_are_refused(timeout):
     chain = chain_of('panda')
     prepared = iks.Solver(chain)
     with pytest.raises((ArgumentError, OptionError), match=r'^timeout: '):
@@ -65,7 +65,7 @@ def test_refused_arguments_leave_the_solver_as_it_was():
     assert_same(before, prepared.solve(target))
 
 
-def test_arguments_of_any_layout_mean_the_same():
+def test_memory_layout_of_arguments_does_not_matter():
     chain = chain_of('panda')
     target, seed = targets(chain, 1)[0], postures(chain, 1, seed=3)[0]
     prepared = iks.Solver(chain)

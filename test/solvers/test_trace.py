@@ -28,7 +28,7 @@ def assert_rows_follow_from_each_other(trace, result):
         assert distance.min() <= 1e-15 * largest
 
 
-def test_trace_tells_every_iteration(solver, strategy, arm):
+def test_trace_has_a_row_for_every_iteration(solver, strategy, arm):
     options = options_with(
         joint_limits=strategy, record_trace=True, max_searches=3, max_iterations=40
     )

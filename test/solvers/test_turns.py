@@ -18,7 +18,7 @@ def continuous_arm():
 
 
 @pytest.mark.parametrize('turns', [0, 1, -3, 1000])
-def test_continuous_joints_answer_with_the_turn_nearest_to_the_seed(solver, turns):
+def test_continuous_joints_end_at_the_turn_nearest_to_the_seed(solver, turns):
     chain = continuous_arm()
     options = options_with(max_searches=50)
     for k, target in enumerate(targets(chain, 10, seed=10)):
@@ -29,7 +29,7 @@ def test_continuous_joints_answer_with_the_turn_nearest_to_the_seed(solver, turn
         assert np.abs(result.q - seed).max() <= math.pi * (1 + 1e-12) + 1e-9
 
 
-def test_limited_joints_answer_with_the_turn_nearest_to_the_seed_within_limits(solver):
+def test_limited_joints_end_at_the_turn_nearest_to_the_seed_within_limits(solver):
     chain = chain_of('ur5e')  # its joints make more than a full turn
     options = options_with(position_tolerance=1e-3, orientation_tolerance=1e-3)
     solved = 0
@@ -47,7 +47,7 @@ def test_limited_joints_answer_with_the_turn_nearest_to_the_seed_within_limits(s
     assert solved >= 5
 
 
-def test_success_is_true_even_where_numbers_are_too_coarse():
+def test_success_means_within_tolerance_at_huge_joint_values():
     """At 1e11 rad a number resolves 1.5e-5 rad: what a turn costs must not be overlooked."""
     chain = continuous_arm()
     rng = np.random.default_rng(0)
@@ -65,7 +65,7 @@ def test_success_is_true_even_where_numbers_are_too_coarse():
     assert successes > 250
 
 
-def test_near_the_target_no_joint_jumps_when_it_need_not():
+def test_no_joint_jumps_from_a_seed_near_the_target():
     """Small random steps of the UR5e: never the other way round, though 2π and flips are near."""
     chain = chain_of('ur5e')
     random = np.random.default_rng(0)

@@ -12,8 +12,7 @@ import yaml
 
 from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import ArgumentError
-from ik_service.model.description_file import load_text
-from ik_service.model.xacro_file import is_xacro
+from ik_service.model.description_file import is_xacro, load_text
 
 NODE_NAME = 'ik_service'
 BUNDLED_URDF = Path('urdf') / 'panda.urdf'

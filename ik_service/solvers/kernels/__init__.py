@@ -1,1 +1,1 @@
-"""Linear algebra of the solvers, compiled."""
+"""Kernels that several methods use: linear algebra and line search."""

@@ -1,5 +1,5 @@
 """
-Damped least squares in six dimensions, written out.
+Damped least squares in six dimensions, with unrolled loops.
 
 The step Jᵀ(JJᵀ + λI)⁻¹ e minimises ‖J Δq − e‖² + λ‖Δq‖². The 6×6 system is solved by an LDLᵀ
 factorisation with all loops unrolled: the numbers stay in registers, which makes an iteration of
@@ -14,7 +14,7 @@ from ik_service.kinematics.compile import inner_kernel
 
 
 def _unrolled() -> Callable:
-    """Write out the factorisation and both substitutions."""
+    """Return a function with the unrolled factorisation and both substitutions."""
     six = range(6)
     lower = [(i, j) for i in six for j in range(i)]
     code = ['def damped_least_squares(rows, e, damping, step):']

@@ -1,4 +1,4 @@
-"""What the methods share that minimise the cost ½ eᵀWe itself."""
+"""Gradient of the cost ½ eᵀWe, and line search along a direction."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ def write_gradient(chain, settings, work, gradient):
     For ½ eᵀWe it is −JᵀWe: exact where the rotations have one weight, since a rotation vector
     changes along its own direction as the angular velocity says.
 
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param gradient: (n,) out.
     """
     for i in range(work.q.shape[0]):
@@ -49,7 +52,13 @@ def _held_back(chain, strategy, value, i, slope):
 
 @inlined_kernel
 def best_length(work, direction, slope):
-    """The length along a direction that minimises the linearised cost."""
+    """
+    Return the length along a direction that minimises the linearised cost.
+
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    :param direction: (n,).
+    :param slope: slope of the cost along it.
+    """
     square = 0.0
     for j in range(6):
         moved = 0.0
@@ -66,6 +75,9 @@ def take_step_along(chain, settings, work, direction, slope, length, trial):
 
     Backtracking, by the minimum of the parabola through what is known, but at least to a tenth.
 
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param direction: (n,).
     :param slope: of the cost along it, negative.
     :param length: the first one to try.
@@ -98,7 +110,7 @@ def take_step_along(chain, settings, work, direction, slope, length, trial):
 
 @inner_kernel
 def _penalty(chain, settings, q):
-    """What joints beyond their limits add to the cost."""
+    """Return the cost of joints beyond their limits."""
     if settings.limits != LimitStrategy.PENALTY_IN_COST:
         return 0.0
     total = 0.0
@@ -110,7 +122,12 @@ def _penalty(chain, settings, q):
 
 @inner_kernel
 def dot(a, b):
-    """Inner product of two vectors."""
+    """
+    Return the inner product of two vectors.
+
+    :param a: (n,).
+    :param b: (n,).
+    """
     total = 0.0
     for i in range(a.shape[0]):
         total += a[i] * b[i]
@@ -119,5 +136,9 @@ def dot(a, b):
 
 @inner_kernel
 def is_descent(slope):
-    """Whether a direction of this slope leads down."""
+    """
+    Return whether the cost falls along a direction of this slope.
+
+    :param slope: slope of the cost along the direction.
+    """
     return slope < 0.0 and math.isfinite(slope)

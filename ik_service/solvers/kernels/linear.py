@@ -1,4 +1,4 @@
-"""Linear systems inside the kernels."""
+"""Linear systems in kernels."""
 
 from __future__ import annotations
 

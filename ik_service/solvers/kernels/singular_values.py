@@ -1,4 +1,4 @@
-"""Singular value decomposition of a Jacobian, inside the kernels."""
+"""Singular value decomposition of a Jacobian in kernels."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def orthogonal_columns(rows, columns, V):
 @inner_kernel
 def squared_singular_values(columns, squares):
     """
-    Squares of the singular values.
+    Write the squares of the singular values.
 
     :param columns: (6, n) from :func:`orthogonal_columns`.
     :param squares: (6,) out.
@@ -58,7 +58,11 @@ def squared_singular_values(columns, squares):
 
 @inner_kernel
 def largest_index(vector):
-    """Index of the largest element, the first of them."""
+    """
+    Return the index of the largest element, the first if there are several.
+
+    :param vector: (n,).
+    """
     largest = 0
     for j in range(vector.shape[0]):
         if vector[j] > vector[largest]:

@@ -1,4 +1,4 @@
-"""Approach to the closest pose, for targets that no search has reached."""
+"""Final approach to the closest pose, for targets that no search has reached."""
 
 from __future__ import annotations
 
@@ -26,12 +26,19 @@ _CLOCK_INTERVAL = 8
 @merged_kernel
 def approach(chain, settings, work, deadline, search, best, trace):
     """
-    From the best joint vector go as close to the target as can be, leaving the result in `work.q`.
+    Descend from the best joint vector to the closest pose; the result is in ``work.q``.
 
     Whatever the method, this is Levenberg–Marquardt as Marquardt (1963) has it: a step that does
     not lower the cost is taken back and the damping is raised, so the cost falls to a minimum
     also where that is far from zero.
 
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    :param deadline: end of the solve by the monotonic clock [ns].
+    :param search: number of the search, from 0.
+    :param best: (n,) joint vector to start from [rad] or [m].
+    :param trace: (rows, 2n + 3) out, see :func:`~ik_service.solvers.loop.trace.record`.
     :returns: the steps tried, and whether the target is reached.
     """
     strategy = _IGNORE
@@ -68,6 +75,10 @@ def approach(chain, settings, work, deadline, search, best, trace):
 
 @inner_kernel
 def forget_substitution(work):
-    """Let each step be that of the joints themselves again."""
+    """
+    Reset the substitution of variables: a step is that of the joints themselves.
+
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    """
     fill_vector(work.scale, 1.0)
     fill_vector(work.penalty_shift, 0.0)

@@ -1,8 +1,8 @@
 """
-The settings of the loop and the workspace of a solve: one line a field.
+Fields of the loop's settings and of a solve's workspace.
 
-The annotation of a field says where it lies and how large it is, and what it means. A new field is
-a line here; :mod:`ik_service.solvers.loop.layout` finds it a place.
+The annotation of a field states its array, its size and its meaning. To add a field, add a line
+here; :mod:`ik_service.solvers.loop.layout` gives it a place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Array: TypeAlias = np.ndarray
 
 
 class Settings(NamedTuple):
-    """What the shared loop has to know beside the chain and the method; in kernels, numbers."""
+    """Settings of the loop; in kernels, fields of one number are numbers."""
 
     tolerances: Annotated[Array, floats(2), 'position [m] and orientation [rad]']
     weights: Annotated[Array, floats(6), 'square roots of the task weights']
@@ -38,7 +38,7 @@ class Settings(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Everything that a solve reads and writes; what matters to steps comes first."""
+    """State and scratch of a solve; the fields that steps use come first."""
 
     q: Annotated[Array, per_joint(), 'current joint vector [rad] or [m]']
     rows: Annotated[Array, six('n'), 'weighted Jacobian, a row a variable; zero for fixed ones']

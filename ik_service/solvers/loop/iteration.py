@@ -1,8 +1,9 @@
 """
-One iteration of the loop that all methods share.
+Iteration of the loop that all methods share.
 
 The pose at the current joint vector is evaluated against the target; then the method's step is
 computed from the weighted Jacobian and error, kept within the joint limits, and taken.
+The package docstring, :mod:`ik_service.solvers.loop`, lists the arguments of these kernels.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ik_service.solvers.loop.trace import record
 
 @inner_kernel
 def set_goal(chain, target, goal):
-    """Write where the frame behind the last joint shall be, for the tip to be at the target."""
+    """Write the goal: the frame behind the last joint that puts the tip at the target (4, 4)."""
     c = chain.tip[0]
     s = chain.tip[1]
     for i in range(3):
@@ -34,7 +35,7 @@ def set_goal(chain, target, goal):
 
 @inner_kernel
 def beyond_reach(chain, settings, goal):
-    """Whether the goal lies farther away than the chain is long."""
+    """Return whether the goal lies farther away than the chain reaches."""
     for j in range(3):
         if settings.weights[j] == 0.0:
             return False
@@ -47,7 +48,7 @@ def beyond_reach(chain, settings, goal):
 
 @inner_kernel
 def evaluate_pose(chain, settings, work, search, trace):
-    """Evaluate the pose at ``work.q`` and record it; returns its cost and whether it will do."""
+    """Evaluate and record the pose at ``work.q``; returns its cost and if it is in tolerance."""
     last_frame(chain, work.q, work.axes, work.frame)
     position_error, orientation_error, cost = errors(settings, work)
     if work.recorded[0] < trace.shape[0]:
@@ -58,7 +59,7 @@ def evaluate_pose(chain, settings, work, search, trace):
 @inner_kernel
 def errors(settings, work):
     """
-    Errors at ``work.frame``; the weighted one goes to ``work.error``.
+    Return the errors at ``work.frame``; the weighted one goes to ``work.error``.
 
     :returns: position error [m] and orientation error [rad] along the weighted axes, and the cost
         ½ eᵀWe, which also goes to ``work.cost``.
@@ -81,7 +82,7 @@ def errors(settings, work):
 
 @inner_kernel
 def errors_at(chain, settings, work, q):
-    """Position error [m] and orientation error [rad] by forward kinematics of a joint vector."""
+    """Return position error [m] and orientation error [rad] of a joint vector."""
     last_frame(chain, q, work.axes, work.frame)
     position, orientation, _ = errors(settings, work)
     return position, orientation
@@ -89,7 +90,7 @@ def errors_at(chain, settings, work, q):
 
 @inner_kernel
 def within_tolerance(settings, position_error, orientation_error):
-    """Whether both errors are within tolerance; NaN is not."""
+    """Return whether both errors [m], [rad] are within tolerance; NaN is not."""
     return position_error <= settings.tolerances[0] and orientation_error <= settings.tolerances[1]
 
 
@@ -113,7 +114,7 @@ def step_within_limits(chain, method, settings, work, strategy):
 
 
 def _step_within_limits(chain, method, settings, work, strategy):
-    """What :func:`step_within_limits` does, for all methods."""
+    """Implement :func:`step_within_limits`, for all methods."""
     weighted_rows(chain, settings, work)
     fill_vector(work.fixed_at, math.nan)
     if strategy == LimitStrategy.TRANSFORM:
@@ -137,7 +138,7 @@ def _choose_if_long(chain, method, settings, work, strategy):
 
 @kernel_for(step_within_limits, inlined=True)
 def _choose_if_short(chain, method, settings, work, strategy):
-    """Choose for short steps, which save half of their time by being compiled in."""
+    """Inline short steps, which halves their time."""
     return _step_within_limits if _is_short(method) else None
 
 

@@ -1,9 +1,10 @@
 """
-From the tables of fields in :mod:`ik_service.solvers.loop.problem` to code that finds them.
+Places of the fields of NamedTuples in a few arrays, and code that cuts the arrays into fields.
 
-A table is a NamedTuple whose annotations say where each field lies and how large it is. The fields
-of a kind follow each other in one array, in the order of the table. The functions that cut the
-arrays into fields are written out with literal offsets, so that they compile to nothing.
+A table, as in :mod:`ik_service.solvers.loop.fields`, is a NamedTuple whose annotations state the
+array and the size of each field. The fields of a kind follow each other in one array, in the order
+of the table. The functions that cut the arrays into fields are written out with literal offsets,
+so that they compile to nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, get_type_hints, NamedTuple
 
 class Place(NamedTuple):
     """
-    Where a field lies, and how large it is.
+    Array and size of a field.
 
     :ivar array: name of the array that holds it.
     :ivar size: how many numbers or rows: a number, or n, m or k (variables,
@@ -30,39 +31,63 @@ class Place(NamedTuple):
 
 
 Fields = Mapping[str, Place | str]
-"""Where the fields of a NamedTuple lie; text is code that finds a field."""
+"""Places of the fields of a NamedTuple; text is code that reads a field."""
 
 
 def floats(count: int) -> Place:
-    """Place for a fixed number of floats; ``count`` is their number."""
+    """
+    Return a place for a fixed number of floats.
+
+    :param count: their number.
+    """
     return Place('floats', count, f'({count},)')
 
 
 def integers(count: int) -> Place:
-    """Place for a fixed number of int64; ``count`` is their number."""
+    """
+    Return a place for a fixed number of int64.
+
+    :param count: their number.
+    """
     return Place('integers', count, f'({count},)')
 
 
 def per_joint(rows: int | str = 0) -> Place:
-    """Place for a float for each of the n variables; or for ``rows`` of them."""
+    """
+    Return a place for rows of a float for each of the n variables.
+
+    :param rows: number of rows, or its name; 0 for a single row, a vector.
+    """
     if rows == 0:
         return Place('vectors', 1, '(n,)', single=True)
     return Place('vectors', rows, f'({rows}, n)')
 
 
 def six(rows: int | str) -> Place:
-    """Place for ``rows`` of six floats."""
+    """
+    Return a place for rows of six floats.
+
+    :param rows: number of rows, or its name.
+    """
     return Place('sixes', rows, f'({rows}, 6)')
 
 
 def places(table: type) -> Fields:
-    """Where the fields of ``table``, an annotated NamedTuple, lie."""
+    """
+    Return the places of the fields of a table.
+
+    :param table: an annotated NamedTuple.
+    """
     hints = get_type_hints(table, include_extras=True)
     return {name: hint.__metadata__[0] for name, hint in hints.items()}
 
 
 def describe(table: type) -> None:
-    """Add what the annotations of a table say about its fields to its docstring."""
+    """
+    Add the shapes and meanings of the fields of a table to its docstring.
+
+    :param table: an annotated NamedTuple.
+    """
     hints = get_type_hints(table, include_extras=True)
     lines = [
         f':ivar {name}: {hint.__metadata__[0].shape} {hint.__metadata__[1]}'
@@ -84,7 +109,7 @@ class Layout:
         """
         Place all fields.
 
-        :param parts: the NamedTuples, and where their fields lie.
+        :param parts: the NamedTuples, and the places of their fields.
         """
         self.totals: dict[str, int] = {}
         self._symbols: dict[str, list[str]] = {}
@@ -99,7 +124,7 @@ class Layout:
 
     def function(self, name: str, numbers_of: type | None = None) -> Callable:
         """
-        Write a function of a problem that returns the NamedTuples.
+        Generate a function of a problem that returns the NamedTuples.
 
         :param name: its name.
         :param numbers_of: a NamedTuple whose fields of one number shall be that number; otherwise
@@ -122,7 +147,7 @@ class Layout:
         return space[name]
 
     def _piece(self, place: Place) -> str:
-        """Code of the next piece of an array."""
+        """Return code of the next piece of an array."""
         start = self._end(place.array)
         if isinstance(place.size, int):
             self.totals[place.array] = self.totals.get(place.array, 0) + place.size
@@ -132,12 +157,12 @@ class Layout:
         return f'problem.{place.array}[{index}]'
 
     def _end(self, array: str) -> str:
-        """Code of the number of rows of an array that are taken."""
+        """Return code of the number of rows of an array that are taken."""
         return ' + '.join([str(self.totals.get(array, 0)), *self._symbols.get(array, [])])
 
 
 def _number(code: str) -> str:
-    """Code of a single number, for that of an array of one; other code as it is."""
+    """Return code of a number for code of an array of one number; other code as it is."""
     array, _, bounds = code.rstrip(']').partition('[')
     first, _, end = bounds.partition(':')
     one = first.isdigit() and end.isdigit() and int(end) == int(first) + 1

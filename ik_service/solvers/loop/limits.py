@@ -1,11 +1,12 @@
 """
-Joint limits of the default strategy: what keeps starts, steps and solutions within them.
+Joint limits of starts, steps and solutions, by the default strategy.
 
 ``active_set``: a variable whose step would cross a bound is fixed at the bound, what that part
 of its motion does to the pose is taken off the error, and the step is computed again for the
 others. It is free again in the next iteration, so it leaves the bound as soon as a step points
 inside. A variable that can make a full turn within its limits is turned instead of fixed.
 For the other strategies see :mod:`ik_service.solvers.loop.strategies`.
+The package docstring, :mod:`ik_service.solvers.loop`, lists the arguments of these kernels.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _FAR = 1e6
 
 @inner_kernel
 def inside(chain, i, value):
-    """Value of a variable brought inside its limits: by full turns if that will do, else cut."""
+    """Return a value within the limits: by full turns where possible, else clamped."""
     lower = chain.lower[i]
     upper = chain.upper[i]
     if lower <= value <= upper:
@@ -35,7 +36,7 @@ def inside(chain, i, value):
 
 @inner_kernel
 def turned_inside(chain, i, value):
-    """Value beyond a bound, moved by the full turns that bring it back over that bound."""
+    """Return a value moved by the full turns that bring it back over the bound it exceeds."""
     turn = chain.turn[i]
     if turn == 0.0:
         return value
@@ -63,11 +64,7 @@ def start_inside(chain, seed, start, strategy):
 
 @inner_kernel
 def fix_crossing(chain, work):
-    """
-    Fix every free variable that the step would carry over a bound.
-
-    :returns: how many are fixed that were free before.
-    """
+    """Fix free variables that the step would carry over a bound; returns their number."""
     count = 0
     for i in range(work.q.shape[0]):
         value = work.q[i] + work.step[i]
@@ -89,7 +86,7 @@ def fix_crossing(chain, work):
 
 @inner_kernel
 def take_step_inside(chain, work):
-    """Take the step, fixed variables to their bounds, and write to ``work.step`` what it was."""
+    """Take the step, fixed variables to their bounds; write the step taken to ``work.step``."""
     for i in range(work.q.shape[0]):
         before = work.q[i]
         value = before + work.step[i]
@@ -101,7 +98,7 @@ def take_step_inside(chain, work):
 
 @inner_kernel
 def turn_towards(chain, seed, q, strategy):
-    """Turn every variable that full turns do not matter to as near to the seed as limits allow."""
+    """Move variables by full turns as near to the seed as the limits allow."""
     for i in range(q.shape[0]):
         turn = chain.turn[i]
         if turn == 0.0:

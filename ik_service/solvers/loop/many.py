@@ -1,4 +1,4 @@
-"""Solving for many targets, one after the other, in one call of a kernel."""
+"""Kernel that solves for many targets, one after the other."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ def solve_many(
     """
     Solve for many targets, one after the other, until the time is up.
 
+    :param problem: :class:`~ik_service.solvers.loop.problem.Problem`.
+    :param method: parameters of the method.
     :param targets: (N, 4, 4) T_base_target.
-    :param seeds: (N, n).
+    :param seeds: (N, n) [rad] or [m].
     :param chained: whether each target after the first is seeded with the answer before it.
     :param budget: time after which no further target is begun [ns].
-    :param best: (N, n) out.
-    :param status: (N,) int64 out.
+    :param best: (N, n) out: the best joint vectors found [rad] or [m].
+    :param status: (N,) int64 out: ``IkStatus.number``.
     :param errors_out: (N, 2) out: position error [m] and orientation error [rad].
     :param counts: (N, 2) int64 out: iterations and searches.
+    :param trace: (0, 2n + 3), for none.
     :returns: number of targets that were solved, at least one.
     """
     chain, settings, work = open_problem(problem)

@@ -1,5 +1,5 @@
 """
-A chain, the settings of the loop and the workspace of a solve, packed into few arrays.
+Chain, settings of the loop and workspace of a solve, packed into few arrays.
 
 Every array that a kernel takes costs Python time to hand over, so a problem has few of them.
 """
@@ -12,22 +12,22 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.chain_arrays import ChainArrays
 from ik_service.kinematics.compile import inner_kernel
-from ik_service.kinematics.kernels import ChainArrays
 from ik_service.solvers.loop.fields import Settings, Workspace
 from ik_service.solvers.loop.layout import floats, Layout, per_joint, places
 
 
 class Problem(NamedTuple):
     """
-    A problem as Python hands it over.
+    Arrays of a problem, as Python passes them to a kernel.
 
-    :ivar floats: everything of a size that does not depend on the chain.
+    :ivar floats: all fields of a size that does not depend on the chain.
     :ivar integers: likewise, int64.
-    :ivar vectors: (…, n) everything with a number for each variable.
-    :ivar sixes: (…, 6) everything with six numbers in a row.
-    :ivar joints: (m, 8), see :class:`~ik_service.kinematics.kernels.ChainArrays`.
-    :ivar variables: (m,) int64, see :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :ivar vectors: (…, n) all fields with a number for each variable [rad] or [m].
+    :ivar sixes: (…, 6) all fields with six numbers in a row.
+    :ivar joints: (m, 8), see :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :ivar variables: (m,) int64, see :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     """
 
     floats: np.ndarray
@@ -55,14 +55,14 @@ _layout = Layout(
     }
 )
 views: Callable[[Problem], tuple[ChainArrays, Settings, Workspace]] = _layout.function('views')
-"""The parts of a problem by name, as arrays that are views of it."""
+"""Parts of a problem by name, as arrays that are views of it."""
 open_problem = inner_kernel(_layout.function('open_problem', numbers_of=Settings))
-"""In kernels: the same, with single settings as numbers, which kernels only read."""
+"""Kernel that does the same, with single settings as numbers, which are only read."""
 
 
 def allocate(chain: KinematicChain, memory: int = 0) -> Problem:
     """
-    Room for a problem, with the chain filled in.
+    Allocate a problem, with the chain filled in.
 
     :param chain: the chain.
     :param memory: rows of n numbers that the method keeps.

@@ -19,7 +19,7 @@ _SPREAD = math.pi
 @inner_kernel
 def uniform(state):
     """
-    Next number in [0, 1): splitmix64 (Steele, Lea, Flood 2014).
+    Return the next random number in [0, 1): splitmix64 (Steele, Lea, Flood 2014).
 
     :param state: (1,) int64, any value; its bits are those of an unsigned number.
     """
@@ -36,7 +36,9 @@ def random_start(chain, work, radius):
     """
     Write a random posture within the limits to ``work.q``.
 
-    :param radius: how far from the seed to look at most [rad] or [m].
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    :param radius: largest distance of each variable from the seed [rad] or [m].
     """
     for i in range(work.q.shape[0]):
         start = work.start[i]

@@ -1,4 +1,4 @@
-"""Jacobians beside the one of the loop: numerical, and at other joint vectors than ``work.q``."""
+"""Numerical Jacobian, and weighted Jacobians at other joint vectors than ``work.q``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from ik_service.kinematics.kernels import frame_error, jacobian_rows, last_frame
 
 @inner_kernel
 def numerical_rows(chain, perturbation, work):
-    """Write the Jacobian as Δe / Δq to ``work.rows``, each variable moved by a little in turn."""
+    """
+    Write the numerical Jacobian Δe / Δq to ``work.rows``.
+
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param perturbation: Δq of each variable in turn [rad] or [m].
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    """
     for i in range(work.q.shape[0]):
         before = work.q[i]
         work.q[i] = before + perturbation
@@ -24,7 +30,14 @@ def numerical_rows(chain, perturbation, work):
 
 @inner_kernel
 def task_rows(chain, settings, work, q):
-    """Write the weighted Jacobian at any joint vector to ``work.rows``."""
+    """
+    Write the weighted Jacobian at any joint vector to ``work.rows``.
+
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    :param q: (n,) joint vector [rad] or [m].
+    """
     last_frame(chain, q, work.axes, work.frame)
     jacobian_rows(chain, work.axes, work.frame, work.rows)
     for i in range(q.shape[0]):
@@ -35,10 +48,15 @@ def task_rows(chain, settings, work, q):
 @inner_kernel
 def rows_at(chain, settings, work, q):
     """
-    Write the Jacobian at any joint vector to ``work.rows``, as it is for the step in progress.
+    Write the Jacobian of the step in progress at any joint vector to ``work.rows``.
 
     So the rows are those of the variables that the strategy for the limits has put in the joints'
     place, and zero for those that it fixes.
+
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    :param q: (n,) joint vector [rad] or [m].
     """
     task_rows(chain, settings, work, q)
     for i in range(q.shape[0]):

@@ -1,5 +1,5 @@
 """
-The loop that all methods share: searches, limits, stopping rule.
+Solver loop: searches, restarts, stopping rules and the status of a solve.
 
 A search iterates the method's step from a start until the pose is within tolerance, the error
 stops falling, or its iterations are used up. The first search starts at the seed, the others at
@@ -36,13 +36,13 @@ from ik_service.solvers.loop.restarts import random_start
 from ik_service.solvers.loop.strategies import all_inside, bring_inside
 from ik_service.solvers.result import IkStatus
 
-# How a solve ends.
+# Status of a solve.
 _SUCCESS, _NO_SOLUTION = IkStatus.SUCCESS.number, IkStatus.NO_SOLUTION.number
 _TIMED_OUT, _UNREACHABLE = IkStatus.TIMED_OUT.number, IkStatus.UNREACHABLE.number
 _ENDED_DIVERGED = IkStatus.DIVERGED.number
 # The target is no rigid transform, or the seed no posture of the chain; nothing was solved.
 FAULTY = -1
-# How a search ends.
+# Ending of a search.
 _CONVERGED, _STALLED, _OUT_OF_TIME, _DIVERGED = range(4)
 # Steps between two readings of the clock.
 _CLOCK_INTERVAL = 8
@@ -72,8 +72,7 @@ def solve(problem, method, target, seed, best, trace):
     :param target: (4, 4) T_base_target.
     :param seed: (n,) start of the first search.
     :param best: (n,) out: the best joint vector found.
-    :param trace: (rows, 2n + 3) out: every iteration, its q, step, position error, orientation
-        error and search. (0, …) for none.
+    :param trace: (rows, 2n + 3) out: rows as ``trace.record`` writes them; (0, …) for none.
     :returns: status, position error [m], orientation error [rad], iterations, searches, time [ns].
     """
     chain, settings, work = open_problem(problem)
@@ -148,7 +147,7 @@ def solve_one(chain, method, settings, work, target, seed, best, trace):
 
 @inner_kernel
 def _status(reached, beyond, ending, diverged):
-    """How the solve ended."""
+    """Return the status of the solve."""
     if reached:
         return _SUCCESS
     if beyond:
@@ -166,7 +165,7 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
     It ends at the posture of least cost that it has seen; a method with a secondary objective goes
     on at the target, and ends where it was there last.
 
-    :returns: how it ended, the cost ½ eᵀWe at ``work.q``, and the steps taken.
+    :returns: the ending, the cost ½ eᵀWe at ``work.q``, and the number of steps taken.
     """
     strategy = settings.limits
     fill_vector(work.step, 0.0)
@@ -215,7 +214,7 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
 
 @inner_kernel
 def largest_difference(a, b):
-    """Largest difference of two joint vectors."""
+    """Return the largest difference of two joint vectors (n,) [rad] or [m]."""
     largest = 0.0
     for i in range(a.shape[0]):
         largest = max(largest, abs(a[i] - b[i]))

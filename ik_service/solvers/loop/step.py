@@ -1,5 +1,5 @@
 """
-The one thing in which the methods differ: their step.
+Step functions of the methods.
 
 A method is a NamedTuple of numbers, its parameters, and a kernel that is declared the step of that
 type by :func:`step_of`. The loop of :mod:`ik_service.solvers.loop.search` calls :func:`step`
@@ -14,9 +14,9 @@ import inspect
 from typing import TypeVar
 
 from ik_service.exceptions import SolverSpecError
+from ik_service.kinematics.chain_arrays import ChainArrays
 from ik_service.kinematics.code_digest import depend_on
 from ik_service.kinematics.compile import inner_kernel, kernel_for
-from ik_service.kinematics.kernels import ChainArrays
 from ik_service.solvers.loop.fields import Settings, Workspace
 
 StepFunction = TypeVar('StepFunction', bound=Callable[..., None])
@@ -32,17 +32,17 @@ def step(method: tuple, chain: ChainArrays, settings: Settings, work: Workspace)
     :param method: the method's parameters; their type selects the implementation.
     :param chain: the chain.
     :param settings: the settings of the loop.
-    :param work: the workspace; its docstring says what is given and what is scratch.
+    :param work: the workspace; its docstring lists inputs, outputs and scratch.
     """
     raise NotImplementedError('compiled for each method')
 
 
 STEPS: dict[type, Callable] = {}
-"""The step of each type of parameters."""
+"""Step function of each type of parameters."""
 step_kernel = inner_kernel
 """Decorator for functions that a step calls."""
 SHORT_STEPS: set[type] = set()
-"""Parameters of the methods whose steps take less time than handing over their arguments."""
+"""Types of parameters whose step functions are compiled into the loop."""
 
 
 def step_of(parameters: type, short: bool = False) -> Callable[[StepFunction], StepFunction]:
@@ -79,7 +79,7 @@ def step_of(parameters: type, short: bool = False) -> Callable[[StepFunction], S
 
 
 def _check_arguments(function: Callable) -> None:
-    """Refuse what does not take what :func:`step` takes."""
+    """Check that a function takes the arguments of :func:`step`."""
     if not inspect.isfunction(function):
         raise SolverSpecError('step', f'has to be a plain Python function, not {function!r}')
     arguments = tuple(inspect.signature(function).parameters)

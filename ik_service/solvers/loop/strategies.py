@@ -1,5 +1,5 @@
 """
-Where a step leads, by each strategy for the joint limits.
+Steps under each strategy for the joint limits.
 
 - ``ignore``: limits do not matter.
 - ``clamp``: each step is projected onto them.
@@ -19,7 +19,15 @@ from ik_service.solvers.loop.substitution import transformed, untransformed
 
 @inner_kernel
 def moved(chain, work, strategy, i, step):
-    """Where a variable gets to from ``work.q`` by a step."""
+    """
+    Return the position of a variable after a step from ``work.q``.
+
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    :param strategy: number of the :class:`~ik_service.solvers.choices.LimitStrategy`.
+    :param i: index of the variable.
+    :param step: the step of the variable.
+    """
     value = work.q[i]
     if strategy == LimitStrategy.ACTIVE_SET:
         fixed_at = work.fixed_at[i]
@@ -34,7 +42,14 @@ def moved(chain, work, strategy, i, step):
 
 @inner_kernel
 def substitute_of(chain, strategy, i, value):
-    """What a joint position is in the variables that the strategy puts in the joints' place."""
+    """
+    Return the value of the variable that the strategy substitutes for a joint position.
+
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param strategy: number of the :class:`~ik_service.solvers.choices.LimitStrategy`.
+    :param i: index of the variable.
+    :param value: its position [rad] or [m].
+    """
     if strategy == LimitStrategy.TRANSFORM:
         return untransformed(chain.lower[i], chain.upper[i], value)
     return value
@@ -42,7 +57,13 @@ def substitute_of(chain, strategy, i, value):
 
 @inner_kernel
 def take_step(chain, work, strategy):
-    """Take the step, and write to ``work.step`` what came of it."""
+    """
+    Take the step, and write the actual motion to ``work.step``.
+
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    :param strategy: number of the :class:`~ik_service.solvers.choices.LimitStrategy`.
+    """
     for i in range(work.q.shape[0]):
         before = work.q[i]
         work.q[i] = moved(chain, work, strategy, i, work.step[i])
@@ -51,7 +72,12 @@ def take_step(chain, work, strategy):
 
 @inner_kernel
 def all_inside(chain, q):
-    """Whether every variable is within its limits."""
+    """
+    Return whether every variable is within its limits.
+
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param q: (n,) joint vector [rad] or [m].
+    """
     for i in range(q.shape[0]):
         if not chain.lower[i] <= q[i] <= chain.upper[i]:
             return False
@@ -60,6 +86,11 @@ def all_inside(chain, q):
 
 @inner_kernel
 def bring_inside(chain, q):
-    """Bring every variable within its limits."""
+    """
+    Bring every variable within its limits.
+
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param q: (n,) joint vector [rad] or [m].
+    """
     for i in range(q.shape[0]):
         q[i] = inside(chain, i, q[i])

@@ -1,5 +1,5 @@
 """
-Other variables in place of the joints, so that every method can keep the limits by them.
+Substitution of variables that keep the joint limits, for every method.
 
 A method gets a Jacobian and an error and answers with a step; nothing says that the step has to be
 one of the joints. Here the columns of the Jacobian are scaled by dq/dy, and the step is one of the
@@ -34,7 +34,13 @@ _START_INSIDE = 1e-3
 
 @inner_kernel
 def transformed(lower, upper, y):
-    """Joint position for a new variable."""
+    """
+    Return the joint position for a new variable.
+
+    :param lower: lower limit [rad] or [m]; −inf for none.
+    :param upper: upper limit [rad] or [m]; inf for none.
+    :param y: the new variable.
+    """
     if lower > -math.inf and upper < math.inf:
         value = 0.5 * (lower + upper) + 0.5 * (upper - lower) * math.sin(y)
     elif lower > -math.inf:
@@ -48,7 +54,13 @@ def transformed(lower, upper, y):
 
 @inner_kernel
 def untransformed(lower, upper, value):
-    """The new variable for a joint position within the limits."""
+    """
+    Return the new variable for a joint position within the limits.
+
+    :param lower: lower limit [rad] or [m]; −inf for none.
+    :param upper: upper limit [rad] or [m]; inf for none.
+    :param value: its position [rad] or [m].
+    """
     if lower > -math.inf and upper < math.inf:
         half = 0.5 * (upper - lower)
         if half == 0.0:
@@ -63,7 +75,13 @@ def untransformed(lower, upper, value):
 
 @inner_kernel
 def off_the_bounds(chain, i, value):
-    """Value a little inside its bounds."""
+    """
+    Return a value moved a little inside its bounds.
+
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param i: index of the variable.
+    :param value: its position [rad] or [m].
+    """
     width = chain.upper[i] - chain.lower[i]
     margin = _START_INSIDE * min(width, 1.0)
     return min(max(value, chain.lower[i] + margin), chain.upper[i] - margin)
@@ -71,7 +89,7 @@ def off_the_bounds(chain, i, value):
 
 @inner_kernel
 def _slope(lower, upper, value):
-    """How fast the joint moves with its new variable, dq/dy."""
+    """Return the derivative dq/dy of the joint position by its new variable."""
     y = untransformed(lower, upper, value)
     if lower > -math.inf and upper < math.inf:
         return 0.5 * (upper - lower) * math.cos(y)
@@ -85,7 +103,12 @@ def _slope(lower, upper, value):
 
 @inner_kernel
 def substitute_transformed(chain, work):
-    """Write the Jacobian of the new variables to ``work.rows``; fix those that move nothing."""
+    """
+    Write the Jacobian of the new variables to ``work.rows``; fix those with dq/dy = 0.
+
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    """
     for i in range(work.q.shape[0]):
         work.scale[i] = _slope(chain.lower[i], chain.upper[i], work.q[i])
         if work.scale[i] == 0.0:
@@ -96,7 +119,13 @@ def substitute_transformed(chain, work):
 
 @inner_kernel
 def substitute_penalised(chain, settings, work):
-    """Write the Jacobian and the error as a penalty has them; fix joints without a range."""
+    """
+    Write the Jacobian and the error with the penalty; fix joints without a range.
+
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    """
     weight = settings.penalty
     for i in range(work.q.shape[0]):
         beyond = beyond_limits(chain, i, work.q[i])
@@ -116,7 +145,13 @@ def substitute_penalised(chain, settings, work):
 
 @inner_kernel
 def beyond_limits(chain, i, value):
-    """How far a variable is beyond where the penalty begins; 0 inside, negative below."""
+    """
+    Return the distance beyond the start of the penalty; 0 inside, negative below.
+
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param i: index of the variable.
+    :param value: its position [rad] or [m].
+    """
     lower, upper = chain.lower[i], chain.upper[i]
     margin = _MARGIN * min(upper - lower, 1.0)
     if value > upper - margin:

@@ -1,4 +1,4 @@
-"""The trace of a solve: written by kernels, a row for each iteration, and read in Python."""
+"""Trace of a solve: a row for each iteration, written by kernels and read in Python."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ _MOST_ROWS = 100_000
 
 @inner_kernel
 def record(trace, work, position_error, orientation_error, search):
-    """Add a row to the trace: q, step, position error, orientation error, search."""
+    """
+    Add a row to the trace: q, step, position error, orientation error, search.
+
+    :param trace: (rows, 2n + 3) out; the next row is written.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    :param position_error: [m].
+    :param orientation_error: [rad].
+    :param search: number of the search, from 0.
+    """
     n = work.q.shape[0]
     row = trace[work.recorded[0]]
     for i in range(n):
@@ -28,9 +36,9 @@ def record(trace, work, position_error, orientation_error, search):
 
 def room_for_trace(settings: Settings, n: int, approach_steps: int) -> np.ndarray:
     """
-    Array for all rows that a solve can record.
+    Return an array for all rows that a solve can record.
 
-    :param settings: of the loop, as arrays.
+    :param settings: settings of the loop, as arrays.
     :param n: number of variables.
     :param approach_steps: steps of the approach to the closest pose, at most.
     :returns: (rows, 2n + 3), uninitialised.
@@ -41,9 +49,9 @@ def room_for_trace(settings: Settings, n: int, approach_steps: int) -> np.ndarra
 
 def read_trace(rows: np.ndarray, n: int) -> IkTrace:
     """
-    Trace of the rows that were recorded.
+    Return the trace of the rows that were recorded.
 
-    :param rows: (k, 2n + 3).
+    :param rows: (k, 2n + 3) recorded rows.
     :param n: number of variables.
     """
     return IkTrace(

@@ -1,5 +1,5 @@
 """
-The methods, one module or package each: the parameters, the step, and its ``SPEC``.
+Solver methods, one module or package each: parameters, step and ``SPEC``.
 
 :mod:`ik_service.solvers.registry` finds them here, under the names of their modules.
 """

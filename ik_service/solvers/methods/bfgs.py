@@ -81,7 +81,7 @@ def _forget(inverse, n):
 
 @inner_kernel
 def _is_identity(inverse, n):
-    """Whether the estimate has not learned anything."""
+    """Whether the estimate is the identity."""
     for i in range(n):
         for k in range(n):
             if inverse[i, k] != (1.0 if i == k else 0.0):

@@ -48,7 +48,7 @@ class CyclicCoordinateDescent(NamedTuple):
 
 @step_of(CyclicCoordinateDescent)
 def ccd_step(method, chain, settings, work):
-    """Write what a cycle over all joints does to ``work.step``."""
+    """Write the motion of one cycle over all joints to ``work.step``."""
     n = work.q.shape[0]
     q = work.memory[_TRIAL]
     copy_vector(work.q, q)
@@ -89,7 +89,7 @@ def _cycle(gain, chain, settings, work, q):
 
 @inner_kernel
 def _best_slide(axis, frame, goal):
-    """How far along an axis the goal lies from the tip [m]."""
+    """Return the distance from the tip to the goal along an axis [m]."""
     return (
         axis[0] * (goal[9] - frame[9])
         + axis[1] * (goal[10] - frame[10])
@@ -100,7 +100,7 @@ def _best_slide(axis, frame, goal):
 @inner_kernel
 def _turn_terms(axis, frame, goal, position_weight, orientation_weight):
     """
-    A and B, with A cos θ + B sin θ what a turn by θ has of the agreement with the goal.
+    Return A and B of the agreement A cos θ + B sin θ with the goal after a turn by θ.
 
     Both are 0 where a turn changes nothing but the rounding.
     """
@@ -131,7 +131,7 @@ def _turn_terms(axis, frame, goal, position_weight, orientation_weight):
 
 @inner_kernel
 def _best_turn(chain, settings, i, value, turns, cosine, sine):
-    """How far a variable has to go for A cos θ + B sin θ to be largest within its limits."""
+    """Return the motion of a variable that maximises A cos θ + B sin θ within its limits."""
     if cosine == 0.0 and sine == 0.0:
         return 0.0
     best = math.atan2(sine, cosine) / turns
@@ -149,7 +149,7 @@ def _best_turn(chain, settings, i, value, turns, cosine, sine):
 
 @inner_kernel
 def _within(chain, settings, i, value):
-    """Value of a variable within its limits, unless they are ignored."""
+    """Return the value of a variable clamped to its limits, unless they are ignored."""
     if settings.limits == LimitStrategy.IGNORE:
         return value
     return min(max(value, chain.lower[i]), chain.upper[i])
@@ -195,7 +195,7 @@ def _linearised_cycle(gain, chain, settings, work, q):
 
 @inner_kernel
 def _squared_effect(settings, row):
-    """Squared length of a weighted row of the Jacobian."""
+    """Return the squared length of a weighted row of the Jacobian."""
     square = 0.0
     for j in range(6):
         square += (settings.weights[j] * row[j]) ** 2

@@ -1,5 +1,5 @@
 """
-The Jacobian's pseudoinverse, by singular value decomposition.
+Pseudoinverse of the Jacobian, by singular value decomposition.
 
 The step is α J⁺ e (Whitney 1969), or with damping α Σ σᵢ / (σᵢ² + λ²) vᵢ uᵢᵀ e (Wampler 1986).
 Undamped, it is exact far from singularities and jumps close to them, because 1/σ has no bound.

@@ -1,5 +1,5 @@
 """
-The Jacobian's transpose: the direction in which the squared error falls fastest.
+Transpose of the Jacobian: steepest descent of the squared error.
 
 The step is α Jᵀ e (Wolovich and Elliott 1984), with a fixed α or the one that minimises the
 linearised error ‖e − α J Jᵀ e‖, which is (e · J Jᵀ e) / ‖J Jᵀ e‖² (Buss 2004).

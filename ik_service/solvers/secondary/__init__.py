@@ -1,1 +1,1 @@
-"""Secondary objectives of redundant arms, and motions that do not move the tip."""
+"""Secondary objectives of redundant arms, and self-motions that lower them."""

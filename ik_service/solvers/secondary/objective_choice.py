@@ -1,4 +1,4 @@
-"""From the objective that the options name to what the kernels take."""
+"""Secondary objective for given options, as the kernels take it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ _POSTURES = 8
 
 def choose_objective(chain: KinematicChain, options: IkOptions) -> Objective:
     """
-    The objective of the options.
+    Return the objective of the options.
 
+    :param chain: the chain.
+    :param options: the options.
     :raises OptionError: when the preferred posture does not fit the chain, or the caller's
         function cannot be compiled or does not return a number.
     """
@@ -49,8 +51,9 @@ def choose_objective(chain: KinematicChain, options: IkOptions) -> Objective:
 
 def task_rank(chain: KinematicChain, weights: tuple[float, ...]) -> int:
     """
-    Rank that the Jacobian of a task has in general: the components a chain can fulfil at once.
+    Return the generic rank of the Jacobian of a task: the components it can fulfil at once.
 
+    :param chain: the chain.
     :param weights: (6,) of the task; 0 frees an axis.
     """
     lower = np.where(np.isfinite(chain.lower), chain.lower, -math.pi)
@@ -63,7 +66,7 @@ def task_rank(chain: KinematicChain, weights: tuple[float, ...]) -> int:
 @lru_cache(maxsize=64)
 def _compiled(function: Callable) -> CFunc:
     """
-    A function of the caller's, compiled to be called from C; kept for as long as it is known.
+    Compile a function of the caller's to be called from C; the last ones are kept.
 
     :raises OptionError: when it cannot be compiled, or does not return a number.
     """
@@ -83,6 +86,6 @@ def _compiled(function: Callable) -> CFunc:
 
 
 def _reason(error: Exception) -> str:
-    """The line of a message of Numba's that says what is wrong, not at which stage it was seen."""
+    """Return the line of a Numba message that says what is wrong, not at which stage."""
     lines = [line for line in str(error).splitlines() if line]
     return next((line for line in lines if not line.startswith(_STAGE)), lines[0])

@@ -1,5 +1,5 @@
 """
-What a redundant arm can do with its spare joints: a function g(q) to lower.
+Secondary objectives of redundant arms: functions g(q) to minimise.
 
 - ``joint_centers``: ½ Σ ((qᵢ − middleᵢ) / half rangeᵢ)², but for a factor that of Liégeois (1977).
 - ``joint_limits``: Σ rangeᵢ² / (4 (upperᵢ − qᵢ) (qᵢ − lowerᵢ)), which has no bound at the limits:
@@ -43,7 +43,7 @@ MEMORY_ROWS = 1
 
 class Objective(NamedTuple):
     """
-    An objective as the kernels see it.
+    Objective in the form that kernels take.
 
     :ivar kind: number of the :class:`~ik_service.solvers.choices.ObjectiveKind`.
     :ivar rank: rank of the task's Jacobian in general.
@@ -74,8 +74,12 @@ def _call(typing_context, address, vector, length):
 @inner_kernel
 def objective_value(objective, chain, settings, work, q):
     """
-    The objective g at a joint vector; ``manipulability`` overwrites the scratch of ``work``.
+    Return the objective g; ``manipulability`` overwrites the scratch of ``work``.
 
+    :param objective: :class:`Objective`.
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param q: (n,), contiguous.
     """
     kind = objective.kind
@@ -100,14 +104,14 @@ def objective_value(objective, chain, settings, work, q):
 
 @inner_kernel
 def _room(lower, upper, value):
-    """Product of the distances from both limits."""
+    """Return the product of the distances from both limits."""
     least = _CLOSEST * (upper - lower)
     return max(upper - value, least) * max(value - lower, least)
 
 
 @inner_kernel
 def _manipulability(rank, chain, settings, work, q):
-    """Product of the largest singular values of the Jacobian, ``rank`` of them."""
+    """Return the product of the ``rank`` largest singular values of the Jacobian."""
     task_rows(chain, settings, work, q)
     orthogonal_columns(work.rows, work.columns, work.matrix)
     squared_singular_values(work.columns, work.vector)
@@ -122,8 +126,12 @@ def _manipulability(rank, chain, settings, work, q):
 @inner_kernel
 def objective_gradient(objective, chain, settings, work, q, gradient):
     """
-    Gradient of the objective.
+    Write the gradient of the objective.
 
+    :param objective: :class:`Objective`.
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param q: (n,).
     :param gradient: (n,) out; 0 for variables that are held.
     """

@@ -1,4 +1,4 @@
-"""Motions of the joints that do not move the tip."""
+"""Self-motions: joint motions that lower an objective and do not move the tip."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ik_service.solvers.secondary.objectives import (
     objective_value,
 )
 
-# What the rows of the method's memory are, and how many they are.
+# Rows of the method's memory, and their number.
 _GRADIENT, _TRIAL, _MOTION, _COLUMNS = range(4)
 SELF_MOTION_ROWS = 9 + MEMORY_ROWS
 # The longest motion of a step [rad] or [m].
@@ -31,6 +31,9 @@ def add_self_motion(method, chain, settings, work, cut):
     """
     Add −β (I − J⁺J) ∇g to ``work.step``, shortened until it lowers g.
 
+    :param method: the method's parameters.
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: ``columns`` and ``vector`` hold the decomposition of J; ``pending`` is written.
     :param cut: the largest squared singular value that counts as zero.
     """
@@ -67,7 +70,7 @@ def add_self_motion(method, chain, settings, work, cut):
 
 @inner_kernel
 def _lowering_share(method, chain, settings, work, share):
-    """The share of the motion in ``work.memory`` that lowers the objective; 0 if none does."""
+    """Return the share of the motion in ``work.memory`` that lowers the objective, or 0."""
     n = work.q.shape[0]
     trial, motion = work.memory[_TRIAL], work.memory[_MOTION]
     before = -math.inf

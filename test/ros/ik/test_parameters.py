@@ -22,7 +22,6 @@ from ik_service.ros.ik.parameter_table import (
 )
 from ik_service.ros.ik.parameters import NodeParameters
 from ik_service.solvers.options import IkOptions
-from ik_service.solvers.registry import REGISTERED
 
 READ_ONLY = {
     'urdf',
@@ -203,12 +202,9 @@ def test_solvers_of_named_modules_can_be_chosen(make, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / 'solver_of_my_own.py').write_text(OWN)
     node, parameters = make(solver_modules='solver_of_my_own', solver__name='of_my_own')
-    try:
-        assert parameters.solver.name == 'of_my_own'
-        assert not put(node, 'solver_modules', 'another').successful
-        assert put(node, 'solver.name', 'bfgs').successful
-        assert put(node, 'solver.name', 'of_my_own').successful
-    finally:
-        REGISTERED.pop('of_my_own')
+    assert parameters.solver.name == 'of_my_own'
+    assert not put(node, 'solver_modules', 'another').successful
+    assert put(node, 'solver.name', 'bfgs').successful
+    assert put(node, 'solver.name', 'of_my_own').successful
     with pytest.raises(OptionError, match=r'^solver_modules: .*no name of a module'):
         make(solver_modules='../solver.py')

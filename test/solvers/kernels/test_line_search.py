@@ -37,7 +37,7 @@ def test_steps_that_are_far_too_long_are_shortened(solver):
 
 
 @pytest.mark.parametrize('solver', MINIMISERS)
-def test_steps_win_enough(solver):
+def test_steps_meet_the_armijo_condition(solver):
     """Armijo's condition, along what was done: at least 1e-4 of what the slope promises."""
     chain = arm_of('ur5e')
     for target, result in traces(chain, solver, 'ignore', (1.0,) * 6):
@@ -52,7 +52,7 @@ def test_steps_win_enough(solver):
 
 
 @pytest.mark.parametrize('solver', MINIMISERS)
-def test_where_nothing_leads_down_the_arm_stays(solver):
+def test_no_motion_where_no_direction_lowers_the_cost(solver):
     """Pushed against both its bounds, and stretched towards a target it cannot reach."""
     pushed = planar(1.0, 0.8).with_limits([-0.5, -0.5], [0.5, 0.5])
     target = pushed.forward([0.5, 0.5])

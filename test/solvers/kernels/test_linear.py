@@ -58,7 +58,7 @@ def test_badly_conditioned_is_not_singular():
         [[1.0, 1.0, 0.0], [0.0, 1.0, np.nan], [0.0, 0.0, 1.0]],
     ],
 )
-def test_pivots_of_zero_and_no_numbers_are_said_to_be(A):
+def test_zero_and_nan_pivots_are_reported(A):
     assert not solved(A, np.ones(len(A)))[0]
 
 

@@ -161,7 +161,7 @@ def test_turns_never_leave_the_limits(lower, width, seed, turns, upper_edge, sha
 
 @SEEDED
 @given(edges, st.floats(0.0, 20.0), st.floats(-1e4, 1e4))
-def test_values_are_brought_inside_by_turns_or_cut(lower, width, value):
+def test_values_are_brought_inside_by_full_turns_or_clamped(lower, width, value):
     upper = lower + width
     result = _inside(turning_arrays(lower, upper), value)
     assert lower <= result <= upper

@@ -88,7 +88,7 @@ def test_free_axes_have_no_reach():
     assert iks.solve_ik(chain, target, options=options).success
 
 
-def test_inside_the_hole_the_tip_comes_as_close_as_it_can(solver):
+def test_target_inside_the_inner_hole_of_the_workspace_gets_the_closest_pose(solver):
     chain = planar(1.0, 0.4)
     options = options_with(task_weights=POSITION_ONLY)
     result = iks.solve_ik(chain, HOLE, [0.3, 1.0], solver, options)
@@ -119,7 +119,7 @@ def assert_ends_in_time(chain, target, solver, **options):
     assert median(result.solve_time for result in results) < 3e-3
 
 
-def test_one_millisecond_is_one_millisecond(solver):
+def test_timeout_of_one_millisecond_is_kept(solver):
     chain = chain_of('planar_6r')
     target = chain.forward(np.full(6, 0.4))
     target[2, 3] = 0.05
@@ -127,14 +127,14 @@ def test_one_millisecond_is_one_millisecond(solver):
 
 
 @pytest.mark.parametrize('max_iterations', [1, 2, 5, 7, 8, 9])
-def test_searches_of_few_iterations_end_in_time_as_well(solver, max_iterations):
+def test_timeout_is_kept_with_short_searches(solver, max_iterations):
     chain = chain_of('planar_6r')
     target = chain.forward(np.full(6, 0.4))
     target[2, 3] = 0.05
     assert_ends_in_time(chain, target, solver, max_iterations=max_iterations)
 
 
-def test_long_chains_end_in_time_as_well(solver, strategy):
+def test_timeout_is_kept_with_long_chains(solver, strategy):
     chain = planar(*[0.05] * 60)
     target = chain.forward(np.full(60, 0.05))
     target[2, 3] = 0.05
@@ -160,7 +160,7 @@ def test_nearest_stops_when_the_time_is_up(solver):
     assert 4e-3 < result.solve_time < 1.0
 
 
-def test_shortest_time_still_answers(solver):
+def test_shortest_timeout_still_gives_a_result(solver):
     chain = chain_of('panda')
     result = iks.Solver(chain, solver).solve(targets(chain, 1)[0], timeout=1e-9)
     assert result.status in (iks.IkStatus.TIMED_OUT, iks.IkStatus.SUCCESS)

@@ -48,7 +48,7 @@ intervals = st.one_of(
 
 @SEEDED
 @given(intervals, st.one_of(st.floats(-1e6, 1e6), st.floats(-1e-6, 1e-6)))
-def test_no_variable_leads_out_of_the_limits(interval, y):
+def test_transformed_values_stay_within_the_limits(interval, y):
     """Not by a rounding error either."""
     lower, upper = interval
     assert lower <= _transformed(lower, upper, y) <= upper
@@ -63,7 +63,7 @@ def part_of(interval):
 
 @SEEDED
 @given(intervals, st.floats(0.0, 1.0))
-def test_inverse(interval, share):
+def test_untransformed_is_the_inverse_of_transformed(interval, share):
     lower, upper = interval
     low, high = part_of(interval)
     value = min(max(low + share * (high - low), lower), upper)

@@ -119,7 +119,7 @@ def test_ignored_limits_are_not_kept():
 
 @pytest.mark.parametrize('weights', [POSITION, (1.0, 1.0, 2.0, 0.0, 0.0, 0.0)])
 @pytest.mark.parametrize('strategy', ['clamp', 'ignore'])
-def test_joint_that_cannot_help_stays(weights, strategy):
+def test_joint_without_effect_stays(weights, strategy):
     """The tip of the Panda is on its last axis, so its position is not that joint's affair."""
     chain = arm_of('panda')
     for q, q_target in postures(chain, 20, seed=3).reshape(10, 2, 7):
@@ -182,13 +182,13 @@ def test_active_set_is_the_same_as_clamp():
 
 
 @pytest.mark.parametrize('values', [{'jacobian': 'numerical'}, {'damping': 0.1}])
-def test_what_needs_a_jacobian_is_refused(values):
+def test_options_that_ccd_does_not_use_are_refused(values):
     name = next(iter(values))
     with pytest.raises(OptionError, match=f'^{name}: is not used by ccd, which uses step_gain'):
         iks.Solver(arm_of('panda'), 'ccd', iks.IkOptions(**values))
 
 
-def test_prismatic_chains_are_solved_honestly():
+def test_results_of_prismatic_chains_report_true_errors():
     chain = snake(7, prismatic=0.6)
     options = options_with(max_searches=10)
     for target in targets(chain, 5, seed=9):

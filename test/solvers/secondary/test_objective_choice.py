@@ -10,6 +10,7 @@ from support.chains import planar, snake
 
 import ik_service as iks
 from ik_service.exceptions import OptionError
+from ik_service.solvers.choices import ObjectiveKind
 from ik_service.solvers.secondary.objective_choice import choose_objective, task_rank
 
 PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
@@ -58,13 +59,13 @@ def solved(objective):
     ],
     ids=['function', 'jitted', 'lambda', 'numpy', 'default argument', 'integer'],
 )
-def test_functions_that_numba_compiles_will_do(objective):
+def test_any_function_that_numba_compiles_is_an_objective(objective):
     q, result = solved(objective)
     assert result.success
     assert objective(result.q) <= objective(q)
 
 
-def test_all_ways_to_give_a_function_mean_the_same():
+def test_plain_and_compiled_functions_give_the_same_result():
     answers = [solved(f)[1].q for f in (lean, numba.njit(lean), lambda q: (q[0] - 0.5) ** 2)]
     for answer in answers:
         np.testing.assert_array_equal(answer, answers[0])
@@ -97,7 +98,7 @@ def test_functions_see_what_they_close_over():
         (np.sum, "'sum'", 'not a function'),
     ],
 )
-def test_what_cannot_be_an_objective_is_refused_by_name(objective, named, reason):
+def test_invalid_objective_functions_are_refused_by_name(objective, named, reason):
     with pytest.raises(OptionError) as error:
         solved(objective)
     assert error.value.option == 'objective'
@@ -111,7 +112,7 @@ def test_what_cannot_be_an_objective_is_refused_by_name(objective, named, reason
 @pytest.mark.parametrize(
     'objective', ['', 'manipulation', 3, 1.5, True, ('joint_centers',), Unhashable()]
 )
-def test_what_is_no_objective_is_refused_with_the_valid_ones(objective):
+def test_unknown_objectives_are_refused_with_the_valid_ones(objective):
     with pytest.raises(
         OptionError, match='joint_centers, joint_limits, manipulability, prefer'
     ) as error:
@@ -165,8 +166,8 @@ def test_rank_of_a_chain_with_fewer_joints_than_the_task():
     assert task_rank(snake(4), (1.0,) * 6) == 4
 
 
-def test_no_objective_has_the_number_0():
+def test_objective_of_default_options():
     objective = choose_objective(arm_of('panda'), iks.IkOptions())
-    assert (objective.kind, objective.address) == (0, 0)
+    assert (objective.kind, objective.address) == (ObjectiveKind.NONE, 0)
     assert objective.posture.shape == (7,)
     assert objective.rank == 6

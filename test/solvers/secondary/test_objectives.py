@@ -106,7 +106,7 @@ def test_joints_without_a_range_of_their_own_take_no_part():
             assert gradient[~unconcerned].all()
 
 
-def test_joint_limits_are_a_wall_that_is_finite():
+def test_joint_limits_objective_is_large_and_finite_at_the_limits():
     chain = arm_of('panda')
     compiled = Kernels(chain, (1.0,) * 6, {'objective': 'joint_limits'})
     middle = chain.mid_range()

@@ -96,7 +96,7 @@ def assert_fell(chain, weights, g, target, result):
 
 
 @pytest.mark.parametrize('objective', OBJECTIVES)
-def test_whole_gain_brings_the_objective_to_rest(objective):
+def test_full_gain_reaches_the_minimum_of_the_objective(objective):
     """With the default gain: a success, and where it ends no self-motion lowers g any more."""
     chain, weights = arm_of('panda'), (1.0,) * 6
     values, g = OBJECTIVES[objective](chain, weights)
@@ -177,7 +177,7 @@ def test_objective_that_is_not_a_number_does_no_harm():
 
 
 @pytest.mark.parametrize('objective', OBJECTIVES)
-def test_answers_to_any_target_are_honest(objective, strategy):
+def test_results_for_any_target_report_true_errors(objective, strategy):
     chain = arm_of('panda')
     values, _ = OBJECTIVES[objective](chain, (1.0,) * 6)
     options = options_with(joint_limits=strategy, max_iterations=60, max_searches=2, **values)

@@ -1,4 +1,4 @@
-"""The extended Jacobian: rows are added until the matrix determines every joint."""
+"""Extended Jacobian: rows are added until the matrix determines every joint."""
 
 from ik_service.solvers.methods.extended_jacobian.method import SPEC
 

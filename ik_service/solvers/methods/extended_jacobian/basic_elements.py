@@ -1,5 +1,5 @@
 """
-The basic elements of a chain: every two consecutive joints, and how they move what they carry.
+Basic elements of a chain: motion of every two consecutive joints, in rows of a matrix.
 
 M. Šoch and R. Lórencz, "Solving inverse kinematics – a new approach to the extended Jacobian
 technique", section 2: an element is two segments and the joint between them; the end of its second
@@ -30,7 +30,7 @@ from ik_service.kinematics.compile import inner_kernel
 
 class Elements(NamedTuple):
     """
-    The elements of a chain with m joints on its path.
+    Basic elements of a chain with m joints on its path.
 
     :ivar weight: w, that multiplies their rows.
     :ivar per_length: position rows per metre: 1 over the characteristic length [1/m].
@@ -55,6 +55,7 @@ def start_frame(chain, state):
     """
     Write the x and y axes of the frame in which the first joint moves to ``state``.
 
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param state: (12,) scratch of :func:`element` and :func:`next_frame`.
     """
     for i in range(6):
@@ -63,7 +64,15 @@ def start_frame(chain, state):
 
 @inner_kernel
 def next_frame(chain, q, axes, k, state):
-    """Go on from the frame of joint k to that of joint k + 1."""
+    """
+    Update ``state`` from the frame of joint k to that of joint k + 1.
+
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param q: (n,) joint vector [rad] or [m].
+    :param axes: (m, 6) from :func:`~ik_service.kinematics.kernels.last_frame`.
+    :param k: index of the joint on the path.
+    :param state: (12,) updated, see :func:`start_frame`.
+    """
     angle = chain.joints[k, 0] + chain.joints[k, 6] * q[chain.variables[k]]
     c, s = math.cos(angle), math.sin(angle)
     cosine, sine = chain.joints[k, 4], chain.joints[k, 5]
@@ -76,10 +85,13 @@ def next_frame(chain, q, axes, k, state):
 @inner_kernel
 def element(chain, elements, axes, frame, k, state, first, second):
     """
-    The columns that the joints k and k + 1 have in the rows of their element.
+    Write the columns of joints k and k + 1 in the rows of their element.
 
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param elements: :class:`Elements`.
     :param axes: (m, 6) from the forward kinematics.
     :param frame: (12,) likewise.
+    :param k: index of the first joint of the element on the path.
     :param state: (12,) at the frame of joint k.
     :param first: (6,) out: column of joint k, linear before angular, in its frame.
     :param second: (6,) out: column of joint k + 1, in the same frame.
@@ -122,6 +134,7 @@ def element_products(chain, elements, work, diagonal, beside, right):
     """
     Write BᵀB and Bᵀd of the rows B of all elements, without their weight, by joints.
 
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param elements: :class:`Elements`.
     :param work: at the posture ``q``; ``matrix`` and ``probe`` are overwritten.
     :param diagonal: (m,) out; 0 for joints that are held.
@@ -152,11 +165,11 @@ def element_products(chain, elements, work, diagonal, beside, right):
 
 @inner_kernel
 def _free_scale(work, i):
-    """How far a variable moves per unit of its step."""
+    """Return the motion of a variable per unit of its step."""
     return work.scale[i] if math.isnan(work.fixed_at[i]) else 0.0
 
 
 @inner_kernel
 def _moved_anyway(work, i):
-    """How far a variable moves in this step whatever its step is."""
+    """Return the motion of a variable that does not depend on its step."""
     return -work.penalty_shift[i] if math.isnan(work.fixed_at[i]) else work.fixed_at[i] - work.q[i]

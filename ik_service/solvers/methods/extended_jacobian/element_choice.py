@@ -1,4 +1,4 @@
-"""The basic elements of a chain, from the options to what the kernels take."""
+"""Basic elements of a chain for given options, as the kernels take them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ _PARALLEL = 1e-9  # sine of the angle between two axes that count as parallel
 
 def choose_elements(chain: KinematicChain, options: IkOptions) -> Elements:
     """
-    The basic elements as the options want them.
+    Return the basic elements for given options.
 
     Rows are of position in the plane of a planar chain when the task has no orientation, which is
     the matrix of the paper, and of the whole pose otherwise.
 
+    :param chain: the chain.
+    :param options: options of the extended Jacobian.
     :raises OptionError: when the displacements do not fit the chain.
     """
     m = len(chain.arrays.variables)
@@ -57,18 +59,30 @@ def choose_elements(chain: KinematicChain, options: IkOptions) -> Elements:
 
 
 def first_of_each(chain: KinematicChain) -> np.ndarray:
-    """(m,) index of the first joint that is moved by the variable of each joint."""
+    """
+    Return the index (m,) of the first joint that is moved by the variable of each joint.
+
+    :param chain: the chain.
+    """
     variables = chain.arrays.variables
     return np.argmax(variables[None, :] == variables[:, None], axis=1)
 
 
 def is_planar(chain: KinematicChain) -> bool:
-    """Whether all joints turn, about parallel axes."""
+    """
+    Return whether all joints turn, about parallel axes.
+
+    :param chain: the chain.
+    """
     joints = chain.arrays.joints
     return bool(np.all(joints[:, 7] == 0.0) and np.all(np.abs(joints[:-1, 5]) < _PARALLEL))
 
 
 def mean_distance(chain: KinematicChain) -> float:
-    """Mean distance of consecutive joints, the tip counted as one [m]; 1 if all are 0."""
+    """
+    Return the mean distance of consecutive joints, with the tip [m]; 1 if all are 0.
+
+    :param chain: the chain.
+    """
     distances = np.linalg.norm(chain.arrays.joints[:, 1:4], axis=1)
     return float(distances.mean()) or 1.0

@@ -1,5 +1,5 @@
 """
-The least-squares problem of the basic elements and the task, in time linear in the joints.
+Least-squares system of the basic elements and the task, solved in linear time.
 
 With T = BᵀB of the rows of the elements, d what they shall do, w their weight, J and e those of
 the task, the step x minimises w² ‖B x − d‖² + ‖J x − e‖². An element knows two consecutive joints
@@ -38,7 +38,7 @@ _TASK = 6
 
 class ElementSystem(NamedTuple):
     """
-    A symmetric band of m joints with a border of b ≤ 6 + (m − n) + m unknowns.
+    Symmetric band of m joints with a border of b ≤ 6 + (m − n) + m unknowns.
 
     :ivar diagonal: (m,) of T; behind the elimination, the pivots.
     :ivar beside: (m,) of T, the element that joins a joint to the next one.
@@ -63,7 +63,12 @@ class ElementSystem(NamedTuple):
 
 
 def memory_needed(n: int, m: int) -> int:
-    """How many numbers of a method's memory the system takes."""
+    """
+    Return how many numbers of a method's memory the system takes.
+
+    :param n: number of variables.
+    :param m: number of joints on the path.
+    """
     b = _TASK + 2 * m - n
     return 5 * m + (m + b + 1) * b
 
@@ -71,9 +76,10 @@ def memory_needed(n: int, m: int) -> int:
 @inner_kernel
 def solve_elements(elements: Elements, chain, work):
     """
-    Write the x of the problem to ``work.step``.
+    Write the solution x to ``work.step``.
 
     :param elements: the elements.
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param work: at the posture ``q``; ``memory`` and all scratch but ``columns`` are overwritten.
     :returns: whether the problem has one solution; if not, the step is of no use.
     """
@@ -91,7 +97,7 @@ def solve_elements(elements: Elements, chain, work):
 
 @inlined_kernel
 def _open(work):
-    """The system's arrays, in the memory of the method."""
+    """Return the system's arrays, in the memory of the method."""
     m, n = work.axes.shape[0], work.q.shape[0]
     b = _TASK + 2 * m - n
     flat = work.memory.reshape(work.memory.size)
@@ -147,7 +153,7 @@ def _fill(system, elements, chain, work):
 @inlined_kernel
 def _turn_task(system):
     """
-    Turn the rows of the task so that they get shorter from one to the next.
+    Rotate the rows of the task so that they get shorter from one to the next.
 
     By Householder reflections, as a QR decomposition with column pivoting does it.
     """
@@ -168,7 +174,7 @@ def _turn_task(system):
 
 @inlined_kernel
 def _reflect(system, row, longest):
-    """Turn the rows from one on, so that a joint has only the first of them."""
+    """Reflect the rows from ``row`` on, so that a joint has only the first of them."""
     border = system.border
     square = 0.0
     for j in range(row, _TASK):
@@ -193,7 +199,7 @@ def _reflect(system, row, longest):
 
 @inlined_kernel
 def _eliminate(system, size):
-    """Eliminate the band; returns the size of the border, with the joints that went there."""
+    """Eliminate the band; returns the size of the border, with the joints moved to it."""
     m = system.diagonal.shape[0]
     border, corner = system.border, system.corner
     least = 0.0

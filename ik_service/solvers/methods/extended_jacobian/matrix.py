@@ -1,4 +1,4 @@
-"""The extended Jacobian as a matrix to look at; the solver never forms it."""
+"""Extended Jacobian as an explicit matrix, for inspection; the solver never forms it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def extended_matrix(
     chain: KinematicChain, q: ArrayLike, options: IkOptions | None = None
 ) -> np.ndarray:
     """
-    Matrix that ``extended_jacobian`` with ``basic_elements`` solves by least squares.
+    Return the matrix that ``extended_jacobian`` with ``basic_elements`` solves.
 
     For a planar chain and the weights (1, 1, 0, 0, 0, 0) it is, entry for entry, equation (9) of
     M. Šoch and R. Lórencz, "Solving inverse kinematics – a new approach to the extended Jacobian
@@ -54,7 +54,7 @@ def extended_matrix(
 @kernel
 def _columns(chain, elements, q, axes, frame, state, columns):
     """
-    The columns of all basic elements.
+    Write the columns of all basic elements.
 
     :param state: (12,) scratch.
     :param columns: (m − 1, 2, 6) out.

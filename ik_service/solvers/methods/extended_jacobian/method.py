@@ -1,5 +1,5 @@
 """
-The extended Jacobian: rows are added until the matrix determines every joint.
+Extended Jacobian: rows are added until the matrix determines every joint.
 
 - ``basic_elements``: rows of every two consecutive joints, see
   ``basic_elements.py``; ordinary least squares (Šoch and Lórencz, equations 9
@@ -97,13 +97,13 @@ def _parameters(chain: KinematicChain, options: IkOptions) -> ExtendedJacobian:
 
 
 def _extension(options: IkOptions) -> Extension:
-    """Rows that the options ask for."""
+    """Return the kind of rows that the options ask for."""
     return Extension[(options.extension or 'basic_elements').upper()]
 
 
 def _refuse_level_objective(chain: KinematicChain, objective: Objective) -> None:
     """
-    Refuse an objective that is the same everywhere: the matrix would be singular everywhere.
+    Check that the objective is not constant, which would make every matrix singular.
 
     :raises OptionError: naming what to do.
     """

@@ -1,4 +1,4 @@
-"""The square system of Baillieul's extended Jacobian."""
+"""Square system of Baillieul's extended Jacobian."""
 
 from __future__ import annotations
 
@@ -21,17 +21,27 @@ _SETTLED = 1e-6
 
 
 def memory_rows(n: int) -> int:
-    """Rows of memory for a chain of n variables: matrix, two vectors, null space, objective."""
+    """
+    Return the rows of memory needed: matrix, two vectors, null space, objective.
+
+    :param n: number of variables of the chain.
+    """
     return n + 2 + n + MEMORY_ROWS
 
 
 @inner_kernel
 def fill_square_system(method, chain, settings, work, matrix):
     """
-    Write the extended Jacobian to ``matrix`` and what it shall achieve to ``work.step``.
+    Write the extended Jacobian to ``matrix`` and the right-hand side to ``work.step``.
 
     Rows of J come as its right singular vectors, so that a task of which the chain can fulfil
     less than six components is one of fewer rows. A variable that is held has a row of its own.
+
+    :param method: the method's parameters.
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    :param matrix: (n, n) out.
     """
     n = work.q.shape[0]
     right = work.step
@@ -98,7 +108,7 @@ def _add_slopes(method, chain, settings, work, matrix, rank, free):
 @inner_kernel
 def _null_space(work, matrix, basis, rank, free):
     """
-    Write an orthonormal basis of what the first rows of ``matrix`` leave free to ``basis``.
+    Write an orthonormal basis of the null space of the first rows of ``matrix``.
 
     By the projections of the unit vectors, always of the one that is left the longest.
     """

@@ -36,7 +36,7 @@ def expected_step(chain, first, q, weights, w):
 @pytest.mark.parametrize('name', FOLDS)
 @pytest.mark.parametrize('w', [1.0, 0.03])
 @pytest.mark.parametrize('off', [0.0, 1e-10, 1e-7, 1e-4, 1e-2])
-def test_joints_that_the_elements_leave_free_are_left_to_the_border(name, w, off):
+def test_joints_not_determined_by_the_elements_go_to_the_border(name, w, off):
     lengths, folds = FOLDS[name]
     chain = planar(*lengths)
     q = np.array([0.3, *(math.pi * (1.0 - off) * fold + off for fold in folds)])
@@ -51,7 +51,7 @@ def test_joints_that_the_elements_leave_free_are_left_to_the_border(name, w, off
 
 @pytest.mark.parametrize('w', [1.0, 1e-2, 1e-4, 1e-6])
 @pytest.mark.parametrize('make', [mimicking, lambda: snake(3), lambda: snake(5, prismatic=0.5)])
-def test_what_a_short_arm_cannot_do_does_not_disturb_what_it_can(make, w):
+def test_step_towards_an_unreachable_target_is_accurate(make, w):
     chain = make()
     for q in postures(chain, 5, seed=2):
         target = chain.forward(q + 0.1)
@@ -84,7 +84,7 @@ def test_one_joint_has_no_element():
     np.testing.assert_allclose(first.step, [column @ first.e / (column @ column)], rtol=1e-12)
 
 
-def test_singular_means_no_step_and_a_way_on():
+def test_singular_system_gives_no_step_and_the_solve_goes_on():
     """All segments of one length, folded, and a target along them: nothing determines the step."""
     chain = planar(1.0, 1.0)
     first = first_step(chain, [0.0, 0.0], chain.forward([0.0, 0.3]), 'extended_jacobian', PLANE)

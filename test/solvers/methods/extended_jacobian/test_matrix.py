@@ -56,7 +56,7 @@ def test_in_the_plane_it_is_equation_9_entry_for_entry(lengths, w):
 
 
 @pytest.mark.parametrize('axis', [(0, 1, 0), (0, 0, -1), (1, 0, 0), (0.6, 0.0, 0.8)])
-def test_plane_may_lie_anyhow(axis):
+def test_plane_of_a_planar_chain_may_have_any_orientation(axis):
     """Each element has coordinates of its own, in which it turns from x to y."""
     across = np.cross(axis, (0.3, 0.9, 0.1))
     across /= np.linalg.norm(across)

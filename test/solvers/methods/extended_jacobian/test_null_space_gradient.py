@@ -171,7 +171,7 @@ def test_with_a_gain_but_nothing_to_gain_it_stops_at_the_target():
 
 @pytest.mark.parametrize('name', PROBLEMS)
 @pytest.mark.parametrize('gain', [None, 0.2])
-def test_results_are_honest_with_every_strategy(name, gain, strategy):
+def test_results_report_true_errors_with_every_strategy(name, gain, strategy):
     make, weights = PROBLEMS[name]
     chain = make()
     options = options_with(
