@@ -26,8 +26,8 @@ forward kinematics of a joint vector drawn uniformly within the limits; the sear
 middle of the limits. A problem counts as solved when, by Pinocchio's forward kinematics, all six
 components of the twist to the target are within 1e-5 (m or rad) and every joint is within its
 limits, whatever the solver reports. Times are those of a call from Python, of solved and unsolved
-problems alike. “× ours” is the ratio of the mean times of one round to those of this project's default
-method, in which both solvers get the same problems directly after each other; the tables give the
+problems alike. “× ours” is the ratio of the mean times of one round to those of the default method
+of this project; both solvers get the same problems directly after each other. The tables give the
 median of the rounds and its quartiles.
 """
 _TEXTS = {
@@ -35,9 +35,9 @@ _TEXTS = {
 ## Random reachable poses
 
 One core. “(batch)” is `solve_ik_batch` on one thread, the others are single calls, of this project
-through `Solver.solve`. “× ours” is relative to the first row of each chain. roboticstoolbox is `ik_LM` (C++,
-Chan, k = 0.1) with tol = 5e-11, because its default lets errors of 1.4e-3 pass; TRAC-IK is
-pytracik in Speed mode with 5 ms; pink is a loop of at most 100 steps; EAIK is the closed form and
+through `Solver.solve`. “× ours” is relative to the first row of each chain. roboticstoolbox is
+`ik_LM` (C++, Chan, k = 0.1) with tol = 5e-11, because its default lets errors of 1.4e-3 pass;
+TRAC-IK is pytracik in Speed mode with 5 ms; pink is a loop of at most 100 steps; EAIK is the closed form and
 the choice of the nearest solution within the limits. ikpy, pink, transpose and ccd get fewer
 problems.
 """,
@@ -53,8 +53,8 @@ authors' machine and partly with other versions of the descriptions.
 ## Following a path
 
 Each solve starts from the previous solution. A jump is a joint motion between consecutive
-solutions; the paths have 2,000 points, between which the joints have to move by a tenth of a jump at
-most. “Inside” is the time in the compiled solver; the mean is that of the whole call.
+solutions; the paths have 2,000 points, between which the joints have to move by a tenth of a jump
+at most. “Inside” is the time in the compiled solver; the mean is that of the whole call.
 """,
     'nearest': """\
 ## The nearest solution
@@ -65,8 +65,8 @@ that all three solved.
     'giving_up': """\
 ## Unreachable targets
 
-“Turned inwards”: poses at the edge of the workspace with the tool turned by 180°. “Says” counts the
-status of the results; “closest” is the median distance of the pose that this project returns.
+“Turned inwards”: poses at the edge of the workspace with the tool turned by 180°. “Says” counts
+the results by status; “closest” is the median distance of the pose that this project returns.
 """,
     'growth': """\
 ## Growth with the number of joints
@@ -77,8 +77,8 @@ status of the results; “closest” is the median distance of the pose that thi
     'batch': """\
 ## Batches
 
-Times of the whole call. “Each a batch of its own”: each of two threads solves half of the targets by a
-batch call on one thread.
+Times of the whole call. “Each a batch of its own”: each of two threads solves half of the targets
+by a batch call on one thread.
 """,
     'service': """\
 ## The service
@@ -227,9 +227,9 @@ def _circumstances() -> Iterator[str]:
         yield f'Python {versions[0]}; {versions[1]}.\n'
     columns = [(name, _text(name)) for name in ('part', 'date', 'load', 'settings')]
     yield (
-        'The load is that of the machine in the minute before the results were written. The machine\n'
-        'is shared: at times everything takes up to 1.7 times as long, so that a goal in seconds can\n'
-        'be missed; ratios hardly change. The start of “Python alone”, among the times of fresh\n'
+        'The load is that of the machine in the minute before the results were written. The\n'
+        'machine is shared: at times everything takes up to 1.7 times as long, so that a goal in\n'
+        'seconds can be missed; ratios hardly change. The start of “Python alone”, among the times of fresh\n'
         'processes, shows its speed: 0.044 s when it is not slowed.\n'
     )
     yield _table(runs, columns)

@@ -1,5 +1,5 @@
 """
-Start everything to see an arm move: the node, a simulated arm, and RViz with ``rviz:=true``.
+Start the node, robot_state_publisher, a simulated arm, and RViz with ``rviz:=true``.
 
 The arguments are those of ik_service.launch.py, ``rviz``, and ``engine`` of the simulated arm.
 """
@@ -36,15 +36,15 @@ def generate_launch_description() -> LaunchDescription:
                 'rviz',
                 default_value='false',
                 choices=['true', 'false'],
-                description='Show the robot, its frames, what it does and a marker to drag it '
-                'with in RViz; closing RViz ends everything.',
+                description='Show the robot, its frames, markers of its motion and a marker to '
+                'drag in RViz; closing RViz ends all programs.',
             ),
             DeclareLaunchArgument(
                 'engine',
                 default_value='',
                 choices=['', *ENGINES],
-                description='What moves the simulated arm: kinematics without mass, or physics '
-                '(needs mujoco); empty: what the parameter file says, else first_order.',
+                description='Engine of the simulated arm: first_order (kinematics without mass) '
+                'or mujoco (physics; needs mujoco). Empty: as in params_file, else first_order.',
             ),
             # First what may not be installed: where a later node cannot be found, launch leaves
             # those that run already behind.

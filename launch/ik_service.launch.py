@@ -29,10 +29,10 @@ ARGUMENTS = {
     'leaf of the robot; panda_hand_tcp for the Panda that comes with the package.',
     'solver': 'Method, such as levenberg_marquardt, pseudoinverse or transpose. Empty: as in '
     "params_file, else the node's default.",
-    'publish_markers': 'true or false: whether to publish markers of what the arm is doing, for '
+    'publish_markers': 'true or false: whether to publish markers of target, trail and reach, for '
     "RViz and Foxglove. Empty: as in params_file, else the node's default.",
     'params_file': 'ROS parameter file; share/ik_service/config/ik_service.yaml is one to copy '
-    'and edit. What the arguments here say wins over it. Empty: none.',
+    'and edit. The arguments here win over it. Empty: none.',
     'namespace': 'Namespace of all nodes, and so of their topics and services, such as cell_1. '
     'Empty: none.',
 }

@@ -1,4 +1,4 @@
-"""The public functions, given what nobody should give them: errors of this package, or answers."""
+"""Invalid arguments of the public functions: results or errors of this package."""
 
 import copy
 from dataclasses import fields

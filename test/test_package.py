@@ -1,4 +1,4 @@
-"""The package as a whole: one version everywhere, and an import that costs and drags in little."""
+"""The package as a whole: one version everywhere, and a cheap import."""
 
 from itertools import pairwise
 import json

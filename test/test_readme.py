@@ -1,4 +1,4 @@
-"""Programs, outputs and requests that README and pages show are those that there are."""
+"""Programs, outputs and requests in README and pages agree with the code."""
 
 import os
 import re

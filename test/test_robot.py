@@ -1,4 +1,4 @@
-"""The public robot: chains between its links, and what it is besides a model."""
+"""The public robot: chains between its links, pickling, imports."""
 
 import pickle
 import subprocess

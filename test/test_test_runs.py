@@ -1,4 +1,4 @@
-"""Rules of a test run: who gets a second chance, and who runs alone."""
+"""Rules of a test run: second chances of dds tests, and tests that run alone."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Joint states put together from several publishers."""
+"""Joint states merged from several publishers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Full postures."""
+"""Full postures: order, limits, locked and mimic joints."""
 
 from __future__ import annotations
 

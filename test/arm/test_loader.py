@@ -1,4 +1,4 @@
-"""Text is text: what comes as a robot description is never opened as a file."""
+"""Sources of a robot: description text is never opened as a file."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Round trips, comparison with SciPy, and the angles at which formulas break down."""
+"""Transforms: round trips, comparison with SciPy, and singular angles."""
 
 import math
 

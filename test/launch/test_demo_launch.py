@@ -1,4 +1,4 @@
-"""demo.launch.py, in no namespace and in one: an answer, a motion, and a clean end."""
+"""demo.launch.py with and without a namespace: an answer, a motion, and a clean end."""
 
 from functools import cache
 import unittest

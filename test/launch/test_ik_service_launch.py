@@ -1,4 +1,4 @@
-"""ik_service.launch.py: what its arguments and the parameter file set reaches the node."""
+"""ik_service.launch.py: arguments and parameter file reach the node."""
 
 from pathlib import Path
 import tempfile

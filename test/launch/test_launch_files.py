@@ -1,4 +1,4 @@
-"""The launch files, mostly read and not run."""
+"""Structure of the launch files, mostly without starting them."""
 
 import os
 import signal

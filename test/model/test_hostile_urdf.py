@@ -1,4 +1,4 @@
-"""Texts made to harm the reader: each is refused by a typed error within a second."""
+"""Hostile robot descriptions: each is refused by a typed error within a second."""
 
 import contextlib
 import time

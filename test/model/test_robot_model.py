@@ -1,4 +1,4 @@
-"""The tree of links and joints: paths, leaves, mimics, and the whole of it immutable."""
+"""The tree of links and joints: paths, leaves, mimics, immutability."""
 
 import pickle
 

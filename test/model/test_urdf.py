@@ -1,4 +1,4 @@
-"""What a URDF means: joint types, frames, axes, limits, mimics, and what it may hold besides."""
+"""Elements of a URDF: joint types, frames, axes, limits, mimics, and ignored elements."""
 
 import math
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a URDF cannot mean: each is refused by an error that names the part at fault."""
+"""Invalid URDFs: each is refused by an error that names the faulty part."""
 
 import pytest
 from support.urdf_helpers import joint_xml, LIMIT, read_joint, robot_xml

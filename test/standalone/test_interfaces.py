@@ -1,4 +1,4 @@
-"""The message types of the environment are those that other ROS 2 nodes speak."""
+"""The message types of the environment are those of other ROS 2 nodes."""
 
 import json
 import os

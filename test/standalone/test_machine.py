@@ -1,4 +1,4 @@
-"""What is said about a machine that lacks something, and when ROS 2 counts as sourced."""
+"""Errors for missing prerequisites, and detection of a sourced ROS 2."""
 
 import os
 from pathlib import Path

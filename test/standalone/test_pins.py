@@ -1,4 +1,4 @@
-"""The pinned wheels: every version with the digests of its files, and nothing beside them."""
+"""The pinned wheels: every version has the digests of its files, and nothing else is installed."""
 
 import re
 

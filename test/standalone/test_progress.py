@@ -1,4 +1,4 @@
-"""Steps of the build: what is shown, what is logged, and what is done again."""
+"""Steps of the build: terminal output, log, and repetition."""
 
 import os
 import sys

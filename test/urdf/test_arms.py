@@ -1,4 +1,4 @@
-"""What holds for every arm of the project: bodies, primitives, colours, inertias."""
+"""Properties of every arm of the project: bodies, primitives, colours, inertias."""
 
 import numpy as np
 import pytest

@@ -128,7 +128,7 @@ _FOLLOWER: dict[str, ParameterSpec] = {
     'exclusive': ParameterSpec(
         'exclusive',
         FollowerSettings.exclusive,
-        'Start no motion while somebody else publishes commands',
+        'Start no motion while another node publishes commands',
     ),
 }
 

@@ -1,4 +1,4 @@
-"""Which robot the launch files bring up; needs no ROS."""
+"""Choice of the robot by the launch files; needs no ROS."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Quaternions and matrices, and what is refused."""
+"""Conversion of poses to matrices, and refusal of invalid ones."""
 
 from __future__ import annotations
 

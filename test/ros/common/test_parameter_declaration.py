@@ -1,4 +1,4 @@
-"""Parameters of the command line that a node does not have."""
+"""Unknown and invalid parameters on the command line of a node."""
 
 from __future__ import annotations
 

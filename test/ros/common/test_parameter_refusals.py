@@ -1,4 +1,4 @@
-"""How a value of the wrong type has to be written."""
+"""Refusals of values of the wrong type, with the valid form."""
 
 from __future__ import annotations
 

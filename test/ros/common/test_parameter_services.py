@@ -1,4 +1,4 @@
-"""The services of the parameters: every request is answered, and reading never waits."""
+"""Parameter services: every request is answered, and reading never waits."""
 
 from __future__ import annotations
 

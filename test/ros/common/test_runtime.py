@@ -1,4 +1,4 @@
-"""How the programs start and end."""
+"""Start and end of the programs."""
 
 from __future__ import annotations
 

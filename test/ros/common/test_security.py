@@ -1,4 +1,4 @@
-"""The policy for SROS2, and that nothing runs unprotected where protection is demanded."""
+"""The SROS2 policy, and refusal to start where security is demanded but unavailable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compute_fk answers, without a node."""
+"""Responses of compute_fk, without a node."""
 
 from __future__ import annotations
 

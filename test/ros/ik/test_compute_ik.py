@@ -1,4 +1,4 @@
-"""What compute_ik answers, without a node: solved, unsolved, out of time, and always honest."""
+"""Responses of compute_ik, without a node: solved, unsolved, out of time, invalid."""
 
 from __future__ import annotations
 

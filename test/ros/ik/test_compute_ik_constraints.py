@@ -1,4 +1,4 @@
-"""What a request to compute_ik may ask beside the pose: constraints, and no collisions."""
+"""Constraints and collision flags in requests to compute_ik."""
 
 from __future__ import annotations
 

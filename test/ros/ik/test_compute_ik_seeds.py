@@ -1,4 +1,4 @@
-"""Where compute_ik starts to search: the seed of a request, the measured state, mid-range."""
+"""Seeds of compute_ik: from the request, the measured state, or mid-range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The targets compute_ik takes and refuses: poses, groups, links and frames; without a node."""
+"""Targets that compute_ik accepts and refuses: poses, groups, links and frames; no node."""
 
 from __future__ import annotations
 

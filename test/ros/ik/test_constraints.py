@@ -1,4 +1,4 @@
-"""Joint constraints as limits, and what is refused."""
+"""Joint constraints as limits, and refusal of invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the node ends: by signals, and by mistakes at the start."""
+"""End of the node: by signals, and by invalid parameters at the start."""
 
 from __future__ import annotations
 

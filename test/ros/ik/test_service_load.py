@@ -1,4 +1,4 @@
-"""As many requests at once as may come: none is lost, and the commands go on."""
+"""A thousand requests at once: all are answered, and commands continue."""
 
 from __future__ import annotations
 

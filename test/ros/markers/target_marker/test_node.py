@@ -1,4 +1,4 @@
-"""The node with the target's interactive marker, beside an IK node that plays its part."""
+"""Node of the target's interactive marker, beside a simulated IK node."""
 
 from __future__ import annotations
 
