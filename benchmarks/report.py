@@ -37,9 +37,9 @@ _TEXTS = {
 One core. “(batch)” is `solve_ik_batch` on one thread, the others are single calls, of this project
 through `Solver.solve`. “× ours” is relative to the first row of each chain. roboticstoolbox is
 `ik_LM` (C++, Chan, k = 0.1) with tol = 5e-11, because its default lets errors of 1.4e-3 pass;
-TRAC-IK is pytracik in Speed mode with 5 ms; pink is a loop of at most 100 steps; EAIK is the closed form and
-the choice of the nearest solution within the limits. ikpy, pink, transpose and ccd get fewer
-problems.
+TRAC-IK is pytracik in Speed mode with 5 ms; pink is a loop of at most 100 steps; EAIK is the
+closed form and the choice of the nearest solution within the limits. ikpy, pink, transpose and
+ccd get fewer problems.
 """,
     'chains': """\
 ## Many robots
@@ -229,8 +229,8 @@ def _circumstances() -> Iterator[str]:
     yield (
         'The load is that of the machine in the minute before the results were written. The\n'
         'machine is shared: at times everything takes up to 1.7 times as long, so that a goal in\n'
-        'seconds can be missed; ratios hardly change. The start of “Python alone”, among the times of fresh\n'
-        'processes, shows its speed: 0.044 s when it is not slowed.\n'
+        'seconds can be missed; ratios hardly change. The start of “Python alone”, among the\n'
+        'times of fresh processes, shows its speed: 0.044 s when it is not slowed.\n'
     )
     yield _table(runs, columns)
 
