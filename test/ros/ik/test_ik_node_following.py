@@ -75,6 +75,7 @@ def test_following_a_target(bench, arm):
     assert not len(commands)
 
 
+@pytest.mark.alone
 def test_a_slow_solve_does_not_delay_the_commands(bench, arm):
     start_panda(bench, **{'solver.max_searches': 1_000_000})
     start = posture_of(arm, 1)[arm.indices]
