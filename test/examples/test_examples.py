@@ -146,6 +146,7 @@ def test_an_example_for_ros_says_what_is_missing_without_it(tmp_path):
         assert 'Traceback' not in ended.stderr
 
 
+@pytest.mark.slow
 def test_the_solver_of_ones_own_is_a_solver_like_any_other(tmp_path):
     text = run('08', tmp_path)
     shares = dict(re.findall(r'^(\w+) +(\d+)%', text, re.MULTILINE))

@@ -156,6 +156,7 @@ def failing_step(method, chain, settings, work):
     raise ValueError('no step today')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ('kind', 'message'),
     [
