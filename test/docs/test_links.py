@@ -13,7 +13,8 @@ PAGES = sorted(
     if path.name != 'methods_template.md'
 )
 CODE = re.compile(r'^(```|~~~).*?^\1|`[^`\n]*`', re.DOTALL | re.MULTILINE)
-LINK = re.compile(r'\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)')
+# GitHub's pages of the repository, such as the badge of CI, are not in it.
+LINK = re.compile(r'\]\((?!https?:|mailto:|\.\./\.\./actions/)([^)#\s]*)(?:#([^)\s]+))?\)')
 
 
 def anchors(page):
