@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+from support.humanoid import humanoid_robot, make_joint, X_AXIS
 
 from ik_service.exceptions import (
     UnknownJointError,
@@ -16,28 +17,11 @@ from ik_service.model.joint import Joint, JointType, Mimic
 from ik_service.robot import Robot
 
 SEEDED = settings(deadline=None, derandomize=True)
-X_AXIS = np.array([1.0, 0.0, 0.0])
-
-
-def make_joint(name, parent, child, kind=JointType.REVOLUTE, mimic=None):
-    return Joint(name, kind, parent, child, np.eye(4), X_AXIS, mimic=mimic)
 
 
 @pytest.fixture
 def humanoid():
-    """A torso on a base, a head, and two arms of two joints each; the left hand is fixed."""
-    return Robot(
-        'humanoid',
-        ['base', 'torso', 'head', 'l_arm', 'l_hand', 'r_arm', 'r_hand'],
-        [
-            make_joint('waist', 'base', 'torso'),
-            make_joint('neck', 'torso', 'head'),
-            make_joint('l_shoulder', 'torso', 'l_arm'),
-            make_joint('l_wrist', 'l_arm', 'l_hand', JointType.FIXED),
-            make_joint('r_shoulder', 'torso', 'r_arm'),
-            make_joint('r_wrist', 'r_arm', 'r_hand', JointType.PRISMATIC),
-        ],
-    )
+    return humanoid_robot()
 
 
 def names(path):
