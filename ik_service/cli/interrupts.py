@@ -9,6 +9,15 @@ from types import FrameType
 _requests: list[int] = []
 
 
+class _Interrupt(KeyboardInterrupt):
+    """
+    Interrupt that leaves the exit code to the program.
+
+    Where a plain KeyboardInterrupt has left ``exec`` or ``eval`` of a text, which dataclasses and
+    named tuples use, a program run by ``python -m`` ends by SIGINT, although it was handled.
+    """
+
+
 def catch_interrupts() -> None:
     """Let SIGINT, unless it is ignored, and SIGTERM raise a KeyboardInterrupt."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
@@ -25,7 +34,7 @@ def check_interrupts() -> None:
     run while modules are imported.
     """
     if _requests:
-        raise KeyboardInterrupt
+        raise _Interrupt
 
 
 def _report_dropped(dropped: sys.UnraisableHookArgs) -> None:
@@ -36,4 +45,4 @@ def _report_dropped(dropped: sys.UnraisableHookArgs) -> None:
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:
     _requests.append(number)
-    raise KeyboardInterrupt
+    raise _Interrupt

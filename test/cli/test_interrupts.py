@@ -50,3 +50,18 @@ def test_an_ignored_interrupt_stays_ignored():
     )
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
     assert done.stdout.strip() == 'True', done.stderr
+
+
+def test_a_handled_interrupt_in_exec_leaves_the_exit_code_to_the_program(tmp_path):
+    (tmp_path / 'program.py').write_text(
+        'import os, signal, sys\n'
+        'from ik_service.cli.interrupts import catch_interrupts\n'
+        'signal.signal(signal.SIGINT, signal.default_int_handler)\n'
+        'catch_interrupts()\n'
+        'try:\n'
+        "    exec('os.kill(os.getpid(), signal.SIGINT)\\nfor _ in range(1000): pass')\n"
+        'except KeyboardInterrupt:\n'
+        '    sys.exit(130)\n'
+    )
+    done = subprocess.run([sys.executable, '-m', 'program'], cwd=tmp_path, check=False)
+    assert done.returncode == 130
