@@ -199,3 +199,7 @@ class MissingRosPackageError(IkServiceError, ImportError):
 
 class TargetRefusedError(IkServiceError):
     """Target that the arm may not follow now, for example because joint states are missing."""
+
+
+class ConstraintError(IkServiceError):
+    """Constraints that contradict each other or the pose, or that are not supported."""

@@ -1,33 +1,25 @@
-"""An arm: a robot, the solvers of its chains, its planning groups and its measured joint state."""
+"""An arm: a robot, its planning groups with their solvers, and its measured joint state."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from ik_service.arm.group import ArmGroup, GroupSettings
 from ik_service.arm.joint_state import JointStateBuffer, PostureSpace
-from ik_service.arm.links import attached_links, links_below
+from ik_service.arm.links import attached_links
 from ik_service.common.quoting import quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.link_poses import link_poses
 from ik_service.model.part_names import listed
+from ik_service.model.planning_group import PlanningGroup
 from ik_service.robot import Robot
-from ik_service.solvers.options import IkOptions
-from ik_service.solvers.solver import Solver
 
-_KEPT_SOLVERS = 64
-
-
-@dataclass(frozen=True)
-class SolverSettings:
-    """Name and options of a solver."""
-
-    name: str = 'levenberg_marquardt'
-    options: IkOptions = field(default_factory=IkOptions)
+_ROBOT = '{robot}'
 
 
 @dataclass(frozen=True)
@@ -36,49 +28,35 @@ class ArmSettings:
     Base, tip, locked joints and planning groups of an arm.
 
     :ivar base_link: link in whose frame the chain starts; empty is the root.
-    :ivar tip_link: link that is placed; empty is the only leaf below the base.
+    :ivar tip_link: link that is placed; empty is that of the robot's first planning group, where
+        a semantic description or ``groups`` name one, or else the robot's default tip.
     :ivar locked: joints that do not move, and where [rad] or [m].
-    :ivar group_names: planning groups that the services answer to, the default first;
-        ``{robot}`` stands for the robot's name.
+    :ivar group_names: further names of the default group; ``{robot}`` stands for the robot's
+        name. Names of groups that the robot has itself mean those.
+    :ivar groups: planning groups of the user's own, and settings for others, by name.
     """
 
     base_link: str = ''
     tip_link: str = ''
     locked: Mapping[str, float] = field(default_factory=dict)
     group_names: tuple[str, ...] = ('manipulator',)
-
-
-@dataclass(frozen=True)
-class ChainSolver:
-    """
-    Chain of the arm with its prepared solver.
-
-    :ivar chain: the chain.
-    :ivar solver: its solver, with the settings that were asked for.
-    :ivar indices: (n,) where its joints stand in a full posture.
-    """
-
-    chain: KinematicChain
-    solver: Solver
-    indices: np.ndarray
+    groups: Mapping[str, GroupSettings] = field(default_factory=dict)
 
 
 class Arm:
     """
-    A robot, and the chain from its base to its tip. Safe to share between threads.
+    A robot with its planning groups. Safe to share between threads.
 
     :ivar robot: the robot.
     :ivar root_link: its root link.
-    :ivar chain: the chain from base to tip.
+    :ivar group: the default group.
+    :ivar chain: the chain of the default group.
+    :ivar groups: the groups by name, the default first; some names may mean the same group.
+    :ivar faults: why no inverse kinematics is done for the other groups, by name.
     :ivar postures: the robot's full postures.
-    :ivar indices: (n,) where the chain's joints stand in a full posture.
+    :ivar indices: (n,) where the joints of the default group stand in a full posture.
     :ivar rest: (m,) full posture [rad] or [m], read-only: the chain's joints in the middle of
         their limits, the others at 0 or at the limit nearest to it.
-    :ivar group_names: names of the planning group; the first is the default.
-    :ivar chain_solvers: chain and solver by tip link and settings, prepared when first asked
-        for. A tip is the arm's (or empty), a link rigidly attached to it, or any other link below
-        the base. Raises :class:`~ik_service.exceptions.ChainError` for another link or one that
-        no joint moves, and what :class:`~ik_service.Solver` raises.
     :param robot: the robot.
     :param settings: which of its links and joints make the arm.
     :raises ChainError: the links make no chain.
@@ -87,24 +65,40 @@ class Arm:
     """
 
     def __init__(self, robot: Robot, settings: ArmSettings) -> None:
-        self.robot = robot
+        own = {
+            name: (group.base_link or robot.root_link, group.tip_link)
+            for name, group in settings.groups.items()
+            if group.tip_link
+        }
+        self.robot = robot = robot.with_groups(own) if own else robot
+        _check_settings(robot, settings.groups)
         self.root_link = robot.root_link
         self._locked = dict(settings.locked)
-        self.chain = robot.chain(
-            settings.base_link or None, settings.tip_link or None, self._locked
-        )
-        self.group_names = tuple(
-            dict.fromkeys(name.replace('{robot}', robot.name) for name in settings.group_names)
-        )
+        self._settings = settings
         self.postures = PostureSpace(robot, self._locked)
-        self.indices = self.postures.indices(self.chain.joint_names)
+        self.group = self._default_group()
+        assert isinstance(self.group.chain, KinematicChain)  # it has one tip
+        self.chain: KinematicChain = self.group.chain
+        self.indices = self.group.indices
         self.rest = self._rest()
-        self._beside_base = attached_links(robot, self.chain.base_link)
-        below = set(links_below(robot, self.chain.base_link))
-        attached = attached_links(robot, self.chain.tip_link)
-        self._tips = [link for link in robot.links if link in below or link in attached]
+        self.faults: dict[str, str] = {}
+        self.groups = self._groups()
         self._links = frozenset(robot.links)
-        self.chain_solvers = _ChainSolvers(self._prepare)
+        self._attached: dict[str, dict[str, np.ndarray]] = {}
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """Names of the groups that can be asked for, the default first."""
+        return tuple(self.groups)
+
+    def states(self, group: ArmGroup) -> Mapping[str, Mapping[str, float]]:
+        """
+        Return the named states of a group: joint positions [rad] or [m] by joint name.
+
+        :param group: the group.
+        """
+        described = self.robot.groups.get(group.name)
+        return described.states if described is not None else {}
 
     def has_link(self, name: str) -> bool:
         """
@@ -123,19 +117,30 @@ class Arm:
         """
         return link_poses(self.robot, self.postures.by_name(positions))
 
+    def pose_of(self, link: str, frame: str, positions: np.ndarray) -> np.ndarray:
+        """
+        Return the pose of a link in the frame of another.
+
+        :param link: a link of the robot.
+        :param frame: likewise.
+        :param positions: (m,) full posture [rad] or [m].
+        :returns: (4, 4) T_frame_link [m].
+        """
+        fixed = self._attached_to(frame).get(link)
+        if fixed is not None:
+            return fixed
+        poses = self.link_poses(positions)
+        return inverse_transform(poses[frame]) @ poses[link]
+
     def base_from_link(self, link: str, positions: np.ndarray) -> np.ndarray:
         """
-        Return the pose of a link in the base frame.
+        Return the pose of a link in the base frame of the default group.
 
         :param link: a link of the robot.
         :param positions: (m,) full posture [rad] or [m].
         :returns: (4, 4) T_base_link.
         """
-        fixed = self._beside_base.get(link)
-        if fixed is not None:
-            return fixed
-        poses = self.link_poses(positions)
-        return inverse_transform(poses[self.chain.base_link]) @ poses[link]
+        return self.pose_of(link, self.chain.base_link, positions)
 
     def joints_that_move(self, links: Iterable[str]) -> np.ndarray:
         """
@@ -153,23 +158,74 @@ class Arm:
         names -= self._locked.keys()
         return self.postures.indices([name for name in self.postures.names if name in names])
 
-    def _prepare(self, tip_link: str, settings: SolverSettings) -> ChainSolver:
-        chain = self.chain
-        if tip_link not in ('', chain.tip_link):
-            if tip_link not in self._tips:
-                raise ChainError(
-                    f'link {quote(tip_link)} is neither below {chain.base_link!r} nor attached to '
-                    f'{chain.tip_link!r}; valid: {listed(self._tips)}'
-                )
-            chain = self.robot.chain(chain.base_link, tip_link, self._locked)
-        solver = Solver(chain, settings.name, settings.options)
-        return ChainSolver(chain, solver, self.postures.indices(chain.joint_names))
+    def _attached_to(self, frame: str) -> dict[str, np.ndarray]:
+        """Return the poses of the links that are rigidly attached to one, which are kept."""
+        attached = self._attached.get(frame)
+        if attached is None:
+            attached = self._attached[frame] = attached_links(self.robot, frame)
+        return attached
+
+    def _default_group(self) -> ArmGroup:
+        settings, robot = self._settings, self.robot
+        free = not (settings.base_link or settings.tip_link)
+        for described in robot.groups.values():
+            solvable = not described.fault and len(described.tip_links) == 1
+            if free and solvable and described.origin in ('srdf', 'parameter'):
+                return self._group_of(described)
+        base = settings.base_link or robot.root_link
+        tip = settings.tip_link or robot.default_tip(base)
+        name = _names(settings.group_names[:1], robot)[0] if settings.group_names else 'arm'
+        return self._make(name, base, (tip,))
+
+    def _groups(self) -> dict[str, ArmGroup]:
+        """Return the groups by all names that they have."""
+        names, known = self._settings.group_names, self.robot.groups
+        literal = [name for name in names if _ROBOT not in name]
+        groups = {self.group.name: self.group}
+        for name in _names(names, self.robot):
+            described = known.get(name)
+            if described is None or (described.origin == 'known name' and name in literal):
+                groups[name] = self.group
+        for name, described in known.items():
+            if name in groups:
+                continue
+            if described.fault:
+                self.faults[name] = described.fault
+                continue
+            try:
+                groups[name] = self._group_of(described)
+            except ChainError as error:  # its joints are locked
+                self.faults[name] = str(error)
+        return groups
+
+    def _group_of(self, described: PlanningGroup) -> ArmGroup:
+        return self._make(described.name, described.base_link, described.tip_links)
+
+    def _make(self, name: str, base_link: str, tip_links: tuple[str, ...]) -> ArmGroup:
+        settings = self._settings.groups.get(name)
+        return ArmGroup(
+            self.robot, name, base_link, tip_links, self.postures, self._locked, settings
+        )
 
     def _rest(self) -> np.ndarray:
         posture = self.postures.near_zero()
         posture[self.indices] = self.chain.mid_range()
         self.postures.complete(posture).setflags(write=False)
         return posture
+
+
+def _names(patterns: Iterable[str], robot: Robot) -> list[str]:
+    return list(dict.fromkeys(name.replace(_ROBOT, robot.name) for name in patterns))
+
+
+def _check_settings(robot: Robot, groups: Mapping[str, GroupSettings]) -> None:
+    """Refuse settings of groups that there are not."""
+    for name, group in groups.items():
+        if not group.tip_link and name not in robot.groups:
+            raise ChainError(
+                f'groups.{name} names no tip_link, and the robot has no group {quote(name)}; it '
+                f'has {listed(robot.group_names) or "none"}'
+            )
 
 
 class MeasuredState(JointStateBuffer):
@@ -184,18 +240,3 @@ class MeasuredState(JointStateBuffer):
     def __init__(self, arm: Arm, previous: MeasuredState | None = None) -> None:
         super().__init__(arm.postures, arm.rest, arm.chain.joint_names, previous)
         self.arm = arm
-
-
-class _ChainSolvers(dict[tuple[str, SolverSettings], ChainSolver]):
-    """Chains of an arm with their solvers, which are prepared when they are first asked for."""
-
-    def __init__(self, prepare: Callable[[str, SolverSettings], ChainSolver]) -> None:
-        super().__init__()
-        self._prepare = prepare
-
-    def __missing__(self, key: tuple[str, SolverSettings]) -> ChainSolver:
-        prepared = self._prepare(*key)
-        if len(self) >= _KEPT_SOLVERS:
-            self.clear()
-        self[key] = prepared
-        return prepared

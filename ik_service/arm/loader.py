@@ -7,8 +7,9 @@ import os
 from pathlib import Path
 import threading
 
-from ik_service.arm.arm import Arm, ArmSettings, SolverSettings
-from ik_service.exceptions import UrdfError
+from ik_service.arm.arm import Arm, ArmSettings
+from ik_service.arm.group import ArmGroup, SolverSettings
+from ik_service.exceptions import SrdfError, UrdfError
 from ik_service.model.description_file import is_xacro
 from ik_service.model.part_names import named, named_file
 from ik_service.robot import Robot
@@ -28,16 +29,33 @@ def source_of(urdf: str, robot_description: str) -> Source:
     return Path(os.path.expanduser(urdf)) if urdf else robot_description
 
 
-def read_robot(source: Source, trusted: bool = True) -> Robot:
+def srdf_source(srdf: str, robot_description_semantic: str) -> Source:
+    """
+    Return where the parameters ``srdf`` and ``robot_description_semantic`` say the groups are.
+
+    :param srdf: path of a file; wins unless empty.
+    :param robot_description_semantic: SRDF text, or the path of a file.
+    """
+    text = robot_description_semantic
+    if not srdf and text.strip() and '<' not in text:
+        return source_of(text.strip(), '')
+    return source_of(srdf, text)
+
+
+def read_robot(source: Source, trusted: bool = True, srdf: Source = '') -> Robot:
     """
     Read a robot.
 
     :param source: where it is described.
     :param trusted: whether the user of this program has named the source himself; a xacro file,
         which is a program, is run only then.
+    :param srdf: where its planning groups are described; empty for nowhere.
     :raises UrdfError: the file cannot be read, or the description is malformed.
+    :raises SrdfError: likewise for the semantic description.
     :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
     """
+    if isinstance(srdf, str) and srdf.strip() and '<' not in srdf:
+        raise SrdfError('no XML; the text of an SRDF is needed here', 'robot_description_semantic')
     if isinstance(source, Path):
         if is_xacro(source) and not trusted:
             raise UrdfError(
@@ -45,27 +63,31 @@ def read_robot(source: Source, trusted: bool = True) -> Robot:
                 'parameter urdf of this one',
                 named_file(str(source)),
             )
-        return Robot.from_urdf(source)
+        return Robot.from_urdf(source, srdf=srdf or None)
     if source.strip() and '<' not in source:
         raise UrdfError(
             'no XML; the text of a URDF is needed here, and the path of its file in the '
             'parameter urdf',
             named('robot_description', source),
         )
-    return Robot.from_urdf_text(source)
+    return Robot.from_urdf_text(source, srdf=srdf or None)
 
 
-def build_arm(source: Source, settings: ArmSettings, trusted: bool = True) -> Arm:
+def build_arm(
+    source: Source, settings: ArmSettings, trusted: bool = True, srdf: Source = ''
+) -> Arm:
     """
     Build an arm from a robot description.
 
     :param source: where the robot is described.
     :param settings: which of its links and joints make the arm.
     :param trusted: as for :func:`read_robot`.
+    :param srdf: likewise.
     :raises UrdfError: the file cannot be read, or the description is malformed.
+    :raises SrdfError: likewise for the semantic description.
     :raises IkServiceError: the settings do not go with the robot.
     """
-    return Arm(read_robot(source, trusted), settings)
+    return Arm(read_robot(source, trusted, srdf), settings)
 
 
 class ArmLoader:
@@ -117,9 +139,16 @@ class ArmLoader:
                     return
             try:
                 arm = build()
-                arm.chain_solvers['', self._settings()].solver.warm_up()
+                _warm_up(arm, self._settings())
                 if not self._ended:
                     self._on_loaded(arm)
             except Exception as error:  # a bad description must not end the loader
                 if not self._ended:
                     self._on_refused(error)
+
+
+def _warm_up(arm: Arm, settings: SolverSettings) -> None:
+    """Prepare the solver of every group, and compile what it needs."""
+    groups: dict[int, ArmGroup] = {id(group): group for group in arm.groups.values()}
+    for group in groups.values():
+        group.solver(settings).solver.warm_up()

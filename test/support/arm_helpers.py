@@ -8,7 +8,8 @@ from moveit_msgs.srv import GetPositionFK, GetPositionIK
 import numpy as np
 from rclpy.time import Time
 
-from ik_service.arm.arm import ArmSettings, MeasuredState, SolverSettings
+from ik_service.arm.arm import ArmSettings, MeasuredState
+from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import build_arm
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode

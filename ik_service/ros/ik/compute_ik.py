@@ -7,18 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import Constraints, PositionIKRequest, RobotState
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
 
-from ik_service.arm.arm import Arm, ChainSolver, MeasuredState, SolverSettings
-from ik_service.common.quoting import quote
-from ik_service.exceptions import ChainError
+from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
+from ik_service.arm.task_solving import solve_tasks
+from ik_service.exceptions import ChainError, ConstraintError
 from ik_service.ros.common.conversions import in_base, matrix_from_pose, TfLookup
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.solve_record import SolveRecord
-from ik_service.ros.ik.constraints import constrained_chain
+from ik_service.ros.ik.goals import goals_together, group_of, pose_goals, PoseGoal
+from ik_service.ros.ik.joint_constraints import constrained_chain
+from ik_service.ros.ik.link_constraints import bounds_of
 from ik_service.ros.ik.service_handler import (
     assumed_joints,
     RequestStatistics,
@@ -111,38 +113,80 @@ class IkHandler(ServiceHandler):
 
     def _solve(self, request: PositionIKRequest, measured: MeasuredState) -> Outcome:
         arm = measured.arm
-        if request.group_name and request.group_name not in arm.group_names:
-            raise RequestError(
-                ErrorCode.INVALID_GROUP_NAME,
-                f'there is no group {quote(request.group_name)}; groups, which all mean the same '
-                f'chain: {", ".join(arm.group_names)}',
-            )
-        link, target, field = _target_of(request)
+        group = group_of(arm, request.group_name)
+        goals = pose_goals(request)
+        if len(goals) > 1 or len(group.tip_links) > 1 or _limits_links(request.constraints):
+            return self._solve_together(request, goals, group, measured)
+        goal = goals[0]
         settings = self.settings
-        chosen = _chain_solver(arm, link, settings)
+        chosen = _chain_solver(group, goal.link, settings)
         posture, given = start_posture(measured, request.robot_state)
         # Before frames are looked up, so that they are where the answer says that they are.
         outside = _bring_inside(arm, chosen, posture, given)
-        T = matrix_from_pose(target.pose, f'{field}.pose')
-        T_base_target = in_base(arm, target.header.frame_id, T, posture, self._tf)
-        seconds = request.timeout.sec + 1e-9 * request.timeout.nanosec
-        if seconds < 0.0:
-            raise RequestError(
-                ErrorCode.INVALID_GOAL_CONSTRAINTS,
-                f'timeout is {seconds:g} s; it has to be positive, or 0 for the default',
-            )
-        solver = _constrained_solver(chosen, request.constraints, arm, posture)
+        T = matrix_from_pose(goal.pose.pose, f'{goal.field}.pose')
+        T_base_target = in_base(arm, goal.pose.header.frame_id, T, posture, self._tf)
+        seconds = _timeout(request)
+        solver = chosen.solver
+        if request.constraints.joint_constraints:
+            solver = _constrained_solver(chosen, request.constraints, arm, posture)
         learned = settings.options.seed_source != 'given' and not len(given)
         seed = None if learned else posture[chosen.indices]
         result = solver.solve(T_base_target, seed, timeout=min(seconds, LONGEST_TIMEOUT) or None)
         notes = _notes(request, seconds, assumed_joints(measured, chosen.indices, given))
         return _outcome_of(result, arm, chosen, posture, notes, outside)
 
+    def _solve_together(
+        self,
+        request: PositionIKRequest,
+        goals: list[PoseGoal],
+        group: ArmGroup,
+        measured: MeasuredState,
+    ) -> Outcome:
+        """Answer a request with several poses, or with constraints on links."""
+        arm = measured.arm
+        posture, given = start_posture(measured, request.robot_state)
+        outside = _bring_inside(arm, group, posture, given)
+        seconds = _timeout(request)
+
+        def to_base(frame_id: str, T: np.ndarray) -> np.ndarray:
+            return in_base(arm, frame_id, T, posture, self._tf)
+
+        def narrow(prepared: PreparedSolver) -> Solver:
+            return _constrained_solver(prepared, request.constraints, arm, posture)
+
+        poses = goals_together(goals, arm, group, posture, to_base)
+        bounds = bounds_of(request.constraints, arm, to_base)
+        time = min(seconds, LONGEST_TIMEOUT) or self.settings.options.timeout
+        try:
+            found = solve_tasks(
+                arm.robot, group, self.settings, poses, bounds, posture, narrow, time
+            )
+        except ConstraintError as error:
+            raise RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, str(error)) from error
+        except ChainError as error:
+            raise RequestError(ErrorCode.INVALID_LINK_NAME, str(error)) from error
+        chosen = found.prepared
+        notes = _notes(request, seconds, assumed_joints(measured, chosen.indices, given))
+        if found.loosened and found.result.success:
+            notes += '; not the pose itself, but one within the tolerances of the constraints'
+        return _outcome_of(found.result, arm, chosen, posture, notes, outside)
+
+
+def _timeout(request: PositionIKRequest) -> float:
+    """Return the time that a request gives [s]; 0 for the default."""
+    seconds = request.timeout.sec + 1e-9 * request.timeout.nanosec
+    if seconds < 0.0:
+        raise RequestError(
+            ErrorCode.INVALID_GOAL_CONSTRAINTS,
+            f'timeout is {seconds:g} s; it has to be positive, or 0 for the default',
+        )
+    return seconds
+
 
 def _outcome_of(
     result: IkResult,
     arm: Arm,
-    chosen: ChainSolver,
+    chosen: PreparedSolver,
     posture: np.ndarray,
     notes: str,
     outside: list[str],
@@ -167,56 +211,47 @@ def _write_solution(solution: RobotState, arm: Arm, posture: np.ndarray, stamp: 
     joints.position = array.array('d', posture.tobytes())
 
 
-def _bring_inside(
-    arm: Arm, chosen: ChainSolver, posture: np.ndarray, among: np.ndarray | None = None
-) -> list[str]:
-    """Bring joints beside the chain inside their limits, unless they are ignored; name them."""
-    if chosen.solver.options.joint_limits == 'ignore':
-        return []
-    return arm.postures.bring_inside(posture, chosen.indices, among)
-
-
-def _target_of(request: PositionIKRequest) -> tuple[str, PoseStamped, str]:
-    """Return the link, the pose and the pose's field, by MoveIt's rules of precedence."""
-    poses, links = request.pose_stamped_vector, request.ik_link_names
-    if not poses:
-        return request.ik_link_name, request.pose_stamped, 'pose_stamped'
-    if len(poses) > 1 and len(links) != len(poses):
-        raise RequestError(
-            ErrorCode.INVALID_LINK_NAME,
-            f'pose_stamped_vector has {len(poses)} poses, but ik_link_names has {len(links)} '
-            'links; each pose needs one',
-        )
-    if len(poses) > 1:
-        raise RequestError(
-            ErrorCode.INVALID_GOAL_CONSTRAINTS,
-            f'pose_stamped_vector has {len(poses)} poses; one link at a time can be placed',
-        )
-    return links[0] if links else request.ik_link_name, poses[0], 'pose_stamped_vector[0]'
-
-
-def _chain_solver(arm: Arm, link: str, settings: SolverSettings) -> ChainSolver:
+def _chain_solver(group: ArmGroup, link: str, settings: SolverSettings) -> PreparedSolver:
     try:
-        return arm.chain_solvers[link, settings]
+        return group.chain_solvers[link, settings]
     except ChainError as error:
         raise RequestError(ErrorCode.INVALID_LINK_NAME, f'ik_link_name: {error}') from error
 
 
 def _constrained_solver(
-    chosen: ChainSolver, constraints: Constraints, arm: Arm, posture: np.ndarray
+    chosen: PreparedSolver, constraints: Constraints, arm: Arm, posture: np.ndarray
 ) -> Solver:
-    """Return the solver for the joint limits that the constraints leave."""
+    """Return the solver for the joint limits that joint constraints leave."""
     solver = chosen.solver
-    if not (
-        constraints.joint_constraints
-        or constraints.position_constraints
+    if not constraints.joint_constraints:
+        return solver
+    chain = constrained_chain(
+        chosen.chain,
+        constraints.joint_constraints,
+        arm.postures.by_name(posture),
+        solver.options.joint_limits,
+    )
+    return Solver(chain, solver.name, solver.options)
+
+
+def _limits_links(constraints: Constraints) -> bool:
+    return bool(
+        constraints.position_constraints
         or constraints.orientation_constraints
         or constraints.visibility_constraints
-    ):
-        return solver
-    positions = arm.postures.by_name(posture)
-    chain = constrained_chain(chosen.chain, constraints, positions, solver.options.joint_limits)
-    return Solver(chain, solver.name, solver.options)
+    )
+
+
+def _bring_inside(
+    arm: Arm,
+    chosen: PreparedSolver | ArmGroup,
+    posture: np.ndarray,
+    among: np.ndarray | None = None,
+) -> list[str]:
+    """Bring joints beside the chain inside their limits, unless they are ignored; name them."""
+    if isinstance(chosen, PreparedSolver) and chosen.solver.options.joint_limits == 'ignore':
+        return []
+    return arm.postures.bring_inside(posture, chosen.indices, among)
 
 
 def _notes(request: PositionIKRequest, seconds: float, assumed: list[str]) -> str:

@@ -34,6 +34,19 @@ ROBOT_DESCRIPTION = ParameterSpec(
     'URDF text, which is not expanded by xacro; empty: see urdf',
     read_only=True,
 )
+SRDF = ParameterSpec(
+    'srdf',
+    '',
+    'Path of an SRDF file, which names planning groups; wins over robot_description_semantic. '
+    'Empty: robot_description_semantic, as a parameter or else from the topic of that name',
+    read_only=True,
+)
+ROBOT_DESCRIPTION_SEMANTIC = ParameterSpec(
+    'robot_description_semantic',
+    '',
+    'SRDF text, or the path of an SRDF file; empty: see srdf',
+    read_only=True,
+)
 BASE_LINK = ParameterSpec(
     'base_link',
     '',
@@ -43,7 +56,8 @@ BASE_LINK = ParameterSpec(
 TIP_LINK = ParameterSpec(
     'tip_link',
     '',
-    'Link that is brought to a target; empty: the only leaf below base_link',
+    'Link that is brought to a target; empty: that of the first planning group, or else the '
+    'tool or the last link of the arm',
     read_only=True,
 )
 LOCKED_JOINTS = ParameterSpec(
@@ -55,8 +69,8 @@ LOCKED_JOINTS = ParameterSpec(
 GROUP_NAMES = ParameterSpec(
     'group_names',
     ['manipulator', 'arm', '{robot}_arm', '{robot}_manipulator'],
-    'Names of the planning group in compute_ik, which all mean the one chain, the default '
-    "first; {robot} stands for the robot's name",
+    'Further names of the default planning group in compute_ik, the first of them its own; '
+    "{robot} stands for the robot's name. Groups of the robot by these names win",
     read_only=True,
 )
 COMMAND_INTERFACE = ParameterSpec(
@@ -250,6 +264,8 @@ def _table(specs: Mapping[str, ParameterSpec], prefix: str = '') -> tuple[Parame
 ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     URDF,
     ROBOT_DESCRIPTION,
+    SRDF,
+    ROBOT_DESCRIPTION_SEMANTIC,
     BASE_LINK,
     TIP_LINK,
     LOCKED_JOINTS,

@@ -17,7 +17,8 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ik_service.arm.arm import ArmSettings, SolverSettings
+from ik_service.arm.arm import ArmSettings
+from ik_service.arm.group import SolverSettings
 from ik_service.common.number_parsing import parse_numbers, parse_positions
 from ik_service.exceptions import IkServiceError, OptionError, SolverSpecError
 from ik_service.following.settings import FollowerSettings

@@ -1,58 +1,58 @@
 """
-Constraints of a ``compute_ik`` request as joint limits.
+Joint constraints of a ``compute_ik`` request as joint limits.
 
-Joint constraints become narrower joint limits of the chain for that one solve, so that every
-method keeps them. The other kinds are refused by name: a client must never believe that a
-constraint holds which was not considered.
+They become narrower joint limits of the chain for that one solve, so that every method keeps
+them, and the search is steered by them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
+from typing import TypeVar
 
-from moveit_msgs.msg import Constraints, JointConstraint
+from moveit_msgs.msg import JointConstraint
 
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.tree import KinematicTree
 from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
 from ik_service.ros.common.errors import ErrorCode, RequestError
 
 _MOST = 1000  # joint constraints in a request
-_UNSUPPORTED_KINDS = ('position_constraints', 'orientation_constraints', 'visibility_constraints')
+
+Chain = TypeVar('Chain', KinematicChain, KinematicTree)
 
 
 def constrained_chain(
-    chain: KinematicChain,
-    constraints: Constraints,
+    chain: Chain,
+    constraints: Sequence[JointConstraint],
     positions: dict[str, float],
     joint_limits: str,
-) -> KinematicChain:
+) -> Chain:
     """
     Return the chain with the joint limits that the constraints leave.
 
     A constraint on a continuous joint holds for the turn that lies nearest to the seed. One on a
     joint that the chain does not move must already hold. Weights are not used, as in MoveIt.
 
-    :param chain: the chain to be solved.
-    :param constraints: the constraints of the request.
+    :param chain: the chain or tree to be solved.
+    :param constraints: the joint constraints of the request.
     :param positions: position of every movable joint at the seed [rad] or [m].
     :param joint_limits: the solver's strategy; with 'ignore' joint constraints cannot be kept.
     :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong.
     """
-    for kind in _UNSUPPORTED_KINDS:
-        if getattr(constraints, kind):
-            raise _refused(f'{kind} are not supported; joint_constraints are')
-    if len(constraints.joint_constraints) > _MOST:
+    if len(constraints) > _MOST:
         raise _refused(
-            f'joint_constraints has {len(constraints.joint_constraints)} elements, more than '
-            f'the {_MOST} that are looked at'
+            f'joint_constraints has {len(constraints)} elements, more than the {_MOST} that are '
+            'looked at'
         )
     if joint_limits == 'ignore':
         raise _refused("joint_constraints need joint limits, but solver.joint_limits is 'ignore'")
     lower, upper = chain.lower.copy(), chain.upper.copy()
-    for number, constraint in enumerate(constraints.joint_constraints):
+    for number, constraint in enumerate(constraints):
         low, high = _interval(constraint, chain.robot, f'joint_constraints[{number}]')
         name = constraint.joint_name
         if name in chain.joint_names:
@@ -91,7 +91,7 @@ def _interval(constraint: JointConstraint, robot: RobotModel, field: str) -> tup
     )
 
 
-def _turns_to(chain: KinematicChain, i: int, middle: float, seed: float) -> float:
+def _turns_to(chain: KinematicChain | KinematicTree, i: int, middle: float, seed: float) -> float:
     """Return the full turns [rad] from an interval's middle to near the seed, where unlimited."""
     joint = chain.robot.joints[chain.joint_names[i]]
     limited = math.isfinite(chain.lower[i]) or math.isfinite(chain.upper[i])

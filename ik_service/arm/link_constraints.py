@@ -1,0 +1,197 @@
+"""
+Tolerances of links, and the tasks that they make of poses.
+
+A constraint on a link that is rigidly attached to the one that is placed loosens that pose: the
+orientation, or the position, need only be within the tolerance. A constraint on another link is a
+task beside the pose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+import math
+
+import numpy as np
+
+from ik_service.arm.links import attached_links
+from ik_service.common.transforms import rigid_transform
+from ik_service.exceptions import ConstraintError
+from ik_service.kinematics.tree import Tip
+from ik_service.robot import Robot
+from ik_service.solvers.task import Region, Sphere, Task
+
+_ANYWHERE = Sphere(math.inf)
+_ANY_ORIENTATION = (math.inf, math.inf, math.inf)
+_EXACT = Sphere(0.0)
+_MOST_TASKS = 64
+# By how much a pose may exceed a tolerance, as numbers that a client has rounded do [m, rad].
+_SLACK = 1e-6
+
+
+@dataclass(frozen=True)
+class OrientationBound:
+    """
+    Tolerances of the orientation of a link.
+
+    :ivar field: field of the request, for messages.
+    :ivar link: the link.
+    :ivar rotation: (3, 3) R_base_link that the tolerances are about.
+    :ivar tolerances: about x, y and z of that orientation [rad].
+    :ivar parameterization: 'rotation_vector' or 'euler_xyz'.
+    """
+
+    field: str
+    link: str
+    rotation: np.ndarray
+    tolerances: tuple[float, float, float]
+    parameterization: str
+
+
+@dataclass(frozen=True)
+class PositionBound:
+    """
+    Regions in one of which a point of a link has to be.
+
+    :ivar field: field of the request, for messages.
+    :ivar link: the link.
+    :ivar point: (3,) the point in the link's frame [m].
+    :ivar regions: shapes and their poses (4, 4) T_base_shape.
+    """
+
+    field: str
+    link: str
+    point: np.ndarray
+    regions: tuple[tuple[Region, np.ndarray], ...]
+
+
+Bound = OrientationBound | PositionBound
+Tasks = Mapping[Tip, np.ndarray | Task]
+"""Poses and tasks by the link that they place."""
+
+
+def tasks_beside(bounds: Sequence[Bound], placed: frozenset[str], robot: Robot) -> list[Tasks]:
+    """
+    Return the tasks for the links that are not placed by a pose.
+
+    :param bounds: the constraints.
+    :param placed: links that a pose places, with all that are rigidly attached to them.
+    :param robot: the robot.
+    :returns: alternatives, one for each choice among the regions of each constraint.
+    :raises ConstraintError: two of a kind for one link, or too many alternatives.
+    """
+    beside = [bound for bound in bounds if bound.link not in placed]
+    families: dict[frozenset[str], list[Bound]] = {}
+    for bound in beside:
+        families.setdefault(frozenset(attached_links(robot, bound.link)), []).append(bound)
+    alternatives = [_tasks_of(family, None, robot) for family in families.values()]
+    return combinations(alternatives)
+
+
+def loosened(
+    link: str, T_base_link: np.ndarray, bounds: Sequence[Bound], robot: Robot
+) -> list[Tasks]:
+    """
+    Return the tasks that a pose becomes by the constraints on its link, one for each region.
+
+    :param link: the link that the pose places.
+    :param T_base_link: (4, 4) the pose.
+    :param bounds: the constraints; those of links that are not attached to it are left out.
+    :param robot: the robot.
+    :returns: alternatives; none without a constraint on the link.
+    :raises ConstraintError: two of a kind, or the pose is not within one.
+    """
+    attached = attached_links(robot, link)
+    own = [bound for bound in bounds if bound.link in attached]
+    if not own:
+        return []
+    for bound in own:
+        _check_within(bound, T_base_link @ attached[bound.link])
+    return _tasks_of(own, (link, T_base_link), robot)
+
+
+def _tasks_of(
+    bounds: Sequence[Bound], pose: tuple[str, np.ndarray] | None, robot: Robot
+) -> list[Tasks]:
+    """Return the tasks for constraints on rigidly attached links, and for the pose of one."""
+    orientation = _only([b for b in bounds if isinstance(b, OrientationBound)])
+    position = _only([b for b in bounds if isinstance(b, PositionBound)])
+    link = orientation.link if orientation else pose[0] if pose else bounds[0].link
+    offsets = attached_links(robot, link)
+    target = np.eye(4)
+    tolerances, parameterization = _ANY_ORIENTATION, 'rotation_vector'
+    if pose is not None:
+        target = pose[1] @ np.linalg.inv(offsets[pose[0]])
+        tolerances = (0.0, 0.0, 0.0)
+    if orientation is not None:
+        target = rigid_transform(orientation.rotation, target[:3, 3])
+        tolerances, parameterization = orientation.tolerances, orientation.parameterization
+    if position is not None:
+        point = (offsets[position.link] @ np.append(position.point, 1.0))[:3]
+        regions = position.regions
+    elif pose is not None:
+        point = offsets[pose[0]][:3, 3]
+        regions = ((_EXACT, pose[1]),)
+    else:
+        point, regions = np.zeros(3), ((_ANYWHERE, np.eye(4)),)
+    return [
+        {link: Task(target, region, T_base_region, tuple(point), tolerances, parameterization)}
+        for region, T_base_region in regions
+    ]
+
+
+def _only(bounds: Sequence[Bound]) -> Bound | None:
+    """Return the only constraint of a kind; None where there is none."""
+    if len(bounds) > 1:
+        first, second = bounds[:2]
+        raise ConstraintError(
+            f'{first.field} and {second.field} are both for {first.link!r}, or a link rigidly '
+            'attached to it; one of a kind is supported for a link'
+        )
+    return bounds[0] if bounds else None
+
+
+def _check_within(bound: Bound, T_base_link: np.ndarray) -> None:
+    """Refuse a pose that is not within the tolerances of a constraint on its link."""
+    if isinstance(bound, OrientationBound):
+        target = rigid_transform(bound.rotation, T_base_link[:3, 3])
+        task = Task(target, None, None, (0.0, 0.0, 0.0), bound.tolerances, bound.parameterization)
+        beyond, unit = task.violation(T_base_link)[1], 'rad'
+    else:
+        point = tuple(bound.point)
+        beyond, unit = (
+            min(
+                Task(T_base_link, region, T, point, _ANY_ORIENTATION).violation(T_base_link)[0]
+                for region, T in bound.regions
+            ),
+            'm',
+        )
+    if beyond > _SLACK:
+        raise ConstraintError(
+            f'{bound.field} and the pose contradict each other: the pose lies {beyond:.3g} {unit} '
+            'outside; it has to be within the tolerance, which then says how far the answer may '
+            'differ from it'
+        )
+
+
+def combinations(alternatives: Sequence[Sequence[Tasks]]) -> list[Tasks]:
+    """
+    Return all choices of one alternative each, merged.
+
+    :param alternatives: alternatives for different links.
+    :raises ConstraintError: there are too many.
+    """
+    count = math.prod(len(choices) for choices in alternatives)
+    if count > _MOST_TASKS:
+        raise ConstraintError(
+            f'position_constraints allow {count} combinations of regions, more than the '
+            f'{_MOST_TASKS} that are tried'
+        )
+    merged = []
+    for chosen in product(*alternatives):
+        tasks: dict[Tip, np.ndarray | Task] = {}
+        for part in chosen:
+            tasks.update(part)
+        merged.append(tasks)
+    return merged

@@ -1,0 +1,133 @@
+"""Solving for several poses at once, and for poses under constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+import time
+
+import numpy as np
+
+from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
+from ik_service.arm.link_constraints import Bound, combinations, loosened, tasks_beside
+from ik_service.arm.links import attached_links
+from ik_service.exceptions import ConstraintError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.tree import Tip
+from ik_service.robot import Robot
+from ik_service.solvers.result import IkResult
+from ik_service.solvers.solver import Solver
+from ik_service.solvers.task import Task
+
+Goal = np.ndarray | Task
+Goals = Mapping[Tip, Goal]
+Narrow = Callable[[PreparedSolver], Solver]
+"""Returns a solver for the joint limits that joint constraints leave."""
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """
+    Result of a solve for several poses or under constraints.
+
+    :ivar prepared: chain or tree, and where its joints stand in a full posture.
+    :ivar result: the solver's result.
+    :ivar loosened: whether the poses themselves were not reached, but the tolerances hold.
+    """
+
+    prepared: PreparedSolver
+    result: IkResult
+    loosened: bool = False
+
+
+def solve_tasks(
+    robot: Robot,
+    group: ArmGroup,
+    settings: SolverSettings,
+    poses: Mapping[Tip, np.ndarray],
+    bounds: Sequence[Bound],
+    posture: np.ndarray,
+    narrow: Narrow,
+    timeout: float,
+) -> TaskResult:
+    """
+    Place several links together, or one under constraints.
+
+    The poses themselves come first. Where they cannot be reached and constraints on their links
+    loosen them, any pose within the tolerances counts. All constraints hold in every solution.
+
+    :param robot: the robot.
+    :param group: the group whose joints move.
+    :param settings: name and options of the solver.
+    :param poses: (4, 4) T_base_tip by tip; of a pair of links, the pose in the frame of the first.
+    :param bounds: constraints on the pose of links.
+    :param posture: (m,) full posture [rad] or [m], the seed.
+    :param narrow: narrows the joint limits.
+    :param timeout: time for all of it [s].
+    :returns: the first solution, or else the attempt that came closest.
+    :raises ConstraintError: constraints contradict each other or a pose, or are not supported.
+    :raises ChainError: a link is not one of the group's, or no joint moves it.
+    """
+    deadline = time.monotonic() + timeout
+    attempts = _attempts(robot, poses, bounds)
+    best: TaskResult | None = None
+    for number, (goals, is_loosened) in enumerate(attempts):
+        left = deadline - time.monotonic()
+        if best is not None and left <= 0.0:
+            break
+        prepared = _prepared(group, settings, goals)
+        share = max(left, 1e-6) / (len(attempts) - number)
+        result = _solve(narrow(prepared), goals, posture[prepared.indices], share)
+        if result.success or best is None or _error(result) < _error(best.result):
+            best = TaskResult(prepared, result, is_loosened)
+        if result.success:
+            break
+    assert best is not None  # there is at least one attempt
+    return best
+
+
+def _attempts(
+    robot: Robot, poses: Mapping[Tip, np.ndarray], bounds: Sequence[Bound]
+) -> list[tuple[Goals, bool]]:
+    """Return the goals to try in turn, and whether they are loosened."""
+    links = [tip if isinstance(tip, str) else tip[1] for tip in poses]
+    placed = frozenset().union(*(attached_links(robot, link) for link in links))
+    beside = tasks_beside(bounds, placed, robot)
+    attempts: list[tuple[Goals, bool]] = [({**poses, **tasks}, False) for tasks in beside]
+    choices = [_loosened(robot, tip, T, bounds) for tip, T in poses.items()]
+    goals = [goal for alternatives in choices for tasks in alternatives for goal in tasks.values()]
+    if any(isinstance(goal, Task) for goal in goals):
+        attempts += [(goals, True) for goals in combinations([*choices, beside])]
+    return attempts
+
+
+def _loosened(robot: Robot, tip: Tip, T: np.ndarray, bounds: Sequence[Bound]) -> Sequence[Goals]:
+    if isinstance(tip, str):
+        return loosened(tip, T, bounds, robot) or [{tip: T}]
+    attached = attached_links(robot, tip[1])
+    for bound in bounds:
+        if bound.link in attached:
+            raise ConstraintError(
+                f'{bound.field} is for {bound.link!r}, whose pose is asked for in the frame of '
+                f'{tip[0]!r}, which moves with it; that is not supported together'
+            )
+    return [{tip: T}]
+
+
+def _prepared(group: ArmGroup, settings: SolverSettings, goals: Goals) -> PreparedSolver:
+    """Return the chain of a single pose, which is solved faster, or the tree for all else."""
+    (tip, goal), *more = goals.items()
+    if not more and isinstance(tip, str) and not isinstance(goal, Task):
+        return group.chain_solvers[tip, settings]
+    return group.tree_solvers[tuple(goals), settings]
+
+
+def _solve(solver: Solver, goals: Goals, seed: np.ndarray, timeout: float) -> IkResult:
+    if isinstance(solver.chain, KinematicChain):
+        return solver.solve(next(iter(goals.values())), seed, timeout=timeout)
+    return solver.solve(goals, seed, timeout=timeout)
+
+
+def _error(result: IkResult) -> float:
+    """Return the size of a pose error, with 1 m as bad as 1 rad."""
+    return result.position_error + result.orientation_error

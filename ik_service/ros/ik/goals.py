@@ -1,0 +1,175 @@
+"""Group, links and poses that a ``compute_ik`` request asks for, by MoveIt's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.msg import PositionIKRequest
+import numpy as np
+
+from ik_service.arm.arm import Arm
+from ik_service.arm.group import ArmGroup
+from ik_service.arm.links import attached_links
+from ik_service.common.quoting import quote
+from ik_service.kinematics.tree import Tip
+from ik_service.model.part_names import listed
+from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.common.errors import ErrorCode, RequestError
+
+_MOST_POSES = 64  # of a request
+
+ToBase = Callable[[str, np.ndarray], np.ndarray]
+"""Of a frame and a pose (4, 4) in it: the pose in the base frame of the group."""
+
+
+@dataclass(frozen=True)
+class PoseGoal:
+    """
+    Pose that a request asks for.
+
+    :ivar link: the link; empty for the group's tip.
+    :ivar pose: the pose.
+    :ivar field: field of the request, for messages.
+    """
+
+    link: str
+    pose: PoseStamped
+    field: str
+
+
+def group_of(arm: Arm, name: str) -> ArmGroup:
+    """
+    Return the planning group of a request.
+
+    :param arm: the arm.
+    :param name: its name; empty for the default group.
+    :raises RequestError: INVALID_GROUP_NAME, listing the groups.
+    """
+    if not name:
+        return arm.group
+    group = arm.groups.get(name)
+    if group is not None:
+        return group
+    if name in arm.faults:
+        raise RequestError(
+            ErrorCode.INVALID_GROUP_NAME,
+            f'no inverse kinematics is done for group {quote(name)}: {arm.faults[name]}',
+        )
+    raise RequestError(
+        ErrorCode.INVALID_GROUP_NAME,
+        f'there is no group {quote(name)}; groups: {listed(arm.group_names)}. The parameter '
+        'groups adds one, such as groups.NAME.base_link and groups.NAME.tip_link, and '
+        'robot_description_semantic all those of an SRDF',
+    )
+
+
+def pose_goals(request: PositionIKRequest) -> list[PoseGoal]:
+    """
+    Return the poses that a request asks for, by MoveIt's rules of precedence.
+
+    :param request: the request.
+    :raises RequestError: INVALID_LINK_NAME where poses and links do not go together.
+    """
+    poses, links = request.pose_stamped_vector, request.ik_link_names
+    if not poses:
+        return [PoseGoal(request.ik_link_name, request.pose_stamped, 'pose_stamped')]
+    if len(poses) == 1:
+        return [PoseGoal(links[0] if links else '', poses[0], 'pose_stamped_vector[0]')]
+    if len(links) != len(poses):
+        raise _bad_links(
+            f'pose_stamped_vector has {len(poses)} poses, but ik_link_names has {len(links)} '
+            'links; each pose needs one'
+        )
+    if len(poses) > _MOST_POSES:
+        raise _bad_links(
+            f'ik_link_names has {len(links)} links; at most {_MOST_POSES} are placed together'
+        )
+    for number, link in enumerate(links):
+        if link in links[:number]:
+            raise _bad_links(f'ik_link_names names {quote(link)} twice')
+    return [
+        PoseGoal(link, pose, f'pose_stamped_vector[{number}]')
+        for number, (link, pose) in enumerate(zip(links, poses, strict=True))
+    ]
+
+
+def goals_together(
+    goals: Sequence[PoseGoal], arm: Arm, group: ArmGroup, posture: np.ndarray, to_base: ToBase
+) -> dict[Tip, np.ndarray]:
+    """
+    Return the poses of all links that a request places, and of those of the group that stay.
+
+    A pose in the frame of a link that only the other poses' arms move is relative to where that
+    link will be.
+
+    :param goals: the poses that the request asks for.
+    :param arm: the arm.
+    :param group: the group.
+    :param posture: (m,) full posture [rad] or [m], where the other tips of the group are.
+    :param to_base: transforms poses into the base frame of the group.
+    :returns: (4, 4) T_base_tip by link, or T_frame_tip by (frame link, link).
+    :raises RequestError: naming the field that is wrong.
+    """
+    links = [_link_of(goal, group) for goal in goals]
+    held = _held(links, arm, group)
+    poses: dict[Tip, np.ndarray] = {}
+    for goal, link in zip(goals, links, strict=True):
+        T = matrix_from_pose(goal.pose.pose, f'{goal.field}.pose')
+        frame = goal.pose.header.frame_id.lstrip('/')
+        others = [other for other in (*links, *held) if other != link]
+        if arm.has_link(frame) and _moves_apart(frame, link, others, arm, group):
+            poses[frame, link] = T
+        else:
+            poses[link] = to_base(goal.pose.header.frame_id, T)
+    return poses | {link: arm.pose_of(link, group.base_link, posture) for link in held}
+
+
+def _link_of(goal: PoseGoal, group: ArmGroup) -> str:
+    """Return the link that a pose places."""
+    if goal.link:
+        if goal.link not in group.links:
+            raise _bad_links(
+                f'link {quote(goal.link)} of ik_link_names is none of group {group.name!r}; '
+                f'valid: {listed(group.links)}'
+            )
+        return goal.link
+    if len(group.tip_links) > 1:
+        raise _bad_links(
+            f'group {group.name!r} places several links; name the one to be placed in '
+            f'ik_link_name: {listed(group.tip_links)}'
+        )
+    return group.tip_links[0]
+
+
+def _held(links: Sequence[str], arm: Arm, group: ArmGroup) -> list[str]:
+    """Return the tips of the group that the request leaves out; they stay where they are."""
+    if len(group.tip_links) == 1:
+        return []
+    placed = {near for link in links for near in attached_links(arm.robot, link)}
+    return [tip for tip in group.tip_links if tip not in placed]
+
+
+def _moves_apart(
+    frame: str, link: str, others: Sequence[str], arm: Arm, group: ArmGroup
+) -> bool:
+    """Return whether joints of the other links, which do not move the link, move a frame."""
+    if not others:
+        return False
+    own, moving = (_joints(arm, group.base_link, [name]) for name in (link, frame))
+    return bool((moving - own) & _joints(arm, group.base_link, others))
+
+
+def _joints(arm: Arm, base_link: str, links: Sequence[str]) -> set[str]:
+    """Return the joints between the base and some links."""
+    return {
+        joint.name
+        for link in links
+        for joint, _ in arm.robot.path(base_link, link)
+        if joint.movable
+    }
+
+
+def _bad_links(message: str) -> RequestError:
+    return RequestError(ErrorCode.INVALID_LINK_NAME, message)

@@ -1,0 +1,152 @@
+"""
+Position and orientation constraints of a request as bounds on the poses of links.
+
+What is not supported is refused by name: a client must never believe that a constraint holds
+which was not considered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+import math
+
+from geometry_msgs.msg import Pose
+from moveit_msgs.msg import Constraints, OrientationConstraint, PositionConstraint
+import numpy as np
+from shape_msgs.msg import SolidPrimitive
+
+from ik_service.arm.arm import Arm
+from ik_service.arm.link_constraints import Bound, OrientationBound, PositionBound
+from ik_service.common.quoting import quote
+from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.solvers.task import Box, Cylinder, Region, Sphere
+
+ToBase = Callable[[str, np.ndarray], np.ndarray]
+"""Of a frame and a pose (4, 4) in it: the pose in the base frame."""
+
+_MOST = 64  # constraints of a kind, and regions of one
+_PARAMETERIZATIONS = {
+    OrientationConstraint.XYZ_EULER_ANGLES: 'euler_xyz',
+    OrientationConstraint.ROTATION_VECTOR: 'rotation_vector',
+}
+_SHAPES = {
+    SolidPrimitive.BOX: ('box', 3),
+    SolidPrimitive.SPHERE: ('sphere', 1),
+    SolidPrimitive.CYLINDER: ('cylinder', 2),
+}
+
+
+def bounds_of(constraints: Constraints, arm: Arm, to_base: ToBase) -> list[Bound]:
+    """
+    Return the constraints on links of a request.
+
+    Weights are not used, as in MoveIt.
+
+    :param constraints: the constraints.
+    :param arm: the arm.
+    :param to_base: transforms poses into the base frame of the group.
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS naming what is not supported or wrong;
+        FRAME_TRANSFORM_FAILURE for an unknown frame.
+    """
+    if constraints.visibility_constraints:
+        raise _refused(
+            'visibility_constraints are not supported; joint_constraints, position_constraints '
+            'and orientation_constraints are'
+        )
+    bounds: list[Bound] = []
+    for field, constraint in _numbered(constraints, 'position_constraints'):
+        _check_link(arm, constraint.link_name, field)
+        bounds.append(_position_bound(constraint, field, to_base))
+    for field, constraint in _numbered(constraints, 'orientation_constraints'):
+        _check_link(arm, constraint.link_name, field)
+        bounds.append(_orientation_bound(constraint, field, to_base))
+    return bounds
+
+
+def _numbered(constraints: Constraints, kind: str) -> Iterator[tuple[str, PositionConstraint]]:
+    messages = getattr(constraints, kind)
+    if len(messages) > _MOST:
+        raise _refused(
+            f'{kind} has {len(messages)} elements, more than the {_MOST} that are looked at'
+        )
+    for number, message in enumerate(messages):
+        yield f'{kind}[{number}]', message
+
+
+def _check_link(arm: Arm, link: str, field: str) -> None:
+    if not arm.has_link(link):
+        raise _refused(f'{field}.link_name: the robot has no link {quote(link)}')
+
+
+def _orientation_bound(
+    constraint: OrientationConstraint, field: str, to_base: ToBase
+) -> OrientationBound:
+    parameterization = _PARAMETERIZATIONS.get(constraint.parameterization)
+    if parameterization is None:
+        raise _refused(
+            f'{field}.parameterization is {constraint.parameterization}; it has to be '
+            '0 (XYZ_EULER_ANGLES) or 1 (ROTATION_VECTOR)'
+        )
+    tolerances = []
+    for axis in 'xyz':
+        name = f'absolute_{axis}_axis_tolerance'
+        value = getattr(constraint, name)
+        if not value >= 0.0:
+            raise _refused(f'{field}.{name} is {value}; it has to be 0 or more [rad]')
+        tolerances.append(value)
+    T = matrix_from_pose(Pose(orientation=constraint.orientation), field)
+    rotation = to_base(constraint.header.frame_id, T)[:3, :3]
+    x, y, z = tolerances
+    return OrientationBound(field, constraint.link_name, rotation, (x, y, z), parameterization)
+
+
+def _position_bound(
+    constraint: PositionConstraint, field: str, to_base: ToBase
+) -> PositionBound:
+    offset = constraint.target_point_offset
+    point = np.array([offset.x, offset.y, offset.z])
+    if not np.isfinite(point).all():
+        raise _refused(f'{field}.target_point_offset is not finite')
+    volume, within = constraint.constraint_region, f'{field}.constraint_region'
+    if volume.meshes:
+        raise _refused(f'{within}.meshes are not supported; box, sphere and cylinder are')
+    count = len(volume.primitives)
+    if not 1 <= count <= _MOST or len(volume.primitive_poses) != count:
+        raise _refused(
+            f'{within} has {count} primitives and {len(volume.primitive_poses)} primitive_poses; '
+            f'there has to be a pose for each, and at least one and at most {_MOST} of them'
+        )
+    regions = []
+    for number, (shape, pose) in enumerate(
+        zip(volume.primitives, volume.primitive_poses, strict=True)
+    ):
+        region = _region(shape, f'{within}.primitives[{number}]')
+        T = matrix_from_pose(pose, f'{within}.primitive_poses[{number}]')
+        regions.append((region, to_base(constraint.header.frame_id, T)))
+    return PositionBound(field, constraint.link_name, point, tuple(regions))
+
+
+def _region(shape: SolidPrimitive, field: str) -> Region:
+    if shape.type not in _SHAPES:
+        raise _refused(
+            f'{field}.type is {shape.type}; supported are box (1), sphere (2) and cylinder (3)'
+        )
+    name, count = _SHAPES[shape.type]
+    sizes = [float(size) for size in shape.dimensions]
+    if len(sizes) < count or not all(0.0 <= size < math.inf for size in sizes[:count]):
+        raise _refused(
+            f'{field}.dimensions of a {name} have to be {count} '
+            f'finite number{"s" if count > 1 else ""} of at least 0 [m], not {sizes[:4]}'
+        )
+    if shape.type == SolidPrimitive.BOX:
+        return Box((sizes[0], sizes[1], sizes[2]))
+    if shape.type == SolidPrimitive.SPHERE:
+        return Sphere(sizes[SolidPrimitive.SPHERE_RADIUS])
+    return Cylinder(
+        sizes[SolidPrimitive.CYLINDER_RADIUS], sizes[SolidPrimitive.CYLINDER_HEIGHT]
+    )
+
+
+def _refused(message: str) -> RequestError:
+    return RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, message)
