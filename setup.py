@@ -25,7 +25,7 @@ setup(
     maintainer=manifest('maintainer'),
     maintainer_email=MANIFEST.find('maintainer').get('email'),
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
-    package_data={PACKAGE: ['py.typed']},
+    package_data={PACKAGE: ['py.typed', 'model/known_groups.yaml']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (SHARE, ['package.xml']),

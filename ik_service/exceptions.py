@@ -30,9 +30,9 @@ def _restored(kind: type[IkServiceError], args: tuple, state: dict[str, object])
     return error
 
 
-class UrdfError(IkServiceError):
+class RobotDescriptionError(IkServiceError):
     """
-    Malformed robot description.
+    Malformed description of a robot.
 
     :ivar element: the element at fault, such as ``joint 'shoulder'``; empty for the whole file.
     """
@@ -40,6 +40,14 @@ class UrdfError(IkServiceError):
     def __init__(self, message: str, element: str = '') -> None:
         super().__init__(f'{element}: {message}' if element else message)
         self.element = element
+
+
+class UrdfError(RobotDescriptionError):
+    """Malformed URDF."""
+
+
+class SrdfError(RobotDescriptionError):
+    """Malformed SRDF, or one that does not go with the robot."""
 
 
 class ChainError(IkServiceError):
@@ -70,6 +78,12 @@ class UnknownJointError(_UnknownNameError):
     """Name of a movable joint that the robot does not have."""
 
     kind = 'joint'
+
+
+class UnknownGroupError(_UnknownNameError):
+    """Name of a planning group that the robot does not have."""
+
+    kind = 'planning group'
 
 
 class UnknownSolverError(_UnknownNameError):

@@ -1,20 +1,177 @@
-"""The robot that users work with: its description and its kinematic chains."""
+"""The robot that users work with: its description, its groups and its kinematic chains."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+import os
+from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ik_service.exceptions import ChainError
-from ik_service.model.part_names import listed
+from ik_service.exceptions import ChainError, UnknownGroupError
+from ik_service.model.description_file import load_srdf_text, takes_xacro_args
+from ik_service.model.joint import Joint
+from ik_service.model.planning_group import PlanningGroup
+from ik_service.model.robot_groups import default_tip, own_groups, robot_groups
 from ik_service.model.robot_model import RobotModel
+from ik_service.model.semantics import Semantics
+from ik_service.model.srdf import parse_srdf
+from ik_service.model.srdf_check import checked_semantics
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from ik_service.kinematics.chain import KinematicChain
 
 
 class Robot(RobotModel):
-    """A robot read from a URDF, and the kinematic chains between its links. Immutable."""
+    """
+    A robot read from a URDF, its planning groups, and its kinematic chains. Immutable.
+
+    :param name: the robot's name.
+    :param links: names of all links.
+    :param joints: all joints.
+    :param urdf_text: the URDF text that this was read from, if any.
+    :param source: the file that it was read from, if any.
+    :param semantics: what an SRDF says about it; without one the well-known names of its maker's
+        MoveIt configuration are its groups (:mod:`ik_service.model.known_groups`).
+    :param own_groups: groups that go before those.
+    :raises UrdfError: the links form no tree, a name stands twice, or a mimic joint cannot be
+        followed.
+    :raises SrdfError: the SRDF does not go with the robot.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        links: Iterable[str],
+        joints: Iterable[Joint],
+        urdf_text: str = '',
+        source: Path | None = None,
+        semantics: Semantics | None = None,
+        own_groups: Iterable[PlanningGroup] = (),
+    ) -> None:
+        super().__init__(name, links, joints, urdf_text, source)
+        self._own_groups = tuple(own_groups)
+        self._semantics = None if semantics is None else checked_semantics(semantics, self)
+        if semantics is not None:
+            _ = self.groups  # found now, so that a fault of the SRDF is found now
+
+    @classmethod
+    def from_urdf(
+        cls,
+        urdf: str | os.PathLike[str],
+        xacro_args: Mapping[str, object] | None = None,
+        srdf: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """
+        Read a robot from a URDF, and its planning groups from an SRDF.
+
+        :param urdf: path of a URDF or xacro file, or URDF text; see :meth:`RobotModel.from_urdf`.
+        :param xacro_args: arguments of the xacro files by name, in place of their defaults.
+        :param srdf: path of an SRDF or xacro file, or SRDF text.
+        :raises UrdfError: the URDF cannot be read or expanded, or is malformed or hostile.
+        :raises SrdfError: the same of the SRDF, or it names what the robot does not have; the
+            error names the element.
+        :raises ArgumentError: an argument has the wrong type, or there are arguments for xacro,
+            and no xacro file.
+        :raises MissingExtraError: a file is a xacro file, and xacro is not installed.
+        """
+        srdf_alone = takes_xacro_args(srdf) and not takes_xacro_args(urdf)
+        robot = super().from_urdf(urdf, None if srdf_alone else xacro_args)
+        return robot if srdf is None else robot.with_srdf(srdf, xacro_args)
+
+    def with_srdf(
+        self, srdf: str | os.PathLike[str], xacro_args: Mapping[str, object] | None = None
+    ) -> Self:
+        """
+        Return a copy with the planning groups of an SRDF.
+
+        :param srdf: path of an SRDF or xacro file, or SRDF text; text is what contains ``<``.
+        :param xacro_args: arguments of a xacro file by name, in place of their defaults.
+        :raises SrdfError: as :meth:`from_urdf`.
+        """
+        return self.with_srdf_text(load_srdf_text(srdf, xacro_args))
+
+    def with_srdf_text(self, text: str) -> Self:
+        """
+        Return a copy with the planning groups of SRDF text, as it comes from others.
+
+        :param text: SRDF text; no text is taken for a path.
+        :raises SrdfError: the text is malformed or hostile, or names what the robot does not have.
+        """
+        return self._copy(parse_srdf(text), self._own_groups)
+
+    def with_groups(self, groups: Mapping[str, tuple[str, str | Iterable[str]]]) -> Self:
+        """
+        Return a copy with planning groups of one's own in front of the others.
+
+        :param groups: base link and tip link by name of the group; instead of one tip several.
+            A group of the same name is replaced; an empty base link is the root.
+        :raises ArgumentError: this is no such mapping.
+        :raises UnknownLinkError: there is no such link.
+        :raises ChainError: no joint moves a tip relative to the base.
+        """
+        new = own_groups(self, groups)
+        old = [group for group in self._own_groups if group.name not in groups]
+        return self._copy(self._semantics, (*new, *old))
+
+    @property
+    def semantics(self) -> Semantics:
+        """What the SRDF says; an empty one without an SRDF."""
+        return Semantics() if self._semantics is None else self._semantics
+
+    @cached_property
+    def groups(self) -> Mapping[str, PlanningGroup]:
+        """The planning groups by name, the default first; read-only."""
+        return MappingProxyType(robot_groups(self, self._semantics, self._own_groups))
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """Names of the planning groups, the default first."""
+        return tuple(self.groups)
+
+    def group_states(self, name: str) -> Mapping[str, Mapping[str, float]]:
+        """
+        Return the named states of a planning group.
+
+        :param name: name of the group.
+        :returns: position of joints [rad] or [m] by joint, by name of the state; read-only.
+        :raises UnknownGroupError: there is no such group.
+        """
+        return self._group(name).states
+
+    def group(self, name: str, locked: Mapping[str, float] | None = None) -> KinematicChain:
+        """
+        Return the kinematic chain of a planning group; of one with several tips the tree.
+
+        :param name: name of the group.
+        :param locked: values of joints that do not move [rad] or [m], by name.
+        :raises UnknownGroupError: there is no such group.
+        :raises UnknownJointError: there is no such joint to lock.
+        :raises ChainError: nothing can be placed with the group; the error says why.
+        """
+        group = self._group(name)
+        if group.fault:
+            raise ChainError(f'planning group {group.name!r}: {group.fault}')
+        if len(group.tip_links) > 1:
+            return self.tree(group.base_link, group.tip_links)  # type: ignore[attr-defined]
+        return self.chain(group.base_link, group.tip_links[0], locked)
+
+    def default_tip(self, base_link: str | None = None) -> str:
+        """
+        Return the link below a base that is placed when nobody names one.
+
+        It is the tip of the first planning group that an SRDF, the user or the table of known
+        names gives for that base; otherwise links are judged by their place and name
+        (:mod:`ik_service.model.default_tip`).
+
+        :param base_link: link in whose frame poses are given; the root by default.
+        :raises UnknownLinkError: there is no such link.
+        :raises ChainError: several links would do, or no joint moves one; lists the candidates.
+        """
+        return default_tip(self, self.root_link if base_link is None else base_link, self.groups)
 
     def chain(
         self,
@@ -26,31 +183,31 @@ class Robot(RobotModel):
         Return the kinematic chain between two links of the robot.
 
         :param base_link: link in whose frame poses are given; the root by default.
-        :param tip_link: link that is placed; by default the only leaf below the base.
+        :param tip_link: link that is placed; :meth:`default_tip` by default.
         :param locked: values of joints that do not move [rad] or [m], by name.
         :raises UnknownLinkError: there is no such link.
         :raises UnknownJointError: there is no such joint to lock.
-        :raises ChainError: the base has several leaves below it and no tip is named, or no
-            movable joint lies between the links.
+        :raises ChainError: no tip is named, and several links would do, or no movable joint lies
+            between the links.
         """
         # Imported here because it brings the compiler, which only a chain needs.
         from ik_service.kinematics.chain import KinematicChain
 
         base = self.root_link if base_link is None else base_link
-        tip = self._only_leaf_below(base) if tip_link is None else tip_link
+        tip = self.default_tip(base) if tip_link is None else tip_link
         return KinematicChain(self, base, tip, locked)
 
-    def _only_leaf_below(self, base_link: str) -> str:
-        leaves = []
-        pending = [base_link]
-        while pending:
-            link = pending.pop()
-            joints = self.child_joints_of(link)
-            pending += [joint.child for joint in reversed(joints)]
-            if not joints:
-                leaves.append(link)
-        if len(leaves) > 1:
-            raise ChainError(
-                f'several leaf links lie below {base_link!r}; name the tip: {listed(leaves)}'
-            )
-        return leaves[0]
+    def __reduce__(self) -> tuple[object, ...]:
+        joints = tuple(self.joints.values())
+        parts = (self.name, self.links, joints, self.urdf_text, self.source)
+        return type(self), (*parts, self._semantics, self._own_groups)
+
+    def _group(self, name: str) -> PlanningGroup:
+        if not isinstance(name, str) or name not in self.groups:
+            raise UnknownGroupError(name, self.group_names)
+        return self.groups[name]
+
+    def _copy(self, semantics: Semantics | None, own: Iterable[PlanningGroup]) -> Self:
+        joints = self.joints.values()
+        text, source = self.urdf_text, self.source
+        return type(self)(self.name, self.links, joints, text, source, semantics, own)

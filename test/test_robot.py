@@ -25,7 +25,7 @@ def test_chain_takes_the_root_and_the_only_leaf_by_default(humanoid):
 
 
 def test_chain_with_several_leaves_lists_them(humanoid):
-    with pytest.raises(ChainError, match=r"below 'base'.*: head, l_hand, r_hand"):
+    with pytest.raises(ChainError, match=r"below 'base'.*: l_hand, r_hand$"):
         humanoid.chain()
     with pytest.raises(UnknownLinkError):
         humanoid.chain(base_link='nowhere')

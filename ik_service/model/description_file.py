@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import os
 
 from ik_service.common.regular_file import read_regular
-from ik_service.exceptions import ArgumentError, UrdfError
+from ik_service.exceptions import ArgumentError, SrdfError, UrdfError
+from ik_service.model.bounded_xml import MAX_BYTES
 from ik_service.model.part_names import named_file
-from ik_service.model.safe_xml import EMPTY, MAX_BYTES
 
 
 def is_xacro(path: str | os.PathLike[str]) -> bool:
@@ -21,15 +21,18 @@ def is_xacro(path: str | os.PathLike[str]) -> bool:
 
 
 def load_text(
-    source: str | os.PathLike[str], xacro_arguments: Mapping[str, object] | None = None
+    source: str | os.PathLike[str],
+    xacro_args: Mapping[str, object] | None = None,
+    argument: str = 'urdf',
 ) -> str:
     """
     Return the XML text of a robot description.
 
     :param source: the text itself when it is a string that contains ``<``; otherwise the path of a
-        regular UTF-8 file of :data:`~ik_service.model.safe_xml.MAX_BYTES` at most, which is
+        regular UTF-8 file of :data:`~ik_service.model.bounded_xml.MAX_BYTES` at most, which is
         expanded if it is called ``*.xacro`` (:mod:`ik_service.model.xacro_file`).
-    :param xacro_arguments: arguments of a xacro file by name, in place of their defaults.
+    :param xacro_args: arguments of a xacro file by name, in place of their defaults.
+    :param argument: what the source is called in errors.
     :raises UrdfError: the file cannot be read, is no regular one, is too long, or is not UTF-8, or
         xacro refuses it.
     :raises ArgumentError: the source is neither a string nor a path, or is no xacro file though
@@ -37,18 +40,51 @@ def load_text(
     :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
     """
     if not isinstance(source, (str, os.PathLike)):
-        raise ArgumentError('urdf', f'a path or XML text is needed, not {type(source).__name__}')
+        raise ArgumentError(argument, f'a path or XML text is needed, not {type(source).__name__}')
     is_text = isinstance(source, str) and '<' in source
-    if xacro_arguments and (is_text or not is_xacro(source)):
-        raise ArgumentError('xacro_arguments', 'only a file called *.xacro takes arguments')
-    return str(source) if is_text else _file_text(source, xacro_arguments)
+    if xacro_args and (is_text or not is_xacro(source)):
+        raise ArgumentError('xacro_args', 'only a file called *.xacro takes arguments')
+    return str(source) if is_text else _file_text(source, xacro_args)
 
 
-def _file_text(file: str | os.PathLike[str], xacro_arguments: Mapping[str, object] | None) -> str:
+def load_srdf_text(
+    source: str | os.PathLike[str], xacro_args: Mapping[str, object] | None = None
+) -> str:
+    """
+    Return the XML text of an SRDF.
+
+    :param source: as for :func:`load_text`.
+    :param xacro_args: arguments of a xacro file; another source takes none, and ignores them,
+        because they may be meant for the URDF alone.
+    :raises SrdfError: as :func:`load_text` raises ``UrdfError``.
+    :raises ArgumentError: the source is neither a string nor a path.
+    :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
+    """
+    takes_args = takes_xacro_args(source)
+    try:
+        return load_text(source, xacro_args if takes_args else None, 'srdf')
+    except UrdfError as error:
+        text = str(error).removeprefix(f'{error.element}: ')
+        raise SrdfError(
+            text.replace('the robot description', 'the SRDF'), error.element
+        ) from error
+
+
+def takes_xacro_args(source: object) -> bool:
+    """
+    Return whether a source is the path of a xacro file.
+
+    :param source: path or XML text.
+    """
+    is_path = isinstance(source, os.PathLike) or (isinstance(source, str) and '<' not in source)
+    return is_path and is_xacro(source)  # type: ignore[arg-type]
+
+
+def _file_text(file: str | os.PathLike[str], xacro_args: Mapping[str, object] | None) -> str:
     path = os.fsdecode(file)
     label = named_file(path)
     if not path.strip():
-        raise UrdfError(EMPTY)
+        raise UrdfError('the robot description is empty')
     try:
         text = read_regular(file, MAX_BYTES).decode('utf-8-sig')
     except OSError as error:
@@ -59,4 +95,4 @@ def _file_text(file: str | os.PathLike[str], xacro_arguments: Mapping[str, objec
         return text
     from ik_service.model.xacro_file import expand_xacro  # what it needs is not loaded otherwise
 
-    return expand_xacro(path, MAX_BYTES, xacro_arguments)
+    return expand_xacro(path, MAX_BYTES, xacro_args)

@@ -17,7 +17,7 @@ joints are unlimited: URDF gives planar and floating joints no limits per degree
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,24 @@ from ik_service.common.transforms import rotation_from_z_to
 from ik_service.model.joint import Joint, JointType
 
 _X, _Y, _Z = np.eye(3)
+PLANAR_PARTS = ('x', 'y', 'theta')
+"""Names of a planar joint's parts, after its own and a slash."""
+FLOATING_PARTS = ('trans_x', 'trans_y', 'trans_z', 'rot_z', 'rot_y', 'rot_x')
+"""Names of a floating joint's parts, after its own and a slash."""
+
+
+def part_names(name: str, joints: Container[str]) -> tuple[str, ...]:
+    """
+    Return the joints that a planar or floating joint was expanded into; empty for another name.
+
+    :param name: name of the planar or floating joint.
+    :param joints: names of the robot's joints.
+    """
+    for parts in (PLANAR_PARTS, FLOATING_PARTS):
+        names = tuple(f'{name}/{part}' for part in parts)
+        if all(part in joints for part in names):
+            return names
+    return ()
 
 
 def planar_joints(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+import difflib
 
 _LONGEST_NAME = 80
 _LONGEST_PATH = 300
@@ -39,3 +40,17 @@ def listed(names: Iterable[str]) -> str:
     names = list(names)
     shown = [name[:_LONGEST_NAME] for name in names[:_MOST_NAMES]]
     return ', '.join(shown) + (', …' if len(names) > _MOST_NAMES else '')
+
+
+def suggested(name: str, valid: Iterable[str]) -> str:
+    """
+    Return the valid names that look most like a wrong one, as a part of a message.
+
+    :param name: the wrong name.
+    :param valid: the valid names.
+    """
+    valid = list(valid)
+    near = difflib.get_close_matches(name[:_LONGEST_NAME], valid, 3, 0.5)
+    if near:
+        return f'closest: {listed(near)}'
+    return f'valid: {listed(valid) or "none"}'

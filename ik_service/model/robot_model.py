@@ -54,7 +54,7 @@ class RobotModel:
     def from_urdf(
         cls,
         urdf: str | os.PathLike[str],
-        xacro_arguments: Mapping[str, object] | None = None,
+        xacro_args: Mapping[str, object] | None = None,
     ) -> Self:
         """
         Read a robot from a URDF.
@@ -66,13 +66,13 @@ class RobotModel:
 
         :param urdf: path of a URDF or xacro file, or URDF text; text is what contains ``<``, a
             xacro file is called ``*.xacro``. It is a program, to be trusted like one.
-        :param xacro_arguments: arguments of a xacro file by name, in place of their defaults.
+        :param xacro_args: arguments of a xacro file by name, in place of their defaults.
         :raises UrdfError: the file cannot be read or expanded, or the description is malformed or
             hostile; the error names the element.
         :raises ArgumentError: the argument is neither a string nor a path.
         :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
         """
-        text = load_text(urdf, xacro_arguments)
+        text = load_text(urdf, xacro_args)
         source = None if text == urdf else Path(os.fsdecode(urdf)).absolute()
         return cls(*parse_urdf(text), urdf_text=text, source=source)
 

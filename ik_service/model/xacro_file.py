@@ -95,6 +95,6 @@ def _texts(arguments: Mapping[str, object]) -> dict[str, str]:
     for name, value in arguments.items():
         if not isinstance(name, str) or not isinstance(value, (str, bool, int, float)):
             raise ArgumentError(
-                'xacro_arguments', f'{name!r} is a {type(value).__name__}, not text or a number'
+                'xacro_args', f'{name!r} is a {type(value).__name__}, not text or a number'
             )
     return {name: str(value) for name, value in arguments.items()}

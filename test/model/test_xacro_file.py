@@ -85,21 +85,21 @@ def test_a_robot_from_xacro_makes_a_chain_and_keeps_file_and_urdf_text(arm):
 
 
 def test_arguments_take_the_place_of_defaults(arm):
-    robot = iks.Robot.from_urdf(arm, xacro_arguments={'prefix': 'right_'})
+    robot = iks.Robot.from_urdf(arm, xacro_args={'prefix': 'right_'})
     assert robot.movable_joint_names == ('right_shoulder', 'right_elbow')
 
 
 @pytest.mark.parametrize('value', [None, ['a'], b'a'])
 def test_arguments_are_text_or_numbers(arm, value):
-    with pytest.raises(ArgumentError, match=r"^xacro_arguments: 'prefix' is a "):
-        iks.Robot.from_urdf(arm, xacro_arguments={'prefix': value})
+    with pytest.raises(ArgumentError, match=r"^xacro_args: 'prefix' is a "):
+        iks.Robot.from_urdf(arm, xacro_args={'prefix': value})
 
 
 def test_only_xacro_files_take_arguments(write):
     text = '<robot name="r"><link name="a"/></robot>'
     for urdf in (text, write(text, 'arm.urdf')):
         with pytest.raises(ArgumentError, match='only a file called'):
-            iks.Robot.from_urdf(urdf, xacro_arguments={'prefix': 'left_'})
+            iks.Robot.from_urdf(urdf, xacro_args={'prefix': 'left_'})
 
 
 def test_text_is_never_expanded():

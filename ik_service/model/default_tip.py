@@ -1,0 +1,136 @@
+"""
+The link that is placed when nobody names one.
+
+Of the links below the base without children, those count that a joint moves. Fingers give way to
+the link that carries them, and links that hang on an arm beside its end to that end. Of the others
+the names decide: tools first, cameras and wheels last (:mod:`ik_service.model.tip_names`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ik_service.exceptions import ChainError
+from ik_service.model.joint import Joint
+from ik_service.model.part_names import listed
+from ik_service.model.robot_model import RobotModel
+from ik_service.model.tip_names import best_tips, is_finger, ORDINARY, serves, tip_rank
+
+_ARM_JOINTS = 3
+_FINGER_JOINTS = 2
+_COMPARED = 64
+"""Most candidates that are compared with each other: no robot has so many hands."""
+
+
+def default_tip(model: RobotModel, base_link: str) -> str:
+    """
+    Return the link below a base that is placed when nobody names one.
+
+    :param model: the robot.
+    :param base_link: link in whose frame poses are given.
+    :raises UnknownLinkError: there is no such link.
+    :raises ChainError: no joint moves a link below the base, or several links would do; the error
+        lists them.
+    """
+    tips = tip_candidates(model, base_link)
+    if not tips:
+        raise ChainError(f'no joint moves a link below {base_link!r}')
+    if len(tips) > 1:
+        raise ChainError(
+            f'several links below {base_link!r} could be the tip; name it by tip_link: '
+            f'{listed(tips)}'
+        )
+    return tips[0]
+
+
+def tip_candidates(model: RobotModel, base_link: str) -> list[str]:
+    """
+    Return the links below a base that could be its tip, the best ones only.
+
+    :param model: the robot.
+    :param base_link: link in whose frame poses are given.
+    :returns: one link where the choice is clear; none where no joint moves.
+    :raises UnknownLinkError: there is no such link.
+    """
+    ways = _moved_leaves(model, base_link)
+    if any(not serves(leaf) for leaf in ways):
+        ways = {leaf: way for leaf, way in ways.items() if not serves(leaf)}
+    tips = best_tips(_without_fingers(ways))
+    if len(tips) > _COMPARED:
+        return tips
+    joints = {tip: {joint.name for joint in _way(model, base_link, tip)} for tip in tips}
+    return [tip for tip in tips if not any(_is_beside(joints[tip], it) for it in joints.values())]
+
+
+def _moved_leaves(model: RobotModel, base_link: str) -> dict[str, list[Joint]]:
+    """Return the links without children that a joint moves, with the joints from the base."""
+    found = {}
+    pending: list[tuple[str, bool]] = [(base_link, False)]
+    while pending:
+        link, moved = pending.pop()
+        joints = model.child_joints_of(link)
+        pending += [(joint.child, moved or joint.movable) for joint in reversed(joints)]
+        if not joints and moved:
+            found[link] = _way(model, base_link, link)
+    return found
+
+
+def _way(model: RobotModel, base_link: str, link: str) -> list[Joint]:
+    """Return the joints from the base to a link below it."""
+    return [joint for joint, _ in model.path(base_link, link)]
+
+
+def _without_fingers(ways: Mapping[str, list[Joint]]) -> list[str]:
+    """Return the leaves, and instead of fingers the links that carry them."""
+    branches = _Branches(ways)
+    hands = {leaf: _hand(leaf, way, branches) for leaf, way in ways.items()}
+    plain = {leaf for leaf, hand in hands.items() if hand == leaf}
+    beside = {joint.parent for leaf in plain for joint in ways[leaf]}
+    # A tool beside the fingers stands for them.
+    kept = (hand for leaf, hand in hands.items() if leaf in plain or hand not in beside)
+    return list(dict.fromkeys(kept))
+
+
+class _Branches:
+    """
+    Links on the ways to leaves.
+
+    :ivar leaves: number of leaves below each link.
+    :ivar longest: largest number of joints that move between each link and a leaf below it.
+    """
+
+    def __init__(self, ways: Mapping[str, list[Joint]]) -> None:
+        self.leaves: dict[str, int] = {}
+        self.longest: dict[str, int] = {}
+        for way in ways.values():
+            moving = 0
+            for joint in reversed(way):
+                moving += joint.movable
+                self.leaves[joint.parent] = self.leaves.get(joint.parent, 0) + 1
+                self.longest[joint.parent] = max(self.longest.get(joint.parent, 0), moving)
+
+
+def _hand(leaf: str, way: list[Joint], branches: _Branches) -> str:
+    """Return the link that carries a leaf if it is the end of a finger; otherwise the leaf."""
+    link, index = leaf, len(way)
+    while is_finger(link) and index:
+        index -= 1
+        link = way[index].parent
+    if link != leaf and any(joint.movable for joint in way[:index]):
+        return link
+    if tip_rank(leaf) < ORDINARY:  # made to be placed
+        return leaf
+    for index in range(len(way) - 1, -1, -1):
+        link = way[index].parent
+        if branches.leaves[link] > 1:
+            above = sum(joint.movable for joint in way[:index])
+            own = any(joint.movable for joint in way[index:])
+            is_hand = above >= _ARM_JOINTS and branches.longest[link] <= _FINGER_JOINTS
+            return link if is_hand and own else leaf
+    return leaf
+
+
+def _is_beside(joints: set[str], other: set[str]) -> bool:
+    """Return whether a link hangs on the way to another one, by the joints that move the two."""
+    alone = len(other - joints)
+    return alone > 0 and 2 * len(joints - other) <= alone

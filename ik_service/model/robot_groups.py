@@ -1,0 +1,138 @@
+"""The planning groups of a robot from all sources, the default first, and its default tip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from ik_service.common.quoting import safe_repr
+from ik_service.exceptions import ArgumentError, ChainError
+from ik_service.model.default_tip import default_tip as tip_by_names
+from ik_service.model.default_tip import tip_candidates
+from ik_service.model.group_joints import variables_between
+from ik_service.model.group_resolution import group_between, resolve_groups, states_of
+from ik_service.model.known_groups import known_semantics
+from ik_service.model.planning_group import PlanningGroup
+from ik_service.model.robot_model import RobotModel
+from ik_service.model.semantics import Semantics
+
+DEFAULT_GROUP = 'manipulator'
+"""Name of the group of a robot about which nothing else is known."""
+
+_ARM_JOINTS = 3
+
+
+def robot_groups(
+    model: RobotModel, semantics: Semantics | None, own: Iterable[PlanningGroup]
+) -> dict[str, PlanningGroup]:
+    """
+    Return the planning groups of a robot, the default first.
+
+    :param model: the robot.
+    :param semantics: what an SRDF says, checked; None without one.
+    :param own: groups that the user gives; they go first, and replace those of the same name.
+    """
+    if semantics is None:
+        semantics = known_semantics(model)
+        found = resolve_groups(model, semantics, 'known name')
+    else:
+        found = _default_first(resolve_groups(model, semantics), semantics)
+    groups = {group.name: _with_states(model, group, semantics) for group in own}
+    groups.update((name, group) for name, group in found.items() if name not in groups)
+    return groups or _only_group(model)
+
+
+def own_groups(model: RobotModel, groups: object) -> tuple[PlanningGroup, ...]:
+    """
+    Return planning groups that the user gives.
+
+    :param model: the robot.
+    :param groups: base link and tip link, or several tip links, by name of the group.
+    :raises ArgumentError: this is no such mapping.
+    :raises UnknownLinkError: there is no such link.
+    :raises ChainError: no joint moves a tip relative to the base.
+    """
+    if not isinstance(groups, Mapping):
+        raise ArgumentError('groups', f'has to be a mapping, not {safe_repr(groups)}')
+    found = []
+    for name, ends in groups.items():
+        if not isinstance(name, str) or not name:
+            raise ArgumentError('groups', f'{safe_repr(name)} is no name')
+        base, tips = _ends(name, ends)
+        found.append(group_between(model, name, base or model.root_link, tips, 'parameter'))
+    return tuple(found)
+
+
+def default_tip(model: RobotModel, base_link: str, groups: Mapping[str, PlanningGroup]) -> str:
+    """
+    Return the link below a base that is placed when nobody names one.
+
+    :param model: the robot.
+    :param base_link: link in whose frame poses are given.
+    :param groups: the robot's planning groups, the default first.
+    :raises UnknownLinkError: there is no such link.
+    :raises ChainError: several links would do, or no joint moves one; lists the candidates.
+    """
+    for group in groups.values():
+        if group.origin != 'default' and len(group.tip_links) == 1:
+            tip = group.tip_links[0]
+            way = model.path(base_link, tip)
+            if all(forward for _, forward in way) and variables_between(model, base_link, tip):
+                return tip
+    return tip_by_names(model, base_link)
+
+
+def _ends(name: str, ends: object) -> tuple[str, tuple[str, ...]]:
+    """Return base and tips of a group that the user gives."""
+    wanted = f'{name!r} has to be a base link and a tip link'
+    if isinstance(ends, str) or not isinstance(ends, Iterable):
+        raise ArgumentError('groups', f'{wanted}, not {safe_repr(ends)}')
+    pair = tuple(ends)
+    if len(pair) != 2 or not isinstance(pair[0], str):
+        raise ArgumentError('groups', f'{wanted}, not {safe_repr(ends)}')
+    base, tip = pair
+    if isinstance(tip, str):
+        return base, (tip,)
+    tips = tuple(tip) if isinstance(tip, Iterable) else ()
+    if not tips:
+        raise ArgumentError('groups', f'{wanted}, not {safe_repr(ends)}')
+    return base, tips
+
+
+def _with_states(model: RobotModel, group: PlanningGroup, semantics: Semantics) -> PlanningGroup:
+    """Return a group of the user's own with the states that the SRDF has for its name."""
+    states = semantics.states.get(group.name, {})
+    return replace(group, states=states_of(model, group.joint_names, states))
+
+
+def _default_first(
+    groups: dict[str, PlanningGroup], semantics: Semantics
+) -> dict[str, PlanningGroup]:
+    """Put the likeliest group in front: an arm, and one that carries a hand before others."""
+    carrying = {end.parent_group for end in semantics.end_effectors}
+    hands = {end.group for end in semantics.end_effectors}
+
+    def merit(group: PlanningGroup) -> tuple[bool, ...]:
+        return (
+            len(group.tip_links) == 1,
+            group.name not in hands,
+            len(group.joint_names) >= _ARM_JOINTS,
+            group.name in carrying,
+        )
+
+    first = max(groups.values(), key=merit, default=None)
+    if first is None:
+        return groups
+    return {first.name: first, **groups}
+
+
+def _only_group(model: RobotModel) -> dict[str, PlanningGroup]:
+    """Return the group from the root to the default tip, as far as that is clear."""
+    tips = tip_candidates(model, model.root_link)
+    if len(tips) != 1:
+        return {}
+    try:
+        group = group_between(model, DEFAULT_GROUP, model.root_link, tips, 'default')
+    except ChainError:  # only joints that follow others move it
+        return {}
+    return {group.name: group}

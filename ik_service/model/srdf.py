@@ -1,0 +1,224 @@
+"""
+Conversion of SRDF text to what it says about a robot.
+
+An SRDF names planning groups, their states, end effectors, virtual and passive joints, and pairs
+of links that are not checked for collisions. Here it is only read;
+:mod:`ik_service.model.srdf_check` compares it with the robot. What MoveIt only warns of is
+a remark where nothing depends on it, and an error where a group or state would change silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+import math
+
+from ik_service.common.quoting import quote
+from ik_service.exceptions import SrdfError
+from ik_service.model.bounded_xml import BoundedXmlReader
+from ik_service.model.part_names import named
+from ik_service.model.semantics import (
+    EndEffector,
+    GroupElements,
+    Positions,
+    Semantics,
+    VirtualJoint,
+)
+
+__all__ = ['MAX_MEMBERS', 'Semantics', 'parse_srdf']
+
+MAX_MEMBERS = 4096
+"""Most groups, chains, states, end effectors, virtual joints and passive joints together."""
+
+_JOINT_TYPES = ('fixed', 'planar', 'floating')
+_KEPT = frozenset(
+    {
+        'group',
+        'group_state',
+        'end_effector',
+        'virtual_joint',
+        'passive_joint',
+        'disable_collisions',
+    }
+)
+_COUNTED = _KEPT - {'disable_collisions'} | {'chain'}
+
+
+@dataclass
+class _Element:
+    """An element under the root, with its children."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    children: list[_Element] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        name = self.attributes.get('name', '').strip()
+        return named(self.tag, name) if name else f'<{self.tag}> at line {self.line}'
+
+    def required(self, attribute: str, owner: str = '') -> str:
+        """Return an attribute; leading and trailing blanks do not count, as in MoveIt."""
+        value = self.attributes.get(attribute, '').strip()
+        if not value:
+            raise SrdfError(f'<{self.tag}> has no {attribute}', owner or self.label)
+        return value
+
+
+class _Reader(BoundedXmlReader):
+    """Collector of the elements under the root, and of their children."""
+
+    def __init__(self) -> None:
+        super().__init__(SrdfError, 'an SRDF', 'the SRDF')
+        self.robot_name = ''
+        self.elements: list[_Element] = []
+        self._members = 0
+        self._inside = False
+
+    def keep(self, depth: int, tag: str, attributes: dict[str, str]) -> None:
+        """Keep an element under the root, or a child of one."""
+        if depth == 1:
+            self.robot_name = attributes.get('name', '').strip()
+        elif depth == 2:
+            self._inside = tag in _KEPT
+            if self._inside:
+                self.elements.append(_Element(tag, attributes, self.line))
+                self._count(tag)
+        elif depth == 3 and self._inside:
+            self.elements[-1].children.append(_Element(tag, attributes, self.line))
+            self._count(tag)
+
+    def _count(self, tag: str) -> None:
+        self._members += tag in _COUNTED
+        if self._members > MAX_MEMBERS:
+            raise self.error(f'more than {MAX_MEMBERS} groups, chains, states and joints')
+
+
+def parse_srdf(text: str) -> Semantics:
+    """
+    Read an SRDF text; whether it goes with a robot is not checked here.
+
+    :param text: SRDF text; unknown tags are ignored.
+    :raises SrdfError: the text is malformed or hostile; the error names the element.
+    """
+    reader = _Reader()
+    reader.feed(text)
+    parts = _Parts()
+    for element in reader.elements:
+        _TAKERS[element.tag](parts, element)
+    return Semantics(
+        reader.robot_name,
+        parts.groups,
+        parts.states,
+        parts.disabled_pairs,
+        tuple(parts.end_effectors),
+        tuple(parts.virtual_joints),
+        tuple(dict.fromkeys(parts.passive_joints)),
+    )
+
+
+@dataclass
+class _Parts:
+    """Parts of the semantics that are read."""
+
+    groups: dict[str, GroupElements] = field(default_factory=dict)
+    states: dict[str, dict[str, Positions]] = field(default_factory=dict)
+    disabled_pairs: dict[frozenset[str], str] = field(default_factory=dict)
+    end_effectors: list[EndEffector] = field(default_factory=list)
+    virtual_joints: list[VirtualJoint] = field(default_factory=list)
+    passive_joints: list[str] = field(default_factory=list)
+
+
+def _take_group(parts: _Parts, element: _Element) -> None:
+    name = element.required('name')
+    label = element.label
+    if name in parts.groups:
+        raise SrdfError('the name stands twice', label)
+
+    def names(tag: str) -> tuple[str, ...]:
+        found = [child.required('name', label) for child in element.children if child.tag == tag]
+        return tuple(dict.fromkeys(found))
+
+    chains = [
+        (child.required('base_link', label), child.required('tip_link', label))
+        for child in element.children
+        if child.tag == 'chain'
+    ]
+    parts.groups[name] = GroupElements(
+        name, tuple(dict.fromkeys(chains)), names('joint'), names('link'), names('group')
+    )
+
+
+def _take_state(parts: _Parts, element: _Element) -> None:
+    name, group, label = element.required('name'), element.required('group'), element.label
+    states = parts.states.setdefault(group, {})
+    if name in states:
+        raise SrdfError(f'the name stands twice in {named("group", group)}', label)
+    values: dict[str, tuple[float, ...]] = {}
+    for child in element.children:
+        if child.tag == 'joint':
+            joint = child.required('name', label)
+            if joint in values:
+                raise SrdfError(f'{named("joint", joint)} stands twice', label)
+            values[joint] = _numbers(child.required('value', label), joint, label)
+    states[name] = values
+
+
+def _numbers(text: str, joint: str, label: str) -> tuple[float, ...]:
+    try:
+        values = tuple(float(part) for part in text.split())
+    except ValueError:
+        values = (math.nan,)
+    if not all(map(math.isfinite, values)):
+        raise SrdfError(
+            f'the value of {named("joint", joint)} has to be finite numbers, not {quote(text)}',
+            label,
+        )
+    return values
+
+
+def _take_disabled_pair(parts: _Parts, element: _Element) -> None:
+    pair = frozenset((element.required('link1'), element.required('link2')))
+    parts.disabled_pairs[pair] = element.attributes.get('reason', '').strip()
+
+
+def _take_end_effector(parts: _Parts, element: _Element) -> None:
+    parts.end_effectors.append(
+        EndEffector(
+            element.required('name'),
+            element.required('parent_link'),
+            element.required('group'),
+            element.attributes.get('parent_group', '').strip(),
+        )
+    )
+
+
+def _take_virtual_joint(parts: _Parts, element: _Element) -> None:
+    kind = element.required('type')
+    if kind not in _JOINT_TYPES:
+        raise SrdfError(
+            f'unknown type {quote(kind)}; valid: {", ".join(_JOINT_TYPES)}', element.label
+        )
+    parts.virtual_joints.append(
+        VirtualJoint(
+            element.required('name'),
+            kind,
+            element.required('parent_frame'),
+            element.required('child_link'),
+        )
+    )
+
+
+def _take_passive_joint(parts: _Parts, element: _Element) -> None:
+    parts.passive_joints.append(element.required('name'))
+
+
+_TAKERS: dict[str, Callable[[_Parts, _Element], None]] = {
+    'group': _take_group,
+    'group_state': _take_state,
+    'disable_collisions': _take_disabled_pair,
+    'end_effector': _take_end_effector,
+    'virtual_joint': _take_virtual_joint,
+    'passive_joint': _take_passive_joint,
+}
