@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ik_service.kinematics.chain import KinematicChain
+    from ik_service.kinematics.tree import KinematicTree, Tip
 
 
 class Robot(RobotModel):
@@ -211,3 +212,41 @@ class Robot(RobotModel):
         joints = self.joints.values()
         text, source = self.urdf_text, self.source
         return type(self)(self.name, self.links, joints, text, source, semantics, own)
+    def tree(
+        self,
+        base_link: str | None,
+        tips: Iterable[Tip],
+        locked: Mapping[str, float] | None = None,
+    ) -> KinematicTree:
+        """
+        Return the kinematic tree of several tips, over the union of the joints that move them.
+
+        :param base_link: link in whose frame poses are given; None for the root.
+        :param tips: links that are placed, at most 64. A pair of links stands for the pose of the
+            second in the frame of the first, such as that of one hand in the other.
+        :param locked: values of joints that do not move [rad] or [m], by name.
+        :raises ArgumentError: there is no tip, there are too many, or one comes twice.
+        :raises UnknownLinkError: there is no such link.
+        :raises UnknownJointError: there is no such joint to lock.
+        :raises ChainError: no movable joint lies between a tip and the link in whose frame it is.
+        """
+        from ik_service.kinematics.tree import KinematicTree  # as for chains
+
+        return KinematicTree(
+            self, self.root_link if base_link is None else base_link, tips, locked
+        )
+
+    def _only_leaf_below(self, base_link: str) -> str:
+        leaves = []
+        pending = [base_link]
+        while pending:
+            link = pending.pop()
+            joints = self.child_joints_of(link)
+            pending += [joint.child for joint in reversed(joints)]
+            if not joints:
+                leaves.append(link)
+        if len(leaves) > 1:
+            raise ChainError(
+                f'several leaf links lie below {base_link!r}; name the tip: {listed(leaves)}'
+            )
+        return leaves[0]

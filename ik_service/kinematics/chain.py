@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-import copy
 from functools import cached_property
 import math
 
@@ -17,14 +16,14 @@ from ik_service.kinematics.chain_arrays import ChainArrays
 from ik_service.kinematics.chain_kernels import FAR, forward, jacobian
 from ik_service.kinematics.entry import entry_point
 from ik_service.kinematics.joint_path import joint_constants, joint_path, JointPath, reach
+from ik_service.kinematics.joint_space import frozen, JointSpace
 from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
 
-_COMPILED = {'_forward', '_jacobian'}
 _FLOAT = np.dtype(np.float64)
 
 
-class KinematicChain:
+class KinematicChain(JointSpace):
     """
     The joints between a base link and a tip link, and the variables that move them.
 
@@ -36,14 +35,11 @@ class KinematicChain:
     :ivar base_link: link in whose frame poses and Jacobians are given.
     :ivar tip_link: link whose pose is computed.
     :ivar locked: positions of the joints that were locked [rad] or [m].
-    :ivar n: number of variables.
-    :ivar joint_names: their names, base to tip.
-    :ivar lower: (n,) lower limits [rad] or [m]; −inf where unlimited.
-    :ivar upper: (n,) upper limits; inf where unlimited.
-    :ivar middle: (n,) as :meth:`mid_range` returns it.
-    :ivar velocity: (n,) largest speeds [rad/s] or [m/s]; inf where unlimited.
     :ivar arrays: the chain as the kernels see it.
     """
+
+    _compiled = frozenset({'_forward', '_jacobian'})
+    arrays: ChainArrays
 
     def __init__(
         self,
@@ -76,20 +72,20 @@ class KinematicChain:
         self.joint_names = tuple(dict.fromkeys(motion.variable for motion in path.motions))
         self.n = len(self.joint_names)
         self._set_limits(*_limits(path, self.joint_names, robot))
-        self.velocity = _frozen(_velocities(path, self.joint_names, robot))
+        self.velocity = frozen(_velocities(path, self.joint_names, robot))
         joints, tip = joint_constants(path, self.joint_names)
         index = {name: i for i, name in enumerate(self.joint_names)}
         first = path.motions[0].T_before
         distance = reach(joints, path, self.joint_names, self.lower, self.upper)
         self.arrays = ChainArrays(
-            base=_frozen(np.concatenate([first[:3, :3].T.ravel(), first[:3, 3]])),
-            joints=_frozen(joints),
-            variables=_frozen(np.array([index[motion.variable] for motion in path.motions])),
-            tip=_frozen(tip),
+            base=frozen(np.concatenate([first[:3, :3].T.ravel(), first[:3, 3]])),
+            joints=frozen(joints),
+            variables=frozen(np.array([index[motion.variable] for motion in path.motions])),
+            tip=frozen(tip),
             lower=self.lower,
             upper=self.upper,
-            turn=_frozen(_full_turns(path, self.joint_names, robot)),
-            reach=_frozen(np.append(first[:3, 3], distance)),
+            turn=frozen(_full_turns(path, self.joint_names, robot)),
+            reach=frozen(np.append(first[:3, 3], distance)),
         )
 
     def forward(self, q: ArrayLike) -> np.ndarray:
@@ -121,50 +117,6 @@ class KinematicChain:
             self._jacobian(self.arrays, self._turned_back(q), *self._scratch(), rows, matrix)
         return matrix
 
-    def mid_range(self) -> np.ndarray:
-        """
-        Return the posture in the middle of the limits.
-
-        :returns: (n,) [rad] or [m]; unlimited joints are at 0, or at the limit they do have if 0
-            lies beyond it.
-        """
-        return self.middle.copy()
-
-    def with_limits(self, lower: ArrayLike, upper: ArrayLike) -> KinematicChain:
-        """
-        Return a copy of this chain with narrower limits.
-
-        :param lower: (n,) [rad] or [m]; raised to this chain's own where it is below.
-        :param upper: (n,) [rad] or [m]; lowered to this chain's own where it is above.
-        :raises ArgumentError: when one of them has another shape or holds NaN.
-        :raises ChainError: naming the joint to which no position is left.
-        """
-        lower, upper = self._bounds(lower, 'lower'), self._bounds(upper, 'upper')
-        chain = copy.copy(self)
-        chain._set_limits(np.maximum(self.lower, lower), np.minimum(self.upper, upper))
-        chain.arrays = self.arrays._replace(lower=chain.lower, upper=chain.upper)
-        return chain
-
-    def check_q(self, q: ArrayLike, argument: str = 'q') -> np.ndarray:
-        """
-        Return a joint vector as a contiguous array of floats, a copy.
-
-        :param q: (n,) joint positions [rad] or [m].
-        :param argument: its name in the error.
-        :raises ArgumentError: when it has another shape or is not finite; names the joint.
-        """
-        values = real_array(q, argument)
-        if values.shape != (self.n,):
-            raise ArgumentError(
-                argument,
-                f'has shape {values.shape}, has to be ({self.n},): one value each for '
-                + ', '.join(self.joint_names),
-            )
-        if not np.isfinite(values).all():
-            worst = int(np.argmin(np.isfinite(values)))
-            raise ArgumentError(argument, f'{self.joint_names[worst]} is {values[worst]}')
-        return values
-
     def _turned_back(self, q: np.ndarray) -> np.ndarray:
         """Return a joint vector without full turns, whose rounding errors would be in the pose."""
         q = self.check_q(q)
@@ -172,13 +124,6 @@ class KinematicChain:
             # Sine and cosine of one angle are exact however large it is; sums with it are not.
             q[i] = math.atan2(math.sin(q[i]), math.cos(q[i]))
         return q
-
-    def _bounds(self, bounds: ArrayLike, argument: str) -> np.ndarray:
-        """Return limits as an array; infinity stands for none."""
-        values = real_array(bounds, argument)
-        if values.shape != (self.n,) or np.isnan(values).any():
-            raise ArgumentError(argument, f'has to be {self.n} numbers, not {safe_repr(bounds)}')
-        return values
 
     def _vector(self, q: ArrayLike) -> np.ndarray:
         """Return a copy of a joint vector of the right shape, which may hold NaN or infinity."""
@@ -199,26 +144,6 @@ class KinematicChain:
     def _jacobian(self) -> Callable:
         q, rows, matrix = np.empty(self.n), np.empty((self.n, 6)), np.empty((6, self.n))
         return entry_point(jacobian, self.arrays, q, *self._scratch(), rows, matrix)
-
-    def __getstate__(self) -> dict:
-        """Return the state to pickle: all but the compiled code."""
-        return {name: self.__dict__[name] for name in self.__dict__.keys() - _COMPILED}
-
-    def __setstate__(self, state: dict) -> None:
-        """Freeze the arrays again, which pickle does not."""
-        self.__dict__.update(state)
-        for array in (self.lower, self.upper, self.middle, self.velocity, *self.arrays):
-            array.setflags(write=False)
-
-    def _set_limits(self, lower: np.ndarray, upper: np.ndarray) -> None:
-        for name, low, high in zip(self.joint_names, lower, upper, strict=True):
-            if not low <= high:
-                raise ChainError(
-                    f'joint {name!r} has no position left: its limits, with those of the joints '
-                    f'that follow it, are {low:g} … {high:g}'
-                )
-        self.lower, self.upper = _frozen(lower), _frozen(upper)
-        self.middle = _frozen(_middle(lower, upper))
 
     def __repr__(self) -> str:
         return (
@@ -256,14 +181,6 @@ def _limits(
     return lower, upper
 
 
-def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return the middle of the limits; without limits 0, or the limit next to it."""
-    finite = np.isfinite(lower) & np.isfinite(upper)
-    with np.errstate(invalid='ignore'):
-        middle = lower / 2 + upper / 2
-    return np.where(finite, middle, np.clip(0.0, lower, upper))
-
-
 def _velocities(path: JointPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
     """Return the largest speeds of the variables at which joints that mimic them keep theirs."""
     velocity = np.array([robot.joints[name].limits.velocity for name in names])
@@ -290,10 +207,3 @@ def _full_turns(path: JointPath, names: tuple[str, ...], robot: RobotModel) -> n
         ):
             turn[i] = 2 * math.pi
     return turn
-
-
-def _frozen(array: np.ndarray) -> np.ndarray:
-    """Return a contiguous read-only copy."""
-    array = np.array(array, order='C')
-    array.setflags(write=False)
-    return array

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+import functools
 import gc
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numba
 from numba.core.compiler_lock import global_compiler_lock
@@ -17,6 +18,9 @@ _OPTIONS: dict[str, Any] = {'error_model': 'numpy', 'fastmath': {'contract'}, '_
 # Without the way in from Python a function compiles faster.
 _INNER: Any = {**_OPTIONS, 'no_cpython_wrapper': True, 'no_cfunc_wrapper': True}
 _INLINED: Any = {**_INNER, 'forceinline': True}
+
+KernelFunction = TypeVar('KernelFunction', bound=Callable)
+_VARIANTS: dict[Callable, dict[type, Callable]] = {}
 
 
 class CompiledKernel(Protocol):
@@ -136,6 +140,46 @@ def kernel_for(function: Callable, inlined: bool = False) -> Callable:
         Python function to compile, with arguments of the same names; None when it has none.
     """
     return overload(function, jit_options=_INLINED if inlined else _INNER)
+
+
+def varied_kernel(function: KernelFunction, inlined: bool = False) -> KernelFunction:
+    """
+    Compile an :func:`inner_kernel` that has variants for some types of arguments.
+
+    Kernels are compiled for the types of their arguments, and with them goes the choice: nothing
+    is left of it in the machine code.
+
+    :param function: the function for all types without a :func:`variant`.
+    :param inlined: whether it and its variants are compiled as an :func:`inlined_kernel`.
+    :returns: the function, for kernels.
+    """
+    variants: dict[type, Callable] = {}
+    _VARIANTS[function] = variants
+
+    @functools.wraps(function)
+    def choose(*arguments: object) -> Callable:
+        kinds = (getattr(argument, 'instance_class', None) for argument in arguments)
+        return next((variants[kind] for kind in kinds if kind in variants), function)
+
+    kernel_for(function, inlined)(choose)
+    function.__dict__['py_func'] = function  # as compiled functions have it
+    return function
+
+
+def variant(function: Callable, kind: type) -> Callable[[KernelFunction], KernelFunction]:
+    """
+    Declare what kernels call for a :func:`varied_kernel` where an argument is of a type.
+
+    :param function: the varied kernel.
+    :param kind: a NamedTuple type.
+    :returns: a decorator for a function with the same names of arguments.
+    """
+
+    def declare(other: KernelFunction) -> KernelFunction:
+        _VARIANTS[function][kind] = other
+        return other
+
+    return declare
 
 
 def merged_kernel(function: Callable) -> Callable:

@@ -14,7 +14,7 @@ from typing import Any
 
 from numba.core import types
 
-from ik_service.kinematics.compile import inner_kernel, kernel
+from ik_service.kinematics.compile import inner_kernel, kernel, varied_kernel
 from ik_service.kinematics.half_turn import rotation_vector_near_pi
 
 # Below this cosine of the angle the axis is taken from the symmetric part of the rotation.
@@ -23,7 +23,7 @@ _NEAR_PI = -0.99
 _ROTATION_TOLERANCE = 1e-6
 
 
-@inner_kernel
+@varied_kernel
 def last_frame(chain, q, axes, frame):
     """
     Forward kinematics up to the last joint, with the axis and origin of every joint.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.kinematics.compile import inner_kernel, varied_kernel
 
 
 def _unrolled() -> Callable:
@@ -46,3 +46,11 @@ def _less(terms: Iterable[str]) -> str:
 
 damped_least_squares = inner_kernel(_unrolled())
 """Write Jᵀ(JJᵀ + λI)⁻¹ e to ``step``, from the (n, 6) rows of Jᵀ, e (6,) and a positive λ."""
+
+
+def damped_step(work, error, damping):
+    """Write Jᵀ(JJᵀ + λI)⁻¹ e for the rows of ``work`` to ``work.step``."""
+    damped_least_squares(work.rows, error, damping, work.step)
+
+
+damped_step = varied_kernel(damped_step, inlined=True)

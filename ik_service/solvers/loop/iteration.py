@@ -10,8 +10,14 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel, kernel_for
-from ik_service.kinematics.kernels import fill_vector, frame_error, jacobian_rows, last_frame
+from ik_service.kinematics.compile import inner_kernel, kernel_for, varied_kernel
+from ik_service.kinematics.kernels import (
+    fill_vector,
+    frame_error,
+    jacobian_rows,
+    last_frame,
+    transform_fault,
+)
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop.limits import fix_crossing, take_step_inside
 from ik_service.solvers.loop.rows import numerical_rows
@@ -21,7 +27,13 @@ from ik_service.solvers.loop.substitution import substitute_penalised, substitut
 from ik_service.solvers.loop.trace import record
 
 
-@inner_kernel
+@varied_kernel
+def goal_fault(chain, target):
+    """Return whether a target is none: of another shape, or no rigid transform."""
+    return target.shape != (4, 4) or transform_fault(target) != 0
+
+
+@varied_kernel
 def set_goal(chain, target, goal):
     """Write the goal: the frame behind the last joint that puts the tip at the target (4, 4)."""
     c = chain.tip[0]
@@ -33,7 +45,7 @@ def set_goal(chain, target, goal):
         goal[9 + i] = target[i, 3]
 
 
-@inner_kernel
+@varied_kernel
 def beyond_reach(chain, settings, goal):
     """Return whether the goal lies farther away than the chain reaches."""
     for j in range(3):
@@ -56,7 +68,7 @@ def evaluate_pose(chain, settings, work, search, trace):
     return cost, within_tolerance(settings, position_error, orientation_error)
 
 
-@inner_kernel
+@varied_kernel
 def errors(settings, work):
     """
     Return the errors at ``work.frame``; the weighted one goes to ``work.error``.
@@ -94,7 +106,7 @@ def within_tolerance(settings, position_error, orientation_error):
     return position_error <= settings.tolerances[0] and orientation_error <= settings.tolerances[1]
 
 
-@inner_kernel
+@varied_kernel
 def weighted_rows(chain, settings, work):
     """Write the weighted Jacobian at ``work.q`` to ``work.rows``."""
     if settings.perturbation > 0.0:

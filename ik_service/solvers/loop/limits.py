@@ -18,6 +18,7 @@ import numpy as np
 from ik_service.kinematics.compile import inner_kernel
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop.substitution import off_the_bounds
+from ik_service.solvers.loop.width import width
 
 # Farther out [rad], full turns would cost the angle its precision.
 _FAR = 1e6
@@ -76,7 +77,7 @@ def fix_crossing(chain, work):
             continue
         bound = upper if value > upper else lower
         motion = bound - work.q[i]
-        for j in range(6):
+        for j in range(width(work)):
             work.error[j] -= motion * work.rows[i, j]
             work.rows[i, j] = 0.0
         work.fixed_at[i] = bound

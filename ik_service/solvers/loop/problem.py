@@ -13,7 +13,7 @@ import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.chain_arrays import ChainArrays
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.kinematics.compile import varied_kernel
 from ik_service.solvers.loop.fields import Settings, Workspace
 from ik_service.solvers.loop.layout import floats, Layout, per_joint, places
 
@@ -56,7 +56,7 @@ _layout = Layout(
 )
 views: Callable[[Problem], tuple[ChainArrays, Settings, Workspace]] = _layout.function('views')
 """Parts of a problem by name, as arrays that are views of it."""
-open_problem = inner_kernel(_layout.function('open_problem', numbers_of=Settings))
+open_problem = varied_kernel(_layout.function('open_problem', numbers_of=Settings))
 """Kernel that does the same, with single settings as numbers, which are only read."""
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.kinematics.compile import inner_kernel, varied_kernel
 
 _INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -31,7 +31,7 @@ def uniform(state):
     return (z >> np.uint64(11)) * _UNIT
 
 
-@inner_kernel
+@varied_kernel
 def random_start(chain, work, radius):
     """
     Write a random posture within the limits to ``work.q``.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.kinematics.compile import inner_kernel, varied_kernel
 from ik_service.kinematics.kernels import frame_error, jacobian_rows, last_frame
+from ik_service.solvers.loop.width import width
 
 
 @inner_kernel
@@ -28,7 +29,7 @@ def numerical_rows(chain, perturbation, work):
     last_frame(chain, work.q, work.axes, work.frame)
 
 
-@inner_kernel
+@varied_kernel
 def task_rows(chain, settings, work, q):
     """
     Write the weighted Jacobian at any joint vector to ``work.rows``.
@@ -61,5 +62,5 @@ def rows_at(chain, settings, work, q):
     task_rows(chain, settings, work, q)
     for i in range(q.shape[0]):
         scale = work.scale[i] if math.isnan(work.fixed_at[i]) else 0.0
-        for j in range(6):
+        for j in range(width(work)):
             work.rows[i, j] *= scale

@@ -13,19 +13,14 @@ import math
 import numpy as np
 
 from ik_service.kinematics.compile import inner_kernel, kernel, merged_kernel
-from ik_service.kinematics.kernels import (
-    all_finite,
-    copy_vector,
-    fill_vector,
-    monotonic_ns,
-    transform_fault,
-)
+from ik_service.kinematics.kernels import all_finite, copy_vector, fill_vector, monotonic_ns
 from ik_service.solvers.choices import LimitStrategy, Nearness
 from ik_service.solvers.loop.approach import approach
 from ik_service.solvers.loop.iteration import (
     beyond_reach,
     errors_at,
     evaluate_pose,
+    goal_fault,
     set_goal,
     step_within_limits,
     within_tolerance,
@@ -76,8 +71,7 @@ def solve(problem, method, target, seed, best, trace):
     :returns: status, position error [m], orientation error [rad], iterations, searches, time [ns].
     """
     chain, settings, work = open_problem(problem)
-    fits = target.shape == (4, 4) and seed.shape == best.shape
-    if not fits or transform_fault(target) or not all_finite(seed):
+    if goal_fault(chain, target) or seed.shape != best.shape or not all_finite(seed):
         return FAULTY, 0.0, 0.0, 0, 0, 0
     return solve_one(chain, method, settings, work, target, seed, best, trace)
 

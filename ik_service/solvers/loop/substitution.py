@@ -24,6 +24,7 @@ import math
 
 from ik_service.kinematics.compile import inner_kernel
 from ik_service.kinematics.kernels import fill_vector
+from ik_service.solvers.loop.width import width
 
 # The penalty begins this share of the range (or of 1) inside the bound, so that what it brings
 # back comes to rest inside.
@@ -113,7 +114,7 @@ def substitute_transformed(chain, work):
         work.scale[i] = _slope(chain.lower[i], chain.upper[i], work.q[i])
         if work.scale[i] == 0.0:
             work.fixed_at[i] = work.q[i]
-        for j in range(6):
+        for j in range(width(work)):
             work.rows[i, j] *= work.scale[i]
 
 
@@ -138,7 +139,7 @@ def substitute_penalised(chain, settings, work):
             continue
         work.scale[i] = 1.0 / math.sqrt(1.0 + weight)
         work.penalty_shift[i] = weight * beyond / (1.0 + weight)
-        for j in range(6):
+        for j in range(width(work)):
             work.error[j] += work.penalty_shift[i] * work.rows[i, j]
             work.rows[i, j] *= work.scale[i]
 

@@ -20,8 +20,9 @@ from typing import NamedTuple
 from ik_service.kinematics.compile import inner_kernel
 from ik_service.kinematics.kernels import copy_vector
 from ik_service.solvers.choices import LimitStrategy, Nearness
-from ik_service.solvers.kernels.damped_least_squares import damped_least_squares
+from ik_service.solvers.kernels.damped_least_squares import damped_step
 from ik_service.solvers.loop.step import step_of
+from ik_service.solvers.loop.width import width
 from ik_service.solvers.registry import given, SolverSpec
 
 # Keeps the 6×6 system definite where the Jacobian is singular and the error is nearly zero.
@@ -54,7 +55,7 @@ def levenberg_marquardt_step(method, chain, settings, work):
     if tracks and method.centring > 0.0 and keeps:
         _centred_step(method.centring, chain, work, damping)
     else:
-        damped_least_squares(work.rows, work.error, damping, work.step)
+        damped_step(work, work.error, damping)
 
 
 @inner_kernel
@@ -68,9 +69,9 @@ def _centred_step(centring, chain, work, damping):
         goal = work.start[i] if returns else 0.5 * (chain.lower[i] + chain.upper[i])
         free = math.isnan(work.fixed_at[i]) and math.isfinite(goal)
         wish[i] = gain * (goal - work.q[i]) if free else 0.0
-        for j in range(6):
+        for j in range(width(work)):
             rest[j] -= work.rows[i, j] * wish[i]
-    damped_least_squares(work.rows, rest, damping, work.step)
+    damped_step(work, rest, damping)
     for i in range(work.q.shape[0]):
         work.step[i] += wish[i]
 

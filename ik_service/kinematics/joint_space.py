@@ -1,0 +1,125 @@
+"""Variables of a chain or a tree: the joints that move it, their limits and speeds."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.common.quoting import safe_repr
+from ik_service.common.real_arrays import real_array
+from ik_service.exceptions import ArgumentError, ChainError
+
+
+class JointSpace:
+    """
+    Variables that move a chain or a tree.
+
+    :ivar n: number of variables.
+    :ivar joint_names: their names, base to tip.
+    :ivar lower: (n,) lower limits [rad] or [m]; −inf where unlimited.
+    :ivar upper: (n,) upper limits; inf where unlimited.
+    :ivar middle: (n,) as :meth:`mid_range` returns it.
+    :ivar velocity: (n,) largest speeds [rad/s] or [m/s]; inf where unlimited.
+    """
+
+    _compiled: frozenset[str] = frozenset()
+    n: int
+    joint_names: tuple[str, ...]
+    lower: np.ndarray
+    upper: np.ndarray
+    middle: np.ndarray
+    velocity: np.ndarray
+    arrays: Any
+
+    def mid_range(self) -> np.ndarray:
+        """
+        Return the posture in the middle of the limits.
+
+        :returns: (n,) [rad] or [m]; unlimited joints are at 0, or at the limit they do have if 0
+            lies beyond it.
+        """
+        return self.middle.copy()
+
+    def with_limits(self, lower: ArrayLike, upper: ArrayLike) -> Self:
+        """
+        Return a copy with narrower limits.
+
+        :param lower: (n,) [rad] or [m]; raised to the present ones where it is below.
+        :param upper: (n,) [rad] or [m]; lowered to the present ones where it is above.
+        :raises ArgumentError: when one of them has another shape or holds NaN.
+        :raises ChainError: naming the joint to which no position is left.
+        """
+        lower, upper = self._bounds(lower, 'lower'), self._bounds(upper, 'upper')
+        narrower = copy.copy(self)
+        narrower._set_limits(np.maximum(self.lower, lower), np.minimum(self.upper, upper))
+        narrower.arrays = self.arrays._replace(lower=narrower.lower, upper=narrower.upper)
+        return narrower
+
+    def check_q(self, q: ArrayLike, argument: str = 'q') -> np.ndarray:
+        """
+        Return a joint vector as a contiguous array of floats, a copy.
+
+        :param q: (n,) joint positions [rad] or [m].
+        :param argument: its name in the error.
+        :raises ArgumentError: when it has another shape or is not finite; names the joint.
+        """
+        values = real_array(q, argument)
+        if values.shape != (self.n,):
+            raise ArgumentError(
+                argument,
+                f'has shape {values.shape}, has to be ({self.n},): one value each for '
+                + ', '.join(self.joint_names),
+            )
+        if not np.isfinite(values).all():
+            worst = int(np.argmin(np.isfinite(values)))
+            raise ArgumentError(argument, f'{self.joint_names[worst]} is {values[worst]}')
+        return values
+
+    def _bounds(self, bounds: ArrayLike, argument: str) -> np.ndarray:
+        """Return limits as an array; infinity stands for none."""
+        values = real_array(bounds, argument)
+        if values.shape != (self.n,) or np.isnan(values).any():
+            raise ArgumentError(argument, f'has to be {self.n} numbers, not {safe_repr(bounds)}')
+        return values
+
+    def __getstate__(self) -> dict:
+        """Return the state to pickle: all but the compiled code."""
+        return {name: self.__dict__[name] for name in self.__dict__.keys() - self._compiled}
+
+    def __setstate__(self, state: dict) -> None:
+        """Freeze the arrays again, which pickle does not."""
+        self.__dict__.update(state)
+        for array in (self.lower, self.upper, self.middle, self.velocity, *self.arrays):
+            array.setflags(write=False)
+
+    def _set_limits(self, lower: np.ndarray, upper: np.ndarray) -> None:
+        for name, low, high in zip(self.joint_names, lower, upper, strict=True):
+            if not low <= high:
+                raise ChainError(
+                    f'joint {name!r} has no position left: its limits, with those of the joints '
+                    f'that follow it, are {low:g} … {high:g}'
+                )
+        self.lower, self.upper = frozen(lower), frozen(upper)
+        self.middle = frozen(_middle(lower, upper))
+
+
+def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return the middle of the limits; without limits 0, or the limit next to it."""
+    finite = np.isfinite(lower) & np.isfinite(upper)
+    with np.errstate(invalid='ignore'):
+        middle = lower / 2 + upper / 2
+    return np.where(finite, middle, np.clip(0.0, lower, upper))
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """
+    Return a contiguous read-only copy.
+
+    :param array: any array.
+    """
+    array = np.array(array, order='C')
+    array.setflags(write=False)
+    return array
