@@ -157,7 +157,7 @@ class Robot(RobotModel):
         if group.fault:
             raise ChainError(f'planning group {group.name!r}: {group.fault}')
         if len(group.tip_links) > 1:
-            return self.tree(group.base_link, group.tip_links)  # type: ignore[attr-defined]
+            return self.tree(group.base_link, group.tip_links, locked)
         return self.chain(group.base_link, group.tip_links[0], locked)
 
     def default_tip(self, base_link: str | None = None) -> str:
@@ -198,20 +198,6 @@ class Robot(RobotModel):
         tip = self.default_tip(base) if tip_link is None else tip_link
         return KinematicChain(self, base, tip, locked)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        joints = tuple(self.joints.values())
-        parts = (self.name, self.links, joints, self.urdf_text, self.source)
-        return type(self), (*parts, self._semantics, self._own_groups)
-
-    def _group(self, name: str) -> PlanningGroup:
-        if not isinstance(name, str) or name not in self.groups:
-            raise UnknownGroupError(name, self.group_names)
-        return self.groups[name]
-
-    def _copy(self, semantics: Semantics | None, own: Iterable[PlanningGroup]) -> Self:
-        joints = self.joints.values()
-        text, source = self.urdf_text, self.source
-        return type(self)(self.name, self.links, joints, text, source, semantics, own)
     def tree(
         self,
         base_link: str | None,
@@ -236,17 +222,17 @@ class Robot(RobotModel):
             self, self.root_link if base_link is None else base_link, tips, locked
         )
 
-    def _only_leaf_below(self, base_link: str) -> str:
-        leaves = []
-        pending = [base_link]
-        while pending:
-            link = pending.pop()
-            joints = self.child_joints_of(link)
-            pending += [joint.child for joint in reversed(joints)]
-            if not joints:
-                leaves.append(link)
-        if len(leaves) > 1:
-            raise ChainError(
-                f'several leaf links lie below {base_link!r}; name the tip: {listed(leaves)}'
-            )
-        return leaves[0]
+    def __reduce__(self) -> tuple[object, ...]:
+        joints = tuple(self.joints.values())
+        parts = (self.name, self.links, joints, self.urdf_text, self.source)
+        return type(self), (*parts, self._semantics, self._own_groups)
+
+    def _group(self, name: str) -> PlanningGroup:
+        if not isinstance(name, str) or name not in self.groups:
+            raise UnknownGroupError(name, self.group_names)
+        return self.groups[name]
+
+    def _copy(self, semantics: Semantics | None, own: Iterable[PlanningGroup]) -> Self:
+        joints = self.joints.values()
+        text, source = self.urdf_text, self.source
+        return type(self)(self.name, self.links, joints, text, source, semantics, own)

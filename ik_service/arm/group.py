@@ -37,8 +37,8 @@ class GroupSettings:
     """
     Planning group that the user describes, or settings of one that the robot has.
 
-    :ivar base_link: link where its chain starts; empty, with ``tip_link``, for a group of the SRDF.
-    :ivar tip_link: link that is placed.
+    :ivar base_link: link where its chain starts; empty for the root of the robot.
+    :ivar tip_link: link that is placed; empty for settings of a group that the robot has.
     :ivar solver: method for this group; empty for that of the node.
     :ivar timeout: time for a solve [s]; None for that of the node.
     """

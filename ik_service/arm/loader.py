@@ -9,7 +9,7 @@ import threading
 
 from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.group import ArmGroup, SolverSettings
-from ik_service.exceptions import SrdfError, UrdfError
+from ik_service.exceptions import UrdfError
 from ik_service.model.description_file import is_xacro
 from ik_service.model.part_names import named, named_file
 from ik_service.robot import Robot
@@ -42,20 +42,16 @@ def srdf_source(srdf: str, robot_description_semantic: str) -> Source:
     return source_of(srdf, text)
 
 
-def read_robot(source: Source, trusted: bool = True, srdf: Source = '') -> Robot:
+def read_robot(source: Source, trusted: bool = True) -> Robot:
     """
     Read a robot.
 
     :param source: where it is described.
     :param trusted: whether the user of this program has named the source himself; a xacro file,
         which is a program, is run only then.
-    :param srdf: where its planning groups are described; empty for nowhere.
     :raises UrdfError: the file cannot be read, or the description is malformed.
-    :raises SrdfError: likewise for the semantic description.
     :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
     """
-    if isinstance(srdf, str) and srdf.strip() and '<' not in srdf:
-        raise SrdfError('no XML; the text of an SRDF is needed here', 'robot_description_semantic')
     if isinstance(source, Path):
         if is_xacro(source) and not trusted:
             raise UrdfError(
@@ -63,14 +59,14 @@ def read_robot(source: Source, trusted: bool = True, srdf: Source = '') -> Robot
                 'parameter urdf of this one',
                 named_file(str(source)),
             )
-        return Robot.from_urdf(source, srdf=srdf or None)
+        return Robot.from_urdf(source)
     if source.strip() and '<' not in source:
         raise UrdfError(
             'no XML; the text of a URDF is needed here, and the path of its file in the '
             'parameter urdf',
             named('robot_description', source),
         )
-    return Robot.from_urdf_text(source, srdf=srdf or None)
+    return Robot.from_urdf_text(source)
 
 
 def build_arm(
@@ -82,12 +78,17 @@ def build_arm(
     :param source: where the robot is described.
     :param settings: which of its links and joints make the arm.
     :param trusted: as for :func:`read_robot`.
-    :param srdf: likewise.
+    :param srdf: where its planning groups are described; empty for nowhere.
     :raises UrdfError: the file cannot be read, or the description is malformed.
     :raises SrdfError: likewise for the semantic description.
     :raises IkServiceError: the settings do not go with the robot.
     """
-    return Arm(read_robot(source, trusted, srdf), settings)
+    robot = read_robot(source, trusted)
+    if isinstance(srdf, Path):
+        robot = robot.with_srdf(srdf)
+    elif srdf.strip():
+        robot = robot.with_srdf_text(srdf)
+    return Arm(robot, settings)
 
 
 class ArmLoader:

@@ -105,7 +105,7 @@ def test_seconds_and_nanoseconds_are_both_honoured(panda_model, timeout, expecte
 @pytest.mark.parametrize('seconds', [61, 10**9 + 1, 2**31 - 1])
 def test_a_huge_timeout_is_cut_with_a_note(server, seconds):
     asked = []
-    solver = server.arm.chain_solvers['', server.settings].solver
+    solver = server.arm.group.chain_solvers['', server.settings].solver
     solve = solver.solve
     solver.solve = lambda T, seed, timeout: asked.append(timeout) or solve(T, seed, timeout)
     try:

@@ -12,7 +12,7 @@ from moveit_msgs.msg import Constraints, JointConstraint
 from support.arm_helpers import tree_arm
 
 from ik_service.ros.common.errors import ErrorCode, RequestError
-from ik_service.ros.ik.constraints import constrained_chain
+from ik_service.ros.ik.joint_constraints import constrained_chain
 
 
 @pytest.fixture(scope='module')
