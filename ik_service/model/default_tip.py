@@ -52,7 +52,7 @@ def tip_candidates(model: RobotModel, base_link: str) -> list[str]:
     :returns: one link where the choice is clear; none where no joint moves.
     :raises UnknownLinkError: there is no such link.
     """
-    ways = _moved_leaves(model, base_link)
+    ways = moved_leaves(model, base_link)
     if any(not serves(leaf) for leaf in ways):
         ways = {leaf: way for leaf, way in ways.items() if not serves(leaf)}
     tips = best_tips(_without_fingers(ways))
@@ -62,8 +62,14 @@ def tip_candidates(model: RobotModel, base_link: str) -> list[str]:
     return [tip for tip in tips if not any(_is_beside(joints[tip], it) for it in joints.values())]
 
 
-def _moved_leaves(model: RobotModel, base_link: str) -> dict[str, list[Joint]]:
-    """Return the links without children that a joint moves, with the joints from the base."""
+def moved_leaves(model: RobotModel, base_link: str) -> dict[str, list[Joint]]:
+    """
+    Return the links without children that a joint moves, with the joints from the base.
+
+    :param model: the robot.
+    :param base_link: link in whose frame poses are given.
+    :raises UnknownLinkError: there is no such link.
+    """
     found = {}
     pending: list[tuple[str, bool]] = [(base_link, False)]
     while pending:

@@ -2,12 +2,13 @@
 Planning groups that the makers' own MoveIt configurations define, for robots without an SRDF.
 
 ``known_groups.yaml`` beside this module holds them as data. A rule applies where all of its links
-exist, also behind a common prefix such as ``left_``, which its names then get as well.
+exist, also behind a common prefix such as ``left_``, which the names of its groups then get as
+well. Where only one prefix fits, the plain names mean the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -26,7 +27,7 @@ class KnownRobot:
     Planning groups of a kind of robot.
 
     :ivar links: links by which it is known.
-    :ivar groups: its groups, the default first.
+    :ivar groups: its groups, the default first. Of several chains the first that exists counts.
     :ivar states: values by joint, by name of the state, by name of the group.
     :ivar grippers: names of the groups that are grippers.
     """
@@ -52,21 +53,67 @@ def known_semantics(model: RobotModel) -> Semantics:
 
     :param model: the robot.
     """
-    groups: dict[str, GroupElements] = {}
-    states: dict[str, Mapping[str, Positions]] = {}
-    grippers: list[EndEffector] = []
     for robot in known_robots():
-        for prefix in _prefixes(model, robot.links):
-            for group in robot.groups:
-                moved = _with_prefix(group, prefix)
-                if moved.name not in groups and _exists(model, moved, groups):
-                    groups[moved.name] = moved
-                    states[moved.name] = _states(robot.states.get(group.name, {}), prefix)
-                    if group.name in robot.grippers:
-                        grippers.append(EndEffector(moved.name, '', moved.name))
-        if groups:  # the rules go from the particular to the general
-            break
-    return Semantics(model.name, groups, states, end_effectors=tuple(grippers))
+        prefixes = _prefixes(model, robot.links)
+        if prefixes:
+            names = ['', *prefixes] if len(prefixes) == 1 and prefixes[0] else prefixes
+            finder = _Finder(model)
+            for name in names:
+                finder.add(robot, name or prefixes[0], name)
+            return finder.semantics()
+    return Semantics(model.name)
+
+
+class _Finder:
+    """Collector of the groups of a known robot."""
+
+    def __init__(self, model: RobotModel) -> None:
+        self._model = model
+        self._groups: dict[str, GroupElements] = {}
+        self._states: dict[str, Mapping[str, Positions]] = {}
+        self._grippers: list[EndEffector] = []
+
+    def add(self, robot: KnownRobot, prefix: str, name_prefix: str) -> None:
+        """
+        Add the groups whose parts exist.
+
+        :param robot: the known robot.
+        :param prefix: prefix of links and joints.
+        :param name_prefix: prefix of the groups' names.
+        """
+        for group in robot.groups:
+            found = self._found(group, prefix, name_prefix)
+            if found is None or found.name in self._groups:
+                continue
+            self._groups[found.name] = found
+            self._states[found.name] = _states(robot.states.get(group.name, {}), prefix)
+            if group.name in robot.grippers:
+                self._grippers.append(EndEffector(found.name, '', found.name))
+
+    def semantics(self) -> Semantics:
+        """Return what was found."""
+        ends = tuple(self._grippers)
+        return Semantics(self._model.name, self._groups, self._states, end_effectors=ends)
+
+    def _found(self, group: GroupElements, prefix: str, name_prefix: str) -> GroupElements | None:
+        """Return a group with its prefix; None if the robot lacks a part of it."""
+        links = set(self._model.links)
+        chains = [(prefix + base, prefix + tip) for base, tip in group.chains]
+        chains = [chain for chain in chains if links.issuperset(chain)]
+        found = GroupElements(
+            name_prefix + group.name.replace('{robot}', self._model.name),
+            tuple(chains[:1]),
+            tuple(prefix + name for name in group.joints),
+            tuple(prefix + name for name in group.links),
+            tuple(name_prefix + name for name in group.subgroups),
+        )
+        exists = (
+            bool(chains) == bool(group.chains)
+            and links.issuperset(found.links)
+            and self._model.joints.keys() >= set(found.joints)
+            and self._groups.keys() >= set(found.subgroups)
+        )
+        return found if exists else None
 
 
 def _robot(entry: Mapping[str, Any]) -> KnownRobot:
@@ -82,50 +129,28 @@ def _robot(entry: Mapping[str, Any]) -> KnownRobot:
 
 
 def _elements(name: str, parts: Mapping[str, Any]) -> GroupElements:
-    chain = parts.get('chain')
+    base, *tips = parts.get('chain', [''])
     return GroupElements(
         name,
-        (tuple(chain),) if chain else (),
+        tuple((base, tip) for tip in tips),
         tuple(parts.get('joints', ())),
         tuple(parts.get('links', ())),
         tuple(parts.get('groups', ())),
     )
 
 
-def _prefixes(model: RobotModel, links: tuple[str, ...]) -> Iterator[str]:
-    """Yield the prefixes with which all links exist, the empty one alone if it will do."""
+def _prefixes(model: RobotModel, links: tuple[str, ...]) -> list[str]:
+    """Return the prefixes with which all links exist, the empty one alone if it will do."""
     present = set(model.links)
     if present.issuperset(links):
-        yield ''
-        return
-    first, count = links[0], 0
+        return ['']
+    found = []
     for link in model.links:
-        prefix = link.removesuffix(first)
-        prefixed = link.endswith(first) and prefix.endswith(_SEPARATORS)
+        prefix = link.removesuffix(links[0])
+        prefixed = link.endswith(links[0]) and prefix.endswith(_SEPARATORS)
         if prefixed and all(prefix + other in present for other in links):
-            yield prefix
-            count += 1
-            if count == _MOST_PREFIXES:
-                return
-
-
-def _with_prefix(group: GroupElements, prefix: str) -> GroupElements:
-    return GroupElements(
-        prefix + group.name,
-        tuple((prefix + base, prefix + tip) for base, tip in group.chains),
-        tuple(prefix + name for name in group.joints),
-        tuple(prefix + name for name in group.links),
-        tuple(prefix + name for name in group.subgroups),
-    )
-
-
-def _exists(model: RobotModel, group: GroupElements, groups: Mapping[str, GroupElements]) -> bool:
-    links = {*group.links, *(end for chain in group.chains for end in chain)}
-    return (
-        links.issubset(model.links)
-        and set(group.joints) <= model.joints.keys()
-        and set(group.subgroups) <= groups.keys()
-    )
+            found.append(prefix)
+    return found[:_MOST_PREFIXES]
 
 
 def _states(states: Mapping[str, Positions], prefix: str) -> dict[str, Positions]:

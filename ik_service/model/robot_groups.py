@@ -8,7 +8,7 @@ from dataclasses import replace
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.model.default_tip import default_tip as tip_by_names
-from ik_service.model.default_tip import tip_candidates
+from ik_service.model.default_tip import moved_leaves, tip_candidates
 from ik_service.model.group_joints import variables_between
 from ik_service.model.group_resolution import group_between, resolve_groups, states_of
 from ik_service.model.known_groups import known_semantics
@@ -73,12 +73,16 @@ def default_tip(model: RobotModel, base_link: str, groups: Mapping[str, Planning
     :raises UnknownLinkError: there is no such link.
     :raises ChainError: several links would do, or no joint moves one; lists the candidates.
     """
+    leaves = moved_leaves(model, base_link)
     for group in groups.values():
-        if group.origin != 'default' and len(group.tip_links) == 1:
-            tip = group.tip_links[0]
-            way = model.path(base_link, tip)
-            if all(forward for _, forward in way) and variables_between(model, base_link, tip):
-                return tip
+        if group.origin == 'default' or len(group.tip_links) != 1:
+            continue
+        if group.origin == 'known name' and len(leaves) == 1:
+            break  # a tool beyond the tip of the maker's configuration, such as a gripper's TCP
+        tip = group.tip_links[0]
+        way = model.path(base_link, tip)
+        if all(forward for _, forward in way) and variables_between(model, base_link, tip):
+            return tip
     return tip_by_names(model, base_link)
 
 
