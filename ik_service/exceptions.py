@@ -46,6 +46,22 @@ class ChainError(IkServiceError):
     """No usable chain between the requested links."""
 
 
+class NoTransformError(IkServiceError):
+    """
+    No known transform between two frames.
+
+    :ivar target: the frame in which a pose was wanted.
+    :ivar source: the frame whose pose was wanted.
+    :ivar reason: what is missing.
+    """
+
+    def __init__(self, target: str, source: str, reason: str) -> None:
+        super().__init__(f'no transform from {safe_repr(source)} to {safe_repr(target)}: {reason}')
+        self.target = target
+        self.source = source
+        self.reason = reason
+
+
 class _UnknownNameError(IkServiceError):
     """Name that is not among the valid ones."""
 

@@ -1,5 +1,5 @@
 """
-Makes `.venv`: ROS 2, the message types of MoveIt's kinematics services and of tf, and this package.
+Makes `.venv`: ROS 2, the message types of MoveIt's kinematics services and tf, and this package.
 
 Where a ROS 2 installation is sourced, the environment stands on it. Elsewhere it gets the wheels
 of one distribution, chosen by ROS_DISTRO (at first jazzy, later what `.venv` holds). What is

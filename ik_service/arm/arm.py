@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ik_service.arm.joint_state import JointStateBuffer, PostureSpace
+from ik_service.arm.link_frames import LinkFrames
 from ik_service.arm.links import attached_links, links_below
 from ik_service.common.quoting import quote
 from ik_service.common.transforms import inverse_transform
@@ -71,6 +72,7 @@ class Arm:
     :ivar root_link: its root link.
     :ivar chain: the chain from base to tip.
     :ivar postures: the robot's full postures.
+    :ivar link_frames: poses of single links.
     :ivar indices: (n,) where the chain's joints stand in a full posture.
     :ivar rest: (m,) full posture [rad] or [m], read-only: the chain's joints in the middle of
         their limits, the others at 0 or at the limit nearest to it.
@@ -97,6 +99,7 @@ class Arm:
             dict.fromkeys(name.replace('{robot}', robot.name) for name in settings.group_names)
         )
         self.postures = PostureSpace(robot, self._locked)
+        self.link_frames = LinkFrames(robot, self.postures, self._locked)
         self.indices = self.postures.indices(self.chain.joint_names)
         self.rest = self._rest()
         self._beside_base = attached_links(robot, self.chain.base_link)

@@ -15,14 +15,16 @@ import numpy as np
 from ik_service.arm.arm import Arm, ChainSolver, MeasuredState, SolverSettings
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError
-from ik_service.ros.common.conversions import in_base, matrix_from_pose, TfLookup
+from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.solve_record import SolveRecord
 from ik_service.ros.ik.constraints import constrained_chain
 from ik_service.ros.ik.service_handler import (
     assumed_joints,
     RequestStatistics,
     require_arm,
+    resolver_of,
     ServiceHandler,
     StampClock,
     start_posture,
@@ -67,7 +69,7 @@ class IkHandler(ServiceHandler):
 
     :param settings: name and options of the solver.
     :param clock: fills in the stamps of answers.
-    :param tf: looks up frames that are no links of the robot; None without tf.
+    :param frames: frames besides the links of the robot; None for none.
     :param on_error: called with an unexpected exception.
     :param on_refused: called with the reason why a request could not be answered as it stood.
     :ivar settings: name and options of the solver; may be replaced at any time.
@@ -77,11 +79,11 @@ class IkHandler(ServiceHandler):
         self,
         settings: SolverSettings,
         clock: StampClock,
-        tf: TfLookup | None = None,
+        frames: Frames | None = None,
         on_error: Callable[[Exception], object] = lambda error: None,
         on_refused: Callable[[str], object] = lambda message: None,
     ) -> None:
-        super().__init__(clock, tf, on_error, on_refused)
+        super().__init__(clock, frames, on_error, on_refused)
         self.settings = settings
         self.statistics = RequestStatistics(solves=True)
 
@@ -120,11 +122,12 @@ class IkHandler(ServiceHandler):
         link, target, field = _target_of(request)
         settings = self.settings
         chosen = _chain_solver(arm, link, settings)
-        posture, given = start_posture(measured, request.robot_state)
+        posture, given = start_posture(measured, request.robot_state, chosen.indices)
         # Before frames are looked up, so that they are where the answer says that they are.
         outside = _bring_inside(arm, chosen, posture, given)
         T = matrix_from_pose(target.pose, f'{field}.pose')
-        T_base_target = in_base(arm, target.header.frame_id, T, posture, self._tf)
+        frames = resolver_of(measured, request.robot_state, posture, self._frames)
+        T_base_target = frames.in_base(chosen.chain.base_link, target.header.frame_id, T)
         seconds = request.timeout.sec + 1e-9 * request.timeout.nanosec
         if seconds < 0.0:
             raise RequestError(
@@ -136,6 +139,7 @@ class IkHandler(ServiceHandler):
         seed = None if learned else posture[chosen.indices]
         result = solver.solve(T_base_target, seed, timeout=min(seconds, LONGEST_TIMEOUT) or None)
         notes = _notes(request, seconds, assumed_joints(measured, chosen.indices, given))
+        notes += ''.join(f'; {note}' for note in frames.notes)
         return _outcome_of(result, arm, chosen, posture, notes, outside)
 
 
