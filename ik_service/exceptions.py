@@ -42,6 +42,21 @@ class UrdfError(IkServiceError):
         self.element = element
 
 
+class ToolFrameError(IkServiceError, ValueError):
+    """
+    Tool frame that a robot cannot get.
+
+    :ivar tool: its name; empty for all of them.
+    :ivar reason: what is wrong.
+    """
+
+    def __init__(self, tool: str, message: str) -> None:
+        name = f'tool frame {safe_repr(tool)}' if tool else 'tool frames'
+        super().__init__(f'{name}: {message}')
+        self.tool = tool
+        self.reason = message
+
+
 class ChainError(IkServiceError):
     """No usable chain between the requested links."""
 

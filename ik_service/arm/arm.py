@@ -16,6 +16,7 @@ from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.link_poses import link_poses
 from ik_service.model.part_names import listed
+from ik_service.model.tool_frame import ToolFrame
 from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import Solver
@@ -39,6 +40,7 @@ class ArmSettings:
     :ivar base_link: link in whose frame the chain starts; empty is the root.
     :ivar tip_link: link that is placed; empty is the only leaf below the base.
     :ivar locked: joints that do not move, and where [rad] or [m].
+    :ivar tool_frames: frames that become links of the robot, by name.
     :ivar group_names: planning groups that the services answer to, the default first;
         ``{robot}`` stands for the robot's name.
     """
@@ -47,6 +49,7 @@ class ArmSettings:
     tip_link: str = ''
     locked: Mapping[str, float] = field(default_factory=dict)
     group_names: tuple[str, ...] = ('manipulator',)
+    tool_frames: Mapping[str, ToolFrame] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,8 @@ class Arm:
     """
     A robot, and the chain from its base to its tip. Safe to share between threads.
 
-    :ivar robot: the robot.
+    :ivar robot: the robot, with its tool frames.
+    :ivar described: the robot without them.
     :ivar root_link: its root link.
     :ivar chain: the chain from base to tip.
     :ivar postures: the robot's full postures.
@@ -86,15 +90,20 @@ class Arm:
     :raises ChainError: the links make no chain.
     :raises UnknownLinkError: there is no such link.
     :raises UnknownJointError: there is no such joint to lock.
+    :raises ToolFrameError: a tool frame does not go with the robot.
     """
 
     def __init__(self, robot: Robot, settings: ArmSettings) -> None:
+        self.described = robot
+        tip_link = settings.tip_link or None
+        if settings.tool_frames:
+            # They do not change which tip is the default.
+            tip_link = tip_link or robot.chain(settings.base_link or None).tip_link
+            robot = robot.with_tool_frames(settings.tool_frames)
         self.robot = robot
         self.root_link = robot.root_link
         self._locked = dict(settings.locked)
-        self.chain = robot.chain(
-            settings.base_link or None, settings.tip_link or None, self._locked
-        )
+        self.chain = robot.chain(settings.base_link or None, tip_link, self._locked)
         self.group_names = tuple(
             dict.fromkeys(name.replace('{robot}', robot.name) for name in settings.group_names)
         )
