@@ -19,6 +19,7 @@ _HOME = {
     'IkStatus': 'ik_service.solvers.result',
     'IkTrace': 'ik_service.solvers.result',
     'Solver': 'ik_service.solvers.solver',
+    'ToolFrame': 'ik_service.model.tool_frame',
     'SolverSpec': 'ik_service.solvers.registry',
     'register_solver': 'ik_service.solvers.registration',
     'step_of': 'ik_service.solvers.loop.step',
@@ -38,6 +39,7 @@ __all__ = [
     'Robot',
     'Solver',
     'SolverSpec',
+    'ToolFrame',
     '__version__',
     'register_solver',
     'solve_ik',
@@ -49,6 +51,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ik_service.kinematics.chain import KinematicChain
+    from ik_service.model.tool_frame import ToolFrame
     from ik_service.robot import Robot
     from ik_service.solvers.batch import solve_ik_batch
     from ik_service.solvers.loop.step import step_kernel, step_of

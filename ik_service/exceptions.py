@@ -50,8 +50,39 @@ class SrdfError(RobotDescriptionError):
     """Malformed SRDF, or one that does not go with the robot."""
 
 
+class ToolFrameError(IkServiceError, ValueError):
+    """
+    Tool frame that a robot cannot get.
+
+    :ivar tool: its name; empty for all of them.
+    :ivar reason: what is wrong.
+    """
+
+    def __init__(self, tool: str, message: str) -> None:
+        name = f'tool frame {safe_repr(tool)}' if tool else 'tool frames'
+        super().__init__(f'{name}: {message}')
+        self.tool = tool
+        self.reason = message
+
+
 class ChainError(IkServiceError):
     """No usable chain between the requested links."""
+
+
+class NoTransformError(IkServiceError):
+    """
+    No known transform between two frames.
+
+    :ivar target: the frame in which a pose was wanted.
+    :ivar source: the frame whose pose was wanted.
+    :ivar reason: what is missing.
+    """
+
+    def __init__(self, target: str, source: str, reason: str) -> None:
+        super().__init__(f'no transform from {safe_repr(source)} to {safe_repr(target)}: {reason}')
+        self.target = target
+        self.source = source
+        self.reason = reason
 
 
 class _UnknownNameError(IkServiceError):

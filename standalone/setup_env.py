@@ -1,5 +1,5 @@
 """
-Makes `.venv`: ROS 2, the message types of MoveIt's kinematics services, and this package.
+Makes `.venv`: ROS 2, the message types of MoveIt's kinematics services and tf, and this package.
 
 Where a ROS 2 installation is sourced, the environment stands on it. Elsewhere it gets the wheels
 of one distribution, chosen by ROS_DISTRO (at first jazzy, later what `.venv` holds). What is
@@ -23,7 +23,7 @@ import progress
 
 ROOT = Path(__file__).resolve().parent.parent
 HERE = ROOT / 'standalone'
-INTERFACE_PACKAGES = ('object_recognition_msgs', 'moveit_msgs')  # in the order they are built
+INTERFACE_PACKAGES = ('tf2_msgs', 'object_recognition_msgs', 'moveit_msgs')  # as they are built
 SHARED_FOLDERS = ('launch', 'config', 'urdf')
 JOBS = 2
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ik_service.arm.group import ArmGroup, GroupSettings
 from ik_service.arm.joint_state import JointStateBuffer, PostureSpace
-from ik_service.arm.links import attached_links
+from ik_service.arm.link_frames import LinkFrames
 from ik_service.common.quoting import quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ChainError
@@ -17,6 +17,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.link_poses import link_poses
 from ik_service.model.part_names import listed
 from ik_service.model.planning_group import PlanningGroup
+from ik_service.model.tool_frame import ToolFrame
 from ik_service.robot import Robot
 
 _ROBOT = '{robot}'
@@ -34,6 +35,7 @@ class ArmSettings:
     :ivar group_names: further names of the default group; ``{robot}`` stands for the robot's
         name. Names of groups that the robot has itself mean those.
     :ivar groups: planning groups of the user's own, and settings for others, by name.
+    :ivar tool_frames: frames that become links of the robot, by name.
     """
 
     base_link: str = ''
@@ -41,19 +43,22 @@ class ArmSettings:
     locked: Mapping[str, float] = field(default_factory=dict)
     group_names: tuple[str, ...] = ('manipulator',)
     groups: Mapping[str, GroupSettings] = field(default_factory=dict)
+    tool_frames: Mapping[str, ToolFrame] = field(default_factory=dict)
 
 
 class Arm:
     """
     A robot with its planning groups. Safe to share between threads.
 
-    :ivar robot: the robot.
+    :ivar robot: the robot, with its tool frames.
+    :ivar described: the robot without them.
     :ivar root_link: its root link.
     :ivar group: the default group.
     :ivar chain: the chain of the default group.
     :ivar groups: the groups by name, the default first; some names may mean the same group.
     :ivar faults: why no inverse kinematics is done for the other groups, by name.
     :ivar postures: the robot's full postures.
+    :ivar link_frames: poses of single links.
     :ivar indices: (n,) where the joints of the default group stand in a full posture.
     :ivar rest: (m,) full posture [rad] or [m], read-only: the chain's joints in the middle of
         their limits, the others at 0 or at the limit nearest to it.
@@ -62,9 +67,12 @@ class Arm:
     :raises ChainError: the links make no chain.
     :raises UnknownLinkError: there is no such link.
     :raises UnknownJointError: there is no such joint to lock.
+    :raises ToolFrameError: a tool frame does not go with the robot.
     """
 
     def __init__(self, robot: Robot, settings: ArmSettings) -> None:
+        self.described = robot
+        robot = robot.with_tool_frames(settings.tool_frames) if settings.tool_frames else robot
         own = {
             name: (group.base_link or robot.root_link, group.tip_link)
             for name, group in settings.groups.items()
@@ -76,6 +84,7 @@ class Arm:
         self._locked = dict(settings.locked)
         self._settings = settings
         self.postures = PostureSpace(robot, self._locked)
+        self.link_frames = LinkFrames(robot, self.postures, self._locked)
         self.group = self._default_group()
         assert isinstance(self.group.chain, KinematicChain)  # it has one tip
         self.chain: KinematicChain = self.group.chain
@@ -84,7 +93,6 @@ class Arm:
         self.faults: dict[str, str] = {}
         self.groups = self._groups()
         self._links = frozenset(robot.links)
-        self._attached: dict[str, dict[str, np.ndarray]] = {}
 
     @property
     def group_names(self) -> tuple[str, ...]:
@@ -126,21 +134,8 @@ class Arm:
         :param positions: (m,) full posture [rad] or [m].
         :returns: (4, 4) T_frame_link [m].
         """
-        fixed = self._attached_to(frame).get(link)
-        if fixed is not None:
-            return fixed
-        poses = self.link_poses(positions)
-        return inverse_transform(poses[frame]) @ poses[link]
-
-    def base_from_link(self, link: str, positions: np.ndarray) -> np.ndarray:
-        """
-        Return the pose of a link in the base frame of the default group.
-
-        :param link: a link of the robot.
-        :param positions: (m,) full posture [rad] or [m].
-        :returns: (4, 4) T_base_link.
-        """
-        return self.pose_of(link, self.chain.base_link, positions)
+        T_root_frame = self.link_frames.root_from_link(frame, positions)
+        return inverse_transform(T_root_frame) @ self.link_frames.root_from_link(link, positions)
 
     def joints_that_move(self, links: Iterable[str]) -> np.ndarray:
         """
@@ -149,21 +144,8 @@ class Arm:
         :param links: names of links.
         :returns: indices of the joints in the full posture.
         """
-        names = {
-            self.robot.resolve_mimic(joint.name)[0]
-            for link in links
-            for joint, _ in self.robot.path(self.robot.root_link, link)
-            if joint.movable
-        }
-        names -= self._locked.keys()
-        return self.postures.indices([name for name in self.postures.names if name in names])
-
-    def _attached_to(self, frame: str) -> dict[str, np.ndarray]:
-        """Return the poses of the links that are rigidly attached to one, which are kept."""
-        attached = self._attached.get(frame)
-        if attached is None:
-            attached = self._attached[frame] = attached_links(self.robot, frame)
-        return attached
+        moving = [self.link_frames.moving(link) for link in links]
+        return np.unique(np.concatenate([np.empty(0, np.intp), *moving]))
 
     def _default_group(self) -> ArmGroup:
         settings, robot = self._settings, self.robot
@@ -173,7 +155,8 @@ class Arm:
             if free and solvable and described.origin in ('srdf', 'parameter'):
                 return self._group_of(described)
         base = settings.base_link or robot.root_link
-        tip = settings.tip_link or robot.default_tip(base)
+        # Tool frames do not change which tip is the default.
+        tip = settings.tip_link or self.described.default_tip(base)
         name = _names(settings.group_names[:1], robot)[0] if settings.group_names else 'arm'
         return self._make(name, base, (tip,))
 

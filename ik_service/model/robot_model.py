@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 import os
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import Any, cast, TYPE_CHECKING
 
 from ik_service.exceptions import UnknownJointError, UnknownLinkError
 from ik_service.model.description_file import load_text
 from ik_service.model.joint import Joint
 from ik_service.model.link_tree import build_tree
 from ik_service.model.mimic import resolve_mimics
+from ik_service.model.tool_frame import tool_joints, ToolFrame
 from ik_service.model.urdf import parse_urdf
 
 if TYPE_CHECKING:
@@ -85,6 +86,22 @@ class RobotModel:
         :raises UrdfError: the description is malformed or hostile; the error names the element.
         """
         return cls(*parse_urdf(text), urdf_text=text)
+
+    def with_tool_frames(self, tools: Mapping[str, ToolFrame]) -> Self:
+        """
+        Return a copy with tool frames as links of their own, each on a fixed joint of its name.
+
+        :param tools: the frames by name; one may be attached to another.
+        :raises ToolFrameError: a name is taken, a link does not exist, a number is not finite, or
+            frames are attached to each other in a circle.
+        """
+        if not tools:
+            return self
+        joints = tool_joints(tools, self._links, self._joints)
+        # As for a copy that is unpickled, so that what a subclass adds is kept.
+        kind, (name, _, _, *rest) = cast('tuple[type[Self], Any]', self.__reduce__())
+        links = (*self._links, *(joint.child for joint in joints))
+        return kind(name, links, (*self._joints.values(), *joints), *rest)
 
     @property
     def name(self) -> str:

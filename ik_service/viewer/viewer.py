@@ -15,7 +15,8 @@ import viser
 from ik_service.arm.arm import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.common.conversions import in_base, matrix_from_pose
+from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.common.frames import FrameResolver, Frames
 from ik_service.viewer.link.node_monitor import NodeMonitor
 from ik_service.viewer.link.robot_source import RobotSelection, select_robot
 from ik_service.viewer.link.service_requests import ServiceRequests
@@ -145,8 +146,10 @@ class Viewer:
             return
         try:
             T = matrix_from_pose(message.pose)
-            posture = display.measured.posture()
-            T = in_base(display.view.arm, message.header.frame_id, T, posture)
+            arm = display.view.arm
+            posture = arm.postures.complete(display.measured.posture())
+            frames = FrameResolver(display.measured, posture, Frames())
+            T = frames.in_base(arm.chain.base_link, message.header.frame_id, T)
         except IkServiceError as error:
             self._bad_targets.report(f'a target is not shown: {error}')
         else:

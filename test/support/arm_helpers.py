@@ -13,6 +13,7 @@ from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import build_arm
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode
+from ik_service.ros.common.frames import Frames
 from ik_service.ros.ik.compute_fk import FkHandler
 from ik_service.ros.ik.compute_ik import IkHandler
 from ik_service.solvers.options import IkOptions
@@ -97,7 +98,8 @@ class Server:
         self.settings = SolverSettings(solver, IkOptions(**options))
         self.errors = []
         self.refusals = []
-        heard = (FixedClock(), tf, self.errors.append, self.refusals.append)
+        self.frames = Frames(tf)
+        heard = (FixedClock(), self.frames, self.errors.append, self.refusals.append)
         self.ik = IkHandler(self.settings, *heard)
         self.fk = FkHandler(*heard)
         self.ik.measured = self.fk.measured = self.measured

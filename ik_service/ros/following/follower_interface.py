@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import time
 
 from geometry_msgs.msg import PoseStamped
@@ -15,7 +15,8 @@ from ik_service.exceptions import IkServiceError, TargetRefusedError
 from ik_service.following.motion import LONGEST_RAMP
 from ik_service.following.settings import FollowerSettings, FollowerState
 from ik_service.following.target_follower import TargetFollower
-from ik_service.ros.common.conversions import in_base, matrix_from_pose, TfLookup
+from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.common.frames import FrameResolver, Frames
 from ik_service.ros.following.command_monitor import CommandMonitor
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.stamps import StampConverter
@@ -44,13 +45,13 @@ class NodeContext:
     :ivar clock: returns the node's time [ns], which may be simulated.
     :ivar state_publishers: returns the names of the nodes that publish joint states.
     :ivar monitor: monitor of other publishers of commands; None without one.
-    :ivar tf: looks up frames that are no links of the robot; None without tf.
+    :ivar frames: frames besides the links of the robot.
     """
 
     clock: Callable[[], int]
     state_publishers: Callable[[], list[str]] = list
     monitor: CommandMonitor | None = None
-    tf: TfLookup | None = None
+    frames: Frames = field(default_factory=Frames)
 
     def other_commanders(self) -> str:
         """Return the names of the other nodes that command the arm; empty for none."""
@@ -130,12 +131,12 @@ class FollowerInterface:
                 'target_pose ignored: the robot description is being replaced'
             )
             return
-        posture = self.measured.posture()
+        arm = self.measured.arm
+        posture = arm.postures.complete(self.measured.posture())
         try:
             T = matrix_from_pose(message.pose, 'pose')
-            target = in_base(
-                self.measured.arm, message.header.frame_id, T, posture, self._context.tf
-            )
+            frames = FrameResolver(self.measured, posture, self._context.frames)
+            target = frames.in_base(arm.chain.base_link, message.header.frame_id, T)
             self.follower.other_commander = self._context.other_commanders()
             result = self.follower.set_target(target)
         except TargetRefusedError as error:

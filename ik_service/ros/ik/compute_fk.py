@@ -6,11 +6,12 @@ from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionFK
 
 from ik_service.common.quoting import quote
-from ik_service.ros.common.conversions import frame_from_root, pose_from_matrix
+from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.ik.service_handler import (
     assumed_joints,
     require_arm,
+    resolver_of,
     ServiceHandler,
     start_posture,
     write_code,
@@ -62,11 +63,13 @@ class FkHandler(ServiceHandler):
                 f'fk_link_names has {len(request.fk_link_names)} links; ask for at most '
                 f'{_MOST_LINKS} at once',
             )
-        posture, given = start_posture(measured, request.robot_state)
+        known = [link for link in request.fk_link_names if arm.has_link(link)]
+        used = arm.joints_that_move(known)
+        posture, given = start_posture(measured, request.robot_state, used)
         frame = request.header.frame_id.lstrip('/') or arm.root_link
-        T_frame_root = frame_from_root(arm, frame, posture, self._tf)
+        frames = resolver_of(measured, request.robot_state, posture, self._frames)
+        T_frame_root = frames.frame_from_root(frame)
         poses = arm.link_poses(posture)
-        known = [link for link in request.fk_link_names if link in poses]
         stamp = self._clock.now().to_msg()
         for link in known:
             stamped = PoseStamped(pose=pose_from_matrix(T_frame_root @ poses[link]))
@@ -81,7 +84,9 @@ class FkHandler(ServiceHandler):
                 ErrorCode.INVALID_LINK_NAME,
                 f'the robot has no link: {", ".join(map(quote, unknown[:_SHOWN]))}{more}',
             )
-        assumed = assumed_joints(measured, arm.joints_that_move(known), given)
-        if not assumed:
-            return ''
-        return f'neither measured nor given, so assumed in mid-range: {", ".join(assumed)}'
+        notes = frames.notes
+        assumed = assumed_joints(measured, used, given)
+        if assumed:
+            listed = ', '.join(assumed)
+            notes = [*notes, f'neither measured nor given, so assumed in mid-range: {listed}']
+        return '; '.join(notes)

@@ -15,8 +15,9 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
 from ik_service.arm.task_solving import solve_tasks
 from ik_service.exceptions import ChainError, ConstraintError
-from ik_service.ros.common.conversions import in_base, matrix_from_pose, TfLookup
+from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.solve_record import SolveRecord
 from ik_service.ros.ik.goals import goals_together, group_of, pose_goals, PoseGoal
 from ik_service.ros.ik.joint_constraints import constrained_chain
@@ -25,6 +26,7 @@ from ik_service.ros.ik.service_handler import (
     assumed_joints,
     RequestStatistics,
     require_arm,
+    resolver_of,
     ServiceHandler,
     StampClock,
     start_posture,
@@ -69,7 +71,7 @@ class IkHandler(ServiceHandler):
 
     :param settings: name and options of the solver.
     :param clock: fills in the stamps of answers.
-    :param tf: looks up frames that are no links of the robot; None without tf.
+    :param frames: frames besides the links of the robot; None for none.
     :param on_error: called with an unexpected exception.
     :param on_refused: called with the reason why a request could not be answered as it stood.
     :ivar settings: name and options of the solver; may be replaced at any time.
@@ -79,11 +81,11 @@ class IkHandler(ServiceHandler):
         self,
         settings: SolverSettings,
         clock: StampClock,
-        tf: TfLookup | None = None,
+        frames: Frames | None = None,
         on_error: Callable[[Exception], object] = lambda error: None,
         on_refused: Callable[[str], object] = lambda message: None,
     ) -> None:
-        super().__init__(clock, tf, on_error, on_refused)
+        super().__init__(clock, frames, on_error, on_refused)
         self.settings = settings
         self.statistics = RequestStatistics(solves=True)
 
@@ -120,11 +122,12 @@ class IkHandler(ServiceHandler):
         goal = goals[0]
         settings = self.settings
         chosen = _chain_solver(group, goal.link, settings)
-        posture, given = start_posture(measured, request.robot_state)
+        posture, given = start_posture(measured, request.robot_state, chosen.indices)
         # Before frames are looked up, so that they are where the answer says that they are.
         outside = _bring_inside(arm, chosen, posture, given)
         T = matrix_from_pose(goal.pose.pose, f'{goal.field}.pose')
-        T_base_target = in_base(arm, goal.pose.header.frame_id, T, posture, self._tf)
+        frames = resolver_of(measured, request.robot_state, posture, self._frames)
+        T_base_target = frames.in_base(group.base_link, goal.pose.header.frame_id, T)
         seconds = _timeout(request)
         solver = chosen.solver
         if request.constraints.joint_constraints:
@@ -133,6 +136,7 @@ class IkHandler(ServiceHandler):
         seed = None if learned else posture[chosen.indices]
         result = solver.solve(T_base_target, seed, timeout=min(seconds, LONGEST_TIMEOUT) or None)
         notes = _notes(request, seconds, assumed_joints(measured, chosen.indices, given))
+        notes += ''.join(f'; {note}' for note in frames.notes)
         return _outcome_of(result, arm, chosen, posture, notes, outside)
 
     def _solve_together(
@@ -144,12 +148,13 @@ class IkHandler(ServiceHandler):
     ) -> Outcome:
         """Answer a request with several poses, or with constraints on links."""
         arm = measured.arm
-        posture, given = start_posture(measured, request.robot_state)
+        posture, given = start_posture(measured, request.robot_state, group.indices)
         outside = _bring_inside(arm, group, posture, given)
         seconds = _timeout(request)
+        frames = resolver_of(measured, request.robot_state, posture, self._frames)
 
         def to_base(frame_id: str, T: np.ndarray) -> np.ndarray:
-            return in_base(arm, frame_id, T, posture, self._tf)
+            return frames.in_base(group.base_link, frame_id, T)
 
         def narrow(prepared: PreparedSolver) -> Solver:
             return _constrained_solver(prepared, request.constraints, arm, posture)
@@ -169,6 +174,7 @@ class IkHandler(ServiceHandler):
         notes = _notes(request, seconds, assumed_joints(measured, chosen.indices, given))
         if found.loosened and found.result.success:
             notes += '; not the pose itself, but one within the tolerances of the constraints'
+        notes += ''.join(f'; {note}' for note in frames.notes)
         return _outcome_of(found.result, arm, chosen, posture, notes, outside)
 
 

@@ -151,9 +151,7 @@ def _held(links: Sequence[str], arm: Arm, group: ArmGroup) -> list[str]:
     return [tip for tip in group.tip_links if tip not in placed]
 
 
-def _moves_apart(
-    frame: str, link: str, others: Sequence[str], arm: Arm, group: ArmGroup
-) -> bool:
+def _moves_apart(frame: str, link: str, others: Sequence[str], arm: Arm, group: ArmGroup) -> bool:
     """Return whether joints of the other links, which do not move the link, move a frame."""
     if not others:
         return False

@@ -23,13 +23,14 @@ from ik_service.common.fault_logger import FaultLogger, refusal_logger
 from ik_service.common.periodic_thread import PeriodicThread
 from ik_service.exceptions import IkServiceError
 from ik_service.following.settings import FollowerSettings
-from ik_service.ros.common.conversions import tf_lookup
 from ik_service.ros.common.executors import PartialExecutor, partition
+from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.common.runtime import spinning
+from ik_service.ros.common.tf_listener import tf_frames
 from ik_service.ros.following.command_monitor import publishers_of
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.follower_interface import FollowerInterface, NodeContext
@@ -75,15 +76,16 @@ class IkNode(Node):
         self._markers = ArmMarkerPublisher(self, lambda: self._following, self._on_error)
         self._service_group = ReentrantCallbackGroup()
         self._stop = StopServices(self, lambda: self._following)
-        self._tf = tf_lookup(self)
+        self._tf = tf_frames(self)
+        self._frames = Frames(self._tf)
         self._around = NodeContext(
             lambda: self.get_clock().now().nanoseconds,
             lambda: publishers_of(self, 'joint_states'),
             self._commands.monitor,
-            self._tf,
+            self._frames,
         )
         self._errors = FaultLogger(lambda text: self.get_logger().error(text))
-        warn, shared = self.get_logger().warning, (self.get_clock(), self._tf, self._on_error)
+        warn, shared = self.get_logger().warning, (self.get_clock(), self._frames, self._on_error)
         self._ik = IkHandler(self.parameters.solver, *shared, refusal_logger('compute_ik', warn))
         self._fk = FkHandler(*shared, refusal_logger('compute_fk', warn))
         self._diagnostics = DiagnosticsPublisher(

@@ -101,9 +101,7 @@ def _orientation_bound(
     return OrientationBound(field, constraint.link_name, rotation, (x, y, z), parameterization)
 
 
-def _position_bound(
-    constraint: PositionConstraint, field: str, to_base: ToBase
-) -> PositionBound:
+def _position_bound(constraint: PositionConstraint, field: str, to_base: ToBase) -> PositionBound:
     offset = constraint.target_point_offset
     point = np.array([offset.x, offset.y, offset.z])
     if not np.isfinite(point).all():
@@ -143,9 +141,7 @@ def _region(shape: SolidPrimitive, field: str) -> Region:
         return Box((sizes[0], sizes[1], sizes[2]))
     if shape.type == SolidPrimitive.SPHERE:
         return Sphere(sizes[SolidPrimitive.SPHERE_RADIUS])
-    return Cylinder(
-        sizes[SolidPrimitive.CYLINDER_RADIUS], sizes[SolidPrimitive.CYLINDER_HEIGHT]
-    )
+    return Cylinder(sizes[SolidPrimitive.CYLINDER_RADIUS], sizes[SolidPrimitive.CYLINDER_HEIGHT])
 
 
 def _refused(message: str) -> RequestError:

@@ -9,13 +9,16 @@ from typing import Protocol
 
 from moveit_msgs.msg import MoveItErrorCodes, RobotState
 import numpy as np
+from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import MeasuredState
-from ik_service.common.quoting import quote
+from ik_service.arm.joint_state import PostureSpace
+from ik_service.arm.known_positions import known_positions
 from ik_service.exceptions import ArgumentError, UnknownJointError
-from ik_service.ros.common.conversions import TfLookup
 from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.common.frames import FrameResolver, Frames
 from ik_service.ros.common.solve_record import SolveRecord, StampedTime
+from ik_service.ros.common.virtual_joints import read_multi_dof
 
 _SOURCE = 'ik_service'
 _HAS_MESSAGE = hasattr(MoveItErrorCodes(), 'message')  # ROS 2 Humble has only the number
@@ -92,7 +95,7 @@ class ServiceHandler:
     Base of the handlers, which answer the requests of a service without a node.
 
     :param clock: fills in the stamps of answers.
-    :param tf: looks up frames that are no links of the robot; None without tf.
+    :param frames: frames besides the links of the robot; None for none.
     :param on_error: called with an unexpected exception.
     :param on_refused: called with the reason why a request could not be answered as it stood.
     :ivar measured: the measured state, and with it the arm, that requests are answered for; None
@@ -103,14 +106,14 @@ class ServiceHandler:
     def __init__(
         self,
         clock: StampClock,
-        tf: TfLookup | None = None,
+        frames: Frames | None = None,
         on_error: Callable[[Exception], object] = lambda error: None,
         on_refused: Callable[[str], object] = lambda message: None,
     ) -> None:
         self.measured: MeasuredState | None = None
         self.statistics = RequestStatistics()
         self._clock = clock
-        self._tf = tf
+        self._frames = frames or Frames()
         self._on_error = on_error
         self._on_refused = on_refused
 
@@ -152,7 +155,10 @@ def require_arm(measured: MeasuredState | None) -> MeasuredState:
 
 
 def start_posture(
-    measured: MeasuredState, state: RobotState, field: str = 'robot_state'
+    measured: MeasuredState,
+    state: RobotState,
+    used: np.ndarray | None = None,
+    field: str = 'robot_state',
 ) -> tuple[np.ndarray, np.ndarray]:
     """
     Return the full posture that a request starts from.
@@ -163,24 +169,55 @@ def start_posture(
 
     :param measured: the measured state.
     :param state: the robot state of the request.
+    :param used: indices of the joints that the request uses, in the full posture: of the others
+        NaN, as drivers send it for what they do not measure, counts as not given; None for all.
     :param field: name of the message in the request, for the error.
     :returns: (m,) posture [rad] or [m], and the indices that the request gave.
     :raises RequestError: INVALID_ROBOT_STATE for an unknown joint, one named twice, lengths that
-        differ, a position that is NaN, infinite or beyond 1e6 rad or m, or a joint with several
-        degrees of freedom.
+        differ, or a position that is NaN, infinite or beyond 1e6 rad or m.
     """
     posture = measured.posture()
     postures = measured.arm.postures
     joints = state.joint_state
     try:
-        given = postures.overlay(posture, joints.name, joints.position)
+        given = _overlay(postures, posture, joints, used)
+        if state.multi_dof_joint_state.joint_names:
+            _, more = read_multi_dof(measured.arm, state.multi_dof_joint_state, posture)
+            given = np.union1d(given, np.array(more, dtype=given.dtype))
     except ArgumentError as error:
         raise _invalid_state(f'{field}.{error}') from error
     except UnknownJointError as error:
         raise _invalid_state(f'{field}.joint_state: {error}') from error
-    if state.multi_dof_joint_state.joint_names:
-        _refuse_multi_dof(state, postures.names, field)
     return postures.complete(posture), given
+
+
+def _overlay(
+    postures: PostureSpace, posture: np.ndarray, joints: JointState, used: np.ndarray | None
+) -> np.ndarray:
+    try:
+        return postures.overlay(posture, joints.name, joints.position)
+    except ArgumentError:
+        names, positions = known_positions(postures, joints.name, joints.position, used)
+        if len(names) == len(joints.name):
+            raise
+    return postures.overlay(posture, names, positions)
+
+
+def resolver_of(
+    measured: MeasuredState, state: RobotState, posture: np.ndarray, frames: Frames
+) -> FrameResolver:
+    """
+    Return what resolves the frames of a request.
+
+    :param measured: the measured state.
+    :param state: the robot state of the request, which :func:`start_posture` has accepted.
+    :param posture: (m,) the posture that it returned.
+    :param frames: frames besides the links of the robot.
+    """
+    virtual: dict[str, np.ndarray] = {}
+    if state.multi_dof_joint_state.joint_names:
+        virtual, _ = read_multi_dof(measured.arm, state.multi_dof_joint_state, posture.copy())
+    return FrameResolver(measured, posture, frames, virtual)
 
 
 def assumed_joints(measured: MeasuredState, used: np.ndarray, given: np.ndarray) -> list[str]:
@@ -196,16 +233,6 @@ def assumed_joints(measured: MeasuredState, used: np.ndarray, given: np.ndarray)
         return []
     named = set(given.tolist())
     return [measured.arm.postures.names[i] for i in unmeasured.tolist() if i not in named]
-
-
-def _refuse_multi_dof(state: RobotState, names: tuple[str, ...], field: str) -> None:
-    joint = state.multi_dof_joint_state.joint_names[0]
-    parts = [name for name in names if name.startswith(f'{joint}/')]
-    if parts:
-        hint = f'give its degrees of freedom in joint_state: {", ".join(parts)}'
-    else:
-        hint = 'the robot has no such joint'
-    raise _invalid_state(f'{field}.multi_dof_joint_state: joint {quote(joint)}: {hint}')
 
 
 def _invalid_state(message: str) -> RequestError:

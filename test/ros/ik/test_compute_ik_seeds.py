@@ -160,7 +160,7 @@ def test_continuous_joint_of_many_turns_is_solved_near_the_seed():
     server = Server(tree_arm(), task_weights=IN_PLANE)
     q = server.arm.chain.mid_range() + np.array([0.3, 0.3, 9.9e5])
     names = server.arm.chain.joint_names
-    target = server.arm.base_from_link('world', server.arm.rest)
+    target = server.arm.pose_of('world', server.arm.chain.base_link, server.arm.rest)
     T = np.linalg.inv(target) @ server.arm.chain.forward(q)
     joints = solved(server.solve(with_seed(ik_request(T), names, q)))
     assert joints['wrist'] == pytest.approx(9.9e5, abs=0.1)
@@ -173,3 +173,46 @@ def test_a_million_names_are_refused_by_their_count(server):
     answer = server.solve(request)
     assert time.thread_time() - begin < 0.005
     refused(server, answer, ErrorCode.INVALID_ROBOT_STATE, 'names 1000000 joints')
+
+
+@pytest.mark.parametrize('number', [math.nan, -math.nan])
+def test_nan_of_joints_that_the_chain_does_not_use_is_ignored(number):
+    server = Server(tree_arm(), task_weights=IN_PLANE)
+    arm = server.arm
+    posture = posture_of(arm, 3)
+    posture[arm.postures.indices(['pan'])] = 0.6
+    server.measured.update(['pan'], [0.6], 0.0)
+    target = arm.link_poses(posture)['tool']
+    start = dict(zip(arm.postures.names, posture.tolist(), strict=True))
+    start |= {'pan': number, 'grip': number, 'grip_too': number}
+    answer = server.solve(with_seed(ik_request(target), start, start.values()))
+    joints = solved(answer)
+    assert joints['pan'] == 0.6  # as measured
+    assert joints['grip'] == joints['grip_too'] == 0.0  # at rest
+    assert joints['turntable'] == start['turntable']
+
+
+@pytest.mark.parametrize(
+    ('name', 'number'), [('shoulder', math.nan), ('pan', math.inf), ('pan', 1e7)]
+)
+def test_nan_of_used_joints_and_other_impossible_positions_are_refused(name, number):
+    server = Server(tree_arm(), task_weights=IN_PLANE)
+    names = ['pan', 'grip', 'shoulder']
+    positions = {'pan': math.nan, 'grip': math.nan, 'shoulder': 0.0} | {name: number}
+    request = with_seed(ik_request(np.eye(4)), names, [positions[n] for n in names])
+    answer = server.solve(request)
+    refused(server, answer, ErrorCode.INVALID_ROBOT_STATE, f"'{name}' is at")
+
+
+@pytest.mark.parametrize(
+    ('names', 'positions', 'word'),
+    [
+        (['tail', 'pan'], [0.0, math.nan], "'tail'"),
+        (['pan', 'pan'], [math.nan, math.nan], "'pan'"),
+        (['pan', 'grip'], [math.nan], '1 positions'),
+    ],
+)
+def test_nan_hides_no_other_fault(names, positions, word):
+    server = Server(tree_arm())
+    answer = server.solve(with_seed(ik_request(np.eye(4)), names, positions))
+    refused(server, answer, ErrorCode.INVALID_ROBOT_STATE, word)

@@ -25,8 +25,9 @@ from support.arm_helpers import (
 )
 
 from ik_service.common.transforms import inverse_transform
+from ik_service.exceptions import NoTransformError
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.common.errors import ErrorCode
 
 
 @pytest.fixture(scope='module')
@@ -130,7 +131,7 @@ def test_other_links_are_refused(plane_server, link):
 
 
 @pytest.mark.parametrize('frame', ['', 'world', '/world', 'table', 'base', 'hand', 'neck'])
-def test_frames_of_the_robot_are_resolved_at_the_seed(plane_server, frame):
+def test_frames_that_are_not_measured_are_resolved_at_the_seed(plane_server, frame):
     arm = plane_server.arm
     start = posture_of(arm, 1)
     start[arm.postures.indices(['turntable', 'pan'])] = 0.7, 0.3
@@ -139,10 +140,14 @@ def test_frames_of_the_robot_are_resolved_at_the_seed(plane_server, frame):
     before, after = arm.link_poses(start), arm.link_poses(goal)
     T_frame_tip = inverse_transform(before[frame.strip('/') or 'world']) @ after['tool']
     request = with_seed(ik_request(T_frame_tip, frame), arm.postures.names, start)
-    joints = solved(plane_server.solve(request))
+    answer = plane_server.solve(request)
+    joints = solved(answer)
     reached = arm.link_poses(np.array(list(joints.values())))['tool']
     np.testing.assert_allclose(reached[:3, 3], after['tool'][:3, 3], atol=1e-4)
     assert joints['turntable'] == 0.7
+    moves = frame in ('hand', 'neck')
+    note = f'frame {frame!r} is where the seed puts it, because it is not measured'
+    assert (note in answer.error_code.message) == moves
 
 
 def test_unknown_frame_without_tf(server):
@@ -154,11 +159,11 @@ def test_frames_of_tf(panda_model):
     T_root_camera = np.eye(4)
     T_root_camera[:3, 3] = 0.1, 0.2, 0.3
 
-    def tf(target, source):
+    def tf(links, source):
         if source != 'camera':
-            raise RequestError(ErrorCode.FRAME_TRANSFORM_FAILURE, f'no {source!r}')
-        assert target == 'panda_link0'
-        return T_root_camera
+            raise NoTransformError(links[0], source, 'nothing connects them')
+        assert links[0] == 'panda_link0'
+        return links[0], T_root_camera
 
     server = Server(panda_model, tf=tf)
     T = reachable(panda_model, 8)
@@ -191,6 +196,32 @@ def test_huge_joint_names_are_cut(server):
 
 
 def test_tf_is_not_asked_for_huge_frames(tree):
-    server = Server(tree, tf=lambda target, source: pytest.fail('asked'))
+    server = Server(tree, tf=lambda links, source: pytest.fail('asked'))
     answer = server.solve(ik_request(np.eye(4), 'x' * 10_000_000))
     refused(server, answer, ErrorCode.FRAME_TRANSFORM_FAILURE, '10000000 characters')
+
+
+def test_a_link_as_a_frame_is_where_it_is_measured_and_not_at_the_seed(panda_model):
+    server = Server(panda_model)
+    arm = server.arm
+    now, seed = posture_of(arm, 1), posture_of(arm, 2)
+    server.measured.update(arm.postures.names, now, 0.0)
+    T = reachable(arm, 3)
+    T_frame = arm.link_poses(now)['panda_link8']
+    request = ik_request(inverse_transform(T_frame) @ T, 'panda_link8')
+    answer = server.solve(with_seed(request, arm.postures.names, seed))
+    joints = solved(answer)
+    q = [joints[name] for name in arm.chain.joint_names]
+    np.testing.assert_allclose(arm.chain.forward(q), T, atol=1e-4)
+    assert 'not measured' not in answer.error_code.message
+
+
+def test_registered_frames_can_be_asked_for(panda_model):
+    server = Server(panda_model)
+    T_box = np.eye(4)
+    T_box[:3, 3] = 0.4, 0.0, 0.2
+    server.frames.register('box', 'panda_link0', T_box)
+    T = reachable(panda_model, 8)
+    joints = solved(server.solve(ik_request(inverse_transform(T_box) @ T, 'box')))
+    q = [joints[name] for name in panda_model.chain.joint_names]
+    np.testing.assert_allclose(panda_model.chain.forward(q), T, atol=1e-4)

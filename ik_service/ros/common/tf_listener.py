@@ -1,0 +1,182 @@
+"""Frames of tf: through tf2_ros where it is installed, else from /tf and /tf_static directly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import importlib
+import importlib.util
+from typing import Any, Protocol
+
+import numpy as np
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+from ik_service.common.fault_logger import FaultLogger
+from ik_service.common.quoting import quote, truncate
+from ik_service.common.transform_tree import Pose, TransformTree
+from ik_service.exceptions import ArgumentError, NoTransformError
+from ik_service.ros.common.conversions import matrix_from_transform
+from ik_service.ros.common.errors import ErrorCode, RequestError
+
+DEFAULT_TIMEOUT = 1.0
+"""Age beyond which a transform is not used [s]."""
+
+# Best effort, which receives from publishers of either kind.
+_TF_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+_STATIC_QOS = QoSProfile(
+    depth=100,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+_MOST_LINKS = 1000  # of the robot, that a way to a frame is looked for from
+
+
+class TransformSource(Protocol):
+    """Source of the latest transforms."""
+
+    def look_up(self, target: str, source: str) -> tuple[np.ndarray, int | None]:
+        """
+        Return T_target_source (4, 4) [m] and the stamp [ns] of the oldest transform on the way.
+
+        :param target: the frame in which the pose is wanted.
+        :param source: the frame whose pose is wanted.
+        :returns: a stamp of None when all transforms are static.
+        :raises NoTransformError: nothing connects the frames.
+        """
+        ...
+
+
+class TfFrames:
+    """
+    Lookup of frames that transforms connect with some link of a robot.
+
+    :param source: the transforms.
+    :param now: returns the node's time [ns], which may be simulated.
+    :param timeout: age beyond which a transform is not used [s]; 0: none is too old.
+    :ivar timeout: the same; may be changed at any time.
+    """
+
+    def __init__(
+        self,
+        source: TransformSource,
+        now: Callable[[], int],
+        timeout: float = DEFAULT_TIMEOUT,
+    ) -> None:
+        self.timeout = timeout
+        self._source = source
+        self._now = now
+
+    def __call__(self, links: Sequence[str], frame: str) -> tuple[str, np.ndarray]:
+        """
+        Return the pose of a frame relative to a link of the robot.
+
+        The root link is asked for first. Where it has no way to the frame, or only one that is
+        too old, the other links are, such as the hand that carries a camera: the freshest counts.
+
+        :param links: links of the robot, the root first.
+        :param frame: name of the frame.
+        :returns: a link, and (4, 4) T_link_frame [m].
+        :raises NoTransformError: no transforms connect the frame with the robot.
+        :raises RequestError: FRAME_TRANSFORM_FAILURE, when they do, but are too old.
+        """
+        best: tuple[str, np.ndarray] | None = None
+        youngest = float('inf')
+        failure: NoTransformError | None = None
+        for link in links[:_MOST_LINKS]:
+            try:
+                T, stamp = self._source.look_up(link, frame)
+            except NoTransformError as error:
+                failure = failure or error
+                continue
+            age = 0.0 if stamp is None else 1e-9 * (self._now() - stamp)
+            if self._usable(age):
+                return link, T
+            if age < youngest:
+                youngest, best = age, (link, T)
+        if best is None:
+            raise failure or NoTransformError('', frame, 'the robot has no link')
+        raise RequestError(
+            ErrorCode.FRAME_TRANSFORM_FAILURE,
+            f'the transform between frame {quote(frame)} and link {quote(best[0])} is '
+            f'{youngest:.2f} s old, more than the {self.timeout:g} s of tf_timeout',
+        )
+
+    def _usable(self, age: float) -> bool:
+        return age <= self.timeout or not self.timeout > 0.0
+
+
+def tf_frames(node: Node, timeout: float = DEFAULT_TIMEOUT) -> TfFrames | None:
+    """
+    Listen to tf, and return what looks up its frames.
+
+    :param node: the node that listens.
+    :param timeout: age beyond which a transform is not used [s]; 0: none is too old.
+    :returns: the lookup; None where neither tf2_ros nor tf2_msgs is installed.
+    """
+    source: TransformSource
+    if importlib.util.find_spec('tf2_ros') is not None:
+        source = _Tf2Source(node)
+    elif importlib.util.find_spec('tf2_msgs') is not None:
+        source = _TopicSource(node)
+    else:
+        return None
+    return TfFrames(source, lambda: node.get_clock().now().nanoseconds, timeout)
+
+
+class _Tf2Source:
+    """Transforms of tf2_ros."""
+
+    def __init__(self, node: Node) -> None:
+        self._tf2_ros = importlib.import_module('tf2_ros')
+        self._newest = importlib.import_module('rclpy.time').Time()
+        self._listener = self._tf2_ros.TransformListener(
+            self._tf2_ros.Buffer(), node, spin_thread=False
+        )
+
+    def look_up(self, target: str, source: str) -> tuple[np.ndarray, int | None]:
+        try:
+            # The newest transform, and no waiting: a wait would block the callback.
+            found = self._listener.buffer.lookup_transform(target, source, self._newest)
+        except (self._tf2_ros.TransformException, ValueError) as error:
+            raise NoTransformError(target, source, truncate(str(error))) from error
+        stamp = found.header.stamp.sec * 1_000_000_000 + found.header.stamp.nanosec
+        T = matrix_from_transform(found.transform, f'tf {target} <- {source}')
+        return T, stamp or None  # it stamps what is static all along with 0
+
+
+class _TopicSource(TransformTree):
+    """Transforms of the topics of tf."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__()
+        self._clock = node.get_clock()
+        self._faults = FaultLogger(lambda text: node.get_logger().warning(text))
+        message = importlib.import_module('tf2_msgs.msg').TFMessage
+        group = MutuallyExclusiveCallbackGroup()  # no solve may hold transforms up
+        for topic, take, qos in (
+            ('/tf', self._take_moving, _TF_QOS),
+            ('/tf_static', self._take_static, _STATIC_QOS),
+        ):
+            node.create_subscription(message, topic, take, qos, callback_group=group)
+
+    def _take_moving(self, message: Any) -> None:  # noqa: ANN401 - tf2_msgs is imported late
+        now = self._clock.now().nanoseconds
+
+        def take(parent: str, child: str, pose: Pose, stamp: int) -> None:
+            self.set_moving(parent, child, pose, stamp, now)
+
+        self._take(message, take)
+
+    def _take_static(self, message: Any) -> None:  # noqa: ANN401
+        self._take(message, lambda parent, child, pose, _: self.set_static(parent, child, pose))
+
+    def _take(self, message: Any, take: Callable[[str, str, Pose, int], None]) -> None:  # noqa: ANN401
+        for stamped in message.transforms:
+            at, turn = stamped.transform.translation, stamped.transform.rotation
+            stamp = stamped.header.stamp.sec * 1_000_000_000 + stamped.header.stamp.nanosec
+            pose = (at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w)
+            try:
+                take(stamped.header.frame_id, stamped.child_frame_id, pose, stamp)
+            except ArgumentError as error:
+                self._faults.report(f'a transform of tf is ignored: {error}')
