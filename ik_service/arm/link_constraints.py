@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 import math
+from typing import TypeVar
 
 import numpy as np
 
@@ -67,6 +68,7 @@ class PositionBound:
 
 
 Bound = OrientationBound | PositionBound
+AnyBound = TypeVar('AnyBound', OrientationBound, PositionBound)
 Tasks = Mapping[Tip, np.ndarray | Task]
 """Poses and tasks by the link that they place."""
 
@@ -141,7 +143,7 @@ def _tasks_of(
     ]
 
 
-def _only(bounds: Sequence[Bound]) -> Bound | None:
+def _only(bounds: Sequence[AnyBound]) -> AnyBound | None:
     """Return the only constraint of a kind; None where there is none."""
     if len(bounds) > 1:
         first, second = bounds[:2]
@@ -188,7 +190,7 @@ def combinations(alternatives: Sequence[Sequence[Tasks]]) -> list[Tasks]:
             f'position_constraints allow {count} combinations of regions, more than the '
             f'{_MOST_TASKS} that are tried'
         )
-    merged = []
+    merged: list[Tasks] = []
     for chosen in product(*alternatives):
         tasks: dict[Tip, np.ndarray | Task] = {}
         for part in chosen:

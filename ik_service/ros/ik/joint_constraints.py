@@ -23,7 +23,7 @@ from ik_service.ros.common.errors import ErrorCode, RequestError
 
 _MOST = 1000  # joint constraints in a request
 
-Chain = TypeVar('Chain', KinematicChain, KinematicTree)
+Chain = TypeVar('Chain', bound=KinematicChain | KinematicTree)
 
 
 def constrained_chain(

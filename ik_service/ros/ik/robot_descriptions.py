@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rclpy.node import Node
 from std_msgs.msg import String
 
@@ -73,7 +75,7 @@ class RobotDescriptions:
             'the parameter urdf or robot_description gives one at once'
         )
 
-    def _subscribe(self, topic: str, callback: object) -> None:
+    def _subscribe(self, topic: str, callback: Callable[[String], None]) -> None:
         self._node.create_subscription(String, topic, callback, DESCRIPTION_QOS)
 
     def _on_description(self, message: String) -> None:

@@ -13,7 +13,6 @@ from geometry_msgs.msg import PoseStamped
 from support.arm_helpers import (
     ik_request,
     IN_PLANE,
-    panda_arm,
     posture_of,
     reachable,
     refused,
