@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ik_service.common.real_arrays import real_array
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.tree import KinematicTree
 from ik_service.kinematics.entry import entry_point, is_compiled
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.solvers.argument_checks import check_kinds
@@ -29,6 +30,7 @@ from ik_service.solvers.registry import DEFAULT_SOLVER, given, solver_spec
 from ik_service.solvers.result import IkResult, IkStatus
 from ik_service.solvers.seed_sources import load_seed_guess, SeedGuess
 from ik_service.solvers.spec_checks import check_memory, check_parameters, step_error
+from ik_service.solvers.task import Task
 
 _STATUS = tuple(IkStatus)
 _DEFAULTS = IkOptions()
@@ -58,6 +60,14 @@ class Solver:
     :ivar remark: note on this method for this chain, often empty.
     """
 
+    _allocate, _views = staticmethod(allocate), staticmethod(views)
+
+    def __new__(cls, chain: KinematicChain | KinematicTree, *others: Any, **named: Any) -> Solver:
+        """Make a solver for a chain or a tree."""
+        if isinstance(chain, KinematicTree):
+            from ik_service.solvers.tree_solver import TreeSolver as cls  # noqa: N813
+        return super().__new__(cls)
+
     def __init__(
         self,
         chain: KinematicChain,
@@ -80,7 +90,7 @@ class Solver:
         self.chain = chain
         self.name = solver
         self.options = _DEFAULTS if options is None else options
-        if not (isinstance(chain, KinematicChain) and isinstance(self.options, IkOptions)):
+        if not (isinstance(chain, (KinematicChain, KinematicTree)) and isinstance(self.options, IkOptions)):
             check_kinds(chain, self.options)
         self._spec = spec = solver_spec(solver)
         spec.check_options(self.options)
@@ -128,6 +138,8 @@ class Solver:
         except Exception:  # ragged, or anything that an object raises that is asked for its array
             self._refuse(target, seed)
         if T.dtype is not _FLOAT or start.dtype is not _FLOAT:
+            if isinstance(target, Task):
+                return self.with_tolerances.solve(target, seed, timeout)
             T, start = real_array(target, 'target'), real_array(seed, 'seed')
         if T.ndim != 2 or start.ndim != 1:  # the kernel looks at their sizes
             self._refuse(target, seed)
@@ -198,8 +210,8 @@ class Solver:
         memory = spec.memory_rows(self.chain)
         if not isinstance(memory, int) or memory < 0:
             check_memory(spec, memory)
-        problem = allocate(self.chain, memory)
-        _, settings, _ = views(problem)
+        problem = self._allocate(self.chain, memory)
+        _, settings, _ = self._views(problem)
         settings.tolerances[:] = options.position_tolerance, options.orientation_tolerance
         settings.weights[:] = np.sqrt(options.task_weights)
         settings.largest_cost[0] = _LARGEST_COST * max(1.0, *options.task_weights)
@@ -228,7 +240,7 @@ class Solver:
     def _prepare(self) -> tuple[Callable, Problem, Settings, Workspace]:
         """Return the compiled solver, and a thread's problem, its settings and workspace."""
         arguments = self._arguments()
-        _, settings, work = views(arguments[0])
+        _, settings, work = self._views(arguments[0])
         try:
             return entry_point(search.solve, *arguments), arguments[0], settings, work
         except NumbaError as error:

@@ -102,7 +102,7 @@ def solve_one(chain, method, settings, work, target, seed, best, trace):
         if searches == 0:
             copy_vector(work.start, work.q)
         else:
-            random_start(chain, work, radius)
+            random_start(chain, settings, work, radius)
         patience = settings.patience * (1 if searches < _EASY_SEARCHES else 2)
         ending, cost, used = _search(
             chain, method, settings, work, deadline, patience, searches, trace
