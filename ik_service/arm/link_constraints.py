@@ -21,7 +21,8 @@ from ik_service.common.transforms import rigid_transform
 from ik_service.exceptions import ConstraintError
 from ik_service.kinematics.tree import Tip
 from ik_service.robot import Robot
-from ik_service.solvers.task import Region, Sphere, Task
+from ik_service.solvers.regions import Region, Sphere
+from ik_service.solvers.task import Task
 
 _ANYWHERE = Sphere(math.inf)
 _ANY_ORIENTATION = (math.inf, math.inf, math.inf)
