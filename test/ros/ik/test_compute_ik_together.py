@@ -83,7 +83,6 @@ def test_a_pose_in_the_frame_of_the_other_hand_is_relative_to_where_that_will_be
 
 def test_a_hand_of_the_group_that_is_left_out_stays_where_the_seed_puts_it(bodies):
     poses, posture = random_poses(bodies.arm, 1)
-    other, _ = random_poses(bodies.arm, 1)
     goal = poses[LEFT].copy()
     goal[:3, 3] += 0.01
     request = ik_request(goal, group_name='both', ik_link_name=LEFT)
