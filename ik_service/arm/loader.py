@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import os
 from pathlib import Path
 import threading
@@ -28,13 +28,16 @@ def source_of(urdf: str, robot_description: str) -> Source:
     return Path(os.path.expanduser(urdf)) if urdf else robot_description
 
 
-def read_robot(source: Source, trusted: bool = True) -> Robot:
+def read_robot(
+    source: Source, trusted: bool = True, xacro_args: Mapping[str, object] | None = None
+) -> Robot:
     """
     Read a robot.
 
     :param source: where it is described.
     :param trusted: whether the user of this program has named the source himself; a xacro file,
         which is a program, is run only then.
+    :param xacro_args: arguments of a xacro file by name; text takes none, and ignores them.
     :raises UrdfError: the file cannot be read, or the description is malformed.
     :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
     """
@@ -45,7 +48,7 @@ def read_robot(source: Source, trusted: bool = True) -> Robot:
                 'parameter urdf of this one',
                 named_file(str(source)),
             )
-        return Robot.from_urdf(source)
+        return Robot.from_urdf(source, xacro_args)
     if source.strip() and '<' not in source:
         raise UrdfError(
             'no XML; the text of a URDF is needed here, and the path of its file in the '
@@ -55,17 +58,23 @@ def read_robot(source: Source, trusted: bool = True) -> Robot:
     return Robot.from_urdf_text(source)
 
 
-def build_arm(source: Source, settings: ArmSettings, trusted: bool = True) -> Arm:
+def build_arm(
+    source: Source,
+    settings: ArmSettings,
+    trusted: bool = True,
+    xacro_args: Mapping[str, object] | None = None,
+) -> Arm:
     """
     Build an arm from a robot description.
 
     :param source: where the robot is described.
     :param settings: which of its links and joints make the arm.
     :param trusted: as for :func:`read_robot`.
+    :param xacro_args: likewise.
     :raises UrdfError: the file cannot be read, or the description is malformed.
     :raises IkServiceError: the settings do not go with the robot.
     """
-    return Arm(read_robot(source, trusted), settings)
+    return Arm(read_robot(source, trusted, xacro_args), settings)
 
 
 class ArmLoader:

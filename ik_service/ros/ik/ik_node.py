@@ -15,10 +15,9 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
-from ik_service.arm.arm import Arm, MeasuredState, SolverSettings
-from ik_service.arm.loader import ArmLoader, build_arm, source_of
+from ik_service.arm.arm import Arm, ArmSettings, MeasuredState, SolverSettings
+from ik_service.arm.loader import ArmLoader
 from ik_service.common.fault_logger import FaultLogger, refusal_logger
 from ik_service.common.periodic_thread import PeriodicThread
 from ik_service.exceptions import IkServiceError
@@ -27,7 +26,7 @@ from ik_service.ros.common.executors import PartialExecutor, partition
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.parameter_services import ParameterServices
-from ik_service.ros.common.qos import DESCRIPTION_QOS, SERVICE_QOS
+from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.common.runtime import spinning
 from ik_service.ros.common.tf_listener import tf_frames
@@ -39,13 +38,10 @@ from ik_service.ros.following.stop_services import StopServices
 from ik_service.ros.ik.compute_fk import FkHandler
 from ik_service.ros.ik.compute_ik import IkHandler
 from ik_service.ros.ik.diagnostics import DiagnosticsPublisher
-from ik_service.ros.ik.parameter_table import (
-    COMMAND_INTERFACE,
-    PUBLISH_MARKERS,
-    ROBOT_DESCRIPTION,
-    URDF,
-)
+from ik_service.ros.ik.frame_parameters import TF_TIMEOUT
+from ik_service.ros.ik.parameter_table import COMMAND_INTERFACE, PUBLISH_MARKERS
 from ik_service.ros.ik.parameters import NodeParameters
+from ik_service.ros.ik.robot_descriptions import RobotDescriptions
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.solvers.compilation import Compiler
 
@@ -74,14 +70,13 @@ class IkNode(Node):
         self._change_group = ReentrantCallbackGroup()
         ParameterServices(self, ReentrantCallbackGroup(), self._change_group)
         self._following: FollowerInterface | None = None
-        self._received = ''
         self._refused = ''
         self._started_at = time.monotonic()
         self._commands = CommandPublisher(self, self.parameters[COMMAND_INTERFACE])
         self._markers = ArmMarkerPublisher(self, lambda: self._following, self._on_error)
         self._service_group = ReentrantCallbackGroup()
         self._stop = StopServices(self, lambda: self._following)
-        self._tf = tf_frames(self)
+        self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT])
         self._frames = Frames(self._tf)
         self._around = NodeContext(
             lambda: self.get_clock().now().nanoseconds,
@@ -99,8 +94,10 @@ class IkNode(Node):
         self._ticker = PeriodicThread(self._tick, self.parameters.follower.rate, self._on_error)
         self._compiler = Compiler(warn)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
+        self._descriptions = RobotDescriptions(self, self.parameters, self._loader)
         self._executors: tuple[PartialExecutor, ...] = ()
         self.parameters.when_changed(self._apply, self._prepare)
+        self.parameters.when_arm_changed(self._check_arm, self._descriptions.rebuild)
         retry_dropped_responses(self)
 
     def start(self) -> None:
@@ -110,16 +107,7 @@ class IkNode(Node):
         :raises IkServiceError: the description that the parameters give makes no arm.
         """
         self._subscribe()
-        urdf, text = self.parameters[URDF], self.parameters[ROBOT_DESCRIPTION]
-        if urdf and text:
-            self.get_logger().warning('both urdf and robot_description are given; urdf is used')
-        if urdf or text:
-            arm = build_arm(source_of(urdf, text), self.parameters.arm)
-            self._loader.submit(lambda: arm)
-        else:
-            self.create_subscription(
-                String, 'robot_description', self._on_description, DESCRIPTION_QOS
-            )
+        self._descriptions.start()
         # Not by ROS time, which stands still in a paused simulation.
         self.create_timer(1.0, self._on_second, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._on_second()
@@ -178,14 +166,8 @@ class IkNode(Node):
             self._diagnostics.record_target_solve(following, self.parameters.solver.name)
         else:
             self.get_logger().warning(
-                f'target_pose ignored: {self._waiting_for}', throttle_duration_sec=5.0
+                f'target_pose ignored: {self._descriptions.waiting_for}', throttle_duration_sec=5.0
             )
-
-    def _on_description(self, message: String) -> None:
-        text = message.data
-        if text != self._received:  # publishers that restart repeat themselves
-            self._received = text
-            self._loader.submit(lambda: build_arm(text, self.parameters.arm))
 
     def _on_second(self) -> None:
         following = self._following
@@ -193,8 +175,8 @@ class IkNode(Node):
         if following is not None:
             following.log_state()
         elif not self._refused:
-            self.get_logger().info(self._waiting_for, throttle_duration_sec=10.0)
-        self._diagnostics.publish(self._waiting_for, self._refused, following)
+            self.get_logger().info(self._descriptions.waiting_for, throttle_duration_sec=10.0)
+        self._diagnostics.publish(self._descriptions.waiting_for, self._refused, following)
 
     def _tick(self, now: float) -> None:
         following = self._following
@@ -214,7 +196,7 @@ class IkNode(Node):
             self._stop.replace(following, self._use)
         if old is None:
             self._advertise()
-        self._announce(following, first=old is None)
+        self._announce(following, old.measured.arm if old else None)
 
     def _use(self, following: FollowerInterface) -> None:
         self._ik.measured = self._fk.measured = following.measured
@@ -230,16 +212,18 @@ class IkNode(Node):
             self._around,
         )
 
-    def _announce(self, following: FollowerInterface, first: bool) -> None:
+    def _announce(self, following: FollowerInterface, old: Arm | None) -> None:
         arm = following.measured.arm
         chain = arm.chain
         what = f'{arm.robot.name}, {chain.base_link} to {chain.tip_link}, {chain.n} joints'
         seconds = time.monotonic() - self._started_at
-        if first:
+        if old is None:
             solver = self.parameters.solver.name
             text = f'ready after {seconds:.1f} s: {what}, {solver}'
         else:
-            text = f'ready with the new robot description: {what}; not following any target'
+            same = arm.described is old.described
+            news = 'other parameters of the arm' if same else 'the new robot description'
+            text = f'ready with {news}: {what}; not following any target'
         self.get_logger().info(text)
         immobile = following.follower.immobile_joints
         if immobile:
@@ -266,6 +250,12 @@ class IkNode(Node):
 
     # Changes of parameters
 
+    def _check_arm(self, settings: ArmSettings) -> None:
+        """Refuse, by an exception, settings that do not go with the robot in use."""
+        following = self._following
+        if following is not None:
+            Arm(following.measured.arm.described, settings)
+
     def _prepare(self, solver: SolverSettings) -> None:
         """Compile the kernels of a changed solver, which may take half a minute."""
         following = self._following
@@ -286,13 +276,3 @@ class IkNode(Node):
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))
         self._errors.report(f'error in the node, which goes on:\n{text}')
-
-    @property
-    def _waiting_for(self) -> str:
-        if self._received or self.parameters[URDF] or self.parameters[ROBOT_DESCRIPTION]:
-            return 'compiling for the robot description'
-        topic = self.resolve_topic_name('robot_description')
-        return (
-            f'waiting for a robot description on the topic {topic}; '
-            'the parameter urdf or robot_description gives one at once'
-        )
