@@ -90,7 +90,10 @@ class Solver:
         self.chain = chain
         self.name = solver
         self.options = _DEFAULTS if options is None else options
-        if not (isinstance(chain, (KinematicChain, KinematicTree)) and isinstance(self.options, IkOptions)):
+        if not (
+            isinstance(chain, (KinematicChain, KinematicTree))
+            and isinstance(self.options, IkOptions)
+        ):
             check_kinds(chain, self.options)
         self._spec = spec = solver_spec(solver)
         spec.check_options(self.options)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.common.parameter_declaration import ParameterSpec
+from ik_service.ros.ik.frame_parameters import TF_TIMEOUT, TOOL_FRAMES_TEXT, XACRO_ARGS
 from ik_service.solvers.options import (
     EXTENSIONS,
     IkOptions,
@@ -266,12 +267,14 @@ ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     ROBOT_DESCRIPTION,
     SRDF,
     ROBOT_DESCRIPTION_SEMANTIC,
+    XACRO_ARGS,
     BASE_LINK,
     TIP_LINK,
     LOCKED_JOINTS,
+    TOOL_FRAMES_TEXT,
     GROUP_NAMES,
 )
-NODE_PARAMETERS: tuple[ParameterSpec, ...] = (COMMAND_INTERFACE, PUBLISH_MARKERS)
+NODE_PARAMETERS: tuple[ParameterSpec, ...] = (COMMAND_INTERFACE, PUBLISH_MARKERS, TF_TIMEOUT)
 FOLLOWER_PARAMETERS = _table(_FOLLOWER)
 SOLVER_PARAMETERS = _table(_SOLVER, SOLVER_PREFIX)
 PARAMETERS: dict[str, ParameterSpec] = {

@@ -24,6 +24,7 @@ from ik_service.ros.ik.parameters import NodeParameters
 from ik_service.solvers.options import IkOptions
 
 READ_ONLY = {
+    'xacro_args',
     'urdf',
     'robot_description',
     'base_link',

@@ -99,7 +99,9 @@ def _turn_map(axes, maps):
     for i in range(3):
         for j in range(3):
             maps[9 + 3 * i + j] = (
-                maps[3 * i] * axes[j] + maps[3 * i + 1] * axes[3 + j] + maps[3 * i + 2] * axes[6 + j]
+                maps[3 * i] * axes[j]
+                + maps[3 * i + 1] * axes[3 + j]
+                + maps[3 * i + 2] * axes[6 + j]
             )
     for i in range(3):
         for j in range(3):
