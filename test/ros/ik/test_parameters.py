@@ -27,6 +27,8 @@ READ_ONLY = {
     'xacro_args',
     'urdf',
     'robot_description',
+    'srdf',
+    'robot_description_semantic',
     'base_link',
     'tip_link',
     'locked_joints',
