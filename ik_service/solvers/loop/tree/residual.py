@@ -85,9 +85,7 @@ def errors_within(settings, work, position_margin, orientation_margin):
     """
     largest = turned = total = 0.0
     for tip in range(work.frame.shape[0]):
-        tip_error(
-            work.frame[tip], work.goal[tip], position_margin, orientation_margin, work.twist
-        )
+        tip_error(work.frame[tip], work.goal[tip], position_margin, orientation_margin, work.twist)
         position = orientation = cost = 0.0
         for j in range(6):
             weight = settings.weights[j]
