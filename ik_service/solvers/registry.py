@@ -43,6 +43,7 @@ class SolverSpec:
     :ivar approach_counts: whether a target that only the final approach has reached, which is
         Levenberg–Marquardt, counts as reached.
     :ivar keeps_limits: whether its steps keep bounds, and add penalties, by themselves.
+    :ivar trees: whether it solves for several tips and for tolerances, too.
     :ivar memory_rows: function of a chain that returns the rows (n,) it keeps in ``work.memory``.
     :ivar refuses: values of options that are not meaningful for it, and why.
     :ivar improves: function of options: whether it goes on at the target, for its objective.
@@ -60,6 +61,7 @@ class SolverSpec:
     progress: float = 0.1
     approach_counts: bool = False
     keeps_limits: bool = False
+    trees: bool = False
     memory_rows: Callable[[KinematicChain], int] = lambda chain: 0
     refuses: Mapping[tuple[str, str], str] = field(default_factory=dict)
     improves: Callable[[IkOptions], bool] = lambda options: False

@@ -30,7 +30,7 @@ _FUNCTIONS = {
     'improves': '(options) that returns True or False',
     'remark': '(chain, options) that returns text',
 }
-_FLAGS = ('approach_counts', 'keeps_limits')
+_FLAGS = ('approach_counts', 'keeps_limits', 'trees')
 _COUNTS = ('max_iterations', 'max_searches', 'patience')
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 import math
@@ -16,6 +17,7 @@ from ik_service.common.transforms import quaternion_xyzw_from_rotation
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.joint_space import frozen
 from ik_service.kinematics.pose_error import check_transform
+from ik_service.kinematics.tree import Tip
 from ik_service.solvers.regions import lengths, Region
 
 PARAMETERIZATIONS = ('rotation_vector', 'euler_xyz')
@@ -98,15 +100,15 @@ class Task:
         numbers[4:7] = self.point
         numbers[7] = PARAMETERIZATIONS.index(self.parameterization)
         numbers[8:11] = [math.inf if t >= math.pi else t for t in self.orientation_tolerances]
-        return frozen(np.concatenate([self.target, self._T_base_region, numbers.reshape(3, 4)]))
+        return frozen(np.concatenate([self.target, self._region_frame, numbers.reshape(3, 4)]))
 
     @property
-    def _T_base_region(self) -> np.ndarray:
+    def _region_frame(self) -> np.ndarray:
         return self.target if self.region_pose is None else self.region_pose
 
     def _distance(self, T: np.ndarray) -> float:
         """Return the distance of the point from the region [m]."""
-        T_region = self._T_base_region
+        T_region = self._region_frame
         point = T_region[:3, :3].T @ (T[:3, :3] @ self.point + T[:3, 3] - T_region[:3, 3])
         return float(np.linalg.norm(point if self.region is None else self.region.excess(point)))
 
@@ -142,3 +144,12 @@ def _euler_xyz(R: np.ndarray) -> list[np.ndarray]:
     other = math.copysign(math.pi, b) - b
     turned = math.atan2(R[1, 2], -R[2, 2]), other, math.atan2(R[0, 1], -R[0, 0])
     return [np.array([a, b, c]), np.array(turned)]
+
+
+Target = ArrayLike | Task | Mapping[Tip, ArrayLike | Task]
+"""
+Target of a solve: a pose (4, 4) or a task; for a tree a mapping of every tip to one of these.
+"""
+Targets = ArrayLike | Sequence[ArrayLike | Task]
+BatchTargets = Targets | Mapping[Tip, Targets]
+"""Targets of a batch: rows of poses or tasks; for a tree a mapping of every tip to such rows."""

@@ -86,4 +86,5 @@ SPEC = SolverSpec(
     patience=3,
     progress=0.19,
     approach_counts=True,
+    trees=True,
 )

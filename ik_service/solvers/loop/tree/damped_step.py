@@ -1,9 +1,9 @@
 """
 Damped least squares for any number of error components and variables.
 
-Of both forms of the step, Jᵀ(JJᵀ + λI)⁻¹ e and (JᵀJ + λI)⁻¹ Jᵀ e, the one with the smaller matrix is
-computed, by an LDLᵀ factorisation. Rows of zeros, as between a joint and a tip that it does not
-move, are skipped.
+Of both forms of the step, Jᵀ(JJᵀ + λI)⁻¹ e and (JᵀJ + λI)⁻¹ Jᵀ e, the one with the smaller matrix
+is computed, by an LDLᵀ factorisation. Zeros, as between a joint and a tip that it does not move,
+are skipped.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from ik_service.solvers.loop.rows import task_rows
 from ik_service.solvers.loop.tree.angles import angle_derivative, angles
 from ik_service.solvers.loop.tree.goal_row import EXACT, FREE, KIND, REGION, TARGET, TURNING
 from ik_service.solvers.loop.tree.regions import region_derivative
-from ik_service.solvers.loop.tree.residual import INSET, in_region, point_offset, tip_chain
+from ik_service.solvers.loop.tree.residual import in_region, INSET, point_offset, tip_chain
 
 
 @variant(weighted_rows, TreeArrays)
@@ -96,18 +96,14 @@ def _turn_map(axes, maps):
     :param axes: (9,) x, y and z axis in the base frame.
     :param maps: (18,) the matrix comes first, and is overwritten; the rest is scratch.
     """
+    x, y, z = axes[:3], axes[3:6], axes[6:9]
+    for i in range(3):
+        a, b, c = maps[3 * i], maps[3 * i + 1], maps[3 * i + 2]
+        for j in range(3):
+            maps[9 + 3 * i + j] = a * x[j] + b * y[j] + c * z[j]
     for i in range(3):
         for j in range(3):
-            maps[9 + 3 * i + j] = (
-                maps[3 * i] * axes[j]
-                + maps[3 * i + 1] * axes[3 + j]
-                + maps[3 * i + 2] * axes[6 + j]
-            )
-    for i in range(3):
-        for j in range(3):
-            maps[3 * i + j] = (
-                axes[i] * maps[9 + j] + axes[3 + i] * maps[12 + j] + axes[6 + i] * maps[15 + j]
-            )
+            maps[3 * i + j] = x[i] * maps[9 + j] + y[i] * maps[12 + j] + z[i] * maps[15 + j]
 
 
 @inner_kernel
