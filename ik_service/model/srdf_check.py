@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ik_service.exceptions import SrdfError
+from ik_service.model.group_joints import joints_of_groups
 from ik_service.model.multi_dof import FLOATING_PARTS, part_names, PLANAR_PARTS
 from ik_service.model.part_names import listed, named, suggested
 from ik_service.model.robot_model import RobotModel
@@ -39,12 +40,13 @@ def checked_semantics(semantics: Semantics, model: RobotModel) -> Semantics:
     :param semantics: the SRDF.
     :param model: the robot.
     :raises SrdfError: a group names a link, joint or group that does not exist, groups contain
-        each other in a circle, or a state names a group or joint that does not exist or gives it
-        the wrong number of values.
+        each other in a circle or have too many joints, or a state names a group or joint that does
+        not exist or gives it the wrong number of values.
     """
     for group in semantics.groups.values():
         _check_group(group, semantics, model)
     _check_circles(semantics.groups)
+    joints_of_groups(model, semantics.groups)
     for group_name, states in semantics.states.items():
         for name, positions in states.items():
             _check_state(name, group_name, positions, semantics, model)

@@ -1,7 +1,9 @@
 """Comparison of an SRDF with its robot: errors where a group would change, remarks elsewhere."""
 
+import time
+
 import pytest
-from support.tree_robots import arm_xml, group_xml, srdf_xml, state_xml
+from support.tree_robots import arm_xml, group_xml, srdf_xml, state_xml, tree_xml
 
 from ik_service import Robot
 from ik_service.exceptions import SrdfError
@@ -60,6 +62,17 @@ def test_deep_nesting_needs_no_stack():
     assert robot.groups['g0'].tip_links == ('tool0',)
     with pytest.raises(SrdfError, match=r'circle: .*, …'):
         read(*parts, group_xml('g1999', 'group:g0'))
+
+
+def test_groups_that_grow_without_bound_are_refused_soon():
+    urdf = tree_xml('base ' + ' '.join(f'r:s{i}' for i in range(2000)))
+    parts = [group_xml(f'g{i}', f'group:g{i + 1}', f'group:g{i + 2}') for i in range(1000)]
+    last = [group_xml('g1000', 'chain:base>s1999'), group_xml('g1001', 'link:s5')]
+    robot = Robot.from_urdf(urdf)
+    start = time.process_time()
+    with pytest.raises(SrdfError, match='more than 50000 joints together'):
+        robot.with_srdf(srdf_xml(*parts, *last))
+    assert time.process_time() - start < 1.0
 
 
 def test_what_the_robot_lacks_beside_groups_is_left_out_with_a_remark():
