@@ -10,6 +10,9 @@ from ik_service.exceptions import OptionError
 LONGEST_TEXT = 10_000
 """Characters of the text, at most."""
 
+XACRO_HELP = "arguments of a xacro file, in one text: 'ur_type:=ur5e name:=arm'"
+"""Help text of the option ``--xacro-args`` of programs."""
+
 _SIGN = ':='
 
 
