@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 import re
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from numba.core.errors import NumbaError
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import SolverSpecError
 from ik_service.solvers.loop.step import STEPS
-from ik_service.solvers.options import IkOptions, METHOD_OPTIONS
+from ik_service.solvers.options import IkOptions, METHOD_OPTIONS, VARIANTS
 
 if TYPE_CHECKING:
     from ik_service.kinematics.chain import KinematicChain
@@ -102,11 +102,30 @@ def _check_options(spec: SolverSpec) -> None:
         raise SolverSpecError(
             'uses', f'has to be a set out of {", ".join(METHOD_OPTIONS)}, not {wrong}'
         )
+    _check_variants(spec)
     defaults = vars(IkOptions())
     for key in spec.refuses:
         if not (isinstance(key, tuple) and len(key) == 2 and key[0] in defaults):
             raise SolverSpecError(
                 'refuses', f'maps (option, value) to a reason; {safe_repr(key)} is no such pair'
+            )
+
+
+def _check_variants(spec: SolverSpec) -> None:
+    """Check that a method that uses the option has all variants, and that each is described."""
+    wanted = set(VARIANTS) if 'variant' in spec.uses else set()
+    if not isinstance(spec.variants, Mapping) or set(spec.variants) != wanted:
+        names = ', '.join(VARIANTS)
+        raise SolverSpecError(
+            'variants',
+            f"has to map {names} if the option 'variant' is used, and nothing if not; "
+            f'it is {safe_repr(spec.variants)}',
+        )
+    valid = (*_COUNTS, 'progress')
+    for changes in spec.variants.values():
+        if not isinstance(changes, Mapping) or not set(changes) <= set(valid):
+            raise SolverSpecError(
+                'variants', f'change {", ".join(valid)} only, not {safe_repr(changes)}'
             )
 
 
