@@ -48,9 +48,8 @@ class SolverSpec:
     :ivar refuses: values of options that are not meaningful for it, and why.
     :ivar improves: function of options: whether it goes on at the target, for its objective.
     :ivar remark: function of a chain and options that returns a note for the user, often empty.
-    :ivar variants: of a method that uses the option ``variant``: for the name of each variant, what
-        the loop does otherwise, out of ``max_iterations``, ``max_searches``, ``patience`` and
-        ``progress``.
+    :ivar variants: of a method that uses the option ``variant``: for the name of each one, values
+        that differ, of ``max_iterations``, ``max_searches``, ``patience`` and ``progress``.
     :raises SolverSpecError: naming the field that is missing or cannot be.
     """
 

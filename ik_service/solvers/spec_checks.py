@@ -72,26 +72,25 @@ def check_spec(spec: SolverSpec, kind: type | None = None, taken: Collection[str
         function = getattr(spec, name)
         if not callable(function) or function is no_parameters:
             raise SolverSpecError(name, f'has to be a function {form}')
-    _check_numbers(spec)
+    _check_numbers(vars(spec))
     _check_options(spec)
 
 
-def _check_numbers(spec: SolverSpec) -> None:
+def _check_numbers(values: Mapping[str, object]) -> None:
     for name in _COUNTS:
-        value = getattr(spec, name)
+        value = values[name]
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise SolverSpecError(
                 name, f'has to be a whole number above 0, not {safe_repr(value)}'
             )
-    if not isinstance(spec.progress, (int, float)) or not 0.0 <= spec.progress < 1.0:
+    share = values['progress']
+    if not isinstance(share, (int, float)) or not 0.0 <= share < 1.0:
         raise SolverSpecError(
-            'progress', f'has to be a number from 0 to below 1, not {safe_repr(spec.progress)}'
+            'progress', f'has to be a number from 0 to below 1, not {safe_repr(share)}'
         )
     for name in _FLAGS:
-        if not isinstance(getattr(spec, name), bool):
-            raise SolverSpecError(
-                name, f'has to be True or False, not {safe_repr(getattr(spec, name))}'
-            )
+        if not isinstance(values[name], bool):
+            raise SolverSpecError(name, f'has to be True or False, not {safe_repr(values[name])}')
 
 
 def _check_options(spec: SolverSpec) -> None:
@@ -127,6 +126,7 @@ def _check_variants(spec: SolverSpec) -> None:
             raise SolverSpecError(
                 'variants', f'change {", ".join(valid)} only, not {safe_repr(changes)}'
             )
+        _check_numbers({**vars(spec), **changes})
 
 
 def check_parameters(spec: SolverSpec, parameters: object) -> None:

@@ -2,10 +2,10 @@
 Cycle over the joints in which each goes straight to its best place.
 
 For a turning joint that is the angle of a vector: w_p ‖p − p_target‖² and
-½ w_r ‖R − R_target‖² both vary with a turn by θ as constant − 2 (A cos θ + B sin θ). L.-C. T. Wang
-and C. C. Chen, "A combined optimization method for solving the inverse kinematics problem of
-mechanical manipulators", IEEE Transactions on Robotics and Automation 7, 1991. A joint's own bounds
-are kept exactly: the best place within them is where the cosine is largest.
+½ w_r ‖R − R_target‖² both vary with a turn by θ as constant − 2 (A cos θ + B sin θ).
+L.-C. T. Wang and C. C. Chen, "A combined optimization method for solving the inverse kinematics
+problem of mechanical manipulators", IEEE Transactions on Robotics and Automation 7, 1991. The
+bounds of a joint are kept exactly: the best place within them is where the cosine is largest.
 """
 
 from __future__ import annotations

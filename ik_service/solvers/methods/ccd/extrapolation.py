@@ -9,7 +9,7 @@ the last cycles, the columns of ΔF and ΔQ, the next q is
 D. G. Anderson, "Iterative procedures for nonlinear integral equations", Journal of the ACM 12,
 1965, in the form that H. F. Walker and P. Ni give it, "Anderson acceleration for fixed-point
 iterations", SIAM Journal on Numerical Analysis 49, 2011, section 2. Each cycle is still one joint
-at a time. The extrapolated place is taken where the error is less there than after the cycle, so no
+at a time. The extrapolated place is taken if the error is less there than after the cycle, so no
 step is worse than the cycle alone.
 """
 
@@ -17,10 +17,13 @@ from __future__ import annotations
 
 from ik_service.kinematics.compile import inner_kernel
 from ik_service.kinematics.kernels import copy_vector, last_frame
+from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.kernels.line_search import dot
 from ik_service.solvers.kernels.linear import solve_by_lu
+from ik_service.solvers.kernels.turns import without_turns
 from ik_service.solvers.loop.iteration import errors
-from ik_service.solvers.methods.ccd.closed_form import turn_weights, within
+from ik_service.solvers.loop.limits import inside
+from ik_service.solvers.methods.ccd.closed_form import turn_weights
 
 _CYCLES = 5  # remembered, or one a joint
 # Rows of memory: the place after the cycle, the motion of the cycle before and where that started,
@@ -54,7 +57,7 @@ def extrapolate(method, chain, settings, work):
     """
     best, place = work.memory[AFTER], work.memory[_PLACE]
     disagreement = _disagreement(method, settings, work)
-    known = _remember_cycle(work)
+    known = _remember_cycle(chain, work)
     if known > 0 and _solve_for_gamma(work, known):
         _write_place(chain, settings, work, known)
         last_frame(chain, place, work.axes, work.frame)
@@ -83,16 +86,16 @@ def _disagreement(method, settings, work):
 
 
 @inner_kernel
-def _remember_cycle(work):
+def _remember_cycle(chain, work):
     """Keep what has changed since the cycle before; returns the number of changes known."""
     n = work.q.shape[0]
     depth = min(n, _CYCLES)
     before, start = work.memory[_BEFORE], work.memory[_START]
     slot = _CHANGES + work.iteration[0] % depth
     for i in range(n):
-        motion = work.memory[AFTER, i] - work.q[i]
+        motion = without_turns(chain, i, work.memory[AFTER, i] - work.q[i])
         work.memory[slot, i] = motion - before[i]
-        work.memory[slot + depth, i] = work.q[i] - start[i]
+        work.memory[slot + depth, i] = without_turns(chain, i, work.q[i] - start[i])
         before[i] = motion
     copy_vector(work.q, start)
     return min(work.iteration[0], depth)
@@ -131,4 +134,6 @@ def _write_place(chain, settings, work, known):
         longest = max(longest, abs(place[i]))
     share = _LONGEST / longest if longest > _LONGEST else 1.0
     for i in range(n):
-        place[i] = within(chain, settings, i, work.q[i] + share * place[i])
+        place[i] = work.q[i] + share * place[i]
+        if settings.limits != LimitStrategy.IGNORE:
+            place[i] = inside(chain, i, place[i])

@@ -1,8 +1,8 @@
 """
 Transpose of the Jacobian: steepest descent of the squared error.
 
-The step goes along Jᵀ e. Its length, and how metres and radians are weighed, are those of a variant:
-:mod:`~ik_service.solvers.methods.transpose.two_point` or the classical
+The step goes along Jᵀ e. Its length, and the weight of radians beside metres, are those of a
+variant: :mod:`~ik_service.solvers.methods.transpose.two_point` or the classical
 :mod:`~ik_service.solvers.methods.transpose.steepest_descent`.
 """
 
@@ -38,7 +38,7 @@ class Transpose(NamedTuple):
 def transpose_step(method, chain, settings, work):
     """Write the step along Jᵀ e to ``work.step``."""
     if method.square > 0.0:
-        descend_by_two_points(method.square, settings, work)
+        descend_by_two_points(method.square, chain, settings, work)
     else:
         descend_steepest(method.gain, work)
 
@@ -57,8 +57,8 @@ SPEC = SolverSpec(
     parameters=_parameters,
     max_iterations=1000,
     max_searches=100,
-    patience=40,
-    progress=0.2,
+    patience=50,
+    progress=0.1,
     memory_rows=lambda chain: MEMORY_ROWS,
     variants={
         'accelerated': {},

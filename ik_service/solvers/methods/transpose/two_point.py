@@ -23,6 +23,7 @@ import math
 from ik_service.kinematics.compile import inlined_kernel
 from ik_service.kinematics.kernels import fill_vector
 from ik_service.solvers.choices import LimitStrategy
+from ik_service.solvers.kernels.turns import without_turns
 
 # Rows of memory: the metric D⁻¹, the gradient now and before, the last step, and in the first
 # numbers of the others the last short lengths.
@@ -31,7 +32,8 @@ _SHORT_LENGTHS = 5
 MEMORY_ROWS = _SHORT + _SHORT_LENGTHS
 # The short length is taken where it is below this share of the long one.
 _MUCH_SHORTER = 0.2
-# A joint that moves the tip by less than this share (of its square) is not sent any farther for it.
+# Share of the largest squared effect on the tip that every joint is taken to have at least: one
+# that can do next to nothing would be sent far.
 _LEAST_METRIC = 0.01
 # The least cosine of the angle between step and change of the gradient, squared.
 _LEAST_CURVATURE = 1e-20
@@ -40,15 +42,16 @@ _LONGEST = 1.0
 
 
 @inlined_kernel
-def descend_by_two_points(square, settings, work):
+def descend_by_two_points(square, chain, settings, work):
     """
     Write α D Jᵀ S² e to ``work.step``.
 
     :param square: square of the characteristic length [m²].
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     """
-    _write_direction(square, work, _is_anew(settings, work))
+    _write_direction(square, chain, work, _is_anew(settings, work))
     length = _two_point_length(work) if work.iteration[0] > 0 else 0.0
     if length == 0.0:
         length = _best_length(square, work)
@@ -73,7 +76,7 @@ def _is_anew(settings, work):
 
 
 @inlined_kernel
-def _write_direction(square, work, anew):
+def _write_direction(square, chain, work, anew):
     """Write D Jᵀ S² e to ``work.step``; where it is computed anew, keep the last step."""
     rows, error = work.rows, work.error
     metric, gradient = work.memory[_METRIC], work.memory[_GRADIENT]
@@ -92,7 +95,9 @@ def _write_direction(square, work, anew):
         if anew:
             before[i] = gradient[i]
             gradient[i] = -slope
-            motion[i] = work.step[i] / scale if scale != 0.0 else 0.0
+            # As it was meant: a joint that passes a bound may have been turned back inside.
+            way = without_turns(chain, i, work.step[i])
+            motion[i] = way / scale if scale != 0.0 else 0.0
         work.step[i] = slope
     for i in range(rows.shape[0]):
         if metric[i] > 0.0:
