@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
 from ik_service.exceptions import OptionError, UnknownSolverError
 from ik_service.kinematics.chain import KinematicChain
@@ -48,6 +49,8 @@ class SolverSpec:
     :ivar refuses: values of options that are not meaningful for it, and why.
     :ivar improves: function of options: whether it goes on at the target, for its objective.
     :ivar remark: function of a chain and options that returns a note for the user, often empty.
+    :ivar variants: of a method that uses the option ``variant``: for the name of each one, values
+        that differ, of ``max_iterations``, ``max_searches``, ``patience`` and ``progress``.
     :raises SolverSpecError: naming the field that is missing or cannot be.
     """
 
@@ -66,6 +69,7 @@ class SolverSpec:
     refuses: Mapping[tuple[str, str], str] = field(default_factory=dict)
     improves: Callable[[IkOptions], bool] = lambda options: False
     remark: Callable[[KinematicChain, IkOptions], str] = lambda chain, options: ''
+    variants: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_spec(self)
@@ -82,6 +86,15 @@ class SolverSpec:
                 raise OptionError(option, f'{value!r} does not suit {self.name}: {reason}')
         strategy = LimitStrategy[options.joint_limits.upper()]
         return _BY_METHOD.get(strategy, strategy) if self.keeps_limits else strategy
+
+    def of_variant(self, options: IkOptions) -> SolverSpec:
+        """
+        Return the specification of the variant that the options choose.
+
+        :param options: the options.
+        """
+        changes: Mapping[str, Any] = self.variants.get(options.chosen_variant, {})
+        return replace(self, **changes) if changes else self
 
     def check_options(self, options: IkOptions) -> None:
         """

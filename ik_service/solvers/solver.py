@@ -88,7 +88,7 @@ class Solver(PreparedMethod):
         self.options = _DEFAULTS if options is None else options
         if not (isinstance(chain, JointSpace) and isinstance(self.options, IkOptions)):
             check_kinds(chain, self.options)
-        self._spec = spec = solver_spec(solver)
+        self._spec = spec = solver_spec(solver).of_variant(self.options)
         spec.check_options(self.options)
         self._strategy = spec.strategy(self.options)
         self.guess = guess

@@ -16,6 +16,7 @@ from ik_service.solvers.options import (
     OBJECTIVES,
     PREFERENCES,
     SEED_SOURCES,
+    VARIANTS,
 )
 from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names
 
@@ -214,7 +215,8 @@ _SOLVER: dict[str, ParameterSpec] = {
     'characteristic_length': ParameterSpec(
         '',
         0.0,
-        'Length that weighs as much as a radian in the basic elements [m]',
+        'Length that weighs as much as a radian in the basic elements, and in accelerated '
+        'variants of methods [m]',
         (0.0, 1e3),
         none=0.0,
     ),
@@ -246,6 +248,14 @@ _SOLVER: dict[str, ParameterSpec] = {
         '',
         '',
         'File that ik_train has written; empty: the one beside the robot description',
+        none='',
+    ),
+    'variant': ParameterSpec(
+        '',
+        '',
+        'Of the methods transpose and ccd: accelerated, or classical as in textbooks; empty: '
+        'accelerated, except with step_gain',
+        choices=('', *VARIANTS),
         none='',
     ),
 }
