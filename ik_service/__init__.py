@@ -24,6 +24,7 @@ _HOME = {
     'step_of': 'ik_service.solvers.loop.step',
     'step_kernel': 'ik_service.solvers.loop.step',
     'solve_ik': 'ik_service.solvers.solver',
+    'solve_ik_all': 'ik_service.solvers.all_solutions.finder',
     'solve_ik_batch': 'ik_service.solvers.batch',
     'solver_names': 'ik_service.solvers.registry',
 }
@@ -41,6 +42,7 @@ __all__ = [
     '__version__',
     'register_solver',
     'solve_ik',
+    'solve_ik_all',
     'solve_ik_batch',
     'solver_names',
     'step_kernel',
@@ -50,6 +52,7 @@ __all__ = [
 if TYPE_CHECKING:
     from ik_service.kinematics.chain import KinematicChain
     from ik_service.robot import Robot
+    from ik_service.solvers.all_solutions.finder import solve_ik_all
     from ik_service.solvers.batch import solve_ik_batch
     from ik_service.solvers.loop.step import step_kernel, step_of
     from ik_service.solvers.options import IkOptions
