@@ -54,7 +54,7 @@ def test_without_a_solution_inside_the_answer_is_the_closest_pose_there():
     assert result.status is iks.IkStatus.NO_SOLUTION
     grid = np.linspace(-BOUND, BOUND, 101)
     least = min(
-        np.linalg.norm(chain.forward(seed + (a, b))[:2, 3] - target[:2, 3])
+        np.linalg.norm(chain.forward(seed + np.array([a, b]))[:2, 3] - target[:2, 3])
         for a in grid
         for b in grid
     )

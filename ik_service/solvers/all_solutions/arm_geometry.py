@@ -39,8 +39,8 @@ class ClosedForm(NamedTuple):
     scratch: np.ndarray
 
 
-# How far axes may miss each other [m], and the sine of the angle by which they may not be parallel.
-# Descriptions are rounded; the angles of the closed form are improved afterwards.
+# How far axes may miss each other [m], and the sine of the angle between them that counts as
+# parallel. Descriptions are rounded; the angles of the closed form are improved afterwards.
 _NEAR = 1e-4
 _PARALLEL = 1e-4
 # Shortest lever that counts as one [m].

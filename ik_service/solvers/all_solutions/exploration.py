@@ -45,13 +45,17 @@ from ik_service.solvers.methods.levenberg_marquardt import LevenbergMarquardt
 COMPLETE, FULL, OUT_OF_TIME, FAULTY = range(4)
 # Plain number: code for the type of a member would be compiled beside that for numbers.
 _IGNORE = int(LimitStrategy.IGNORE)
-# Damping of the iteration, its steps at most, the steps in which the cost has to fall to its share,
+# Damping of the iteration, its steps at most, the steps in which the cost has to fall by a share,
 # and the cost [half a squared error] at which it ends.
 _DAMPING = 0.1
 _STEPS = 60
 _PATIENCE = 3
 _PROGRESS = 0.19
 _FINEST = 1e-24
+# Steps in a row that do not halve the cost, at the target.
+_IDLE = 4
+# Where an error r is left, solutions are one up to this many times the root of r [rad] or [m].
+_BLUR = 3.0
 # Squared singular value of the Jacobian at which a direction counts as one of the null space, and
 # the share of a random vector that has to lie in it.
 _NULL = 1e-10
@@ -124,8 +128,8 @@ def _explore(chain, settings, work, arm, plan, target, seed, starts, found, radi
         return count, COMPLETE, made
     for k in range(closed_form_starts(arm, target, starts)):
         copy_vector(starts[k], work.q)
-        if _converge(chain, settings, work, plan.strategy, trace):
-            count = _add(chain, settings, work, plan, found, radii, valid, count)
+        error = _converge(chain, settings, work, plan.strategy, trace)
+        count = _add(chain, settings, work, plan, error, found, radii, valid, count)
     singular = False
     while True:
         while walked < count < found.shape[0] and monotonic_ns(work.clock) <= deadline:
@@ -142,11 +146,11 @@ def _explore(chain, settings, work, arm, plan, target, seed, starts, found, radi
         made += 1
         idle += 1
         _random_posture(chain, work, found, count, idle % 2 == 1)
-        if _converge(chain, settings, work, plan.strategy, trace):
-            before = count
-            count = _add(chain, settings, work, plan, found, radii, valid, count)
-            if count > before:
-                idle = 0
+        error = _converge(chain, settings, work, plan.strategy, trace)
+        before = count
+        count = _add(chain, settings, work, plan, error, found, radii, valid, count)
+        if count > before:
+            idle = 0
 
 
 @inner_kernel
@@ -163,30 +167,48 @@ def _random_posture(chain, work, found, count, related):
 
 @merged_kernel
 def _converge(chain, settings, work, strategy, trace):
-    """Bring ``work.q`` to the target as precisely as can be; returns whether it is reached."""
-    reference = before = math.inf
+    """
+    Bring ``work.q`` to the target as precisely as can be.
+
+    :returns: the error that is left, the root of the squared twist; inf when it is not reached.
+    """
+    reference = before = kept = math.inf
+    found = False
+    idle = 0
     for k in range(_STEPS):
         cost, reached = evaluate_pose(chain, settings, work, 0, trace)
-        if cost < _FINEST or not cost < settings.largest_cost:
+        found |= reached
+        if cost < kept:
+            kept = cost
+            copy_vector(work.q, work.best_q)
+        idle = idle + 1 if cost > 0.5 * before else 0
+        if cost < _FINEST or not cost < settings.largest_cost or (found and idle > _IDLE):
             break
-        if reached and cost > 0.5 * before:
-            break
-        if k % _PATIENCE == 0 and not reached:
+        if k % _PATIENCE == 0 and not found:
             if cost > (1.0 - _PROGRESS) * reference:
                 break
             reference = cost
         before = cost
         step_within_limits(chain, LevenbergMarquardt(_DAMPING, 0.0), settings, work, strategy)
-    return reached
+    copy_vector(work.best_q, work.q)
+    return math.sqrt(2.0 * kept) if found else math.inf
 
 
 @inner_kernel
-def _add(chain, settings, work, plan, found, radii, valid, count):
-    """Add ``work.q`` to what was found unless it is known; returns the number of those found."""
-    if count == found.shape[0] or known(plan.wrap, found, radii, count, work.q):
+def _add(chain, settings, work, plan, error, found, radii, valid, count):
+    """
+    Add ``work.q`` to what was found unless it is known; returns the number of those found.
+
+    :param error: that of :func:`_converge`. Where it is not zero, there is a minimum of the error
+        that lies within tolerance, as at the end of the reach, and the error is flat about it.
+    """
+    if not error < math.inf or count == found.shape[0]:
+        return count
+    if known(plan.wrap, found, radii, count, work.q):
         return count
     valid[count] = bring_home(chain, settings, work, found[count])
-    radii[count] = plan.radius if plan.redundancy > 0 else plan.same
+    blurred = max(plan.same, _BLUR * math.sqrt(error))
+    radii[count] = plan.radius if plan.redundancy > 0 else blurred
     return count + 1
 
 
@@ -208,7 +230,8 @@ def _walk(chain, settings, work, plan, k, found, radii, valid, count, trace):
             value = found[k, i] + ahead[i]
             aim[i] = value if plan.strategy == _IGNORE else inside(chain, i, value)
         copy_vector(aim, work.q)
-        if not _converge(chain, settings, work, plan.strategy, trace):
+        error = _converge(chain, settings, work, plan.strategy, trace)
+        if not error < math.inf:
             continue
         if plan.redundancy == 0:
             stray = distance_within(plan.wrap, aim, work.q, math.inf)
@@ -216,7 +239,7 @@ def _walk(chain, settings, work, plan, k, found, radii, valid, count, trace):
                 continue  # an isolated solution, as at the end of the reach
             radii[k] = plan.radius
         before = count
-        count = _add(chain, settings, work, plan, found, radii, valid, count)
+        count = _add(chain, settings, work, plan, error, found, radii, valid, count)
         if count > before:
             radii[before] = plan.radius
     return count
