@@ -30,6 +30,7 @@ _HOME = {
     'step_of': 'ik_service.solvers.loop.step',
     'step_kernel': 'ik_service.solvers.loop.step',
     'solve_ik': 'ik_service.solvers.solver',
+    'solve_ik_all': 'ik_service.solvers.all_solutions.finder',
     'solve_ik_batch': 'ik_service.solvers.batch',
     'solver_names': 'ik_service.solvers.registry',
 }
@@ -53,6 +54,7 @@ __all__ = [
     '__version__',
     'register_solver',
     'solve_ik',
+    'solve_ik_all',
     'solve_ik_batch',
     'solver_names',
     'step_kernel',
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from ik_service.kinematics.tree import KinematicTree
     from ik_service.model.tool_frame import ToolFrame
     from ik_service.robot import Robot
+    from ik_service.solvers.all_solutions.finder import solve_ik_all
     from ik_service.solvers.batch import solve_ik_batch
     from ik_service.solvers.loop.step import step_kernel, step_of
     from ik_service.solvers.options import IkOptions

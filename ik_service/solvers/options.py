@@ -76,6 +76,10 @@ class IkOptions:
         a nearer one when the tip starts close to the target but a joint would jump by more than
         0.1 [rad] or [m]; 'nearest' keeps searching and returns the one whose largest joint
         motion from the seed is smallest.
+    :param max_joint_motion: bound on the motion of every joint from the seed [rad] or [m], or from
+        where the seed is brought inside the limits; None for none. No answer lies beyond it: where
+        no solution lies inside, the answer is the closest pose that does. Kept also where the
+        limits are ignored.
     :param random_seed: seed of the restarts; the same request gives the same answer.
     :param record_trace: record every iteration in ``IkResult.trace``.
     :param penalty_weight: weight of 'penalty'; 10 when left out.
@@ -117,6 +121,7 @@ class IkOptions:
     step_gain: float | None = None
     damping: float | None = None
     prefer: str = 'first'
+    max_joint_motion: float | None = None
     random_seed: int = 0
     record_trace: bool = False
     penalty_weight: float | None = None
@@ -136,8 +141,8 @@ class IkOptions:
     def __post_init__(self) -> None:
         for name in ('position_tolerance', 'orientation_tolerance', 'timeout'):
             check_number(name, getattr(self, name))
-        for name in ('step_gain', 'penalty_weight', 'perturbation', 'element_weight',
-                     'characteristic_length'):  # fmt: skip
+        for name in ('step_gain', 'max_joint_motion', 'penalty_weight', 'perturbation',
+                     'element_weight', 'characteristic_length'):  # fmt: skip
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name))
         for name in ('damping', 'null_space_gain'):

@@ -22,6 +22,7 @@ from ik_service.solvers.choices import Nearness
 from ik_service.solvers.loop import search
 from ik_service.solvers.loop.approach import APPROACH_STEPS
 from ik_service.solvers.loop.fields import Settings, Workspace
+from ik_service.solvers.loop.motion_bound import bound_motion
 from ik_service.solvers.loop.problem import allocate, Problem, views
 from ik_service.solvers.loop.step import STEPS
 from ik_service.solvers.loop.trace import read_trace, room_for_trace
@@ -187,7 +188,7 @@ class Solver(PreparedMethod):
         if not isinstance(memory, int) or memory < 0:
             check_memory(spec, memory)
         problem = self._allocate(self.chain, memory)
-        _, settings, _ = self._views(problem)
+        _, settings, work = self._views(problem)
         settings.tolerances[:] = options.position_tolerance, options.orientation_tolerance
         settings.weights[:] = np.sqrt(options.task_weights)
         settings.largest_cost[0] = _LARGEST_COST * max(1.0, *options.task_weights)
@@ -198,6 +199,7 @@ class Solver(PreparedMethod):
         settings.patience[0] = settings.max_iterations[0] if patient else spec.patience
         settings.timeout[0] = self._timeout
         settings.limits[0] = self._strategy
+        bound_motion(settings, work, options.max_joint_motion, spec)
         settings.penalty[0] = given(options.penalty_weight, _PENALTY_WEIGHT)
         if options.jacobian == 'numerical':
             settings.perturbation[0] = given(options.perturbation, _PERTURBATION)

@@ -186,6 +186,14 @@ _SOLVER: dict[str, ParameterSpec] = {
         'first: the first solution found; nearest: the one nearest to the seed',
         choices=PREFERENCES,
     ),
+    'max_joint_motion': ParameterSpec(
+        '',
+        0.0,
+        'Bound on the motion of every joint from the seed [rad or m]: no answer lies beyond it, '
+        'also of a target that is followed, which has to lie that near; 0: no bound',
+        (0.0, 1e3),
+        none=0.0,
+    ),
     'random_seed': ParameterSpec(
         '', 0, 'Seed of the restarts: the same request gives the same answer', (0, 2**63 - 1)
     ),
