@@ -142,7 +142,9 @@ class Robot(RobotModel):
         """
         return self._group(name).states
 
-    def group(self, name: str, locked: Mapping[str, float] | None = None) -> KinematicChain:
+    def group(
+        self, name: str, locked: Mapping[str, float] | None = None
+    ) -> KinematicChain | KinematicTree:
         """
         Return the kinematic chain of a planning group; of one with several tips the tree.
 

@@ -145,7 +145,7 @@ def _explore(chain, settings, work, arm, plan, target, seed, starts, found, radi
             return count, COMPLETE, made
         made += 1
         idle += 1
-        _random_posture(chain, work, found, count, idle % 2 == 1)
+        _random_posture(chain, settings, work, found, count, idle % 2 == 1)
         error = _converge(chain, settings, work, plan.strategy, trace)
         before = count
         count = _add(chain, settings, work, plan, error, found, radii, valid, count)
@@ -154,9 +154,9 @@ def _explore(chain, settings, work, arm, plan, target, seed, starts, found, radi
 
 
 @inner_kernel
-def _random_posture(chain, work, found, count, related):
+def _random_posture(chain, settings, work, found, count, related):
     """Write a random posture to ``work.q``; a related one has some joints of one that was found."""
-    random_start(chain, work, math.inf)
+    random_start(chain, settings, work, math.inf)
     if not related or count == 0:
         return
     model = int(uniform(work.random) * count)
