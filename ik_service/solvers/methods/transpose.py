@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ik_service.kinematics.kernels import fill_vector
 from ik_service.solvers.loop.step import step_of
+from ik_service.solvers.loop.width import width
 from ik_service.solvers.registry import given, SolverSpec
 
 
@@ -32,15 +33,15 @@ def transpose_step(method, chain, settings, work):
     fill_vector(moved, 0.0)
     for i in range(rows.shape[0]):
         value = 0.0
-        for j in range(6):
+        for j in range(width(work)):
             value += rows[i, j] * work.error[j]
         work.step[i] = value
-        for j in range(6):
+        for j in range(width(work)):
             moved[j] += rows[i, j] * value
     gain = method.gain
     if gain == 0.0:
         along = length = 0.0
-        for j in range(6):
+        for j in range(width(work)):
             along += work.error[j] * moved[j]
             length += moved[j] * moved[j]
         gain = along / length if length > 0.0 else 0.0
@@ -57,4 +58,5 @@ SPEC = SolverSpec(
     max_searches=20,
     patience=50,
     progress=0.05,
+    trees=True,
 )
