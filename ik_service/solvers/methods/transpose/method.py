@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.characteristic_length import (
     characteristic_length,
     refuse_characteristic_length,
@@ -43,7 +44,7 @@ def transpose_step(method, chain, settings, work):
         descend_steepest(method.gain, work)
 
 
-def _parameters(chain: KinematicChain, options: IkOptions) -> Transpose:
+def _parameters(chain: KinematicChain | KinematicTree, options: IkOptions) -> Transpose:
     if options.chosen_variant == 'classical':
         refuse_characteristic_length(options)
         return Transpose(given(options.step_gain, 0.0))
@@ -60,6 +61,7 @@ SPEC = SolverSpec(
     patience=50,
     progress=0.1,
     memory_rows=lambda chain: MEMORY_ROWS,
+    trees=True,
     variants={
         'accelerated': {},
         'classical': {
