@@ -36,7 +36,7 @@ class ArmSettings:
     Base, tip, locked joints and planning groups of an arm.
 
     :ivar base_link: link in whose frame the chain starts; empty is the root.
-    :ivar tip_link: link that is placed; empty is the only leaf below the base.
+    :ivar tip_link: link that is placed; empty is the robot's default tip below the base.
     :ivar locked: joints that do not move, and where [rad] or [m].
     :ivar group_names: planning groups that the services answer to, the default first;
         ``{robot}`` stands for the robot's name.

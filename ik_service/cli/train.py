@@ -114,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
         'urdf', metavar='URDF', help='a URDF or xacro file, or the name of an arm of this package'
     )
     parser.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
-    parser.add_argument('--tip-link', metavar='LINK', help='default: the only leaf below the base')
+    parser.add_argument('--tip-link', metavar='LINK', help='default: the tool')
     parser.add_argument(
         '--lock',
         nargs='+',

@@ -115,7 +115,7 @@ def _add_robot(group: argparse._ArgumentGroup) -> None:
         help=f'a URDF or xacro file, or an arm of this package: {", ".join(our_arms())}',
     )
     group.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
-    group.add_argument('--tip-link', metavar='LINK', help='default: the only leaf below the base')
+    group.add_argument('--tip-link', metavar='LINK', help='default: the tool')
     group.add_argument(
         '--lock',
         nargs='+',

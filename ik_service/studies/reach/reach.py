@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--urdf', type=Path, help='robot description (default: the Panda of this package)'
     )
     parser.add_argument('--base-link', help="base of its chain (default: the robot's root)")
-    parser.add_argument('--tip-link', help='its tip (default: the only leaf)')
+    parser.add_argument('--tip-link', help='its tip (default: the tool)')
     parser.add_argument(
         '--points',
         type=_at_least(2),
