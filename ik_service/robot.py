@@ -155,7 +155,7 @@ class Robot(RobotModel):
         if group.fault:
             raise ChainError(f'planning group {group.name!r}: {group.fault}')
         if len(group.tip_links) > 1:
-            return self.tree(group.base_link, group.tip_links)  # type: ignore[attr-defined]
+            return self.tree(group.base_link, group.tip_links, locked)  # type: ignore[attr-defined]
         return self.chain(group.base_link, group.tip_links[0], locked)
 
     def default_tip(self, base_link: str | None = None) -> str:

@@ -52,6 +52,8 @@ def checked_semantics(semantics: Semantics, model: RobotModel) -> Semantics:
             _check_state(name, group_name, positions, semantics, model)
     remarks: list[str] = []
     _compare_names(semantics, model, remarks)
+    if not semantics.groups:
+        remarks.append('it has no planning groups')
     return replace(_without_missing_parts(semantics, model, remarks), remarks=tuple(remarks))
 
 

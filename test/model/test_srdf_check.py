@@ -106,7 +106,9 @@ def test_what_the_robot_lacks_beside_groups_is_left_out_with_a_remark():
         'pipe',
     ):
         assert text in remarks
+    assert 'pipe' in remarks
     assert read(group_xml('arm', 'chain:base>tool0')).semantics.remarks == ()
+    assert read().semantics.remarks == ('it has no planning groups',)
 
 
 def test_virtual_and_planar_joints_in_states_and_groups():
