@@ -138,7 +138,7 @@ def _draw(path: Path, runs: Runs, searches: Searches) -> None:
             _draw_search(row[-1], name, searches)
         for axes in grid[-1]:
             axes.set(xlabel='iterations')
-        grid[0, 0].legend(loc='upper left')
+        grid[0, 0].legend(loc='lower right')
 
 
 def _draw_share(axes: Axes, record: Record, variant: str) -> None:
