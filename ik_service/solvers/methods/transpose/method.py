@@ -28,17 +28,19 @@ class Transpose(NamedTuple):
     Parameters of the method.
 
     :ivar gain: α of the classical variant; 0 for the one that minimises the linearised error.
-    :ivar square: square of the characteristic length [m²]; 0 for the classical variant.
+    :ivar accelerated: whether the lengths of the steps are those of the accelerated variant.
+    :ivar square: square of its characteristic length [m²].
     """
 
     gain: float
-    square: float = 0.0
+    accelerated: int = 0
+    square: float = 1.0
 
 
 @step_of(Transpose, short=True)
 def transpose_step(method, chain, settings, work):
     """Write the step along Jᵀ e to ``work.step``."""
-    if method.square > 0.0:
+    if method.accelerated != 0:
         descend_by_two_points(method.square, chain, settings, work)
     else:
         descend_steepest(method.gain, work)
@@ -48,7 +50,7 @@ def _parameters(chain: KinematicChain | KinematicTree, options: IkOptions) -> Tr
     if options.chosen_variant == 'classical':
         refuse_characteristic_length(options)
         return Transpose(given(options.step_gain, 0.0))
-    return Transpose(0.0, characteristic_length(chain, options) ** 2)
+    return Transpose(0.0, 1, characteristic_length(chain, options) ** 2)
 
 
 SPEC = SolverSpec(
