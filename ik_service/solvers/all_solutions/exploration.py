@@ -98,7 +98,7 @@ def find_all(problem, arm, plan, target, seed, starts, found, radii, valid, trac
     :param plan: :class:`Plan`.
     :param target: (4, 4) T_base_target.
     :param seed: (n,) the solutions turn towards it [rad] or [m].
-    :param starts: (k, 6) scratch.
+    :param starts: (k, n) scratch.
     :param found: (most, n) out: joint vectors that reach the target [rad] or [m].
     :param radii: (most,) out: the radius in which each of them covers others.
     :param valid: (most,) int64 out: 1 for those inside the limits.
@@ -126,11 +126,15 @@ def _explore(chain, settings, work, arm, plan, target, seed, starts, found, radi
     count, walked, made, idle = 0, 0, 0, 0
     if beyond_reach(chain, settings, work.goal):
         return count, COMPLETE, made
-    for k in range(closed_form_starts(arm, target, starts)):
+    candidates, complete = closed_form_starts(arm, target, starts)
+    singular = not complete
+    if arm.kind == NO_FORM:
+        copy_vector(work.start, starts[0])
+        candidates = 1
+    for k in range(candidates):
         copy_vector(starts[k], work.q)
         error = _converge(chain, settings, work, plan.strategy, trace)
         count = _add(chain, settings, work, plan, error, found, radii, valid, count)
-    singular = False
     while True:
         while walked < count < found.shape[0] and monotonic_ns(work.clock) <= deadline:
             before = count
@@ -141,7 +145,7 @@ def _explore(chain, settings, work, arm, plan, target, seed, starts, found, radi
             return count, FULL, made
         if monotonic_ns(work.clock) > deadline:
             return count, OUT_OF_TIME, made
-        if idle >= plan.patience or (arm.kind != NO_FORM and not singular):
+        if idle >= plan.patience or not singular:
             return count, COMPLETE, made
         made += 1
         idle += 1

@@ -163,11 +163,12 @@ class _ThreadsOwn:
         arm = finder._arm._replace(scratch=np.zeros_like(finder._arm.scratch))
         plan = finder._plan._replace(scratch=np.zeros_like(finder._plan.scratch))
         self.before = problem, arm, plan
-        starts, trace = np.empty((MOST_STARTS, 6)), np.empty((0, 2 * n + 3))
+        starts, trace = np.empty((MOST_STARTS, n)), np.empty((0, 2 * n + 3))
         self.after = starts, self.found, np.empty(most), self.valid, trace
         self.kernel: Callable = entry_point(
             exploration.find_all, *self.before, np.empty((4, 4)), np.empty(n), *self.after
         )
 
 
-_prepared = lru_cache(maxsize=16)(SolutionFinder)
+# Typed, because True is 1 otherwise, and would not be refused.
+_prepared = lru_cache(maxsize=16, typed=True)(SolutionFinder)
