@@ -4,9 +4,9 @@ from functools import lru_cache
 import math
 
 import numpy as np
-from support.chains import joint_xml, limit_xml, robot_xml
 
 from ik_service import Robot
+from support.chains import joint_xml, limit_xml, robot_xml
 
 X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
 WRIST = [(Z, (0.1, 0.05, 0.3)), (Y, (0, 0, 0)), (Z, (0, 0, 0))]

@@ -88,6 +88,29 @@ def bring_home(chain, settings, work, out):
 
 
 @inner_kernel
+def keep_valid(start, found, radii, valid, count):
+    """
+    Move those inside the limits to the front, and write their distances from the start.
+
+    :param start: (n,) [rad] or [m].
+    :param found: (k, n) the joint vectors found.
+    :param radii: (k,) out: largest joint difference from the start [rad] or [m].
+    :param valid: (k,) 1 for those inside the limits.
+    :param count: number of those found.
+    :returns: number of those inside.
+    """
+    kept = 0
+    for k in range(count):
+        if valid[k] != 0:
+            copy_vector(found[k], found[kept])
+            radii[kept] = 0.0
+            for i in range(start.shape[0]):
+                radii[kept] = max(radii[kept], abs(found[kept, i] - start[i]))
+            kept += 1
+    return kept
+
+
+@inner_kernel
 def _apart(a, b, turn):
     """Return the difference of two positions, but for full turns."""
     difference = abs(a - b)

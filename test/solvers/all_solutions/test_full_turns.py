@@ -1,6 +1,7 @@
 import math
 
 import numpy as np
+import pytest
 from support.six_joint_arms import arm_of, JOINTS
 
 import ik_service as iks
@@ -36,9 +37,13 @@ def test_one_turn_of_each_is_the_nearest_to_the_seed():
 def test_turns_that_are_too_many_are_an_error():
     chain = arm_of(JOINTS['elbow'], bound=20.0)
     target = chain.forward(np.full(6, 0.5))
-    try:
+    with pytest.raises(IncompleteSolutionsError, match='more than 1000') as error:
         iks.solve_ik_all(chain, target, turns=True)
-    except IncompleteSolutionsError as error:
-        assert len(error.partial) == 1000
-    else:
-        raise AssertionError('more than 1000 solutions were returned')
+    assert len(error.value.partial) == 1000
+
+
+def test_limits_far_away_are_no_trouble():
+    chain = arm_of(JOINTS['elbow'], bound=1e9)
+    with pytest.raises(IncompleteSolutionsError):
+        iks.solve_ik_all(chain, chain.forward(np.full(6, 0.5)), turns=True)
+    assert len(iks.solve_ik_all(chain, chain.forward(np.full(6, 0.5)))) == 8
