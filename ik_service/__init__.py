@@ -13,6 +13,7 @@ __version__ = '0.1.0'
 _HOME = {
     'Robot': 'ik_service.robot',
     'KinematicChain': 'ik_service.kinematics.chain',
+    'KinematicTree': 'ik_service.kinematics.tree',
     'IkOptions': 'ik_service.solvers.options',
     'IkResult': 'ik_service.solvers.result',
     'IkBatchResult': 'ik_service.solvers.result',
@@ -21,28 +22,39 @@ _HOME = {
     'Solver': 'ik_service.solvers.solver',
     'ToolFrame': 'ik_service.model.tool_frame',
     'SolverSpec': 'ik_service.solvers.registry',
+    'Task': 'ik_service.solvers.task',
+    'Box': 'ik_service.solvers.regions',
+    'Cylinder': 'ik_service.solvers.regions',
+    'Sphere': 'ik_service.solvers.regions',
     'register_solver': 'ik_service.solvers.registration',
     'step_of': 'ik_service.solvers.loop.step',
     'step_kernel': 'ik_service.solvers.loop.step',
     'solve_ik': 'ik_service.solvers.solver',
+    'solve_ik_all': 'ik_service.solvers.all_solutions.finder',
     'solve_ik_batch': 'ik_service.solvers.batch',
     'solver_names': 'ik_service.solvers.registry',
 }
 
 __all__ = [
+    'Box',
+    'Cylinder',
     'IkBatchResult',
     'IkOptions',
     'IkResult',
     'IkStatus',
     'IkTrace',
     'KinematicChain',
+    'KinematicTree',
     'Robot',
     'Solver',
     'SolverSpec',
+    'Sphere',
+    'Task',
     'ToolFrame',
     '__version__',
     'register_solver',
     'solve_ik',
+    'solve_ik_all',
     'solve_ik_batch',
     'solver_names',
     'step_kernel',
@@ -51,15 +63,19 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ik_service.kinematics.chain import KinematicChain
+    from ik_service.kinematics.tree import KinematicTree
     from ik_service.model.tool_frame import ToolFrame
     from ik_service.robot import Robot
+    from ik_service.solvers.all_solutions.finder import solve_ik_all
     from ik_service.solvers.batch import solve_ik_batch
     from ik_service.solvers.loop.step import step_kernel, step_of
     from ik_service.solvers.options import IkOptions
+    from ik_service.solvers.regions import Box, Cylinder, Sphere
     from ik_service.solvers.registration import register_solver
     from ik_service.solvers.registry import solver_names, SolverSpec
     from ik_service.solvers.result import IkBatchResult, IkResult, IkStatus, IkTrace
     from ik_service.solvers.solver import solve_ik, Solver
+    from ik_service.solvers.task import Task
 
 
 def __getattr__(name: str) -> object:

@@ -213,6 +213,18 @@ class BatchInterruptedError(IkServiceError, KeyboardInterrupt):
         self.partial = partial
 
 
+class IncompleteSolutionsError(IkServiceError):
+    """
+    End of the search for all solutions before it had all.
+
+    :ivar partial: (k, n) the solutions so far [rad] or [m].
+    """
+
+    def __init__(self, reason: str, partial: object) -> None:
+        super().__init__(f'not all solutions: {reason}; those found are in .partial')
+        self.partial = partial
+
+
 class MissingExtraError(IkServiceError, ImportError):
     """
     Missing optional dependency.

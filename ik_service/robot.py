@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 import os
 from pathlib import Path
@@ -55,9 +55,8 @@ class Robot(RobotModel):
     ) -> None:
         super().__init__(name, links, joints, urdf_text, source)
         self._own_groups = tuple(own_groups)
+        self._given_semantics = semantics
         self._semantics = None if semantics is None else checked_semantics(semantics, self)
-        if semantics is not None:
-            _ = self.groups  # found now, so that a fault of the SRDF is found now
 
     @classmethod
     def from_urdf(
@@ -104,11 +103,11 @@ class Robot(RobotModel):
         """
         return self._copy(parse_srdf(text), self._own_groups)
 
-    def with_groups(self, groups: Mapping[str, tuple[str, str | Iterable[str]]]) -> Self:
+    def with_groups(self, groups: Mapping[str, tuple[str, str | Sequence[str]]]) -> Self:
         """
         Return a copy with planning groups of one's own in front of the others.
 
-        :param groups: base link and tip link by name of the group; instead of one tip several.
+        :param groups: base link and tip link, or a sequence of tip links, by name of the group.
             A group of the same name is replaced; an empty base link is the root.
         :raises ArgumentError: this is no such mapping.
         :raises UnknownLinkError: there is no such link.
@@ -116,7 +115,7 @@ class Robot(RobotModel):
         """
         new = own_groups(self, groups)
         old = [group for group in self._own_groups if group.name not in groups]
-        return self._copy(self._semantics, (*new, *old))
+        return self._copy(self._given_semantics, (*new, *old))
 
     @property
     def semantics(self) -> Semantics:
@@ -143,7 +142,9 @@ class Robot(RobotModel):
         """
         return self._group(name).states
 
-    def group(self, name: str, locked: Mapping[str, float] | None = None) -> KinematicChain:
+    def group(
+        self, name: str, locked: Mapping[str, float] | None = None
+    ) -> KinematicChain | KinematicTree:
         """
         Return the kinematic chain of a planning group; of one with several tips the tree.
 
@@ -225,7 +226,7 @@ class Robot(RobotModel):
     def __reduce__(self) -> tuple[object, ...]:
         joints = tuple(self.joints.values())
         parts = (self.name, self.links, joints, self.urdf_text, self.source)
-        return type(self), (*parts, self._semantics, self._own_groups)
+        return type(self), (*parts, self._given_semantics, self._own_groups)
 
     def _group(self, name: str) -> PlanningGroup:
         if not isinstance(name, str) or name not in self.groups:

@@ -23,6 +23,8 @@ ARGUMENTS = {
     'urdf': 'URDF or xacro file of the robot. Empty: the one that params_file names, else the '
     'Franka Emika Panda that comes with the package, or with robot_state_publisher:=false what '
     'comes on the topic robot_description.',
+    'xacro_args': 'Arguments of a xacro file, with blanks between them, such as '
+    '"ur_type:=ur5e name:=ur". Empty: as in params_file, else its own defaults.',
     'base_link': 'Link where the chain starts. Empty: as in params_file, else the root of the '
     'robot.',
     'tip_link': 'Link that is brought to the target. Empty: as in params_file, else the only '

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 import math
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,7 +21,8 @@ from ik_service.common.transforms import rigid_transform
 from ik_service.exceptions import ConstraintError
 from ik_service.kinematics.tree import Tip
 from ik_service.robot import Robot
-from ik_service.solvers.task import Region, Sphere, Task
+from ik_service.solvers.regions import Region, Sphere
+from ik_service.solvers.task import Task
 
 _ANYWHERE = Sphere(math.inf)
 _ANY_ORIENTATION = (math.inf, math.inf, math.inf)
@@ -67,6 +69,7 @@ class PositionBound:
 
 
 Bound = OrientationBound | PositionBound
+AnyBound = TypeVar('AnyBound', OrientationBound, PositionBound)
 Tasks = Mapping[Tip, np.ndarray | Task]
 """Poses and tasks by the link that they place."""
 
@@ -141,7 +144,7 @@ def _tasks_of(
     ]
 
 
-def _only(bounds: Sequence[Bound]) -> Bound | None:
+def _only(bounds: Sequence[AnyBound]) -> AnyBound | None:
     """Return the only constraint of a kind; None where there is none."""
     if len(bounds) > 1:
         first, second = bounds[:2]
@@ -188,7 +191,7 @@ def combinations(alternatives: Sequence[Sequence[Tasks]]) -> list[Tasks]:
             f'position_constraints allow {count} combinations of regions, more than the '
             f'{_MOST_TASKS} that are tried'
         )
-    merged = []
+    merged: list[Tasks] = []
     for chosen in product(*alternatives):
         tasks: dict[Tip, np.ndarray | Task] = {}
         for part in chosen:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import os
 from pathlib import Path
 import threading
@@ -42,14 +42,22 @@ def srdf_source(srdf: str, robot_description_semantic: str) -> Source:
     return source_of(srdf, text)
 
 
-def read_robot(source: Source, trusted: bool = True) -> Robot:
+def read_robot(
+    source: Source,
+    trusted: bool = True,
+    xacro_args: Mapping[str, object] | None = None,
+    srdf: Source = '',
+) -> Robot:
     """
     Read a robot.
 
     :param source: where it is described.
     :param trusted: whether the user of this program has named the source himself; a xacro file,
         which is a program, is run only then.
+    :param xacro_args: arguments of a xacro file by name; text takes none, and ignores them.
+    :param srdf: where its planning groups are described; empty for nowhere.
     :raises UrdfError: the file cannot be read, or the description is malformed.
+    :raises SrdfError: likewise for the semantic description.
     :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
     """
     if isinstance(source, Path):
@@ -59,18 +67,29 @@ def read_robot(source: Source, trusted: bool = True) -> Robot:
                 'parameter urdf of this one',
                 named_file(str(source)),
             )
-        return Robot.from_urdf(source)
+        return _with_groups(Robot.from_urdf(source, xacro_args), srdf)
     if source.strip() and '<' not in source:
         raise UrdfError(
             'no XML; the text of a URDF is needed here, and the path of its file in the '
             'parameter urdf',
             named('robot_description', source),
         )
-    return Robot.from_urdf_text(source)
+    return _with_groups(Robot.from_urdf_text(source), srdf)
+
+
+def _with_groups(robot: Robot, srdf: Source) -> Robot:
+    """Return a robot with the planning groups of an SRDF, if there is one."""
+    if isinstance(srdf, Path):
+        return robot.with_srdf(srdf)
+    return robot.with_srdf_text(srdf) if srdf.strip() else robot
 
 
 def build_arm(
-    source: Source, settings: ArmSettings, trusted: bool = True, srdf: Source = ''
+    source: Source,
+    settings: ArmSettings,
+    trusted: bool = True,
+    xacro_args: Mapping[str, object] | None = None,
+    srdf: Source = '',
 ) -> Arm:
     """
     Build an arm from a robot description.
@@ -78,17 +97,13 @@ def build_arm(
     :param source: where the robot is described.
     :param settings: which of its links and joints make the arm.
     :param trusted: as for :func:`read_robot`.
-    :param srdf: where its planning groups are described; empty for nowhere.
+    :param xacro_args: as for :func:`read_robot`.
+    :param srdf: likewise.
     :raises UrdfError: the file cannot be read, or the description is malformed.
     :raises SrdfError: likewise for the semantic description.
     :raises IkServiceError: the settings do not go with the robot.
     """
-    robot = read_robot(source, trusted)
-    if isinstance(srdf, Path):
-        robot = robot.with_srdf(srdf)
-    elif srdf.strip():
-        robot = robot.with_srdf_text(srdf)
-    return Arm(robot, settings)
+    return Arm(read_robot(source, trusted, xacro_args, srdf), settings)
 
 
 class ArmLoader:

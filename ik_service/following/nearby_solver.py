@@ -31,7 +31,9 @@ class NearbySolver:
     which ends at the nearest pose of the present configuration and moves smoothly when the target
     does. Another configuration has to be clearly nearer.
 
-    Joint limits are kept even if the solver is told to ignore them. All kernels that may be needed
+    Joint limits are kept even if the solver is told to ignore them, and so is the bound on the
+    motion of the joints: a target whose solutions all lie beyond it is one out of reach, and the
+    goal is the nearest pose inside. All kernels that may be needed
     are compiled by the constructor.
 
     :param solver: method and options.
@@ -46,6 +48,7 @@ class NearbySolver:
         self._beside = Solver(chain, solver.name, replace(options, max_searches=1, prefer='first'))
         self._anywhere = Solver(chain, solver.name, replace(options, prefer='nearest'))
         # After one step the search is over, and the solver's approach to the closest pose begins.
+        self._bounded = options.max_joint_motion is not None
         self._descent = Solver(
             chain,
             DEFAULT_SOLVER,
@@ -53,6 +56,7 @@ class NearbySolver:
                 position_tolerance=options.position_tolerance,
                 orientation_tolerance=options.orientation_tolerance,
                 task_weights=options.task_weights,
+                max_joint_motion=options.max_joint_motion,
                 max_iterations=1,
                 max_searches=1,
                 timeout=options.timeout,
@@ -78,7 +82,8 @@ class NearbySolver:
         if anywhere.success:
             return anywhere
         here = self._descent.solve(T_base_target, seed)
-        there = self._descent.solve(T_base_target, anywhere.q)
+        # From there on the bound, which is one from the seed, would be one from `anywhere`.
+        there = anywhere if self._bounded else self._descent.solve(T_base_target, anywhere.q)
         stay = _error(here) <= max(_error(there) / _CLEARLY_NEARER, _AS_NEAR)
         return replace(here if stay else there, status=anywhere.status)
 

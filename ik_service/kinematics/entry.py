@@ -29,17 +29,6 @@ def entry_point(compiled: CompiledKernel, *arguments: object) -> Callable:
     return dispatcher.overloads[signature].entry_point
 
 
-def is_compiled(compiled: CompiledKernel, *arguments: object) -> bool:
-    """
-    Return whether this process has the machine code of a kernel for arguments of these types.
-
-    :param compiled: a :func:`kernel`.
-    :param arguments: examples of the arguments.
-    """
-    dispatcher: Any = compiled
-    return signature_of(arguments) in dispatcher.overloads
-
-
 def signature_of(arguments: tuple) -> tuple:
     """Return the Numba types of arguments, as ``numba.typeof`` gives them."""
     return tuple(_type_of(argument) for argument in arguments)

@@ -20,8 +20,8 @@ MOST_TIPS = 64
 
 Tip = str | tuple[str, str]
 """
-Link whose pose is given in the base link's frame, or the names of two links: the pose of the second
-is given in the frame of the first, which may be a link of another arm.
+Link whose pose is given in the base link's frame, or the names of two links: then the pose of the
+second is given in the frame of the first, which may be a link of another arm.
 """
 
 

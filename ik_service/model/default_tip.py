@@ -8,6 +8,7 @@ the names decide: tools first, cameras and wheels last (:mod:`ik_service.model.t
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from ik_service.exceptions import ChainError
@@ -102,18 +103,26 @@ class _Branches:
     Links on the ways to leaves.
 
     :ivar leaves: number of leaves below each link.
-    :ivar longest: largest number of joints that move between each link and a leaf below it.
+    :ivar moving: how many joints move a leaf relative to the link, for each leaf that one moves.
     """
 
     def __init__(self, ways: Mapping[str, list[Joint]]) -> None:
-        self.leaves: dict[str, int] = {}
-        self.longest: dict[str, int] = {}
+        self.leaves: Counter[str] = Counter()
+        self.moving: defaultdict[str, Counter[int]] = defaultdict(Counter)
         for way in ways.values():
-            moving = 0
+            count = 0
             for joint in reversed(way):
-                moving += joint.movable
-                self.leaves[joint.parent] = self.leaves.get(joint.parent, 0) + 1
-                self.longest[joint.parent] = max(self.longest.get(joint.parent, 0), moving)
+                count += joint.movable
+                self.leaves[joint.parent] += 1
+                if count:
+                    self.moving[joint.parent][count] += 1
+
+    def are_fingers(self, link: str) -> bool:
+        """Return whether two or more short branches of equal length are all that moves below."""
+        lengths = self.moving[link]
+        return len(lengths) == 1 and all(
+            length <= _FINGER_JOINTS and count > 1 for length, count in lengths.items()
+        )
 
 
 def _hand(leaf: str, way: list[Joint], branches: _Branches) -> str:
@@ -131,8 +140,8 @@ def _hand(leaf: str, way: list[Joint], branches: _Branches) -> str:
         if branches.leaves[link] > 1:
             above = sum(joint.movable for joint in way[:index])
             own = any(joint.movable for joint in way[index:])
-            is_hand = above >= _ARM_JOINTS and branches.longest[link] <= _FINGER_JOINTS
-            return link if is_hand and own else leaf
+            is_finger_end = own and above >= _ARM_JOINTS and branches.are_fingers(link)
+            return link if is_finger_end else leaf
     return leaf
 
 

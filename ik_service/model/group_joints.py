@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ik_service.exceptions import SrdfError
 from ik_service.model.joint import Joint
 from ik_service.model.multi_dof import part_names
 from ik_service.model.robot_model import RobotModel
 from ik_service.model.semantics import GroupElements
+
+MAX_JOINTS = 50_000
+"""Most joints of all groups together, each counted in every group that it belongs to."""
 
 
 def joints_of_groups(
@@ -18,8 +22,10 @@ def joints_of_groups(
 
     :param model: the robot.
     :param groups: elements of the groups, without circles.
+    :raises SrdfError: they have more than :data:`MAX_JOINTS` joints together.
     """
     found: dict[str, frozenset[str]] = {}
+    total = 0
     pending = [*groups][::-1]
     while pending:
         group = groups[pending[-1]]
@@ -28,7 +34,11 @@ def joints_of_groups(
             pending += missing
             continue
         inner = (found[name] for name in group.subgroups)
-        found[pending.pop()] = direct_joints(model, group).union(*inner)
+        joints = direct_joints(model, group).union(*inner)
+        found[pending.pop()] = joints
+        total += len(joints)
+        if total > MAX_JOINTS:
+            raise SrdfError(f'the groups have more than {MAX_JOINTS} joints together')
     return found
 
 

@@ -11,7 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ik_service.common.transforms import rotation_from_quaternion_xyzw, rpy_from_rotation
+from ik_service.common.transforms import (
+    normalized_quaternion,
+    rotation_from_quaternion_xyzw,
+    rpy_from_rotation,
+)
 from ik_service.exceptions import ChainError
 from ik_service.model.group_joints import (
     base_of,
@@ -105,7 +109,8 @@ def _values(
     if joint in model.joints:
         parts = (joint,)
     elif len(parts) == 6:  # a quaternion, as MoveIt writes floating joints
-        roll, pitch, yaw = rpy_from_rotation(rotation_from_quaternion_xyzw(*numbers[3:]))
+        quaternion, _ = normalized_quaternion(numbers[3:])
+        roll, pitch, yaw = rpy_from_rotation(rotation_from_quaternion_xyzw(*quaternion))
         numbers = (*numbers[:3], yaw, pitch, roll)
     return zip(parts, numbers, strict=False)
 

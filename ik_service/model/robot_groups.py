@@ -88,19 +88,14 @@ def default_tip(model: RobotModel, base_link: str, groups: Mapping[str, Planning
 
 def _ends(name: str, ends: object) -> tuple[str, tuple[str, ...]]:
     """Return base and tips of a group that the user gives."""
-    wanted = f'{name!r} has to be a base link and a tip link'
-    if isinstance(ends, str) or not isinstance(ends, Iterable):
-        raise ArgumentError('groups', f'{wanted}, not {safe_repr(ends)}')
-    pair = tuple(ends)
-    if len(pair) != 2 or not isinstance(pair[0], str):
-        raise ArgumentError('groups', f'{wanted}, not {safe_repr(ends)}')
-    base, tip = pair
-    if isinstance(tip, str):
-        return base, (tip,)
-    tips = tuple(tip) if isinstance(tip, Iterable) else ()
-    if not tips:
-        raise ArgumentError('groups', f'{wanted}, not {safe_repr(ends)}')
-    return base, tips
+    if isinstance(ends, (tuple, list)) and len(ends) == 2:
+        base, tip = ends
+        tips = tuple(tip) if isinstance(tip, (tuple, list)) else (tip,)
+        if tips and all(isinstance(link, str) for link in (base, *tips)):
+            return base, tips
+    raise ArgumentError(
+        'groups', f'{name!r} has to be a base link and a tip link, not {safe_repr(ends)}'
+    )
 
 
 def _with_states(model: RobotModel, group: PlanningGroup, semantics: Semantics) -> PlanningGroup:

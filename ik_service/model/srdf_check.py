@@ -13,14 +13,22 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ik_service.exceptions import SrdfError
+from ik_service.model.group_joints import joints_of_groups
 from ik_service.model.multi_dof import FLOATING_PARTS, part_names, PLANAR_PARTS
 from ik_service.model.part_names import listed, named, suggested
 from ik_service.model.robot_model import RobotModel
-from ik_service.model.semantics import GroupElements, Positions, Semantics
+from ik_service.model.semantics import (
+    EndEffector,
+    GroupElements,
+    Positions,
+    Semantics,
+    VirtualJoint,
+)
 
 _Part = TypeVar('_Part')
 
-VALUES = {len(PLANAR_PARTS): 3, len(FLOATING_PARTS): 7}
+_FLOATING_VALUES = 7
+_VALUES = {len(PLANAR_PARTS): 3, len(FLOATING_PARTS): _FLOATING_VALUES}
 """Number of values of a joint in a state by the number of its parts: a planar joint has x, y [m]
 and angle [rad], a floating one x, y, z [m] and a quaternion (x, y, z, w)."""
 
@@ -32,20 +40,19 @@ def checked_semantics(semantics: Semantics, model: RobotModel) -> Semantics:
     :param semantics: the SRDF.
     :param model: the robot.
     :raises SrdfError: a group names a link, joint or group that does not exist, groups contain
-        each other in a circle, or a state names a group or joint that does not exist or gives it
-        the wrong number of values.
+        each other in a circle or have too many joints, or a state names a group or joint that does
+        not exist or gives it the wrong number of values.
     """
     for group in semantics.groups.values():
         _check_group(group, semantics, model)
     _check_circles(semantics.groups)
+    joints_of_groups(model, semantics.groups)
     for group_name, states in semantics.states.items():
         for name, positions in states.items():
             _check_state(name, group_name, positions, semantics, model)
-    remarks = list(semantics.remarks)
+    remarks: list[str] = []
     _compare_names(semantics, model, remarks)
-    return replace(
-        _without_missing_parts(semantics, model, remarks), remarks=tuple(dict.fromkeys(remarks))
-    )
+    return replace(_without_missing_parts(semantics, model, remarks), remarks=tuple(remarks))
 
 
 def _check_group(group: GroupElements, semantics: Semantics, model: RobotModel) -> None:
@@ -90,7 +97,7 @@ def _check_state(
     label = named('group_state', name)
     _check_name('group', group, label, semantics.groups)
     virtual = {joint.name: joint.type for joint in semantics.virtual_joints}
-    wanted = {'planar': 3, 'floating': 7}
+    wanted = {'planar': 3, 'floating': _FLOATING_VALUES}
     for joint, values in positions.items():
         if joint in virtual:
             count = wanted.get(virtual[joint], len(values))
@@ -98,11 +105,13 @@ def _check_state(
             parts = part_names(joint, model.joints)
             if not parts:
                 _check_name('joint', joint, label, model.joints)
-            count = VALUES.get(len(parts), 1)
+            count = _VALUES.get(len(parts), 1)
         if len(values) != count:
             raise SrdfError(
                 f'{named("joint", joint)} has {len(values)} values, and needs {count}', label
             )
+        if count == _FLOATING_VALUES and not any(values[3:]):
+            raise SrdfError(f'the quaternion of {named("joint", joint)} is zero', label)
 
 
 def _compare_names(semantics: Semantics, model: RobotModel, remarks: list[str]) -> None:
@@ -117,49 +126,47 @@ def _without_missing_parts(
     semantics: Semantics, model: RobotModel, remarks: list[str]
 ) -> Semantics:
     links, groups = set(model.links), {*semantics.groups, ''}
+    joints = {*model.joints, *(joint.name for joint in semantics.virtual_joints)}
 
-    def kept(kind: str, parts: Iterable[_Part], missing: Callable[[_Part], str]) -> list[_Part]:
-        found, left_out = [], []
-        for part in parts:
-            reason = missing(part)
-            if reason:
-                left_out.append(reason)
-            else:
-                found.append(part)
-        if left_out:
-            remarks.append(
-                f'{kind} left out because they name what does not exist: '
-                f'{listed(dict.fromkeys(left_out))}'
-            )
-        return found
+    def missing_of_end_effector(end: EndEffector) -> str:
+        if end.parent_link not in links:
+            return end.parent_link
+        return next((name for name in (end.group, end.parent_group) if name not in groups), '')
 
-    def first_missing(*names: tuple[str, Collection[str]]) -> str:
-        return next((name for name, valid in names if name not in valid), '')
+    def missing_of_pair(pair: frozenset[str]) -> str:
+        return next((link for link in sorted(pair) if link not in links), '')
 
-    end_effectors = kept(
-        'end effectors',
-        semantics.end_effectors,
-        lambda end: first_missing(
-            (end.parent_link, links), (end.group, groups), (end.parent_group, groups)
-        ),
-    )
-    pairs = kept(
-        'disabled pairs',
-        semantics.disabled_pairs,
-        lambda pair: first_missing(*((link, links) for link in sorted(pair))),
-    )
-    virtual = kept(
-        'virtual joints', semantics.virtual_joints, lambda j: first_missing((j.child_link, links))
-    )
-    passive = kept(
-        'passive joints',
-        semantics.passive_joints,
-        lambda name: first_missing((name, model.joints)),
-    )
+    def missing_of_virtual(joint: VirtualJoint) -> str:
+        return '' if joint.child_link in links else joint.child_link
+
+    def missing_of_passive(name: str) -> str:
+        return '' if name in joints or part_names(name, model.joints) else name
+
+    ends = _kept('end effectors', semantics.end_effectors, missing_of_end_effector, remarks)
+    pairs = _kept('disabled pairs', semantics.disabled_pairs, missing_of_pair, remarks)
+    virtual = _kept('virtual joints', semantics.virtual_joints, missing_of_virtual, remarks)
+    passive = _kept('passive joints', semantics.passive_joints, missing_of_passive, remarks)
     return replace(
         semantics,
-        end_effectors=tuple(end_effectors),
+        end_effectors=ends,
         disabled_pairs={pair: semantics.disabled_pairs[pair] for pair in pairs},
-        virtual_joints=tuple(virtual),
-        passive_joints=tuple(passive),
+        virtual_joints=virtual,
+        passive_joints=passive,
     )
+
+
+def _kept(
+    kind: str, parts: Iterable[_Part], missing: Callable[[_Part], str], remarks: list[str]
+) -> tuple[_Part, ...]:
+    """Return the parts of which no name is missing, and remark on the others."""
+    found, left_out = [], []
+    for part in parts:
+        name = missing(part)
+        if name:
+            left_out.append(name)
+        else:
+            found.append(part)
+    if left_out:
+        names = listed(dict.fromkeys(left_out))
+        remarks.append(f'{kind} left out because they name what does not exist: {names}')
+    return tuple(found)

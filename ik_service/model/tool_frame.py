@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
@@ -104,9 +103,9 @@ def _joint(name: str, tool: ToolFrame) -> Joint:
 def _numbers(name: str, field: str, values: object) -> list[float]:
     numbers = list(values) if isinstance(values, (Sequence, np.ndarray)) else []
     good = len(numbers) == 3 and all(
-        isinstance(number, Real)
+        isinstance(number, (int, float, np.integer, np.floating))
         and not isinstance(number, bool)
-        and abs(float(number)) <= _FARTHEST  # and no NaN
+        and -_FARTHEST <= number <= _FARTHEST  # and no NaN
         for number in numbers
     )
     if not good:

@@ -9,6 +9,8 @@ from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.joint_space import JointSpace
+from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.options import IkOptions
 
 _MOST_THREADS = 1024
@@ -18,12 +20,15 @@ def check_kinds(chain: object, options: object) -> None:
     """
     Check the types of the chain and the options.
 
-    :param chain: has to be a :class:`~ik_service.KinematicChain`.
+    :param chain: has to be a :class:`~ik_service.KinematicChain` or a
+        :class:`~ik_service.KinematicTree`.
     :param options: have to be :class:`~ik_service.IkOptions`.
     :raises ArgumentError: naming the argument.
     """
-    if not isinstance(chain, KinematicChain):
-        raise ArgumentError('chain', f'has to be a KinematicChain, not {safe_repr(chain)}')
+    if not isinstance(chain, JointSpace):
+        raise ArgumentError(
+            'chain', f'has to be a KinematicChain or a KinematicTree, not {safe_repr(chain)}'
+        )
     if not isinstance(options, IkOptions):
         raise ArgumentError('options', f'have to be IkOptions, not {safe_repr(options)}')
 
@@ -53,7 +58,7 @@ def check_course(progress: object, threads: object, chained: object) -> None:
         raise ArgumentError('chained', f'has to be True or False, not {safe_repr(chained)}')
 
 
-def check_seeds(chain: KinematicChain, seeds: ArrayLike, count: int) -> np.ndarray:
+def check_seeds(chain: KinematicChain | KinematicTree, seeds: ArrayLike, count: int) -> np.ndarray:
     """
     Return a copy of the seeds as a (N, n) array.
 

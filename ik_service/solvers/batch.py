@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 
 from ik_service.exceptions import BatchInterruptedError, OptionError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.pose_error import check_transforms
+from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.argument_checks import check_course, check_seeds
+from ik_service.solvers.batch_targets import batch_targets
 from ik_service.solvers.loop import many
 from ik_service.solvers.loop.problem import Problem
 from ik_service.solvers.options import IkOptions
@@ -24,6 +25,7 @@ from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.result import IkBatchResult, IkStatus
 from ik_service.solvers.solver import prepared, Solver
 from ik_service.solvers.spec_checks import step_error
+from ik_service.solvers.task import BatchTargets
 
 _STATUS = tuple(IkStatus)
 _INTERRUPTED, _SUCCESS = IkStatus.INTERRUPTED.number, IkStatus.SUCCESS.number
@@ -40,8 +42,8 @@ _BUDGET = 100_000_000
 
 
 def solve_ik_batch(
-    chain: KinematicChain,
-    targets: ArrayLike,
+    chain: KinematicChain | KinematicTree,
+    targets: BatchTargets,
     seeds: ArrayLike | None = None,
     solver: str = DEFAULT_SOLVER,
     options: IkOptions | None = None,
@@ -54,8 +56,9 @@ def solve_ik_batch(
 
     Each row is what :func:`~ik_service.solve_ik` answers for that target and seed.
 
-    :param chain: the chain.
-    :param targets: (N, 4, 4) T_base_tip.
+    :param chain: the chain or the tree.
+    :param targets: (N, 4, 4) T_base_tip, or a list of matrices and tasks; for a tree a mapping of
+        every tip to these.
     :param seeds: (N, n) a seed for each target, or (n,) one for all [rad] or [m]; what
         ``seed_source`` says when left out.
     :param solver: one of :func:`~ik_service.solver_names`.
@@ -76,10 +79,10 @@ def solve_ik_batch(
     if chosen.options.record_trace:
         raise OptionError('record_trace', 'is for single solves; a batch keeps no traces')
     check_course(progress, threads, chained)
-    targets = check_transforms(targets, 'targets')
+    chosen, targets = batch_targets(chosen, targets)
     guessed = seeds is None and chosen.guess is not None
     seeds = _starts(chosen, targets) if seeds is None else seeds
-    seeds = check_seeds(chain, seeds, len(targets))
+    seeds = check_seeds(chosen.chain, seeds, len(targets))
     # Along a path each answer has to be near the one before it, whatever the first one's seed was.
     job = _Job(chosen, targets, seeds, chained, guessed and not chained)
     try:

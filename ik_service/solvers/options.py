@@ -31,6 +31,7 @@ EXTENSIONS = names(Extension)
 OBJECTIVES = names(kind for kind in ObjectiveKind if kind.name not in ('NONE', 'FUNCTION'))
 JACOBIANS = ('geometric', 'numerical')
 SEED_SOURCES = ('given', 'table', 'network')
+VARIANTS = ('accelerated', 'classical')
 METHOD_OPTIONS = (
     'characteristic_length',
     'damping',
@@ -42,6 +43,7 @@ METHOD_OPTIONS = (
     'objective',
     'preferred_posture',
     'step_gain',
+    'variant',
 )
 """Options that not every method uses."""
 
@@ -74,6 +76,10 @@ class IkOptions:
         a nearer one when the tip starts close to the target but a joint would jump by more than
         0.1 [rad] or [m]; 'nearest' keeps searching and returns the one whose largest joint
         motion from the seed is smallest.
+    :param max_joint_motion: bound on the motion of every joint from the seed [rad] or [m], or from
+        where the seed is brought inside the limits; None for none. No answer lies beyond it: where
+        no solution lies inside, the answer is the closest pose that does. Kept also where the
+        limits are ignored.
     :param random_seed: seed of the restarts; the same request gives the same answer.
     :param record_trace: record every iteration in ``IkResult.trace``.
     :param penalty_weight: weight of 'penalty'; 10 when left out.
@@ -87,8 +93,9 @@ class IkOptions:
         second of every element, and so on. In the plane, where position rows are all there is,
         2 (m − 1) numbers [m] for the m joints on the path; otherwise 6 (m − 1), [m] before [rad].
         Zeros when left out.
-    :param characteristic_length: the length that weighs as much as a radian in the basic elements
-        [m]; the mean distance of consecutive joints when left out.
+    :param characteristic_length: the length that weighs as much as a radian [m]. When left out, in
+        the basic elements the mean distance of consecutive joints, and in accelerated variants a
+        fifth of the reach.
     :param objective: what is lowered by motions that do not move the tip: one of 'joint_centers',
         'joint_limits', 'manipulability' (which is raised), 'preferred_posture', or a function of
         q (n,) that returns a number and that Numba can compile.
@@ -98,6 +105,9 @@ class IkOptions:
         or 'network' for a guess learned by ``ik_train``.
     :param seed_file: file that ``ik_train`` has written; the one beside the robot description when
         left out.
+    :param variant: of the methods that have two: 'accelerated', or 'classical' as in textbooks.
+        When left out it is accelerated, except with a ``step_gain``, which is that of classical
+        steps.
     :raises OptionError: naming the option whose value cannot be.
     """
 
@@ -111,6 +121,7 @@ class IkOptions:
     step_gain: float | None = None
     damping: float | None = None
     prefer: str = 'first'
+    max_joint_motion: float | None = None
     random_seed: int = 0
     record_trace: bool = False
     penalty_weight: float | None = None
@@ -125,12 +136,13 @@ class IkOptions:
     preferred_posture: tuple[float, ...] | None = None
     seed_source: str = 'given'
     seed_file: str | None = None
+    variant: str | None = None
 
     def __post_init__(self) -> None:
         for name in ('position_tolerance', 'orientation_tolerance', 'timeout'):
             check_number(name, getattr(self, name))
-        for name in ('step_gain', 'penalty_weight', 'perturbation', 'element_weight',
-                     'characteristic_length'):  # fmt: skip
+        for name in ('step_gain', 'max_joint_motion', 'penalty_weight', 'perturbation',
+                     'element_weight', 'characteristic_length'):  # fmt: skip
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name))
         for name in ('damping', 'null_space_gain'):
@@ -152,6 +164,8 @@ class IkOptions:
         check_choice('seed_source', self.seed_source, SEED_SOURCES)
         if self.extension is not None:
             check_choice('extension', self.extension, EXTENSIONS)
+        if self.variant is not None:
+            check_choice('variant', self.variant, VARIANTS)
         if self.objective is not None and not _is_function(self.objective):
             check_choice('objective', self.objective, OBJECTIVES, 'a function of q')
         path = self.seed_file
@@ -177,6 +191,13 @@ class IkOptions:
             raise OptionError('preferred_posture', 'has to be given for that objective')
         if self.seed_file is not None and self.seed_source == 'given':
             raise OptionError('seed_file', "has to come with seed_source='table' or 'network'")
+        if self.step_gain is not None and self.variant == 'accelerated':
+            raise OptionError('step_gain', "has to come with variant='classical', or without one")
+
+    @property
+    def chosen_variant(self) -> str:
+        """The variant, for a method that has several."""
+        return self.variant or ('accelerated' if self.step_gain is None else 'classical')
 
 
 def _is_function(objective: object) -> bool:

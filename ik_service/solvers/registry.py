@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
 from ik_service.exceptions import OptionError, UnknownSolverError
 from ik_service.kinematics.chain import KinematicChain
@@ -43,10 +44,13 @@ class SolverSpec:
     :ivar approach_counts: whether a target that only the final approach has reached, which is
         Levenberg–Marquardt, counts as reached.
     :ivar keeps_limits: whether its steps keep bounds, and add penalties, by themselves.
+    :ivar trees: whether it solves for several tips and for tolerances, too.
     :ivar memory_rows: function of a chain that returns the rows (n,) it keeps in ``work.memory``.
     :ivar refuses: values of options that are not meaningful for it, and why.
     :ivar improves: function of options: whether it goes on at the target, for its objective.
     :ivar remark: function of a chain and options that returns a note for the user, often empty.
+    :ivar variants: of a method that uses the option ``variant``: for the name of each one, values
+        that differ, of ``max_iterations``, ``max_searches``, ``patience`` and ``progress``.
     :raises SolverSpecError: naming the field that is missing or cannot be.
     """
 
@@ -60,10 +64,12 @@ class SolverSpec:
     progress: float = 0.1
     approach_counts: bool = False
     keeps_limits: bool = False
+    trees: bool = False
     memory_rows: Callable[[KinematicChain], int] = lambda chain: 0
     refuses: Mapping[tuple[str, str], str] = field(default_factory=dict)
     improves: Callable[[IkOptions], bool] = lambda options: False
     remark: Callable[[KinematicChain, IkOptions], str] = lambda chain, options: ''
+    variants: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_spec(self)
@@ -80,6 +86,15 @@ class SolverSpec:
                 raise OptionError(option, f'{value!r} does not suit {self.name}: {reason}')
         strategy = LimitStrategy[options.joint_limits.upper()]
         return _BY_METHOD.get(strategy, strategy) if self.keeps_limits else strategy
+
+    def of_variant(self, options: IkOptions) -> SolverSpec:
+        """
+        Return the specification of the variant that the options choose.
+
+        :param options: the options.
+        """
+        changes: Mapping[str, Any] = self.variants.get(options.chosen_variant, {})
+        return replace(self, **changes) if changes else self
 
     def check_options(self, options: IkOptions) -> None:
         """

@@ -13,22 +13,27 @@ from numpy.typing import ArrayLike
 
 from ik_service.common.real_arrays import real_array
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.entry import entry_point, is_compiled
+from ik_service.kinematics.entry import entry_point
+from ik_service.kinematics.joint_space import JointSpace
 from ik_service.kinematics.pose_error import check_transform
+from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.argument_checks import check_kinds
 from ik_service.solvers.choices import Nearness
 from ik_service.solvers.loop import search
 from ik_service.solvers.loop.approach import APPROACH_STEPS
 from ik_service.solvers.loop.fields import Settings, Workspace
+from ik_service.solvers.loop.motion_bound import bound_motion
 from ik_service.solvers.loop.problem import allocate, Problem, views
 from ik_service.solvers.loop.step import STEPS
 from ik_service.solvers.loop.trace import read_trace, room_for_trace
 from ik_service.solvers.option_checks import nanoseconds
 from ik_service.solvers.options import IkOptions
+from ik_service.solvers.prepared_method import PreparedMethod, tree_solver
 from ik_service.solvers.registry import DEFAULT_SOLVER, given, solver_spec
 from ik_service.solvers.result import IkResult, IkStatus
 from ik_service.solvers.seed_sources import load_seed_guess, SeedGuess
 from ik_service.solvers.spec_checks import check_memory, check_parameters, step_error
+from ik_service.solvers.task import Target, Task
 
 _STATUS = tuple(IkStatus)
 _DEFAULTS = IkOptions()
@@ -44,23 +49,25 @@ class _Draft:
     """Object that becomes an :class:`IkResult`."""
 
 
-class Solver:
+class Solver(PreparedMethod):
     """
     Method prepared for a chain.
 
     Several threads may use one solver at the same time; the GIL is released while it solves.
 
-    :ivar chain: the chain.
-    :ivar name: the method's name.
-    :ivar options: the options.
-    :ivar guess: guess for solves without a seed; None for mid-range.
     :ivar parameters: the method's parameters.
     :ivar remark: note on this method for this chain, often empty.
     """
 
+    _allocate: Callable = staticmethod(allocate)
+    _views: Callable = staticmethod(views)
+
+    def __new__(cls, chain: JointSpace, *others: object, **named: object) -> Solver:  # noqa: D102
+        return object.__new__(tree_solver() if isinstance(chain, KinematicTree) else cls)
+
     def __init__(
         self,
-        chain: KinematicChain,
+        chain: KinematicChain | KinematicTree,
         solver: str = DEFAULT_SOLVER,
         options: IkOptions | None = None,
         guess: SeedGuess | None = None,
@@ -68,7 +75,7 @@ class Solver:
         """
         Prepare a solver.
 
-        :param chain: the chain to solve for.
+        :param chain: the chain or the tree to solve for.
         :param solver: one of :func:`~ik_service.solver_names`.
         :param options: options; the defaults when left out.
         :param guess: guess for solves without a seed; by ``seed_source`` when left out.
@@ -80,18 +87,18 @@ class Solver:
         self.chain = chain
         self.name = solver
         self.options = _DEFAULTS if options is None else options
-        if not (isinstance(chain, KinematicChain) and isinstance(self.options, IkOptions)):
+        if not (isinstance(chain, JointSpace) and isinstance(self.options, IkOptions)):
             check_kinds(chain, self.options)
-        self._spec = spec = solver_spec(solver)
+        self._spec = spec = solver_spec(solver).of_variant(self.options)
         spec.check_options(self.options)
         self._strategy = spec.strategy(self.options)
         self.guess = guess
         if guess is None and self.options.seed_source != 'given':
-            self.guess = load_seed_guess(chain, self.options)
-        self.parameters = spec.parameters(chain, self.options)
+            self.guess = load_seed_guess(self.chain, self.options)
+        self.parameters = spec.parameters(self.chain, self.options)
         if type(self.parameters) not in STEPS:
             check_parameters(spec, self.parameters)
-        self.remark = spec.remark(chain, self.options)
+        self.remark = spec.remark(self.chain, self.options)
         self._timeout = max(1, int(self.options.timeout * 1e9))
         self._records = self.options.record_trace
         self._no_trace = np.empty((0, 2 * chain.n + 3))
@@ -99,12 +106,13 @@ class Solver:
         self._thread = threading.local()
 
     def solve(
-        self, target: ArrayLike, seed: ArrayLike | None = None, timeout: float | None = None
+        self, target: Target, seed: ArrayLike | None = None, timeout: float | None = None
     ) -> IkResult:
         """
         Find joint positions that put the tip at the target.
 
-        :param target: (4, 4) T_base_tip.
+        :param target: (4, 4) T_base_tip, or a :class:`~ik_service.Task`; for a tree a mapping of
+            every tip to one of these.
         :param seed: (n,) where the search starts [rad] or [m]; the guess, or mid-range, when left
             out. A seed outside the limits is brought inside.
         :param timeout: time for this solve [s], instead of the options'.
@@ -128,7 +136,10 @@ class Solver:
         except Exception:  # ragged, or anything that an object raises that is asked for its array
             self._refuse(target, seed)
         if T.dtype is not _FLOAT or start.dtype is not _FLOAT:
-            T, start = real_array(target, 'target'), real_array(seed, 'seed')
+            if isinstance(target, Task):
+                return self.with_tolerances.solve(target, seed, timeout)
+            T = real_array(target, 'target')  # type: ignore[arg-type]
+            start = real_array(seed, 'seed')
         if T.ndim != 2 or start.ndim != 1:  # the kernel looks at their sizes
             self._refuse(target, seed)
         if timeout is not None:
@@ -136,7 +147,7 @@ class Solver:
         trace = self._no_trace
         if self._records:
             trace = room_for_trace(settings, self.chain.n, APPROACH_STEPS)
-        q = self.chain.middle.copy()  # half the time of an empty one
+        q: np.ndarray = self.chain.middle.copy()  # half the time of an empty one
         try:
             status, position_error, orientation_error, iterations, searches, elapsed = kernel(
                 problem, self.parameters, T, start, q, trace
@@ -166,28 +177,6 @@ class Solver:
         result.__class__ = IkResult
         return result
 
-    def start_for(self, target: ArrayLike) -> np.ndarray:
-        """
-        Return the start of a solve that is given no seed.
-
-        :param target: (4, 4) T_base_tip.
-        :returns: (n,) mid-range [rad] or [m], or the guess.
-        :raises ArgumentError: when the target is not a rigid transform.
-        """
-        T = check_transform(target, 'target')
-        return self.chain.mid_range() if self.guess is None else self.guess.guess(T)
-
-    def warm_up(self) -> None:
-        """Compile the solver for this chain, or load it from the cache."""
-        q = self.chain.mid_range()
-        self.solve(self.chain.forward(q), q)
-        self.chain.jacobian(q)
-
-    @property
-    def compiled(self) -> bool:
-        """Whether this process has the kernels of this method, so that it can solve at once."""
-        return is_compiled(search.solve, *self._arguments())
-
     def problem(self, guessed: bool = False) -> Problem:
         """
         Return a new problem with this solver's settings; each thread needs its own.
@@ -198,8 +187,8 @@ class Solver:
         memory = spec.memory_rows(self.chain)
         if not isinstance(memory, int) or memory < 0:
             check_memory(spec, memory)
-        problem = allocate(self.chain, memory)
-        _, settings, _ = views(problem)
+        problem = self._allocate(self.chain, memory)
+        _, settings, work = self._views(problem)
         settings.tolerances[:] = options.position_tolerance, options.orientation_tolerance
         settings.weights[:] = np.sqrt(options.task_weights)
         settings.largest_cost[0] = _LARGEST_COST * max(1.0, *options.task_weights)
@@ -210,6 +199,7 @@ class Solver:
         settings.patience[0] = settings.max_iterations[0] if patient else spec.patience
         settings.timeout[0] = self._timeout
         settings.limits[0] = self._strategy
+        bound_motion(settings, work, options.max_joint_motion, spec)
         settings.penalty[0] = given(options.penalty_weight, _PENALTY_WEIGHT)
         if options.jacobian == 'numerical':
             settings.perturbation[0] = given(options.perturbation, _PERTURBATION)
@@ -228,7 +218,7 @@ class Solver:
     def _prepare(self) -> tuple[Callable, Problem, Settings, Workspace]:
         """Return the compiled solver, and a thread's problem, its settings and workspace."""
         arguments = self._arguments()
-        _, settings, work = views(arguments[0])
+        _, settings, work = self._views(arguments[0])
         try:
             return entry_point(search.solve, *arguments), arguments[0], settings, work
         except NumbaError as error:
@@ -239,22 +229,16 @@ class Solver:
         q = np.empty(self.chain.n)
         return self.problem(), self.parameters, np.empty((4, 4)), q, q, self._no_trace
 
-    def _refuse(self, target: ArrayLike, seed: ArrayLike) -> NoReturn:
+    def _refuse(self, target: Target, seed: ArrayLike) -> NoReturn:
         """Raise the error that says what is wrong with the arguments of a call."""
-        check_transform(target, 'target')
+        check_transform(target, 'target')  # type: ignore[arg-type]  # whatever it is
         self.chain.check_q(seed, 'seed')
         raise AssertionError('a kernel refused arguments that are in order')
 
-    def __reduce__(self) -> tuple[object, ...]:  # compiled code and threads cannot be pickled
-        return type(self), (self.chain, self.name, self.options, self._given)
-
-    def __repr__(self) -> str:
-        return f'Solver({self.chain!r}, {self.name!r})'
-
 
 def solve_ik(
-    chain: KinematicChain,
-    target: ArrayLike,
+    chain: KinematicChain | KinematicTree,
+    target: Target,
     seed: ArrayLike | None = None,
     solver: str = DEFAULT_SOLVER,
     options: IkOptions | None = None,
@@ -262,8 +246,9 @@ def solve_ik(
     """
     Find joint positions that put the chain's tip at a target; for many, prepare a :class:`Solver`.
 
-    :param chain: the chain.
-    :param target: (4, 4) T_base_tip.
+    :param chain: the chain, or the tree.
+    :param target: (4, 4) T_base_tip, or a :class:`~ik_service.Task`; for a tree a mapping of every
+        tip to one of these.
     :param seed: (n,) where the search starts [rad] or [m]; mid-range when left out.
     :param solver: one of :func:`~ik_service.solver_names`.
     :param options: options; the defaults when left out.
@@ -273,11 +258,13 @@ def solve_ik(
     return prepared(chain, solver, options).solve(target, seed)
 
 
-def prepared(chain: KinematicChain, solver: str, options: IkOptions | None) -> Solver:
+def prepared(
+    chain: KinematicChain | KinematicTree, solver: str, options: IkOptions | None
+) -> Solver:
     """
     Return a solver, which is kept for the next call with equal arguments.
 
-    :param chain: the chain.
+    :param chain: the chain, or the tree.
     :param solver: one of :func:`~ik_service.solver_names`.
     :param options: options; the defaults when None.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 import re
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from numba.core.errors import NumbaError
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import SolverSpecError
 from ik_service.solvers.loop.step import STEPS
-from ik_service.solvers.options import IkOptions, METHOD_OPTIONS
+from ik_service.solvers.options import IkOptions, METHOD_OPTIONS, VARIANTS
 
 if TYPE_CHECKING:
     from ik_service.kinematics.chain import KinematicChain
@@ -30,7 +30,7 @@ _FUNCTIONS = {
     'improves': '(options) that returns True or False',
     'remark': '(chain, options) that returns text',
 }
-_FLAGS = ('approach_counts', 'keeps_limits')
+_FLAGS = ('approach_counts', 'keeps_limits', 'trees')
 _COUNTS = ('max_iterations', 'max_searches', 'patience')
 
 
@@ -72,26 +72,25 @@ def check_spec(spec: SolverSpec, kind: type | None = None, taken: Collection[str
         function = getattr(spec, name)
         if not callable(function) or function is no_parameters:
             raise SolverSpecError(name, f'has to be a function {form}')
-    _check_numbers(spec)
+    _check_numbers(vars(spec))
     _check_options(spec)
 
 
-def _check_numbers(spec: SolverSpec) -> None:
+def _check_numbers(values: Mapping[str, object]) -> None:
     for name in _COUNTS:
-        value = getattr(spec, name)
+        value = values[name]
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise SolverSpecError(
                 name, f'has to be a whole number above 0, not {safe_repr(value)}'
             )
-    if not isinstance(spec.progress, (int, float)) or not 0.0 <= spec.progress < 1.0:
+    share = values['progress']
+    if not isinstance(share, (int, float)) or not 0.0 <= share < 1.0:
         raise SolverSpecError(
-            'progress', f'has to be a number from 0 to below 1, not {safe_repr(spec.progress)}'
+            'progress', f'has to be a number from 0 to below 1, not {safe_repr(share)}'
         )
     for name in _FLAGS:
-        if not isinstance(getattr(spec, name), bool):
-            raise SolverSpecError(
-                name, f'has to be True or False, not {safe_repr(getattr(spec, name))}'
-            )
+        if not isinstance(values[name], bool):
+            raise SolverSpecError(name, f'has to be True or False, not {safe_repr(values[name])}')
 
 
 def _check_options(spec: SolverSpec) -> None:
@@ -102,12 +101,32 @@ def _check_options(spec: SolverSpec) -> None:
         raise SolverSpecError(
             'uses', f'has to be a set out of {", ".join(METHOD_OPTIONS)}, not {wrong}'
         )
+    _check_variants(spec)
     defaults = vars(IkOptions())
     for key in spec.refuses:
         if not (isinstance(key, tuple) and len(key) == 2 and key[0] in defaults):
             raise SolverSpecError(
                 'refuses', f'maps (option, value) to a reason; {safe_repr(key)} is no such pair'
             )
+
+
+def _check_variants(spec: SolverSpec) -> None:
+    """Check that a method that uses the option has all variants, and that each is described."""
+    wanted = set(VARIANTS) if 'variant' in spec.uses else set()
+    if not isinstance(spec.variants, Mapping) or set(spec.variants) != wanted:
+        names = ', '.join(VARIANTS)
+        raise SolverSpecError(
+            'variants',
+            f"has to map {names} if the option 'variant' is used, and nothing if not; "
+            f'it is {safe_repr(spec.variants)}',
+        )
+    valid = (*_COUNTS, 'progress')
+    for changes in spec.variants.values():
+        if not isinstance(changes, Mapping) or not set(changes) <= set(valid):
+            raise SolverSpecError(
+                'variants', f'change {", ".join(valid)} only, not {safe_repr(changes)}'
+            )
+        _check_numbers({**vars(spec), **changes})
 
 
 def check_parameters(spec: SolverSpec, parameters: object) -> None:

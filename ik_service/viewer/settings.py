@@ -22,7 +22,8 @@ class Settings:
     :ivar port_search: whether the next free port is taken when this one is in use.
     :ivar rate: update rate of the page [Hz].
     :ivar reach: path of a file of ``ik_study reach``; empty for none.
-    :ivar robot: the parameters ``urdf``, ``robot_description``, ``base_link`` and ``tip_link``.
+    :ivar robot: the parameters ``urdf``, ``robot_description``, ``xacro_args``,
+        ``base_link`` and ``tip_link``.
     """
 
     host: str
@@ -61,6 +62,12 @@ REACH = ParameterSpec(
 ROBOT = (
     ParameterSpec(
         'urdf', '', 'Path of a URDF or xacro file; empty: robot_description', read_only=True
+    ),
+    ParameterSpec(
+        'xacro_args',
+        '',
+        "Arguments of urdf where it is a xacro file, such as 'ur_type:=ur5e name:=ur'",
+        read_only=True,
     ),
     ParameterSpec(
         'robot_description',

@@ -65,3 +65,15 @@ def test_keeps_the_limits_even_if_the_solver_ignores_them(chain):
         target[:3, 3] *= random.uniform(1.0, 1.5)
         q = nearby.solve(target, [READY]).q
         assert ((q >= chain.lower) & (q <= chain.upper)).all()
+
+
+def test_keeps_the_bound_on_the_motion_of_the_joints(chain):
+    bound = 0.2
+    nearby = NearbySolver(iks.Solver(chain, options=iks.IkOptions(max_joint_motion=bound)))
+    random = np.random.default_rng(7)
+    for k in range(50):
+        reach = bound if k % 2 else 1.0
+        target = chain.forward(READY + random.uniform(-reach, reach, chain.n))
+        result = nearby.solve(target, [READY])
+        assert np.abs(result.q - READY).max() <= bound
+        assert result.success or not k % 2

@@ -40,6 +40,7 @@ BAD = [
     *(('seed_file', value) for value in ['', 1, True]),
     *(('joint_limits', value) for value in ['', 'Clamp', None, 1, ['clamp'], True]),
     *(('prefer', value) for value in ['', 'last', None, 0, {}]),
+    *(('variant', value) for value in ['', 'fast', 'Classical', 0, True, ['classical']]),
     *(('record_trace', value) for value in [1, 0, 'yes', None]),
     ('task_weights', 1.0),
     ('task_weights', None),

@@ -81,19 +81,45 @@ def test_registered_solver_gets_what_the_loop_offers():
         ({'summary': ' '}, '^summary: has to be a line of text'),
         ({'parameters': 3}, r'^parameters: has to be a function \(chain, options\) that returns'),
         ({'memory_rows': 3}, r'^memory_rows: has to be a function \(chain\) that returns a whole'),
-        ({'uses': {'speed'}}, "^uses: has to be a set out of .*step_gain, not 'speed'"),
+        ({'uses': {'speed'}}, "^uses: has to be a set out of .*step_gain, variant, not 'speed'"),
         ({'uses': 'step_gain'}, '^uses: has to be a set out of '),
         ({'refuses': {'clamp': 'why'}}, '^refuses: maps .option, value. to a reason'),
         ({'max_iterations': 0}, '^max_iterations: has to be a whole number above 0, not 0'),
         ({'patience': 2.5}, '^patience: has to be a whole number above 0'),
         ({'progress': 1.0}, '^progress: has to be a number from 0 to below 1'),
         ({'keeps_limits': 'yes'}, '^keeps_limits: has to be True or False'),
+        ({'variants': 3}, "^variants: has to map accelerated, classical if the option 'variant'"),
+        ({'variants': {'classical': {}}}, '^variants: has to map .* it is {'),
     ],
 )
 def test_wrong_fields_are_named(changes, message):
     with pytest.raises(SolverSpecError, match=message) as error:
         spec(**changes)
     assert error.value.field == next(iter(changes))
+
+
+@pytest.mark.parametrize(
+    ('variants', 'message'),
+    [
+        ({}, '^variants: has to map accelerated, classical'),
+        ({'accelerated': {}, 'slow': {}}, '^variants: has to map accelerated, classical'),
+        ({'accelerated': {}, 'classical': 3}, '^variants: change max_iterations, .* not 3'),
+        ({'accelerated': {}, 'classical': {'name': 'a'}}, '^variants: change max_iterations, '),
+        ({'accelerated': {}, 'classical': {'patience': 0}}, '^patience: has to be a whole number'),
+    ],
+)
+def test_wrong_variants_are_named(variants, message):
+    with pytest.raises(SolverSpecError, match=message):
+        spec(uses={'variant'}, variants=variants)
+
+
+def test_variant_changes_what_the_loop_does():
+    method = spec(
+        uses={'variant'}, variants={'accelerated': {}, 'classical': {'max_iterations': 7}}
+    )
+    assert method.of_variant(iks.IkOptions()) is method
+    classical = method.of_variant(iks.IkOptions(variant='classical'))
+    assert (classical.max_iterations, classical.patience) == (7, 50)
 
 
 def test_missing_fields_are_named():

@@ -6,7 +6,8 @@ from support.chains import arm as arm_of
 import ik_service as iks
 from ik_service.exceptions import OptionError
 from ik_service.solvers.choices import LimitStrategy
-from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
+from ik_service.solvers.loop.problem import views
+from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES, VARIANTS
 from ik_service.solvers.registry import given, solver_spec
 
 # A value of each option that only some methods use, other than its default, and what it needs.
@@ -21,6 +22,7 @@ VALUES = {
     'objective': {'objective': 'joint_centers'},
     'null_space_gain': {'null_space_gain': 0.5, 'objective': 'joint_centers'},
     'preferred_posture': {'preferred_posture': (0.0,) * 7, 'objective': 'preferred_posture'},
+    'variant': {'variant': 'classical'},
 }
 # What else has to be asked for, so that a method uses the option.
 WITH = {
@@ -32,9 +34,9 @@ USES = {
     'pseudoinverse': {
         'step_gain', 'damping', 'jacobian', 'objective', 'null_space_gain', 'preferred_posture',
     },
-    'transpose': {'step_gain', 'jacobian'},
-    'extended_jacobian': set(VALUES) - {'damping'},
-    'ccd': {'step_gain'},
+    'transpose': {'step_gain', 'jacobian', 'characteristic_length', 'variant'},
+    'extended_jacobian': set(VALUES) - {'damping', 'variant'},
+    'ccd': {'step_gain', 'characteristic_length', 'variant'},
     'bfgs': {'step_gain', 'jacobian'},
     'conjugate_gradient': {'step_gain', 'jacobian'},
 }  # fmt: skip
@@ -111,3 +113,44 @@ def test_given():
     assert given(None, 0.5) == 0.5
     assert given(0, 0.5) == 0.0
     assert isinstance(given(1, 0.5), float)
+
+
+# Variants
+
+
+@pytest.mark.parametrize('name', ['transpose', 'ccd'])
+def test_variant_is_accelerated_unless_a_step_gain_is_given(name):
+    """And then it is the same as when it is asked for."""
+    chain = arm_of('panda')
+
+    def limits(**values):
+        solver = iks.Solver(chain, name, iks.IkOptions(**values))
+        _, settings, _ = views(solver.problem())
+        counts = settings.max_iterations[0], settings.max_searches[0], settings.progress[0]
+        return solver.parameters, counts
+
+    assert limits() == limits(variant='accelerated')
+    assert limits(step_gain=0.5) == limits(step_gain=0.5, variant='classical')
+    assert limits(step_gain=0.5)[1] == limits(variant='classical')[1]
+    assert limits()[0] != limits(variant='classical')[0]
+    assert limits()[1] != limits(variant='classical')[1]
+
+
+def test_step_gain_is_not_one_of_accelerated_steps():
+    with pytest.raises(OptionError, match=r"^step_gain: has to come with variant='classical'"):
+        iks.IkOptions(step_gain=0.5, variant='accelerated')
+
+
+@pytest.mark.parametrize('name', ['transpose', 'ccd'])
+@pytest.mark.parametrize('values', [{'variant': 'classical'}, {'step_gain': 0.5}])
+def test_characteristic_length_is_not_one_of_classical_steps(name, values):
+    options = iks.IkOptions(characteristic_length=0.5, **values)
+    with pytest.raises(OptionError, match=r"^characteristic_length: .*take variant='accelerated'"):
+        iks.Solver(arm_of('panda'), name, options)
+
+
+@pytest.mark.parametrize('name', ['levenberg_marquardt', 'bfgs'])
+def test_methods_without_variants_refuse_the_option(name):
+    for variant in VARIANTS:
+        with pytest.raises(OptionError, match=rf'^variant: is not used by {name}, which uses'):
+            iks.Solver(arm_of('panda'), name, iks.IkOptions(variant=variant))

@@ -23,6 +23,7 @@ from ik_service.common.child_process import ChildProcess
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.xacro_arguments import parse_xacro_args, XACRO_HELP
 from ik_service.robot import Robot
 from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names
 
@@ -70,13 +71,14 @@ def _run(arguments: Sequence[str]) -> int:
     _require_ros()
     urdf, chain = _robot(options)
     ends = {'base_link': chain.base_link, 'tip_link': chain.tip_link}
+    source = {'urdf': str(urdf), 'xacro_args': options.xacro_args}
     start = dict(zip(chain.joint_names, start_posture(chain).tolist(), strict=True))
     say(f'Robot     {chain.robot.name}: {chain.n} joints, {chain.base_link} → {chain.tip_link}')
     say(f'          {urdf}')
     with ros_domain() as domain:
         say(f'ROS       {domain}')
         with (
-            node_and_arm(urdf, ends, start, options.solver, options.speed) as children,
+            node_and_arm(source, ends, start, options.solver, options.speed) as children,
             viewer_program(options.viewer) as viewer,
         ):
             return _perform(chain, children, viewer, options)
@@ -96,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         help='URDF or xacro file (default: the Franka Emika Panda of this package)',
     )
+    parser.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
     parser.add_argument('--base-link', help="base of its chain (default: the robot's root)")
     parser.add_argument('--tip-link', help='its tip (default: the only leaf)')
     parser.add_argument(
@@ -193,7 +196,8 @@ def _robot(options: argparse.Namespace) -> tuple[Path, KinematicChain]:
         urdf = urdf_path('panda')
         base_link = base_link or 'panda_link0'
         tip_link = tip_link or 'panda_hand_tcp'
-    chain = Robot.from_urdf(urdf).chain(base_link, tip_link)
+    xacro_args = parse_xacro_args(options.xacro_args, '--xacro-args')
+    chain = Robot.from_urdf(urdf, xacro_args).chain(base_link, tip_link)
     return urdf.absolute(), chain
 
 

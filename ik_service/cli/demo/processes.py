@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 import json
 import os
-from pathlib import Path
 
 from ik_service.common.child_process import ChildProcess
 
 
 @contextmanager
 def node_and_arm(
-    urdf: Path,
+    source: Mapping[str, str],
     chain: Mapping[str, str],
     start: Mapping[str, float],
     solver: str,
@@ -22,7 +21,7 @@ def node_and_arm(
     """
     Run the IK node and the simulated arm for a ``with`` block.
 
-    :param urdf: path of the robot description.
+    :param source: the parameters ``urdf`` and ``xacro_args`` of both.
     :param chain: the node's parameters ``base_link`` and ``tip_link``.
     :param start: initial joint values of the simulated arm by name [rad] or [m].
     :param solver: name of the node's solver.
@@ -30,8 +29,8 @@ def node_and_arm(
     :returns: the two processes.
     """
     initial = ', '.join(f'{name}={value!r}' for name, value in start.items())
-    node = {'urdf': str(urdf), **chain, 'solver.name': solver, 'velocity_scaling': float(speed)}
-    arm = {'urdf': str(urdf), 'initial_positions': initial}
+    node = {**source, **chain, 'solver.name': solver, 'velocity_scaling': float(speed)}
+    arm = {**source, 'initial_positions': initial}
     with (
         ChildProcess('the IK node', 'ik_service.ros.ik.main', ros_arguments(node)) as first,
         ChildProcess('the simulated arm', 'ik_service.ros.sim.main', ros_arguments(arm)) as second,

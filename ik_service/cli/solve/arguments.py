@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from ik_service.cli.solve.options import option_texts, UsageError
 from ik_service.common.resources import share_folder
+from ik_service.model.xacro_arguments import XACRO_HELP
 from ik_service.solvers.registration import load_solvers
 from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names, solver_spec
 
@@ -114,6 +115,7 @@ def _add_robot(group: argparse._ArgumentGroup) -> None:
         metavar='URDF',
         help=f'a URDF or xacro file, or an arm of this package: {", ".join(our_arms())}',
     )
+    group.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
     group.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
     group.add_argument('--tip-link', metavar='LINK', help='default: the only leaf below the base')
     group.add_argument(

@@ -24,6 +24,7 @@ from ik_service.common.transforms import (
 from ik_service.exceptions import ArgumentError, ChainError, UrdfError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
+from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import solver_names
@@ -134,8 +135,9 @@ def _chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
             f'there is no file {arguments.urdf!r}, and of our own arms none has that name: '
             + ', '.join(our_arms())
         )
+    xacro_args = parse_xacro_args(arguments.xacro_args, '--xacro-args')
     try:
-        robot = Robot.from_urdf(path)
+        robot = Robot.from_urdf(path, xacro_args)
     except UrdfError as error:
         named = str(path) in str(error)
         raise UsageError(f'{error}' if named else f'{path}: {error}') from error

@@ -13,6 +13,7 @@ import yaml
 from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import ArgumentError
 from ik_service.model.description_file import is_xacro, load_text
+from ik_service.model.xacro_arguments import parse_xacro_args
 
 NODE_NAME = 'ik_service'
 BUNDLED_URDF = Path('urdf') / 'panda.urdf'
@@ -29,9 +30,10 @@ class Bringup:
     :ivar namespace: absolute namespace of the nodes, such as ``/`` or ``/cell_1``.
     :ivar params_file: absolute path of the user's parameter file; empty where there is none.
     :ivar description: the URDF, as text; empty where it comes from the topic.
-    :ivar source: the parameter that hands the robot to a node: ``urdf`` with the path of its
+    :ivar source: the parameters that hand the robot to a node: ``urdf`` with the path of its
         file, or ``robot_description`` with the text where no file holds it (an expanded xacro);
-        empty where nodes wait for the topic ``robot_description``.
+        empty texts for others that the parameter file gives; none where nodes wait for the topic
+        ``robot_description``.
     :ivar chain: ``base_link`` and ``tip_link`` as far as they are settled; the node finds the
         others by itself.
     """
@@ -50,7 +52,7 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
     Without ``robot_state_publisher`` there is no bundled arm: another program publishes the
     description of a robot.
 
-    :param arguments: the launch arguments ``urdf``, ``base_link``, ``tip_link``,
+    :param arguments: the launch arguments ``urdf``, ``xacro_args``, ``base_link``, ``tip_link``,
         ``params_file``, ``namespace``, ``robot_state_publisher``; empty or absent where the user
         gave none. A namespace that an including launch file has pushed is found under
         ``ros_namespace``.
@@ -58,6 +60,7 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
     :raises ArgumentError: the parameter file is missing or is not YAML.
     :raises UrdfError: the robot description is missing or malformed, or xacro refuses it.
     :raises MissingExtraError: it is a xacro file, and xacro is not installed.
+    :raises OptionError: the arguments for xacro cannot be read.
     """
     namespace = _absolute_namespace(arguments)
     params_file = _path(arguments.get('params_file', ''))
@@ -75,8 +78,11 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
         file = Path(_path(str(given.get('urdf', share / BUNDLED_URDF))))
         if file.resolve() == (share / BUNDLED_URDF).resolve():
             given = {**BUNDLED_CHAIN, **given}
-        text = load_text(file)
-        source = {'robot_description': text} if is_xacro(file) else {'urdf': str(file)}
+        from_file = {name: '' for name in ('urdf', 'xacro_args') if params.get(name)}
+        xacro_args = given if is_xacro(file) else arguments  # the file's may be for its own urdf
+        text = load_text(file, parse_xacro_args(str(xacro_args.get('xacro_args', ''))))
+        named = {'robot_description': text} if is_xacro(file) else {'urdf': str(file)}
+        source = {**from_file, **named}  # those of the file must not win over what is chosen here
     chain = {name: str(given[name]) for name in BUNDLED_CHAIN if name in given}
     return Bringup(namespace, params_file, text, source, chain)
 

@@ -13,6 +13,7 @@ from rclpy.parameter import Parameter
 
 from ik_service.common.quoting import quote, truncate
 from ik_service.exceptions import OptionError
+from ik_service.ros.common.mapping_parameters import declare_nested, Entries, MappingSpec
 from ik_service.ros.common.parameter_refusals import no_such_parameter, wrong_type
 
 Value = bool | int | float | str | list[float] | list[str]
@@ -101,6 +102,15 @@ class ParameterValues:
     def __getitem__(self, spec: ParameterSpec[T]) -> T:
         return cast(T, self._values[spec.name])  # ROS enforces the type of the default
 
+    def mapping(self, spec: MappingSpec) -> Entries:
+        """
+        Return the mapping that a parameter and its nested ones hold.
+
+        :param spec: its specification.
+        :raises OptionError: a name or a value cannot be used, or a required field is missing.
+        """
+        return spec.read(self._values)
+
     def replaced(self, changed: Mapping[str, object]) -> ParameterValues:
         """
         Return the values with some of them changed.
@@ -124,17 +134,22 @@ def choices_of(descriptor: ParameterDescriptor) -> tuple[str, ...]:
     return tuple(choice.strip() for choice in listed.split(','))
 
 
-def declare_parameters(node: Node, specs: Iterable[ParameterSpec]) -> ParameterValues:
+def declare_parameters(
+    node: Node, specs: Iterable[ParameterSpec], mappings: Iterable[MappingSpec] = ()
+) -> ParameterValues:
     """
     Declare all parameters of a node.
 
     :param node: the node.
-    :param specs: the specifications of all that it has.
+    :param specs: the specifications of all that it has, the texts of mappings among them.
+    :param mappings: parameters whose nested form may be given as well.
     :returns: the values: defaults, or what the command line and parameter files give.
     :raises OptionError: a parameter is given a value that it cannot have, or one is given that
         the node does not have; the message names the nearest that there is.
     """
     values = {spec.name: _declare(node, spec) for spec in specs}
+    for mapping in mappings:
+        values |= declare_nested(node, _given(node), mapping)
     _refuse_unknown(node)
     return ParameterValues(values)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import importlib
 import importlib.util
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -53,17 +54,16 @@ class TfFrames:
 
     :param source: the transforms.
     :param now: returns the node's time [ns], which may be simulated.
-    :param timeout: age beyond which a transform is not used [s]; 0: none is too old.
-    :ivar timeout: the same; may be changed at any time.
+    :param timeout: returns the age beyond which a transform is not used [s]; 0: none is too old.
     """
 
     def __init__(
         self,
         source: TransformSource,
         now: Callable[[], int],
-        timeout: float = DEFAULT_TIMEOUT,
+        timeout: Callable[[], float] = lambda: DEFAULT_TIMEOUT,
     ) -> None:
-        self.timeout = timeout
+        self._timeout = timeout
         self._source = source
         self._now = now
 
@@ -81,8 +81,9 @@ class TfFrames:
         :raises RequestError: FRAME_TRANSFORM_FAILURE, when they do, but are too old.
         """
         best: tuple[str, np.ndarray] | None = None
-        youngest = float('inf')
+        youngest = math.inf
         failure: NoTransformError | None = None
+        timeout = self._timeout() or math.inf
         for link in links[:_MOST_LINKS]:
             try:
                 T, stamp = self._source.look_up(link, frame)
@@ -90,7 +91,7 @@ class TfFrames:
                 failure = failure or error
                 continue
             age = 0.0 if stamp is None else 1e-9 * (self._now() - stamp)
-            if self._usable(age):
+            if age <= timeout:
                 return link, T
             if age < youngest:
                 youngest, best = age, (link, T)
@@ -99,19 +100,18 @@ class TfFrames:
         raise RequestError(
             ErrorCode.FRAME_TRANSFORM_FAILURE,
             f'the transform between frame {quote(frame)} and link {quote(best[0])} is '
-            f'{youngest:.2f} s old, more than the {self.timeout:g} s of tf_timeout',
+            f'{youngest:.2f} s old, more than the {timeout:g} s of tf_timeout',
         )
 
-    def _usable(self, age: float) -> bool:
-        return age <= self.timeout or not self.timeout > 0.0
 
-
-def tf_frames(node: Node, timeout: float = DEFAULT_TIMEOUT) -> TfFrames | None:
+def tf_frames(
+    node: Node, timeout: Callable[[], float] = lambda: DEFAULT_TIMEOUT
+) -> TfFrames | None:
     """
     Listen to tf, and return what looks up its frames.
 
     :param node: the node that listens.
-    :param timeout: age beyond which a transform is not used [s]; 0: none is too old.
+    :param timeout: as for :class:`TfFrames`.
     :returns: the lookup; None where neither tf2_ros nor tf2_msgs is installed.
     """
     source: TransformSource

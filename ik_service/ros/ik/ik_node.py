@@ -16,7 +16,7 @@ from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm, ArmSettings, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import ArmLoader
 from ik_service.common.fault_logger import FaultLogger, refusal_logger
@@ -39,6 +39,7 @@ from ik_service.ros.following.stop_services import StopServices
 from ik_service.ros.ik.compute_fk import FkHandler
 from ik_service.ros.ik.compute_ik import IkHandler
 from ik_service.ros.ik.diagnostics import DiagnosticsPublisher
+from ik_service.ros.ik.frame_parameters import TF_TIMEOUT
 from ik_service.ros.ik.parameter_table import COMMAND_INTERFACE, PUBLISH_MARKERS
 from ik_service.ros.ik.parameters import NodeParameters
 from ik_service.ros.ik.robot_descriptions import RobotDescriptions
@@ -76,7 +77,7 @@ class IkNode(Node):
         self._markers = ArmMarkerPublisher(self, lambda: self._following, self._on_error)
         self._service_group = ReentrantCallbackGroup()
         self._stop = StopServices(self, lambda: self._following)
-        self._tf = tf_frames(self)
+        self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT])
         self._frames = Frames(self._tf)
         self._around = NodeContext(
             lambda: self.get_clock().now().nanoseconds,
@@ -97,6 +98,7 @@ class IkNode(Node):
         self._descriptions = RobotDescriptions(self, self.parameters, self._loader)
         self._executors: tuple[PartialExecutor, ...] = ()
         self.parameters.when_changed(self._apply, self._prepare)
+        self.parameters.when_arm_changed(self._check_arm, self._descriptions.rebuild)
         retry_dropped_responses(self)
 
     def start(self) -> None:
@@ -195,7 +197,7 @@ class IkNode(Node):
             self._stop.replace(following, self._use)
         if old is None:
             self._advertise()
-        self._announce(following, first=old is None)
+        self._announce(following, old.measured.arm if old else None)
 
     def _use(self, following: FollowerInterface) -> None:
         self._ik.measured = self._fk.measured = following.measured
@@ -211,16 +213,18 @@ class IkNode(Node):
             self._around,
         )
 
-    def _announce(self, following: FollowerInterface, first: bool) -> None:
+    def _announce(self, following: FollowerInterface, old: Arm | None) -> None:
         arm = following.measured.arm
         chain = arm.chain
         what = f'{arm.robot.name}, {chain.base_link} to {chain.tip_link}, {chain.n} joints'
         seconds = time.monotonic() - self._started_at
-        if first:
+        if old is None:
             solver = self.parameters.solver.name
             text = f'ready after {seconds:.1f} s: {what}, {solver}'
         else:
-            text = f'ready with the new robot description: {what}; not following any target'
+            same = arm.described is old.described
+            news = 'other parameters of the arm' if same else 'the new robot description'
+            text = f'ready with {news}: {what}; not following any target'
         self.get_logger().info(text)
         immobile = following.follower.immobile_joints
         if immobile:
@@ -246,6 +250,12 @@ class IkNode(Node):
             executor.wake()
 
     # Changes of parameters
+
+    def _check_arm(self, settings: ArmSettings) -> None:
+        """Refuse, by an exception, settings that do not go with the robot in use."""
+        following = self._following
+        if following is not None:
+            Arm(following.measured.arm.described, settings)
 
     def _prepare(self, solver: SolverSettings) -> None:
         """Compile the kernels of a changed solver, which may take half a minute."""

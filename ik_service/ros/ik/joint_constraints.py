@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import math
-from typing import TypeVar
 
 from moveit_msgs.msg import JointConstraint
 
@@ -23,15 +22,13 @@ from ik_service.ros.common.errors import ErrorCode, RequestError
 
 _MOST = 1000  # joint constraints in a request
 
-Chain = TypeVar('Chain', KinematicChain, KinematicTree)
-
 
 def constrained_chain(
-    chain: Chain,
+    chain: KinematicChain | KinematicTree,
     constraints: Sequence[JointConstraint],
     positions: dict[str, float],
     joint_limits: str,
-) -> Chain:
+) -> KinematicChain | KinematicTree:
     """
     Return the chain with the joint limits that the constraints leave.
 

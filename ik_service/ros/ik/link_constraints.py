@@ -20,7 +20,7 @@ from ik_service.arm.link_constraints import Bound, OrientationBound, PositionBou
 from ik_service.common.quoting import quote
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode, RequestError
-from ik_service.solvers.task import Box, Cylinder, Region, Sphere
+from ik_service.solvers.regions import Box, Cylinder, Region, Sphere
 
 ToBase = Callable[[str, np.ndarray], np.ndarray]
 """Of a frame and a pose (4, 4) in it: the pose in the base frame."""

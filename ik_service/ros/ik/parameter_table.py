@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.common.parameter_declaration import ParameterSpec
+from ik_service.ros.ik.frame_parameters import TF_TIMEOUT, TOOL_FRAMES_TEXT, XACRO_ARGS
 from ik_service.solvers.options import (
     EXTENSIONS,
     IkOptions,
@@ -15,6 +16,7 @@ from ik_service.solvers.options import (
     OBJECTIVES,
     PREFERENCES,
     SEED_SOURCES,
+    VARIANTS,
 )
 from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names
 
@@ -184,6 +186,14 @@ _SOLVER: dict[str, ParameterSpec] = {
         'first: the first solution found; nearest: the one nearest to the seed',
         choices=PREFERENCES,
     ),
+    'max_joint_motion': ParameterSpec(
+        '',
+        0.0,
+        'Bound on the motion of every joint from the seed [rad or m]: no answer lies beyond it, '
+        'also of a target that is followed, which has to lie that near; 0: no bound',
+        (0.0, 1e3),
+        none=0.0,
+    ),
     'random_seed': ParameterSpec(
         '', 0, 'Seed of the restarts: the same request gives the same answer', (0, 2**63 - 1)
     ),
@@ -213,7 +223,8 @@ _SOLVER: dict[str, ParameterSpec] = {
     'characteristic_length': ParameterSpec(
         '',
         0.0,
-        'Length that weighs as much as a radian in the basic elements [m]',
+        'Length that weighs as much as a radian in the basic elements, and in accelerated '
+        'variants of methods [m]',
         (0.0, 1e3),
         none=0.0,
     ),
@@ -247,6 +258,14 @@ _SOLVER: dict[str, ParameterSpec] = {
         'File that ik_train has written; empty: the one beside the robot description',
         none='',
     ),
+    'variant': ParameterSpec(
+        '',
+        '',
+        'Of the methods transpose and ccd: accelerated, or classical as in textbooks; empty: '
+        'accelerated, except with step_gain',
+        choices=('', *VARIANTS),
+        none='',
+    ),
 }
 
 UNDECLARED = frozenset({'record_trace'})
@@ -266,12 +285,14 @@ ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     ROBOT_DESCRIPTION,
     SRDF,
     ROBOT_DESCRIPTION_SEMANTIC,
+    XACRO_ARGS,
     BASE_LINK,
     TIP_LINK,
     LOCKED_JOINTS,
+    TOOL_FRAMES_TEXT,
     GROUP_NAMES,
 )
-NODE_PARAMETERS: tuple[ParameterSpec, ...] = (COMMAND_INTERFACE, PUBLISH_MARKERS)
+NODE_PARAMETERS: tuple[ParameterSpec, ...] = (COMMAND_INTERFACE, PUBLISH_MARKERS, TF_TIMEOUT)
 FOLLOWER_PARAMETERS = _table(_FOLLOWER)
 SOLVER_PARAMETERS = _table(_SOLVER, SOLVER_PREFIX)
 PARAMETERS: dict[str, ParameterSpec] = {

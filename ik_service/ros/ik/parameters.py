@@ -22,12 +22,14 @@ from ik_service.arm.group import SolverSettings
 from ik_service.common.number_parsing import parse_numbers, parse_positions
 from ik_service.exceptions import IkServiceError, OptionError, SolverSpecError
 from ik_service.following.settings import FollowerSettings
+from ik_service.model.tool_frame import ToolFrame
 from ik_service.ros.common.parameter_declaration import (
     declare_parameters,
     ParameterSpec,
     ParameterValues,
     Value,
 )
+from ik_service.ros.ik.frame_parameters import TOOL_FRAMES
 from ik_service.ros.ik.parameter_table import (
     BASE_LINK,
     FOLLOWER_PARAMETERS,
@@ -48,6 +50,8 @@ T = TypeVar('T', bound=Value)
 Apply = Callable[[SolverSettings, FollowerSettings], None]
 Prepare = Callable[[SolverSettings], None]
 
+_MAPPINGS = (TOOL_FRAMES,)
+
 
 class NodeParameters:
     """
@@ -56,20 +60,22 @@ class NodeParameters:
     :param node: the node, which gets all of them declared.
     :ivar solver: settings of the solver, in force.
     :ivar follower: settings of the follower, in force.
-    :ivar arm: base, tip, locked joints and planning groups.
+    :ivar arm: base, tip, locked joints, tool frames and planning groups.
     :ivar lock: held while settings change.
     :raises OptionError: a parameter that was given at the start has a value it cannot have.
     """
 
     def __init__(self, node: Node) -> None:
         self._specs = dict(PARAMETERS)
-        self._values = declare_parameters(node, self._after_loading(node))
+        self._values = declare_parameters(node, self._after_loading(node), _MAPPINGS)
         self.solver = _solver_settings(self._values)
         self.follower = _follower_settings(self._values)
         self.arm = _arm_settings(self._values)
         self.lock = threading.Lock()
         self._apply: Apply = lambda solver, follower: None
         self._prepare: Prepare = lambda solver: None
+        self._check_arm: Callable[[ArmSettings], object] = lambda arm: None
+        self._rebuild: Callable[[], object] = lambda: None
         node.add_on_set_parameters_callback(self._on_set)
 
     def _after_loading(self, node: Node) -> Iterator[ParameterSpec]:
@@ -101,8 +107,21 @@ class NodeParameters:
         self._apply = apply
         self._prepare = prepare
 
+    def when_arm_changed(
+        self, check: Callable[[ArmSettings], object], rebuild: Callable[[], object]
+    ) -> None:
+        """
+        Set the callbacks of changes that need another arm, such as of tool frames.
+
+        :param check: called with the settings before the change is accepted; what it raises as
+            :class:`~ik_service.exceptions.IkServiceError` refuses the change, with the reason.
+        :param rebuild: called when :attr:`arm` has changed.
+        """
+        self._check_arm = check
+        self._rebuild = rebuild
+
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
-        changed = {p.name: p.value for p in parameters if p.name in PARAMETERS}
+        changed = {p.name: p.value for p in parameters if _is_ours(p.name)}
         try:
             self._prepare(self._changed(changed)[1])
             with self.lock:
@@ -116,8 +135,14 @@ class NodeParameters:
 
     def _change(self, changed: Mapping[str, object]) -> None:
         values, solver, follower = self._changed(changed)
+        arm = _arm_settings(values)
+        if arm != self.arm:
+            self._check_arm(arm)
         self._apply(solver, follower)
         self._values, self.solver, self.follower = values, solver, follower
+        if arm != self.arm:
+            self.arm = arm
+            self._rebuild()
 
     def _changed(
         self, changed: Mapping[str, object]
@@ -125,8 +150,13 @@ class NodeParameters:
         """Return values and settings after a change."""
         values = self._values.replaced(changed)
         for name, value in changed.items():
-            self._specs[name].check(value)
+            if name in self._specs:
+                self._specs[name].check(value)
         return values, _solver_settings(values), _follower_settings(values)
+
+
+def _is_ours(name: str) -> bool:
+    return name in PARAMETERS or any(mapping.holds(name) for mapping in _MAPPINGS)
 
 
 def _solver_settings(values: ParameterValues) -> SolverSettings:
@@ -162,4 +192,9 @@ def _arm_settings(values: ParameterValues) -> ArmSettings:
         tip_link=values[TIP_LINK],
         locked=parse_positions(values[LOCKED_JOINTS], LOCKED_JOINTS.name),
         group_names=tuple(values[GROUP_NAMES]),
+        tool_frames={name: _tool(fields) for name, fields in values.mapping(TOOL_FRAMES).items()},
     )
+
+
+def _tool(fields: Mapping[str, Any]) -> ToolFrame:
+    return ToolFrame(**fields)  # which is checked with the robot

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from ik_service.arm.loader import ArmLoader, build_arm, source_of, srdf_source
+from ik_service.arm.arm import Arm
+from ik_service.arm.loader import ArmLoader, read_robot, Source, source_of, srdf_source
+from ik_service.exceptions import SrdfError
+from ik_service.model.xacro_arguments import parse_xacro_args
+from ik_service.robot import Robot
 from ik_service.ros.common.qos import DESCRIPTION_QOS
+from ik_service.ros.ik.frame_parameters import XACRO_ARGS
 from ik_service.ros.ik.parameter_table import (
     ROBOT_DESCRIPTION,
     ROBOT_DESCRIPTION_SEMANTIC,
@@ -22,20 +29,27 @@ class RobotDescriptions:
 
     What a parameter gives does not change; what none gives is taken from the topics
     ``robot_description`` and ``robot_description_semantic``, as often as it changes. Without a
-    semantic description there are the groups that parameters and known names give.
+    semantic description there are the groups that parameters and known names give. When
+    parameters that shape the arm change, it is built again from the descriptions in use, which
+    are not read again.
 
     :param node: the node.
     :param parameters: its parameters.
     :param loader: builds the arms.
+    :raises OptionError: the arguments for xacro cannot be read.
     """
 
     def __init__(self, node: Node, parameters: NodeParameters, loader: ArmLoader) -> None:
         self._node = node
         self._parameters = parameters
         self._loader = loader
-        self._urdf = source_of(parameters[URDF], parameters[ROBOT_DESCRIPTION])
-        self._srdf = srdf_source(parameters[SRDF], parameters[ROBOT_DESCRIPTION_SEMANTIC])
-        self._given = bool(self._urdf)
+        self._xacro_args = parse_xacro_args(parameters[XACRO_ARGS], XACRO_ARGS.name)
+        urdf = source_of(parameters[URDF], parameters[ROBOT_DESCRIPTION])
+        srdf = srdf_source(parameters[SRDF], parameters[ROBOT_DESCRIPTION_SEMANTIC])
+        self._received: tuple[Source, Source] = (urdf, srdf)
+        self._sources = self._received
+        self._good: tuple[tuple[Source, Source], Robot] | None = None
+        self._given = bool(urdf), bool(srdf)
 
     def start(self) -> None:
         """
@@ -48,24 +62,24 @@ class RobotDescriptions:
                 self._node.get_logger().warning(
                     f'both {path.name} and {text.name} are given; {path.name} is used'
                 )
-        if self._given:
-            arm = build_arm(self._urdf, self._parameters.arm, srdf=self._srdf)
+        has_urdf, has_srdf = self._given
+        if has_urdf:
+            arm = self._build()
             self._loader.submit(lambda: arm)
         else:
             self._subscribe('robot_description', self._on_description)
-        if not self._srdf:
+        if not has_srdf:
             self._subscribe('robot_description_semantic', self._on_semantics)
 
     def rebuild(self) -> None:
         """Build the arm anew, as parameters that shape it have changed."""
-        if self._urdf:
-            urdf, srdf, settings = self._urdf, self._srdf, self._parameters.arm
-            self._loader.submit(lambda: build_arm(urdf, settings, srdf=srdf))
+        if self._sources[0]:
+            self._loader.submit(self._build)
 
     @property
     def waiting_for(self) -> str:
         """What is waited for before there is an arm, in words."""
-        if self._urdf:
+        if self._received[0]:
             return 'compiling for the robot description'
         topic = self._node.resolve_topic_name('robot_description')
         return (
@@ -73,15 +87,40 @@ class RobotDescriptions:
             'the parameter urdf or robot_description gives one at once'
         )
 
-    def _subscribe(self, topic: str, callback: object) -> None:
+    def _subscribe(self, topic: str, callback: Callable[[String], None]) -> None:
         self._node.create_subscription(String, topic, callback, DESCRIPTION_QOS)
 
     def _on_description(self, message: String) -> None:
-        if message.data != self._urdf:  # publishers that restart repeat themselves
-            self._urdf = message.data
-            self.rebuild()
+        self._take((message.data, self._received[1]), (message.data, self._sources[1]))
 
     def _on_semantics(self, message: String) -> None:
-        if message.data != self._srdf:
-            self._srdf = message.data
+        self._take((self._received[0], message.data), (self._sources[0], message.data))
+
+    def _take(self, received: tuple[Source, Source], sources: tuple[Source, Source]) -> None:
+        if received != self._received:  # publishers that restart repeat themselves
+            self._received, self._sources = received, sources
             self.rebuild()
+
+    def _build(self) -> Arm:
+        """Build the arm of the newest descriptions; refused ones are not used again."""
+        sources, good = self._sources, self._good
+        try:
+            robot = good[1] if good and good[0] == sources else self._read(sources)
+            arm = Arm(robot, self._parameters.arm)
+        except Exception:
+            if good is not None and self._sources == sources:
+                self._sources = good[0]
+            raise
+        self._good = (sources, robot)
+        return arm
+
+    def _read(self, sources: tuple[Source, Source]) -> Robot:
+        urdf, srdf = sources
+        try:
+            return read_robot(urdf, xacro_args=self._xacro_args, srdf=srdf)
+        except SrdfError as error:
+            if self._given[1] or self._good is not None:
+                raise
+            # What others publish keeps no arm from being used.
+            self._node.get_logger().error(f'robot_description_semantic is not used: {error}')
+            return read_robot(urdf, xacro_args=self._xacro_args)

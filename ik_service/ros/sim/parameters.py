@@ -23,6 +23,12 @@ URDF = ParameterSpec(
 ROBOT_DESCRIPTION = ParameterSpec(
     'robot_description', '', 'URDF text; empty: from the topic of that name', read_only=True
 )
+XACRO_ARGS = ParameterSpec(
+    'xacro_args',
+    '',
+    "Arguments of urdf where it is a xacro file, such as 'ur_type:=ur5e name:=ur'",
+    read_only=True,
+)
 ENGINE = ParameterSpec(
     'engine',
     DEFAULT_ENGINE,
@@ -63,6 +69,7 @@ INITIAL_POSITIONS = ParameterSpec(
 _FIXED = (
     URDF,
     ROBOT_DESCRIPTION,
+    XACRO_ARGS,
     ENGINE,
     IK_NODE,
     RATE,

@@ -18,6 +18,7 @@ from ik_service.arm.loader import read_robot, Source, source_of
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.periodic_thread import PeriodicThread
 from ik_service.exceptions import IkServiceError
+from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.qos import COMMAND_QOS, DESCRIPTION_QOS
 from ik_service.ros.sim.parameters import (
@@ -29,6 +30,7 @@ from ik_service.ros.sim.parameters import (
     SimParameters,
     TIME_CONSTANT,
     URDF,
+    XACRO_ARGS,
 )
 from ik_service.ros.sim.simulation_diagnostics import SimulationDiagnostics
 from ik_service.sim.faults import FaultSettings
@@ -102,7 +104,9 @@ class SimulatedArmNode(Node):
         self.get_logger().info('waiting for a robot on the topic robot_description')
 
     def _start(self, source: Source, positions: Mapping[str, float]) -> None:
-        robot, settings = read_robot(source), self._settings
+        settings = self._settings
+        arguments = parse_xacro_args(settings[XACRO_ARGS], XACRO_ARGS.name)
+        robot = read_robot(source, xacro_args=arguments)
         engine = settings[ENGINE]
         arm = SimulatedArm(
             robot,

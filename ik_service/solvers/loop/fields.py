@@ -35,6 +35,7 @@ class Settings(NamedTuple):
     perturbation: Annotated[Array, floats(1), 'of the numerical Jacobian [rad] or [m]; 0: none']
     penalty: Annotated[Array, floats(1), 'weight of the penalty on joints close to their limits']
     largest_cost: Annotated[Array, floats(1), 'above which an error makes no sense for any arm']
+    largest_motion: Annotated[Array, floats(1), 'of a joint from the start [rad, m]; 0: no bound']
 
 
 class Workspace(NamedTuple):
@@ -66,6 +67,8 @@ class Workspace(NamedTuple):
     random: Annotated[Array, integers(1), 'state of the generator of restarts']
     recorded: Annotated[Array, integers(1), 'rows of the trace that are written']
     clock: Annotated[Array, integers(2), 'scratch of the clock']
+    lower: Annotated[Array, per_joint(), 'lower limits, which `largest_motion` does not narrow']
+    upper: Annotated[Array, per_joint(), 'upper limits, likewise']
 
 
 describe(Settings)

@@ -92,7 +92,7 @@ def errors(settings, work):
     return math.sqrt(position), math.sqrt(orientation), 0.5 * cost
 
 
-@inner_kernel
+@varied_kernel
 def errors_at(chain, settings, work, q):
     """Return position error [m] and orientation error [rad] of a joint vector."""
     last_frame(chain, q, work.axes, work.frame)

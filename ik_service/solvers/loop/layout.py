@@ -18,8 +18,8 @@ class Place(NamedTuple):
     Array and size of a field.
 
     :ivar array: name of the array that holds it.
-    :ivar size: how many numbers or rows: a number, or n, m or k (variables,
-        joints on the path, rows of memory).
+    :ivar size: how many numbers or rows: a number, or the name of one, such as n, m or k
+        (variables, joints on the path, rows of memory).
     :ivar shape: the field's shape, as documentation states it.
     :ivar single: whether it is one row of the array, instead of several.
     """
@@ -30,6 +30,12 @@ class Place(NamedTuple):
     single: bool = False
 
 
+SIZES = {
+    'n': 'problem.vectors.shape[1]',
+    'm': 'problem.joints.shape[0]',
+    'k': 'problem.vectors.shape[0] - {vectors}',
+}
+"""Code of the sizes that have names; in braces the rows of a fixed number in an array."""
 Fields = Mapping[str, Place | str]
 """Places of the fields of a NamedTuple; text is code that reads a field."""
 
@@ -70,6 +76,19 @@ def six(rows: int | str) -> Place:
     :param rows: number of rows, or its name.
     """
     return Place('sixes', rows, f'({rows}, 6)')
+
+
+def rows_of(array: str, length: int | str, rows: int | str = 0) -> Place:
+    """
+    Return a place for rows in an array of longer or shorter ones.
+
+    :param array: name of the array.
+    :param length: numbers in a row, or the name of that number.
+    :param rows: number of rows, or its name; 0 for a single row, a vector.
+    """
+    if rows == 0:
+        return Place(array, 1, f'({length},)', single=True)
+    return Place(array, rows, f'({rows}, {length})')
 
 
 def places(table: type) -> Fields:
@@ -122,19 +141,19 @@ class Layout:
                     elif isinstance(place.size, size):
                         self._codes[part][field] = self._piece(place)
 
-    def function(self, name: str, numbers_of: type | None = None) -> Callable:
+    def function(
+        self, name: str, numbers_of: type | None = None, sizes: Mapping[str, str] = SIZES
+    ) -> Callable:
         """
         Generate a function of a problem that returns the NamedTuples.
 
         :param name: its name.
         :param numbers_of: a NamedTuple whose fields of one number shall be that number; otherwise
             all fields are arrays.
+        :param sizes: code of the sizes that have names.
         """
-        lines = [
-            f'def {name}(problem):',
-            '    n, m = problem.vectors.shape[1], problem.joints.shape[0]',
-            f'    k = problem.vectors.shape[0] - {self.totals["vectors"]}',
-        ]
+        lines = [f'def {name}(problem):']
+        lines += [f'    {size} = {code.format_map(self.totals)}' for size, code in sizes.items()]
         for part, codes in self._codes.items():
             given = ', '.join(
                 f'{field}={_number(code) if part is numbers_of else code}'

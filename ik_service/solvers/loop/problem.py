@@ -81,4 +81,5 @@ def allocate(chain: KinematicChain, memory: int = 0) -> Problem:
     work.scale[:] = 1.0
     for own, given in zip(arrays, chain.arrays, strict=True):
         own[:] = given
+    work.lower[:], work.upper[:] = chain.lower, chain.upper
     return problem

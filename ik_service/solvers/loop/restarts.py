@@ -32,20 +32,34 @@ def uniform(state):
 
 
 @varied_kernel
-def random_start(chain, work, radius):
+def random_start(chain, settings, work, radius):
     """
     Write a random posture within the limits to ``work.q``.
 
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param radius: largest distance of each variable from the seed [rad] or [m].
     """
     for i in range(work.q.shape[0]):
-        start = work.start[i]
-        lower = max(chain.lower[i], start - radius)
-        upper = min(chain.upper[i], start + radius)
-        if lower == -math.inf:
-            lower = min(start, upper) - _SPREAD
-        if upper == math.inf:
-            upper = max(start, lower) + _SPREAD
-        work.q[i] = lower + uniform(work.random) * (upper - lower)
+        work.q[i] = random_position(chain, work, radius, i)
+
+
+@inner_kernel
+def random_position(chain, work, radius, i):
+    """
+    Return a random position of a variable within its limits.
+
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    :param radius: largest distance from the seed [rad] or [m].
+    :param i: index of the variable.
+    """
+    start = work.start[i]
+    lower = max(chain.lower[i], start - radius)
+    upper = min(chain.upper[i], start + radius)
+    if lower == -math.inf:
+        lower = min(start, upper) - _SPREAD
+    if upper == math.inf:
+        upper = max(start, lower) + _SPREAD
+    return lower + uniform(work.random) * (upper - lower)

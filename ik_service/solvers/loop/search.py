@@ -26,6 +26,7 @@ from ik_service.solvers.loop.iteration import (
     within_tolerance,
 )
 from ik_service.solvers.loop.limits import start_inside, turn_towards
+from ik_service.solvers.loop.motion_bound import narrow_limits
 from ik_service.solvers.loop.problem import open_problem
 from ik_service.solvers.loop.restarts import random_start
 from ik_service.solvers.loop.strategies import all_inside, bring_inside
@@ -85,6 +86,8 @@ def solve_one(chain, method, settings, work, target, seed, best, trace):
     nearest = settings.nearness == Nearness.NEAREST
     jumps = settings.nearness == Nearness.ANY
     set_goal(chain, target, work.goal)
+    if settings.largest_motion > 0.0:
+        narrow_limits(chain, settings, work, seed)
     start_inside(chain, seed, work.start, strategy)
     work.random[0] = settings.random_seed
     work.recorded[0] = 0
@@ -102,7 +105,7 @@ def solve_one(chain, method, settings, work, target, seed, best, trace):
         if searches == 0:
             copy_vector(work.start, work.q)
         else:
-            random_start(chain, work, radius)
+            random_start(chain, settings, work, radius)
         patience = settings.patience * (1 if searches < _EASY_SEARCHES else 2)
         ending, cost, used = _search(
             chain, method, settings, work, deadline, patience, searches, trace

@@ -66,7 +66,7 @@ def _centred_step(centring, chain, work, damping):
     gain = 1.0 if returns else centring * math.sqrt(2.0 * work.cost[0])
     copy_vector(work.error, rest)
     for i in range(work.q.shape[0]):
-        goal = work.start[i] if returns else 0.5 * (chain.lower[i] + chain.upper[i])
+        goal = work.start[i] if returns else 0.5 * (work.lower[i] + work.upper[i])
         free = math.isnan(work.fixed_at[i]) and math.isfinite(goal)
         wish[i] = gain * (goal - work.q[i]) if free else 0.0
         for j in range(width(work)):
@@ -86,4 +86,5 @@ SPEC = SolverSpec(
     patience=3,
     progress=0.19,
     approach_counts=True,
+    trees=True,
 )

@@ -90,7 +90,7 @@ def objective_value(objective, chain, settings, work, q):
         return -_manipulability(objective.rank, chain, settings, work, q)
     value = 0.0
     for i in range(q.shape[0]):
-        lower, upper = chain.lower[i], chain.upper[i]
+        lower, upper = work.lower[i], work.upper[i]
         half = 0.5 * (upper - lower)
         if kind == ObjectiveKind.PREFERRED_POSTURE:
             value += 0.5 * (q[i] - objective.posture[i]) ** 2
@@ -139,7 +139,7 @@ def objective_gradient(objective, chain, settings, work, q, gradient):
     varied = work.memory[work.memory.shape[0] - 1]
     copy_vector(q, varied)
     for i in range(q.shape[0]):
-        lower, upper = chain.lower[i], chain.upper[i]
+        lower, upper = work.lower[i], work.upper[i]
         half = 0.5 * (upper - lower)
         gradient[i] = 0.0
         if not math.isnan(work.fixed_at[i]):

@@ -11,6 +11,7 @@ import numpy as np
 
 from ik_service.common.resources import urdf_path
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.xacro_arguments import parse_xacro_args, XACRO_HELP
 from ik_service.robot import Robot
 from ik_service.studies.reach.reach_figure import draw_reach
 from ik_service.studies.reach.survey import Check, Reachability, survey, THOROUGH_SEARCHES
@@ -30,6 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--urdf', type=Path, help='robot description (default: the Panda of this package)'
     )
+    parser.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
     parser.add_argument('--base-link', help="base of its chain (default: the robot's root)")
     parser.add_argument('--tip-link', help='its tip (default: the only leaf)')
     parser.add_argument(
@@ -61,8 +63,8 @@ def run(arguments: Namespace) -> list[Path]:
     the orientations, 0 to 1, ``on_shell`` (N,) whether a neighbour in the grid is not reached,
     ``spacing`` (3,) of the grid [m], ``base_link`` and ``tip_link``.
 
-    :param arguments: ``output``, ``urdf``, ``base_link``, ``tip_link``, ``points``,
-        ``orientations``, ``searches``.
+    :param arguments: ``output``, ``urdf``, ``xacro_args``, ``base_link``, ``tip_link``,
+        ``points``, ``orientations``, ``searches``.
     :returns: the files written.
     :raises IkServiceError: the robot makes no chain, or Matplotlib is not installed.
     """
@@ -82,7 +84,10 @@ def _chain(arguments: Namespace) -> KinematicChain:
         base_link, tip_link = _PANDA
         robot = Robot.from_urdf(urdf_path('panda'))
         return robot.chain(arguments.base_link or base_link, arguments.tip_link or tip_link)
-    return Robot.from_urdf(arguments.urdf).chain(arguments.base_link, arguments.tip_link)
+    xacro_args = parse_xacro_args(arguments.xacro_args, '--xacro-args')
+    return Robot.from_urdf(arguments.urdf, xacro_args).chain(
+        arguments.base_link, arguments.tip_link
+    )
 
 
 def _print_summary(

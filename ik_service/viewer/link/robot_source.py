@@ -14,8 +14,8 @@ class RobotSources:
     """
     Known descriptions of the robot; texts are empty where nothing is known.
 
-    :ivar own: parameters of the viewer: ``urdf``, ``robot_description``, ``base_link``,
-        ``tip_link``; they have precedence.
+    :ivar own: parameters of the viewer: ``urdf``, ``robot_description``, ``xacro_args``,
+        ``base_link``, ``tip_link``; they have precedence.
     :ivar node: the same parameters of the IK node, and its ``locked_joints``.
     :ivar topic: text from the topic ``robot_description``.
     :ivar reported_base: base link in the node's diagnostics.
@@ -38,6 +38,7 @@ class RobotSelection:
     :ivar base_link: base link of the chain; empty for the root.
     :ivar tip_link: tip link of the chain; empty for the only leaf.
     :ivar locked_joints: joints that do not move, as the node's parameter gives them.
+    :ivar xacro_args: arguments of a xacro file, as the viewer's own parameter gives them.
     :ivar trusted: whether the viewer's own parameters name the source; others may name files too,
         but none that would be run, see :func:`~ik_service.arm.loader.read_robot`.
     """
@@ -47,6 +48,7 @@ class RobotSelection:
     tip_link: str
     locked_joints: str
     trusted: bool = False
+    xacro_args: str = ''
 
     def settings(self) -> ArmSettings:
         """
@@ -75,4 +77,5 @@ def select_robot(sources: RobotSources) -> RobotSelection | None:
         tip_link=own.get('tip_link') or node.get('tip_link') or sources.reported_tip,
         locked_joints=node.get('locked_joints', ''),
         trusted=bool(own.get('urdf') or own.get('robot_description')),
+        xacro_args=own.get('xacro_args', '') if own.get('urdf') else '',
     )

@@ -7,7 +7,8 @@ from support.solve_helpers import request_of
 
 from ik_service import Robot, solver_names
 from ik_service.cli.solve.request import random_posture, rotation_from_quaternion
-from ik_service.exceptions import ArgumentError
+from ik_service.common.resources import urdf_path
+from ik_service.exceptions import ArgumentError, OptionError
 
 
 def test_the_default_seed_is_the_middle_of_the_limits():
@@ -84,3 +85,17 @@ def test_a_quaternion_that_is_nearly_a_unit_one_is_normalised():
 def test_a_quaternion_that_is_no_rotation_is_refused(quaternion, message):
     with pytest.raises(ArgumentError, match=message):
         rotation_from_quaternion(quaternion, '--quaternion')
+
+
+def test_arguments_of_a_xacro_file(tmp_path):
+    pytest.importorskip('xacro', reason='the extra xacro is not installed')
+    file = tmp_path / 'arm.urdf.xacro'
+    head = '<robot name="$(arg n)" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+    text = urdf_path('planar_6r').read_text()
+    body = text[text.index('<link') : text.index('</robot>')]
+    file.write_text(f'{head}<xacro:arg name="n" default="x"/>{body}</robot>')
+    words = [str(file), '--random', '1', '--xacro-args']
+    request = request_of(*words, 'n:=named')
+    assert request.chain.robot.name == 'named'
+    with pytest.raises(OptionError, match=r"--xacro-args: .*'n=1'"):
+        request_of(*words, 'n=1')

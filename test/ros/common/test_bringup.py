@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ik_service.exceptions import ArgumentError, UrdfError
+from ik_service.exceptions import ArgumentError, OptionError, UrdfError
 from ik_service.ros.common.bringup import node_parameters, settle
 
 ROBOT = '<robot name="r"><link name="a"/></robot>'
@@ -224,6 +224,43 @@ class TestDescription:
         robot = settle({'urdf': str(file)}, share)
         assert robot.source == {'robot_description': robot.description}
         assert '<link name="l2"/>' in robot.description
+
+
+class TestXacroArguments:
+    @pytest.fixture
+    def xacro(self, tmp_path):
+        pytest.importorskip('xacro')
+        file = tmp_path / 'arm.urdf.xacro'
+        text = '<xacro:arg name="n" default="1"/><link name="l$(arg n)"/>'
+        head = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        file.write_text(f'{head}{text}</robot>')
+        return file
+
+    def test_they_come_from_the_argument_or_the_file(self, share, xacro, params_file):
+        robot = settle({'urdf': str(xacro), 'xacro_args': 'n:=2'}, share)
+        assert 'name="l2"' in robot.description
+        file = params_file(rule('/**', urdf=xacro, xacro_args='n:=3'))
+        robot = settle({'params_file': str(file)}, share)
+        assert 'name="l3"' in robot.description
+        robot = settle({'params_file': str(file), 'xacro_args': 'n:=4'}, share)
+        assert 'name="l4"' in robot.description
+        # What the node gets from the file as well must not win over the text.
+        empty = {'urdf': '', 'xacro_args': ''}
+        assert robot.source == {'robot_description': robot.description, **empty}
+
+    def test_those_of_the_file_are_not_for_another_urdf(self, share, arm, params_file):
+        file = params_file(rule('/**', urdf='other.xacro', xacro_args='n:=3'))
+        robot = settle({'params_file': str(file), 'urdf': str(arm)}, share)
+        assert robot.source == {'urdf': str(arm), 'xacro_args': ''}
+
+    @pytest.mark.parametrize('text', ['n=2', ':=2', 'n:=1 n:=2', 'n:="1'])
+    def test_bad_ones_are_refused(self, share, xacro, text):
+        with pytest.raises(OptionError, match=r'^xacro_args: '):
+            settle({'urdf': str(xacro), 'xacro_args': text}, share)
+
+    def test_a_urdf_file_takes_none(self, share, arm):
+        with pytest.raises(ArgumentError, match='xacro'):
+            settle({'urdf': str(arm), 'xacro_args': 'n:=2'}, share)
 
 
 def test_the_bundled_file_is_in_the_package():

@@ -12,7 +12,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from support.arm_helpers import posture_of, tree_arm
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.arm import Arm, ArmSettings, MeasuredState
 from ik_service.common.transforms import inverse_transform, rigid_transform, rotation_from_rpy
 from ik_service.exceptions import ArgumentError, NoTransformError
 from ik_service.ros.common import frames as frames_module
@@ -178,10 +178,12 @@ def test_frames_of_tf_on_any_link(arm):
 @pytest.fixture
 def held(arm):
     """An arm whose SRDF holds its root in the frame odom."""
-    joint = SimpleNamespace(name='drive', parent_frame='odom', child_link='world', type='planar')
-    other = SimpleNamespace(name='hold', parent_frame='rack', child_link='neck', type='fixed')
-    arm.robot.semantics = SimpleNamespace(virtual_joints=(joint, other))
-    return arm
+    robot = arm.robot.with_srdf_text("""
+      <robot name="tree">
+        <virtual_joint name="drive" type="planar" parent_frame="odom" child_link="world"/>
+        <virtual_joint name="hold" type="fixed" parent_frame="rack" child_link="neck"/>
+      </robot>""")
+    return Arm(robot, ArmSettings(base_link='base', tip_link='tool'))
 
 
 def test_the_parent_of_a_virtual_joint_is_a_frame(held):

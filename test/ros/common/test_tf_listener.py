@@ -66,7 +66,10 @@ def tf(monkeypatch):
     )
     monkeypatch.setattr(importlib.util, 'find_spec', lambda name: name == 'tf2_ros' or find(name))
     clock = SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=NOW))
-    return tf_frames(SimpleNamespace(get_clock=lambda: clock))
+    timeout = [1.0]
+    lookup = tf_frames(SimpleNamespace(get_clock=lambda: clock), lambda: timeout[0])
+    lookup.set_timeout = lambda seconds: timeout.__setitem__(0, seconds)
+    return lookup
 
 
 def test_known_frame(tf):
@@ -88,15 +91,15 @@ def test_the_age_of_old_transforms_is_told(tf):
     with pytest.raises(RequestError, match=r"'cart'.*'hand' is 2\.00 s old.*1 s of tf_time") as e:
         tf(LINKS, 'cart')
     assert e.value.code is ErrorCode.FRAME_TRANSFORM_FAILURE
-    tf.timeout = 2.5
+    tf.set_timeout(2.5)
     assert tf(LINKS, 'cart')[0] == 'hand'
-    tf.timeout = 0.0
+    tf.set_timeout(0.0)
     assert tf(LINKS, 'cart')[0] == 'world'
 
 
 def test_stamps_from_the_future_are_not_old():
     source = SimpleNamespace(look_up=lambda target, source: (np.eye(4), NOW + 10**12))
-    assert TfFrames(source, lambda: NOW, 0.1)(LINKS, 'camera')[0] == 'world'
+    assert TfFrames(source, lambda: NOW, lambda: 0.1)(LINKS, 'camera')[0] == 'world'
 
 
 def test_a_robot_of_very_many_links_is_not_searched_for_ever():

@@ -156,7 +156,7 @@ def test_random_requests_get_correct_answers(panda_model, data):
     if answer.error_code.val == ErrorCode.SUCCESS:
         poses = panda_model.link_poses(np.array(answer.solution.joint_state.position))
         start, given = start_posture(server.measured, request.ik_request.robot_state)
-        solved_for = panda_model.chain_solvers[link, server.settings].indices
+        solved_for = panda_model.group.chain_solvers[link, server.settings].indices
         panda_model.postures.bring_inside(start, solved_for, given)
         start = panda_model.link_poses(start)
         target = start[frame.strip('/') or 'panda_link0'] @ matrix_from_pose(pose)

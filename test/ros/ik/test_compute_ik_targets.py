@@ -13,7 +13,6 @@ from geometry_msgs.msg import PoseStamped
 from support.arm_helpers import (
     ik_request,
     IN_PLANE,
-    panda_arm,
     posture_of,
     reachable,
     refused,
@@ -81,24 +80,10 @@ def test_one_pose_in_the_vector_wins(server):
     np.testing.assert_allclose(server.arm.chain.forward(q), T, atol=1e-4)
 
 
-def test_several_poses_are_refused(server):
+def test_poses_and_links_have_to_go_together(server):
     request = ik_request(pose_stamped_vector=[PoseStamped(), PoseStamped()])
     request.ik_request.ik_link_names = [TIP]
     refused(server, server.solve(request), ErrorCode.INVALID_LINK_NAME, '2 poses', '1 link')
-    request.ik_request.ik_link_names = [TIP, 'panda_link8']
-    refused(server, server.solve(request), ErrorCode.INVALID_GOAL_CONSTRAINTS, 'one link')
-
-
-@pytest.mark.parametrize('group', ['', 'manipulator', 'panda_arm'])
-def test_groups(group):
-    server = Server(panda_arm(group_names=('manipulator', '{robot}_arm')))
-    solved(server.solve(ik_request(reachable(server.arm), group_name=group)))
-
-
-def test_unknown_group(server):
-    request = ik_request(reachable(server.arm), group_name='left_leg')
-    answer = server.solve(request)
-    refused(server, answer, ErrorCode.INVALID_GROUP_NAME, "'left_leg'", 'manipulator')
 
 
 @pytest.mark.parametrize('link', ['panda_link8', 'panda_hand', 'panda_link7'])

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from moveit_msgs.msg import Constraints, JointConstraint
+from moveit_msgs.msg import JointConstraint
 from support.arm_helpers import tree_arm
 
 from ik_service.ros.common.errors import ErrorCode, RequestError
@@ -28,8 +28,7 @@ def joint_constraint(name, position, above=0.1, below=0.2):
 
 def constrain(arm, *constraints, joint_limits='clamp', **positions):
     at = {**arm.postures.by_name(arm.rest), **positions}
-    message = Constraints(joint_constraints=list(constraints))
-    return constrained_chain(arm.chain, message, at, joint_limits)
+    return constrained_chain(arm.chain, constraints, at, joint_limits)
 
 
 def limits(chain, name):

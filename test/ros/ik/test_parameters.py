@@ -24,8 +24,11 @@ from ik_service.ros.ik.parameters import NodeParameters
 from ik_service.solvers.options import IkOptions
 
 READ_ONLY = {
+    'xacro_args',
     'urdf',
     'robot_description',
+    'srdf',
+    'robot_description_semantic',
     'base_link',
     'tip_link',
     'locked_joints',

@@ -12,7 +12,9 @@ from support.elements import mimicking
 import ik_service as iks
 from ik_service.exceptions import OptionError
 from ik_service.kinematics.pose_error import pose_error
+from ik_service.solvers.characteristic_length import characteristic_length
 
+VARIANTS = ('classical', 'accelerated')
 POSE = (1.0,) * 6
 POSITION = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 
@@ -28,14 +30,20 @@ def one_cycle(chain, q, target, weights=POSE, strategy='clamp', **options):
     return trace.q[1]
 
 
-def disagreement(chain, q, target, weights):
+def length_of(chain, variant):
+    """The length that weighs as much as a radian [m]."""
+    return characteristic_length(chain, iks.IkOptions()) if variant == 'accelerated' else 1.0
+
+
+def disagreement(chain, q, target, weights, length=1.0):
     """What a joint minimises: weighted distance², and the distance² of the rotation matrices."""
     T = chain.forward(q)
     position = weights[0] * np.sum((T[:3, 3] - target[:3, 3]) ** 2)
-    return position + 0.5 * weights[3] * np.sum((T[:3, :3] - target[:3, :3]) ** 2)
+    rotation = 0.5 * length**2 * np.sum((T[:3, :3] - target[:3, :3]) ** 2)
+    return position + weights[3] * rotation
 
 
-def best_by_scanning(chain, q, i, target, weights, lower, upper):
+def best_by_scanning(chain, q, i, target, weights, length, lower, upper):
     """Least disagreement for any place of one joint: a scan, then finer ones about the best."""
     places = np.linspace(lower, upper, 721)
     for _ in range(3):
@@ -43,7 +51,7 @@ def best_by_scanning(chain, q, i, target, weights, lower, upper):
         for place in places:
             varied = q.copy()
             varied[i] = place
-            costs.append(disagreement(chain, varied, target, weights))
+            costs.append(disagreement(chain, varied, target, weights, length))
         best = int(np.argmin(costs))
         way = places[1] - places[0]
         places = np.linspace(max(lower, places[best] - way), min(upper, places[best] + way), 41)
@@ -54,7 +62,9 @@ def best_by_scanning(chain, q, i, target, weights, lower, upper):
     'weights', [POSE, POSITION, (0, 0, 0, 1, 1, 1), (4, 4, 4, 0.25, 0.25, 0.25)]
 )
 @pytest.mark.parametrize('name', ['panda', 'ur5e', 'planar_6r', 'sliding', 'continuous'])
-def test_each_joint_goes_to_its_best_place_within_its_limits(name, weights):
+@pytest.mark.parametrize('variant', VARIANTS)
+def test_each_joint_goes_to_its_best_place_within_its_limits(name, weights, variant):
+    """The first cycle, before there is anything to extrapolate from."""
     chain = {
         'sliding': lambda: snake(6, prismatic=0.5),
         'continuous': lambda: iks.Robot.from_urdf(
@@ -72,14 +82,15 @@ def test_each_joint_goes_to_its_best_place_within_its_limits(name, weights):
         if name in ('panda', 'ur5e')
         else chain.forward(q_target + 0.3)
     )
-    after = one_cycle(chain, q, target, weights)
+    length = length_of(chain, variant)
+    after = one_cycle(chain, q, target, weights, variant=variant)
     assert within_limits(chain, after)
     varied = q.copy()
     for i in reversed(range(chain.n)):
-        before = disagreement(chain, varied, target, weights)
+        before = disagreement(chain, varied, target, weights, length)
         varied[i] = after[i]
-        cost = disagreement(chain, varied, target, weights)
-        best = best_by_scanning(chain, varied, i, target, weights, lower[i], upper[i])
+        cost = disagreement(chain, varied, target, weights, length)
+        best = best_by_scanning(chain, varied, i, target, weights, length, lower[i], upper[i])
         assert cost <= before + 1e-15
         assert cost == pytest.approx(best, abs=1e-7)
         assert cost <= best + 1e-12
@@ -136,12 +147,13 @@ def test_joint_without_effect_stays(weights, strategy):
 
 
 @pytest.mark.parametrize('weights', [(1.0, 2.0, 0.5, 1.0, 1.0, 1.0), (1, 1, 0, 0, 0, 0)])
-def test_with_weights_that_differ_each_joint_minimises_its_linearised_error(weights):
+@pytest.mark.parametrize('variant', VARIANTS)
+def test_with_weights_that_differ_each_joint_minimises_its_linearised_error(weights, variant):
     chain = arm_of('ur5e')
-    roots = np.sqrt(weights)
+    roots = np.sqrt(weights) * np.repeat([1.0, length_of(chain, variant)], 3)
     for q, q_target in postures(chain, 6).reshape(3, 2, 6):
         target = chain.forward(q + 0.1 * (q_target - q))
-        after = one_cycle(chain, q, target, weights)
+        after = one_cycle(chain, q, target, weights, variant=variant)
         varied = q.copy()
         for i in reversed(range(6)):
             e = roots * pose_error(chain.forward(varied), target)
@@ -184,7 +196,7 @@ def test_active_set_is_the_same_as_clamp():
 @pytest.mark.parametrize('values', [{'jacobian': 'numerical'}, {'damping': 0.1}])
 def test_options_that_ccd_does_not_use_are_refused(values):
     name = next(iter(values))
-    with pytest.raises(OptionError, match=f'^{name}: is not used by ccd, which uses step_gain'):
+    with pytest.raises(OptionError, match=f'^{name}: is not used by ccd, which uses '):
         iks.Solver(arm_of('panda'), 'ccd', iks.IkOptions(**values))
 
 

@@ -1,5 +1,5 @@
 """
-Transpose of the Jacobian: steepest descent of the squared error.
+Classical variant of the transpose: the length of each step by what it alone does.
 
 The step is α Jᵀ e (Wolovich and Elliott 1984), with a fixed α or the one that minimises the
 linearised error ‖e − α J Jᵀ e‖, which is (e · J Jᵀ e) / ‖J Jᵀ e‖² (Buss 2004).
@@ -7,26 +7,18 @@ linearised error ‖e − α J Jᵀ e‖, which is (e · J Jᵀ e) / ‖J Jᵀ e
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from ik_service.kinematics.compile import inlined_kernel
 from ik_service.kinematics.kernels import fill_vector
-from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.registry import given, SolverSpec
 
 
-class Transpose(NamedTuple):
+@inlined_kernel
+def descend_steepest(fixed_gain, work):
     """
-    Parameters of the method.
+    Write α Jᵀ e to ``work.step``.
 
-    :ivar gain: α; 0 for the one that minimises the linearised error.
+    :param fixed_gain: α; 0 for the one that minimises the linearised error.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     """
-
-    gain: float
-
-
-@step_of(Transpose, short=True)
-def transpose_step(method, chain, settings, work):
-    """Write α Jᵀ e to ``work.step``."""
     rows = work.rows
     moved = work.vector
     fill_vector(moved, 0.0)
@@ -37,7 +29,7 @@ def transpose_step(method, chain, settings, work):
         work.step[i] = value
         for j in range(6):
             moved[j] += rows[i, j] * value
-    gain = method.gain
+    gain = fixed_gain
     if gain == 0.0:
         along = length = 0.0
         for j in range(6):
@@ -46,15 +38,3 @@ def transpose_step(method, chain, settings, work):
         gain = along / length if length > 0.0 else 0.0
     for i in range(rows.shape[0]):
         work.step[i] *= gain
-
-
-SPEC = SolverSpec(
-    name='transpose',
-    summary='transpose of the Jacobian, the best step length unless it is given',
-    uses=frozenset({'step_gain', 'jacobian'}),
-    parameters=lambda chain, options: Transpose(given(options.step_gain, 0.0)),
-    max_iterations=2000,
-    max_searches=20,
-    patience=50,
-    progress=0.05,
-)

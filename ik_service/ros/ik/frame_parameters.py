@@ -1,0 +1,35 @@
+"""Parameters of the frames that the robot description does not name, and of its xacro file."""
+
+from __future__ import annotations
+
+from ik_service.ros.common.mapping_parameters import MappingField, MappingSpec
+from ik_service.ros.common.parameter_declaration import ParameterSpec
+from ik_service.ros.common.tf_listener import DEFAULT_TIMEOUT
+
+XACRO_ARGS = ParameterSpec(
+    'xacro_args',
+    '',
+    "Arguments of urdf where it is a xacro file, such as 'ur_type:=ur5e name:=ur'",
+    read_only=True,
+)
+TOOL_FRAMES = MappingSpec(
+    'tool_frames',
+    (
+        MappingField('link', 'text', 'Link that the frame is attached to', required=True),
+        MappingField('xyz', 'numbers', 'Position in the frame of the link [m]'),
+        MappingField('rpy', 'numbers', 'Roll, pitch and yaw in the frame of the link [rad]'),
+    ),
+)
+TOOL_FRAMES_TEXT = ParameterSpec(
+    TOOL_FRAMES.name,
+    '',
+    'Frames that become links of the robot, such as the tip of a tool, in YAML: '
+    "'{tcp: {link: tool0, xyz: [0, 0, 0.1], rpy: [0, 0, 0]}}' [m, rad]; a parameter file may nest "
+    'them instead: tool_frames.tcp.link and so on',
+)
+TF_TIMEOUT = ParameterSpec(
+    'tf_timeout',
+    DEFAULT_TIMEOUT,
+    'Age beyond which a transform of tf is not used [s]; 0: none is too old',
+    (0.0, 3600.0),
+)

@@ -1,0 +1,281 @@
+"""
+Search for all solutions of a target, as a kernel.
+
+Starts come from the closed form where the arm has one, then from random postures. From each the
+pose error is brought to zero by Levenberg–Marquardt. What is found is kept unless it is known. Where
+the Jacobian has a null space at a solution, the self-motion through it is walked along: a step along
+the null space, back onto the solutions, and the same again from there. The random starts end when
+so many of them in a row have found nothing new.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_service.kinematics.compile import inner_kernel, kernel, merged_kernel
+from ik_service.kinematics.kernels import (
+    all_finite,
+    copy_vector,
+    fill_vector,
+    monotonic_ns,
+    transform_fault,
+)
+from ik_service.solvers.all_solutions.arm_geometry import NO_FORM
+from ik_service.solvers.all_solutions.closed_forms import closed_form_starts
+from ik_service.solvers.all_solutions.solution_set import bring_home, distance_within, known
+from ik_service.solvers.choices import LimitStrategy
+from ik_service.solvers.kernels.damped_least_squares import damped_least_squares
+from ik_service.solvers.loop.iteration import (
+    beyond_reach,
+    evaluate_pose,
+    set_goal,
+    step_within_limits,
+    weighted_rows,
+)
+from ik_service.solvers.loop.limits import inside, start_inside
+from ik_service.solvers.loop.motion_bound import narrow_limits
+from ik_service.solvers.loop.problem import open_problem
+from ik_service.solvers.loop.restarts import random_start, uniform
+from ik_service.solvers.methods.levenberg_marquardt import LevenbergMarquardt
+
+# Ending of the search.
+COMPLETE, FULL, OUT_OF_TIME, FAULTY = range(4)
+# Plain number: code for the type of a member would be compiled beside that for numbers.
+_IGNORE = int(LimitStrategy.IGNORE)
+# Damping of the iteration, its steps at most, the steps in which the cost has to fall by a share,
+# and the cost [half a squared error] at which it ends.
+_DAMPING = 0.1
+_STEPS = 60
+_PATIENCE = 3
+_PROGRESS = 0.19
+_FINEST = 1e-24
+# Steps in a row that do not halve the cost, at the target.
+_IDLE = 4
+# Where an error r is left, solutions are one up to this many times the root of r [rad] or [m].
+_BLUR = 3.0
+# Squared singular value of the Jacobian at which a direction counts as one of the null space, and
+# the share of a random vector that has to lie in it.
+_NULL = 1e-10
+_SHARE = 0.03
+# How far from where a step along a self-motion has aimed its solution may lie, in steps.
+_STRAY = 0.5
+
+
+class Plan(NamedTuple):
+    """
+    Settings of a search for all solutions.
+
+    :ivar redundancy: dimension of the self-motions in general; 0 for isolated solutions.
+    :ivar strategy: LimitStrategy of the iteration.
+    :ivar patience: random starts in a row that find nothing new, at the end.
+    :ivar same: difference up to which two isolated solutions are one [rad] or [m].
+    :ivar radius: difference up to which a posture is covered by one on a self-motion [rad] or [m].
+    :ivar step: length of a step along a self-motion [rad] or [m].
+    :ivar wrap: (n,) turn of each variable that does not count as a difference [rad]; 0 for none.
+    :ivar scratch: (3, n) scratch.
+    """
+
+    redundancy: int
+    strategy: int
+    patience: int
+    same: float
+    radius: float
+    step: float
+    wrap: np.ndarray
+    scratch: np.ndarray
+
+
+@kernel
+def find_all(problem, arm, plan, target, seed, starts, found, radii, valid, trace):
+    """
+    Find all solutions.
+
+    :param problem: :class:`~ik_service.solvers.loop.problem.Problem`.
+    :param arm: :class:`~ik_service.solvers.all_solutions.arm_geometry.ClosedForm`.
+    :param plan: :class:`Plan`.
+    :param target: (4, 4) T_base_target.
+    :param seed: (n,) the solutions turn towards it [rad] or [m].
+    :param starts: (k, 6) scratch.
+    :param found: (most, n) out: joint vectors that reach the target [rad] or [m].
+    :param radii: (most,) out: the radius in which each of them covers others.
+    :param valid: (most,) int64 out: 1 for those inside the limits.
+    :param trace: (0, 2n + 3), for none.
+    :returns: number of joint vectors written, the ending, and the random starts made.
+    """
+    chain, settings, work = open_problem(problem)
+    fits = target.shape == (4, 4) and seed.shape[0] == work.q.shape[0]
+    if not fits or transform_fault(target) or not all_finite(seed):
+        return 0, FAULTY, 0
+    return _explore(
+        chain, settings, work, arm, plan, target, seed, starts, found, radii, valid, trace
+    )
+
+
+@merged_kernel
+def _explore(chain, settings, work, arm, plan, target, seed, starts, found, radii, valid, trace):
+    """Search from all starts, and walk along the self-motions; returns what `find_all` does."""
+    deadline = monotonic_ns(work.clock) + settings.timeout
+    set_goal(chain, target, work.goal)
+    if settings.largest_motion > 0.0:
+        narrow_limits(chain, settings, work, seed)
+    start_inside(chain, seed, work.start, settings.limits)
+    work.random[0] = settings.random_seed
+    count, walked, made, idle = 0, 0, 0, 0
+    if beyond_reach(chain, settings, work.goal):
+        return count, COMPLETE, made
+    for k in range(closed_form_starts(arm, target, starts)):
+        copy_vector(starts[k], work.q)
+        error = _converge(chain, settings, work, plan.strategy, trace)
+        count = _add(chain, settings, work, plan, error, found, radii, valid, count)
+    singular = False
+    while True:
+        while walked < count < found.shape[0] and monotonic_ns(work.clock) <= deadline:
+            before = count
+            count = _walk(chain, settings, work, plan, walked, found, radii, valid, count, trace)
+            singular |= count > before
+            walked += 1
+        if count == found.shape[0]:
+            return count, FULL, made
+        if monotonic_ns(work.clock) > deadline:
+            return count, OUT_OF_TIME, made
+        if idle >= plan.patience or (arm.kind != NO_FORM and not singular):
+            return count, COMPLETE, made
+        made += 1
+        idle += 1
+        _random_posture(chain, settings, work, found, count, idle % 2 == 1)
+        error = _converge(chain, settings, work, plan.strategy, trace)
+        before = count
+        count = _add(chain, settings, work, plan, error, found, radii, valid, count)
+        if count > before:
+            idle = 0
+
+
+@inner_kernel
+def _random_posture(chain, settings, work, found, count, related):
+    """Write a random posture to ``work.q``; a related one has some joints of one that was found."""
+    random_start(chain, settings, work, math.inf)
+    if not related or count == 0:
+        return
+    model = int(uniform(work.random) * count)
+    for i in range(work.q.shape[0]):
+        if uniform(work.random) < 0.5:
+            work.q[i] = found[model, i]
+
+
+@merged_kernel
+def _converge(chain, settings, work, strategy, trace):
+    """
+    Bring ``work.q`` to the target as precisely as can be.
+
+    :returns: the error that is left, the root of the squared twist; inf when it is not reached.
+    """
+    reference = before = kept = math.inf
+    found = False
+    idle = 0
+    for k in range(_STEPS):
+        cost, reached = evaluate_pose(chain, settings, work, 0, trace)
+        found |= reached
+        if cost < kept:
+            kept = cost
+            copy_vector(work.q, work.best_q)
+        idle = idle + 1 if cost > 0.5 * before else 0
+        if cost < _FINEST or not cost < settings.largest_cost or (found and idle > _IDLE):
+            break
+        if k % _PATIENCE == 0 and not found:
+            if cost > (1.0 - _PROGRESS) * reference:
+                break
+            reference = cost
+        before = cost
+        step_within_limits(chain, LevenbergMarquardt(_DAMPING, 0.0), settings, work, strategy)
+    copy_vector(work.best_q, work.q)
+    return math.sqrt(2.0 * kept) if found else math.inf
+
+
+@inner_kernel
+def _add(chain, settings, work, plan, error, found, radii, valid, count):
+    """
+    Add ``work.q`` to what was found unless it is known; returns the number of those found.
+
+    :param error: that of :func:`_converge`. Where it is not zero, there is a minimum of the error
+        that lies within tolerance, as at the end of the reach, and the error is flat about it.
+    """
+    if not error < math.inf or count == found.shape[0]:
+        return count
+    if known(plan.wrap, found, radii, count, work.q):
+        return count
+    valid[count] = bring_home(chain, settings, work, found[count])
+    blurred = max(plan.same, _BLUR * math.sqrt(error))
+    radii[count] = plan.radius if plan.redundancy > 0 else blurred
+    return count + 1
+
+
+@merged_kernel
+def _walk(chain, settings, work, plan, k, found, radii, valid, count, trace):
+    """
+    Walk from a solution along the self-motion through it, a step each way.
+
+    :param k: row of the solution in ``found``.
+    :returns: the number of solutions found.
+    """
+    ways = max(1, 3 * plan.redundancy - 2) if plan.redundancy > 0 else 2
+    ahead, aim = plan.scratch[0], plan.scratch[1]
+    for way in range(2 * ways):
+        if way % 2 == 0 and not _direction(chain, settings, work, plan, found[k], trace):
+            break
+        for i in range(aim.shape[0]):
+            ahead[i] = -ahead[i]
+            value = found[k, i] + ahead[i]
+            aim[i] = value if plan.strategy == _IGNORE else inside(chain, i, value)
+        copy_vector(aim, work.q)
+        error = _converge(chain, settings, work, plan.strategy, trace)
+        if not error < math.inf:
+            continue
+        if plan.redundancy == 0:
+            stray = distance_within(plan.wrap, aim, work.q, math.inf)
+            if not stray < _STRAY * plan.step:
+                continue  # an isolated solution, as at the end of the reach
+            radii[k] = plan.radius
+        before = count
+        count = _add(chain, settings, work, plan, error, found, radii, valid, count)
+        if count > before:
+            radii[before] = plan.radius
+    return count
+
+
+@inner_kernel
+def _direction(chain, settings, work, plan, q, trace):
+    """
+    Write a random step along the self-motion through a solution to the scratch.
+
+    It is v − J⁺ J v for a random v: the part of v that lies in the null space of the Jacobian.
+
+    :returns: whether there is such a step.
+    """
+    ahead, share = plan.scratch[0], plan.scratch[2]
+    copy_vector(q, work.q)
+    evaluate_pose(chain, settings, work, 0, trace)
+    weighted_rows(chain, settings, work)
+    fill_vector(work.vector, 0.0)
+    whole = 0.0
+    for i in range(q.shape[0]):
+        held = not chain.lower[i] < chain.upper[i] and plan.strategy != _IGNORE
+        ahead[i] = 0.0 if held else 2.0 * uniform(work.random) - 1.0
+        whole += ahead[i] * ahead[i]
+        for j in range(6):
+            if held:
+                work.rows[i, j] = 0.0
+            work.vector[j] += ahead[i] * work.rows[i, j]
+    damped_least_squares(work.rows, work.vector, _NULL, share)
+    largest = left = 0.0
+    for i in range(q.shape[0]):
+        ahead[i] -= share[i]
+        largest = max(largest, abs(ahead[i]))
+        left += ahead[i] * ahead[i]
+    if not left > _SHARE * _SHARE * whole:
+        return False
+    for i in range(q.shape[0]):
+        ahead[i] *= plan.step / largest
+    return True

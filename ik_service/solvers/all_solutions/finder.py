@@ -1,0 +1,173 @@
+"""All solutions of a target: :func:`solve_ik_all`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+import threading
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.exceptions import IncompleteSolutionsError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.chain_arrays import ChainArrays
+from ik_service.kinematics.entry import entry_point
+from ik_service.kinematics.pose_error import check_transform
+from ik_service.solvers.all_solutions import exploration
+from ik_service.solvers.all_solutions.argument_checks import (
+    check_bounds,
+    check_turns,
+    loop_options,
+)
+from ik_service.solvers.all_solutions.arm_geometry import MOST_STARTS
+from ik_service.solvers.all_solutions.full_turns import with_full_turns
+from ik_service.solvers.all_solutions.plan import closed_form_for, plan_for
+from ik_service.solvers.argument_checks import check_kinds
+from ik_service.solvers.loop.fields import Workspace
+from ik_service.solvers.loop.problem import Problem, views
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.solver import Solver
+
+DEFAULT_RESOLUTION = 0.5
+DEFAULT_MOST = 1000
+_DEFAULTS = IkOptions()
+# Rows beyond the largest number of solutions, for those that lie outside the limits.
+_OUTSIDE = 64
+
+
+def solve_ik_all(
+    chain: KinematicChain,
+    target: ArrayLike,
+    seed: ArrayLike | None = None,
+    options: IkOptions | None = None,
+    resolution: float = DEFAULT_RESOLUTION,
+    turns: bool = False,
+    max_solutions: int = DEFAULT_MOST,
+) -> np.ndarray:
+    """
+    Find all joint vectors within the limits that put the chain's tip at a target.
+
+    An arm without redundancy has isolated solutions, at most 16 for six revolute joints. For arms
+    of six revolute joints with a spherical wrist, or whose second to fourth axes are parallel and
+    the last two meet (Universal Robots), at either end, closed forms give all of them. Others are
+    searched for from random postures until 300 searches in a row have found nothing new, so that a
+    solution may be missed. Two solutions of which no joint differs by more than 1e-4 are one.
+
+    A redundant arm has self-motions, and so has any arm at some singular postures. They are walked
+    along in steps, so that any posture on them is within the resolution of a solution that is
+    returned, as far as sampling can say.
+
+    :param chain: the chain.
+    :param target: (4, 4) T_base_tip.
+    :param seed: (n,) solutions near it come first [rad] or [m]; mid-range when left out. One
+        outside the limits is brought inside.
+    :param options: the tolerances, ``task_weights``, ``timeout``, ``joint_limits`` (other than
+        'ignore' they mean the same), ``max_joint_motion`` and ``random_seed`` count; the defaults
+        when left out. The same request gives the same answer, unless the time runs out.
+    :param resolution: largest joint difference between a posture on a self-motion and the nearest
+        solution [rad] or [m]; no coarser than 1.
+    :param turns: whether a solution moved by full turns of its joints within the limits counts as
+        another one. Otherwise, and for continuous joints always, there is the one whose joints are
+        nearest to the seed.
+    :param max_solutions: largest number of solutions.
+    :returns: (k, n) solutions [rad] or [m]; the one whose largest joint difference from the seed
+        is smallest comes first. None for a target that cannot be reached.
+    :raises ArgumentError: when an argument is of another type or shape, or not finite.
+    :raises OptionError: when an option is given that does not count here.
+    :raises IncompleteSolutionsError: when the time runs out, or there are more solutions than
+        ``max_solutions``; its ``partial`` holds those found.
+    """
+    options = _DEFAULTS if options is None else options
+    check_kinds(chain, options)
+    check_turns(turns)
+    try:
+        finder = _prepared(chain, options, resolution, max_solutions)
+    except TypeError:  # from what cannot be hashed, among others
+        finder = SolutionFinder(chain, options, resolution, max_solutions)
+    return finder.find(target, seed, turns)
+
+
+class SolutionFinder:
+    """
+    Search for all solutions, prepared for a chain; several threads may use one.
+
+    :param chain: the chain.
+    :param options: see :func:`solve_ik_all`, as the others are.
+    :param resolution: of self-motions [rad] or [m].
+    :param most: largest number of solutions.
+    :raises ArgumentError: naming the argument that cannot be.
+    :raises OptionError: naming the option that does not count.
+    """
+
+    def __init__(
+        self, chain: KinematicChain, options: IkOptions, resolution: float, most: int
+    ) -> None:
+        self.chain = chain
+        self._solver = Solver(chain, options=loop_options(options))
+        resolution, self._most = check_bounds(resolution, most)
+        self._plan = plan_for(chain, options, resolution)
+        self._arm = closed_form_for(chain, options, self._plan)
+        self._thread = threading.local()
+
+    def find(self, target: ArrayLike, seed: ArrayLike | None, turns: bool) -> np.ndarray:
+        """
+        Return all solutions of a target.
+
+        :param target: (4, 4) T_base_tip.
+        :param seed: (n,) [rad] or [m]; None for mid-range.
+        :param turns: whether full turns make other solutions.
+        :returns: (k, n) [rad] or [m], nearest to the seed first.
+        :raises ArgumentError: when target or seed are of another shape, not finite or not rigid.
+        :raises IncompleteSolutionsError: when there are more, or the time ran out.
+        """
+        T = check_transform(target, 'target')
+        start = self.chain.middle if seed is None else self.chain.check_q(seed, 'seed')
+        try:
+            own = self._thread.own
+        except AttributeError:  # this thread's first search
+            own = self._thread.own = _ThreadsOwn(self)
+        count, ending, _ = own.kernel(*own.before, T, start.copy(), *own.after)
+        solutions = own.found[:count][own.valid[:count] == 1]
+        complete = ending == exploration.COMPLETE
+        full = ending == exploration.FULL
+        if turns:
+            solutions, all_turns = with_full_turns(own.arrays, solutions, self._most)
+            full |= not all_turns
+        full |= len(solutions) > self._most
+        distance = np.abs(solutions - own.work.start).max(axis=1, initial=0.0)
+        solutions = solutions[np.argsort(distance, kind='stable')][: self._most]
+        if full or not complete:
+            raise IncompleteSolutionsError(self._bound(full), solutions)
+        return solutions
+
+    def _bound(self, full: bool) -> str:
+        """Return what ended the search before its time."""
+        if full:
+            return f'there are more than {self._most}: raise max_solutions, or the resolution'
+        timeout = self._solver.options.timeout
+        return f'the time of {timeout:g} s ran out: raise the timeout, or the resolution'
+
+
+class _ThreadsOwn:
+    """Arrays of a thread's searches, and the kernel."""
+
+    def __init__(self, finder: SolutionFinder) -> None:
+        n, most = finder.chain.n, finder._most + _OUTSIDE
+        problem: Problem = finder._solver.problem()
+        arrays, _, work = views(problem)
+        self.arrays: ChainArrays = arrays
+        self.work: Workspace = work
+        self.found = np.empty((most, n))
+        self.valid = np.empty(most, np.int64)
+        arm = finder._arm._replace(scratch=np.zeros_like(finder._arm.scratch))
+        plan = finder._plan._replace(scratch=np.zeros_like(finder._plan.scratch))
+        self.before = problem, arm, plan
+        starts, trace = np.empty((MOST_STARTS, 6)), np.empty((0, 2 * n + 3))
+        self.after = starts, self.found, np.empty(most), self.valid, trace
+        self.kernel: Callable = entry_point(
+            exploration.find_all, *self.before, np.empty((4, 4)), np.empty(n), *self.after
+        )
+
+
+_prepared = lru_cache(maxsize=16)(SolutionFinder)

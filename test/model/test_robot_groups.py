@@ -1,0 +1,188 @@
+"""Planning groups of a robot from all sources together, and its public methods for them."""
+
+import pickle
+
+import pytest
+from support.chains import arm_path
+from support.tree_robots import arm_xml, group_xml, srdf_xml, state_xml, tree_xml
+
+from ik_service import Robot
+from ik_service.exceptions import (
+    ArgumentError,
+    ChainError,
+    SrdfError,
+    UnknownGroupError,
+    UnknownLinkError,
+)
+
+ARM = arm_xml('l6 f:tool', 'l6 p:a', 'l6 p:b')
+SRDF = srdf_xml(
+    group_xml('hand', 'link:a', 'link:b'),
+    group_xml('arm', 'chain:base>l6'),
+    state_xml('home', 'arm', j_l1='0.5'),
+    '<disable_collisions link1="l1" link2="gone"/>',
+)
+
+
+@pytest.fixture
+def robot():
+    return Robot.from_urdf(ARM, srdf=SRDF)
+
+
+def test_groups_are_read_only_and_the_default_comes_first(robot):
+    assert robot.group_names == ('arm', 'hand')
+    assert list(robot.groups) == ['arm', 'hand']
+    with pytest.raises(TypeError):
+        robot.groups['new'] = None
+    with pytest.raises(TypeError):
+        robot.group_states('arm')['home']['j_l1'] = 1.0
+
+
+def test_chain_of_a_group(robot):
+    chain = robot.group('arm')
+    assert (chain.base_link, chain.tip_link, chain.n) == ('base', 'l6', 6)
+    assert robot.group('arm', locked={'j_l2': 0.1}).n == 5
+    assert robot.chain().tip_link == 'l6'  # that of the default group, not the tool
+
+
+def test_groups_that_cannot_be_placed_say_why(robot):
+    with pytest.raises(ChainError, match=r"^planning group 'hand': it is no chain: .* a, b$"):
+        robot.group('hand')
+    for name in ('arms', '', None, 3, ['arm']):
+        with pytest.raises(UnknownGroupError, match='valid: arm, hand') as caught:
+            robot.group(name)
+        assert caught.value.valid == ('arm', 'hand')
+        with pytest.raises(UnknownGroupError):
+            robot.group_states(name)
+
+
+def test_states_of_a_group(robot):
+    assert robot.group_states('arm') == {'home': {'j_l1': 0.5}}
+    assert robot.group_states('hand') == {}
+
+
+def test_group_with_several_tips_is_a_tree():
+    robot = Robot.from_urdf(arm_path('upper_body')).with_groups(
+        {'both': ('pelvis', ('left_grip', 'right_grip'))}
+    )
+    if not hasattr(Robot, 'tree'):
+        pytest.skip('no Robot.tree')
+    assert set(robot.group('both').joint_names) == set(robot.groups['both'].joint_names)
+
+
+def test_own_groups_go_first_and_replace_others(robot):
+    mine = robot.with_groups({'mine': ('l1', 'tool'), 'arm': ('', 'tool')})
+    assert mine.group_names == ('mine', 'arm', 'hand')
+    assert mine.groups['mine'].origin == 'parameter'
+    assert mine.groups['mine'].joint_names == tuple(f'j_l{i}' for i in range(2, 7))
+    assert mine.groups['arm'].base_link == 'base'
+    assert mine.group_states('arm') == {'home': {'j_l1': 0.5}}
+    assert mine.default_tip() == 'tool'
+    again = mine.with_groups({'later': ('base', 'l2')})
+    assert again.group_names == ('later', 'mine', 'arm', 'hand')
+    assert robot.group_names == ('arm', 'hand')
+    assert robot.with_groups({}).group_names == ('arm', 'hand')
+
+
+@pytest.mark.parametrize(
+    ('groups', 'error', 'message'),
+    [
+        (None, ArgumentError, 'has to be a mapping'),
+        ([('g', ('base', 'l6'))], ArgumentError, 'has to be a mapping'),
+        ({'': ('base', 'l6')}, ArgumentError, "'' is no name"),
+        ({3: ('base', 'l6')}, ArgumentError, '3 is no name'),
+        ({'g': 'l6'}, ArgumentError, "'g' has to be a base link and a tip link, not 'l6'"),
+        ({'g': ('base',)}, ArgumentError, 'a base link and a tip link'),
+        ({'g': ('base', 'l5', 'l6')}, ArgumentError, 'a base link and a tip link'),
+        ({'g': (None, 'l6')}, ArgumentError, 'a base link and a tip link'),
+        ({'g': ('base', ())}, ArgumentError, 'a base link and a tip link'),
+        ({'g': ('base', 6)}, ArgumentError, 'a base link and a tip link'),
+        ({'g': ('base', ['l6', 6])}, ArgumentError, 'a base link and a tip link'),
+        ({'g': ('base', ['l6', ['x']])}, ArgumentError, 'a base link and a tip link'),
+        ({'g': {'base': 'l1', 'tip': 'l6'}}, ArgumentError, 'a base link and a tip link'),
+        ({'g': ('base', 'l7')}, UnknownLinkError, "unknown link 'l7'"),
+        ({'g': ('bas', 'l6')}, UnknownLinkError, "unknown link 'bas'"),
+        ({'g': ('l6', 'tool')}, ChainError, "group 'g': no joint moves link 'tool'"),
+        ({'g': ('base', ['l6', 'base'])}, ChainError, "no joint moves link 'base'"),
+    ],
+)
+def test_bad_groups_of_the_user(robot, groups, error, message):
+    with pytest.raises(error, match=message):
+        robot.with_groups(groups)
+
+
+def test_pickled_robots_keep_their_groups(robot):
+    mine = robot.with_groups({'mine': ('l1', 'tool')})
+    copy = pickle.loads(pickle.dumps(mine))
+    assert copy.groups == mine.groups
+    assert list(copy.groups) == list(mine.groups)
+    assert copy.semantics == mine.semantics
+    assert len(copy.semantics.remarks) == 1
+
+
+def test_srdf_with_a_virtual_joint_of_a_missing_link_can_be_copied():
+    srdf = srdf_xml(
+        '<virtual_joint name="v" type="fixed" parent_frame="world" child_link="floor"/>',
+        group_xml('arm', 'joint:v', 'chain:base>l6'),
+    )
+    robot = Robot.from_urdf(ARM, srdf=srdf).with_groups({'mine': ('l1', 'tool')})
+    assert pickle.loads(pickle.dumps(robot)).group_names == ('mine', 'arm')
+
+
+def test_semantics_are_empty_without_an_srdf():
+    semantics = Robot.from_urdf(ARM).semantics
+    assert (semantics.groups, semantics.remarks, semantics.robot_name) == ({}, (), '')
+
+
+def test_srdf_from_a_file_and_as_text(tmp_path, robot):
+    file = tmp_path / 'arm.srdf'
+    file.write_text(SRDF)
+    assert Robot.from_urdf(ARM, srdf=file).groups == robot.groups
+    assert Robot.from_urdf(ARM, srdf=str(file)).groups == robot.groups
+    assert Robot.from_urdf(ARM).with_srdf(SRDF).groups == robot.groups
+    assert Robot.from_urdf(ARM).with_srdf_text(SRDF).groups == robot.groups
+
+
+def test_sources_that_are_no_srdf(tmp_path):
+    robot = Robot.from_urdf(ARM)
+    missing = tmp_path / 'none.srdf'
+    for source, message in ((missing, 'cannot be read'), (tmp_path, 'a folder'), ('', 'empty')):
+        with pytest.raises(SrdfError, match=message):
+            robot.with_srdf(source)
+    with pytest.raises(SrdfError, match='the SRDF is empty'):
+        Robot.from_urdf(ARM, srdf='')
+    with pytest.raises(SrdfError, match='not well-formed'):
+        robot.with_srdf_text(str(missing))
+    for wrong in (3, b'<robot/>', ['<robot/>']):
+        with pytest.raises(ArgumentError, match='srdf'):
+            Robot.from_urdf(ARM, srdf=wrong)
+
+
+def test_srdf_xacro_takes_the_arguments(tmp_path):
+    pytest.importorskip('xacro')
+    file = tmp_path / 'arm.srdf.xacro'
+    file.write_text(
+        '<robot name="test" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        '<xacro:arg name="group" default="arm"/>'
+        '<group name="$(arg group)"><chain base_link="base" tip_link="l6"/></group></robot>'
+    )
+    assert Robot.from_urdf(ARM, srdf=file).group_names == ('arm',)
+    assert Robot.from_urdf(ARM, {'group': 'mine'}, srdf=file).group_names == ('mine',)
+    urdf = tmp_path / 'arm.urdf.xacro'
+    urdf.write_text(ARM)
+    assert Robot.from_urdf(urdf, {'group': 'mine'}, srdf=file).group_names == ('mine',)
+    assert Robot.from_urdf(urdf, {'group': 'mine'}, srdf=SRDF).group_names == ('arm', 'hand')
+    with pytest.raises(ArgumentError, match='xacro_args'):
+        Robot.from_urdf(ARM, {'group': 'mine'}, srdf=SRDF)
+
+
+def test_default_tip_takes_the_first_group_below_the_base():
+    urdf = tree_xml('base r:a r:b r:c f:c_tool', 'base r:x r:y r:z f:z_tool', 'base f:stand')
+    srdf = srdf_xml(group_xml('left', 'chain:base>c'), group_xml('right', 'chain:base>z'))
+    robot = Robot.from_urdf(urdf, srdf=srdf)
+    assert robot.default_tip() == 'c'
+    assert robot.default_tip('x') == 'z'
+    with pytest.raises(ChainError, match="below 'stand'"):
+        robot.default_tip('stand')
+    with pytest.raises(UnknownLinkError):
+        robot.default_tip('nowhere')

@@ -1,0 +1,129 @@
+"""Comparison of an SRDF with its robot: errors where a group would change, remarks elsewhere."""
+
+import time
+
+import pytest
+from support.tree_robots import arm_xml, group_xml, srdf_xml, state_xml, tree_xml
+
+from ik_service import Robot
+from ik_service.exceptions import SrdfError
+
+ARM = arm_xml('l6 f:tool0')
+
+
+def read(*parts, urdf=ARM, **kwargs):
+    return Robot.from_urdf(urdf, srdf=srdf_xml(*parts, **kwargs))
+
+
+@pytest.mark.parametrize(
+    ('parts', 'message'),
+    [
+        ([group_xml('g', 'chain:base>tol0')], r"^group 'g': link 'tol0' .*; closest: tool0$"),
+        ([group_xml('g', 'chain:?>tool0')], r"link '\?' does not exist; valid: base, l1"),
+        ([group_xml('g', 'link:l7')], "link 'l7' does not exist; closest: l"),
+        ([group_xml('g', 'joint:j_l7')], "joint 'j_l7' does not exist; closest: j_l"),
+        ([group_xml('g', 'group:h')], "group 'g': group 'h' does not exist"),
+        ([group_xml('g', 'group:g')], "group 'g': sub-groups form a circle: g, g$"),
+        (
+            [
+                group_xml('x', 'group:a'),
+                group_xml('a', 'group:b'),
+                group_xml('b', 'link:l1', 'group:c'),
+                group_xml('c', 'group:a'),
+            ],
+            'sub-groups form a circle: a, b, c, a$',
+        ),
+        ([state_xml('s', 'none')], r"^group_state 's': group 'none' does not exist; valid: none"),
+        ([group_xml('g', 'link:l1'), state_xml('s', 'g', k='1')], "joint 'k' does not exist"),
+        (
+            [group_xml('g', 'link:l1'), state_xml('s', 'g', j_l1='1 2')],
+            "joint 'j_l1' has 2 values, and needs 1",
+        ),
+    ],
+)
+def test_names_that_do_not_exist_are_errors(parts, message):
+    with pytest.raises(SrdfError, match=message):
+        read(*parts)
+
+
+def test_a_group_may_be_named_before_it_is_written_and_twice():
+    robot = read(
+        group_xml('both', 'group:a', 'group:b', 'group:a'),
+        group_xml('a', 'group:c'),
+        group_xml('b', 'group:c'),
+        group_xml('c', 'chain:base>l3'),
+    )
+    assert robot.groups['both'].tip_links == ('l3',)
+
+
+def test_deep_nesting_needs_no_stack():
+    parts = [group_xml(f'g{i}', f'group:g{i + 1}') for i in range(1999)]
+    robot = read(*parts, group_xml('g1999', 'chain:base>tool0'))
+    assert robot.groups['g0'].tip_links == ('tool0',)
+    with pytest.raises(SrdfError, match=r'circle: .*, …'):
+        read(*parts, group_xml('g1999', 'group:g0'))
+
+
+def test_groups_that_grow_without_bound_are_refused_soon():
+    urdf = tree_xml('base ' + ' '.join(f'r:s{i}' for i in range(2000)))
+    parts = [group_xml(f'g{i}', f'group:g{i + 1}', f'group:g{i + 2}') for i in range(1000)]
+    last = [group_xml('g1000', 'chain:base>s1999'), group_xml('g1001', 'link:s5')]
+    robot = Robot.from_urdf(urdf)
+    start = time.process_time()
+    with pytest.raises(SrdfError, match='more than 50000 joints together'):
+        robot.with_srdf(srdf_xml(*parts, *last))
+    assert time.process_time() - start < 1.0
+
+
+def test_what_the_robot_lacks_beside_groups_is_left_out_with_a_remark():
+    semantics = read(
+        group_xml('arm', 'chain:base>tool0'),
+        '<end_effector name="a" parent_link="tool0" group="hand"/>',
+        '<end_effector name="b" parent_link="tool0" group="arm"/>',
+        '<virtual_joint name="v" type="fixed" parent_frame="w" child_link="floor"/>',
+        '<passive_joint name="thumb"/>',
+        '<disable_collisions link1="l1" link2="finger_pad"/>',
+        '<disable_collisions link1="l1" link2="l2"/>',
+        name='other',
+    ).semantics
+    assert [end.name for end in semantics.end_effectors] == ['b']
+    assert semantics.virtual_joints == ()
+    assert semantics.passive_joints == ()
+    assert set(semantics.disabled_pairs) == {frozenset(('l1', 'l2'))}
+    remarks = '\n'.join(semantics.remarks)
+    for text in ("robot 'other'", "called 'test'", 'hand', 'floor', 'thumb', 'finger_pad'):
+        assert text in remarks
+    assert read(group_xml('arm', 'chain:base>tool0')).semantics.remarks == ()
+
+
+def test_virtual_and_planar_joints_in_states_and_groups():
+    urdf = arm_xml('l6 f:tool0').replace(
+        '<link name="base"/>',
+        '<link name="odom"/><link name="base"/><joint name="drive" type="planar">'
+        '<parent link="odom"/><child link="base"/><axis xyz="0 0 1"/></joint>',
+    )
+    robot = read(
+        '<virtual_joint name="v" type="floating" parent_frame="w" child_link="odom"/>',
+        group_xml('all', 'joint:v', 'joint:drive', 'chain:base>tool0'),
+        group_xml('linked', 'link:base', 'chain:base>tool0'),
+        state_xml('s', 'all', v='0 0 0 0 0 0 1', drive='1 2 3', j_l1='0.5'),
+        urdf=urdf,
+    )
+    names = ('drive/x', 'drive/y', 'drive/theta', *(f'j_l{i}' for i in range(1, 7)))
+    for group in ('all', 'linked'):
+        assert robot.groups[group].joint_names == names
+        assert robot.groups[group].base_link == 'odom'
+    state = {'drive/x': 1.0, 'drive/y': 2.0, 'drive/theta': 3.0, 'j_l1': 0.5}
+    assert robot.group_states('all') == {'s': state}
+    with pytest.raises(SrdfError, match="the quaternion of joint 'v' is zero"):
+        read(
+            '<virtual_joint name="v" type="floating" parent_frame="w" child_link="base"/>',
+            group_xml('g', 'joint:v', 'chain:base>tool0'),
+            state_xml('s', 'g', v='0 0 0 0 0 0 0'),
+        )
+    with pytest.raises(SrdfError, match="'v' has 3 values, and needs 7"):
+        read(
+            '<virtual_joint name="v" type="floating" parent_frame="w" child_link="base"/>',
+            group_xml('g', 'joint:v', 'chain:base>tool0'),
+            state_xml('s', 'g', v='0 0 0'),
+        )

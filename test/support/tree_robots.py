@@ -1,0 +1,63 @@
+"""Robots with given trees, and SRDF texts for them."""
+
+from support.chains import limit_xml
+
+KINDS = {'f': 'fixed', 'r': 'revolute', 'p': 'prismatic', 'c': 'continuous', 'm': 'revolute'}
+
+
+def tree_xml(*branches, name='test', mimics=None):
+    """
+    URDF text of a robot from branches such as ``'base r:a f:b'``.
+
+    Each branch starts at a link, and goes on with the kind of a joint and its child link; the
+    joint is called after the child, ``j_a``. Limits are ±1. ``mimics`` gives the joint that
+    a joint follows.
+    """
+    links, joints = {}, []
+    for branch in branches:
+        parent, *steps = branch.split()
+        links[parent] = None
+        for step in steps:
+            kind, child = step.split(':')
+            links[child] = None
+            joints.append(_joint_xml(KINDS[kind], parent, child, (mimics or {}).get(f'j_{child}')))
+            parent = child
+    body = ''.join(f'<link name="{link}"/>' for link in links) + ''.join(joints)
+    return f'<robot name="{name}">{body}</robot>'
+
+
+def arm_xml(*more, joints=6, name='test', mimics=None):
+    """A robot with an arm of revolute joints, base to l<n>, and further branches."""
+    arm = 'base ' + ' '.join(f'r:l{i + 1}' for i in range(joints))
+    return tree_xml(arm, *more, name=name, mimics=mimics)
+
+
+def srdf_xml(*parts, name='test'):
+    return f'<robot name="{name}">{"".join(parts)}</robot>'
+
+
+def group_xml(name, *parts):
+    """A group of ``chain:base>tip``, ``joint:…``, ``link:…`` and ``group:…``."""
+    inner = ''
+    for part in parts:
+        kind, _, value = part.partition(':')
+        if kind == 'chain':
+            base, tip = value.split('>')
+            inner += f'<chain base_link="{base}" tip_link="{tip}"/>'
+        else:
+            inner += f'<{kind} name="{value}"/>'
+    return f'<group name="{name}">{inner}</group>'
+
+
+def state_xml(name, group, **values):
+    inner = ''.join(f'<joint name="{joint}" value="{value}"/>' for joint, value in values.items())
+    return f'<group_state name="{name}" group="{group}">{inner}</group_state>'
+
+
+def _joint_xml(kind, parent, child, source):
+    mimic = f'<mimic joint="{source}"/>' if source else ''
+    inner = '' if kind == 'fixed' else limit_xml(-1.0, 1.0) + mimic
+    return (
+        f'<joint name="j_{child}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<axis xyz="0 0 1"/>{inner}</joint>'
+    )
