@@ -233,6 +233,11 @@ class TargetFollower:
         return self._machine.stream.active
 
     @property
+    def idle(self) -> bool:
+        """Whether there are neither a target nor commands."""
+        return self._targets.current is None and not self._machine.stream.active
+
+    @property
     def violations(self) -> int:
         """Number of commands that the gate had to correct; 0 in a healthy system."""
         return self._machine.stream.gate.counts.total
