@@ -227,16 +227,19 @@ class JointStateBuffer:
         with self._lock:
             return self._positions.copy()
 
-    def joints(self) -> tuple[np.ndarray, float] | None:
+    def joints(self, indices: np.ndarray | None = None) -> tuple[np.ndarray, float] | None:
         """
-        Return the chain's joint positions and when they were measured.
+        Return positions of joints and when they were measured.
 
+        :param indices: (n,) indices of the joints in the full posture; None for those of the
+            chain.
         :returns: (n,) positions [rad] or [m], and when the oldest of them arrived on the
             monotonic clock [s]; None when some were never measured.
         """
+        indices = self._chain if indices is None else indices
         with self._lock:
-            oldest = float(self._arrivals[self._chain].min())
-            positions = self._positions[self._chain]
+            oldest = float(self._arrivals[indices].min())
+            positions = self._positions[indices]
         return (positions, oldest) if oldest > -math.inf else None
 
     def unmeasured(self, indices: np.ndarray) -> np.ndarray:

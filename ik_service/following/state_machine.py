@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ik_service.following.command_stream import CommandStream
+from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.joint_state_tracker import JointStateTracker
 from ik_service.following.lag_monitor import LagMonitor
 from ik_service.following.settings import (
@@ -29,6 +30,9 @@ class FollowerStateMachine:
     :param chain: the chain.
     :param settings: how targets are followed.
     :param targets: the target that is followed, and the one that was dropped.
+    :param sharing: the followers of the arm, of which some may share joints with this one.
+    :param group: name of the group of joints that is moved, for messages.
+    :ivar joints: the joints that commands name.
     :ivar settings: those in force; see :meth:`configure`.
     :ivar speeds: (n,) the joints' largest speeds [rad/s] or [m/s].
     :ivar arm: the measured joint states.
@@ -41,10 +45,18 @@ class FollowerStateMachine:
     """
 
     def __init__(
-        self, chain: KinematicChain, settings: FollowerSettings, targets: TargetStore
+        self,
+        chain: KinematicChain,
+        settings: FollowerSettings,
+        targets: TargetStore,
+        sharing: JointSharing,
+        group: str = '',
     ) -> None:
         self.chain = chain
         self.targets = targets
+        self.group = group
+        self.joints = chain.joint_names
+        self._sharing = sharing
         self.configure(settings)
         self.speeds = joint_speeds(chain)
         self.arm = JointStateTracker(chain, self.speeds)
@@ -107,6 +119,31 @@ class FollowerStateMachine:
         self.targets.clear()
         self.state = FollowerState.DISABLED if self.disabled else FollowerState.IDLE
 
+    @property
+    def active(self) -> bool:
+        """Whether there are commands."""
+        return self.stream.active
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is a target that the commands do not rest at."""
+        target, commanded = self.targets.current, self.stream.q
+        if target is None:
+            return False
+        if commanded is None or target.goal is None or not self.stream.at_rest:
+            return True
+        return self._lag.lagging or bool((target.goal - commanded)[self._movable].any())
+
+    @property
+    def commanded_at(self) -> float:
+        """When the last command was sent, on a monotonic clock [s]; −inf before the first."""
+        return self.stream.gate.sent_at
+
+    def let_go(self) -> None:
+        """Forget the target, and the one that was dropped, as another group moves the joints."""
+        if self.targets.current is not None or self.targets.dropped is not None:
+            self.stop()
+
     def seeds(self) -> list[np.ndarray]:
         """Return where the next solution shall be near to: where the joints are, and will be."""
         chain, measured, commanded = self.chain, self.arm.measured, self.stream.q
@@ -121,6 +158,9 @@ class FollowerStateMachine:
         """Return why no target may be followed now; empty when one may."""
         if self.disabled:
             return 'following is switched off; ~/enable with data: true switches it on'
+        shared = self._sharing.refusal(self)
+        if shared:
+            return shared
         if self.settings.resume or self.arm.measured is None:
             return ''
         if self.arm.reason:
@@ -191,7 +231,10 @@ class FollowerStateMachine:
         if occupied:
             self._lose_target(FollowerState.OTHER_COMMANDER, occupied)
             return None
-        if not self.arm.is_fresh(now, self.stream.gate.sent_at):
+        by_others = self._sharing.commanded_at(self)
+        if by_others is None:  # they are coming to rest
+            return None
+        if not self.arm.is_fresh(now, max(self.commanded_at, by_others)):
             return None
         start = self.arm.position()
         self._lag.reset()

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-import threading
 from typing import Any
 
 import numpy as np
 
 from ik_service.exceptions import TargetRefusedError
+from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.nearby_solver import NearbySolver
 from ik_service.following.settings import (
     FollowerCommand,
@@ -41,16 +41,31 @@ class TargetFollower:
     that :meth:`tick` never waits for it.
 
     :param solver: solves for the targets.
+    :param sharing: the followers of the same arm, of which those that share joints exclude each
+        other; None for the only one.
+    :param group: name of the group of joints that is moved, for messages of the others.
     :param settings: fields of :class:`FollowerSettings`; :meth:`tick` is called at its ``rate``.
     :raises OptionError: naming the setting whose value cannot be.
     """
 
-    def __init__(self, solver: Solver, **settings: float) -> None:
-        self._lock = threading.Lock()
+    def __init__(
+        self,
+        solver: Solver,
+        sharing: JointSharing | None = None,
+        group: str = '',
+        **settings: float,
+    ) -> None:
+        self._sharing = sharing or JointSharing()
+        self._lock = self._sharing.lock
+        self._group = group
         self._targets = TargetStore()
         self._solver = NearbySolver(solver)
-        checked = FollowerSettings(**_as_any(settings))
-        self._machine = FollowerStateMachine(solver.chain, checked, self._targets)
+        self._machine = self._new_machine(FollowerSettings(**_as_any(settings)))
+        self._sharing.join(lambda: self._machine)
+
+    def _new_machine(self, settings: FollowerSettings) -> FollowerStateMachine:
+        chain = self._solver.chain
+        return FollowerStateMachine(chain, settings, self._targets, self._sharing, self._group)
 
     # Inputs
 
@@ -102,9 +117,18 @@ class TargetFollower:
         result = solver.solve(T_base_tip, seeds)
         with self._lock:
             if version == self._targets.version:
-                goal = None if self._machine.arm.measured is None else result.q
-                self._machine.follow(FollowedTarget(T_base_tip, result, goal))
+                self._follow(T_base_tip, result)
         return result
+
+    def _follow(self, T_base_tip: np.ndarray, result: IkResult) -> None:
+        """Follow a target that was solved for, unless a group that shares joints has one."""
+        machine = self._machine
+        refusal = self._sharing.refusal(machine)
+        if refusal:
+            raise TargetRefusedError(refusal)
+        self._sharing.take_over(machine)
+        goal = None if machine.arm.measured is None else result.q
+        machine.follow(FollowedTarget(T_base_tip, result, goal))
 
     def stop(self) -> None:
         """Forget the target; the command comes to rest, and then there is none."""
@@ -145,10 +169,10 @@ class TargetFollower:
         nearby = None if solver is None else NearbySolver(solver)
         with self._lock:
             settings_now = replace(self._machine.settings, **_as_any(settings))
-            if nearby is not None and nearby.chain is not self._solver.chain:
+            before, self._solver = self._solver, nearby or self._solver
+            if self._solver.chain is not before.chain:
                 self._targets.clear()
-                self._machine = FollowerStateMachine(nearby.chain, settings_now, self._targets)
-            self._solver = nearby or self._solver
+                self._machine = self._new_machine(settings_now)
             self._machine.configure(settings_now)
 
     # Outputs
@@ -207,6 +231,11 @@ class TargetFollower:
     def active(self) -> bool:
         """Whether there are commands; without, the arm is left alone."""
         return self._machine.stream.active
+
+    @property
+    def idle(self) -> bool:
+        """Whether there are neither a target nor commands."""
+        return self._targets.current is None and not self._machine.stream.active
 
     @property
     def violations(self) -> int:

@@ -1,4 +1,4 @@
-"""ROS interface of the follower: joint states and targets in, commands out."""
+"""ROS interface of the follower of a planning group: targets in, commands out."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ from dataclasses import dataclass, field
 import time
 
 from geometry_msgs.msg import PoseStamped
-from sensor_msgs.msg import JointState
+import numpy as np
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.group import ArmGroup
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError, TargetRefusedError
-from ik_service.following.motion import LONGEST_RAMP
+from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.settings import FollowerSettings, FollowerState
 from ik_service.following.target_follower import TargetFollower
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.frames import FrameResolver, Frames
 from ik_service.ros.following.command_monitor import CommandMonitor
 from ik_service.ros.following.command_publisher import CommandPublisher
-from ik_service.ros.following.stamps import StampConverter
+from ik_service.ros.following.joint_state_intake import JointStateIntake
 from ik_service.solvers.solver import Solver
+
+TARGET_TOPIC = 'target_pose'
+"""Topic of the targets of the default group, and last part of those of the others."""
 
 _ALARMING = (
     FollowerState.LAGGING,
@@ -32,9 +35,6 @@ _ALARMING = (
 )
 
 _STATE_FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE)
-
-_LONGEST_END = LONGEST_RAMP + 0.5
-"""Longest time in which a motion ends, with some for late ticks [s]."""
 
 
 @dataclass(frozen=True)
@@ -58,103 +58,111 @@ class NodeContext:
         return self.monitor.others() if self.monitor else ''
 
 
+@dataclass(frozen=True)
+class EnableAnswer:
+    """
+    Answer to a request to allow motion, or to end it.
+
+    :ivar done: whether that could be done.
+    :ivar moves: whether there is a target to move to now.
+    :ivar text: a sentence about what happens now.
+    """
+
+    done: bool
+    moves: bool
+    text: str
+
+
 class FollowerInterface:
     """
-    Follower of one arm behind its topics. Safe to share between threads.
+    Follower of one planning group behind its topics. Safe to share between threads.
 
-    :param measured: the measured state, and with it the arm.
-    :param solver: solves for targets of the arm's tip.
+    :param states: intake of the joint states, with the measured state of the arm.
+    :param group: the group; it has one tip.
+    :param solver: solves for targets of the tip.
     :param settings: how targets are followed.
     :param output: publishes the commands.
     :param warn: logs a warning.
     :param context: access to the graph.
-    :ivar measured: the measured state.
+    :param sharing: the followers of the arm; those that share joints exclude each other.
+    :param topic: name of the topic of its targets, for messages.
+    :ivar group: the group.
+    :ivar measured: the measured state of the arm.
     :ivar follower: the follower.
+    :ivar topic: name of the topic of its targets.
     :ivar ignored_targets: log of the targets that were ignored.
-    :ivar ignored_states: log of the joint states that were ignored.
     """
 
     def __init__(
         self,
-        measured: MeasuredState,
+        states: JointStateIntake,
+        group: ArmGroup,
         solver: Solver,
         settings: FollowerSettings,
         output: CommandPublisher,
         warn: Callable[[str], object],
         context: NodeContext,
+        sharing: JointSharing | None = None,
+        topic: str = TARGET_TOPIC,
     ) -> None:
-        self.measured = measured
-        self.follower = TargetFollower(solver, **vars(settings))
+        self.group = group
+        self.measured = states.measured
+        self.follower = TargetFollower(solver, sharing, group.name, **vars(settings))
+        self.topic = topic
         self.ignored_targets = FaultLogger(warn)
-        self.ignored_states = FaultLogger(warn, recovered='joint states are good again')
+        self._states = states
         self._unreachable = FaultLogger(warn)
         self._output = output
         self._warn = warn
         self._context = context
-        self._stamps = StampConverter(context.clock)
+        self._label = f'following {group.name}' if topic != TARGET_TOPIC else 'following'
         self._logged_state: FollowerState | None = None
         self._logged_drop = ''
         self._stopped = False
 
-    def on_joint_states(self, message: JointState, waited: float = 0.0) -> None:
-        """
-        Take in a message of ``joint_states``; a bad one is ignored.
-
-        :param message: the joint states.
-        :param waited: how long it has waited in the queue [s].
-        """
-        now = self._stamps.measured_at(message, time.monotonic(), waited)
-        if now is None:
-            return
-        try:
-            self.measured.update(message.name, message.position, now)
-        except IkServiceError as error:
-            self.ignored_states.report(f'joint state ignored: {error}')
-            return
-        self.ignored_states.clear()
-        self.forward_state()
-
     def forward_state(self) -> None:
         """Give the measured joints to the follower, if all of them are known."""
-        joints = self.measured.joints()
+        joints = self.measured.joints(self.group.indices)
         if joints is not None:
             self.follower.set_measured(*joints)
 
     def on_target(self, message: PoseStamped) -> None:
         """
-        Take in a message of ``target_pose``; a bad one is ignored.
+        Take in a target; a bad one is ignored.
 
         :param message: the target.
         """
         if self._stopped:
-            self.ignored_targets.report(
-                'target_pose ignored: the robot description is being replaced'
-            )
+            self._ignore('the robot description is being replaced')
             return
-        arm = self.measured.arm
-        posture = arm.postures.complete(self.measured.posture())
         try:
-            T = matrix_from_pose(message.pose, 'pose')
-            frames = FrameResolver(self.measured, posture, self._context.frames)
-            target = frames.in_base(arm.chain.base_link, message.header.frame_id, T)
+            target = self._target_in_base(message)
             self.follower.other_commander = self._context.other_commanders()
             result = self.follower.set_target(target)
         except TargetRefusedError as error:
-            hint = self._stamps.fault
-            self.ignored_targets.report(
-                f'target_pose ignored: {error}' + (f' ({hint})' if hint else '')
-            )
+            hint = self._states.stamps.fault
+            self._ignore(f'{error}' + (f' ({hint})' if hint else ''))
             return
         except IkServiceError as error:
-            self.ignored_targets.report(f'target_pose ignored: {error}')
+            self._ignore(str(error))
             return
         self.ignored_targets.clear()
         if result.success:
             self._unreachable.clear()
         else:
             self._unreachable.report(
-                f'target_pose cannot be reached: {result.reason}', 'unreachable'
+                f'{self.topic} cannot be reached: {result.reason}', 'unreachable'
             )
+
+    def _target_in_base(self, message: PoseStamped) -> np.ndarray:
+        """Return a target (4, 4) in the frame of the group's base link."""
+        posture = self.measured.arm.postures.complete(self.measured.posture())
+        T = matrix_from_pose(message.pose, 'pose')
+        frames = FrameResolver(self.measured, posture, self._context.frames)
+        return frames.in_base(self.group.base_link, message.header.frame_id, T)
+
+    def _ignore(self, reason: str) -> None:
+        self.ignored_targets.report(f'{self.topic} ignored: {reason}')
 
     def tick(self, now: float) -> None:
         """
@@ -174,7 +182,8 @@ class FollowerInterface:
         if dropped != self._logged_drop:
             self._logged_drop = dropped
             if dropped:
-                self._warn(f'target dropped: {dropped}; a new one, or ~/enable, is waited for')
+                of = '' if self.topic == TARGET_TOPIC else f' of {self.group.name}'
+                self._warn(f'target{of} dropped: {dropped}; a new one, or ~/enable, is waited for')
 
     def _next_message(self, now: float) -> bytes | None:
         """Return the next command as a message; None when there is none."""
@@ -182,37 +191,30 @@ class FollowerInterface:
         if command is None:
             return None
         period = 1.0 / self.follower.settings.rate
-        return self._output.serialize(self.measured.arm.chain.joint_names, command, period)
+        return self._output.serialize(self.group.chain.joint_names, command, period)
 
     def end(self) -> None:
-        """Refuse all targets, and wait until the commands are at rest; ticks have to go on."""
+        """Refuse all targets from now on, and let the commands come to rest."""
         self._stopped = True
         self.follower.stop()
-        deadline = time.monotonic() + _LONGEST_END
-        while self.follower.active and time.monotonic() < deadline:
-            time.sleep(0.005)
 
-    def stop(self) -> str:
-        """Let the commands come to rest, and drop the target; return a sentence about it."""
-        moving = self.follower.active
-        self.follower.stop()
-        return 'the commands come to rest; the target is dropped' if moving else 'nothing moves'
-
-    def enable(self, enabled: bool) -> tuple[bool, str]:
+    def enable(self, enabled: bool) -> EnableAnswer:
         """
         Allow motion, or stop and refuse all targets.
 
         :param enabled: whether motion is allowed.
-        :returns: whether that could be done, and a sentence about what happens now.
         """
         self.follower.other_commander = self._context.other_commanders()
         try:
             moves = self.follower.enable(enabled)
         except IkServiceError as error:
-            return False, f'the dropped target cannot be followed: {error}'
+            text = f'the dropped target cannot be followed: {error}'
+            return EnableAnswer(False, False, text)
         if not enabled:
-            return True, 'the commands come to rest, and targets are refused'
-        return True, 'the dropped target is followed again' if moves else 'waiting for a target'
+            text = 'the commands come to rest, and targets are refused'
+        else:
+            text = 'the dropped target is followed again' if moves else 'waiting for a target'
+        return EnableAnswer(True, moves, text)
 
     def log_state(self) -> None:
         """Log, once, that following has stopped for a reason that the user should know."""
@@ -220,9 +222,9 @@ class FollowerInterface:
         state = self.follower.state
         if state in _ALARMING and state is not self._logged_state:
             fault = self.state_fault() if state in _STATE_FAULTS else ''
-            self._warn(f'following: {state.value}' + (f'; {fault}' if fault else ''))
+            self._warn(f'{self._label}: {state.value}' + (f'; {fault}' if fault else ''))
         elif self._logged_state in _STATE_FAULTS and state not in _STATE_FAULTS:
-            self._warn(f'following: the joint states are good again; {state.value}')
+            self._warn(f'{self._label}: the joint states are good again; {state.value}')
         self._logged_state = state
 
     def state_fault(self) -> str:
@@ -231,18 +233,17 @@ class FollowerInterface:
         publishers = self._context.state_publishers() if self.follower.contradictory_states else []
         if len(publishers) > 1:
             fault += f'; publishers that contradict each other: {", ".join(publishers)}'
-        stamps = self._stamps.fault
-        if fault and not stamps and self._stamps.age > self.follower.settings.state_timeout:
+        age, stamps = self._states.stamps.age, self._states.stamps.fault
+        if fault and not stamps and age > self.follower.settings.state_timeout:
             stamps = (
-                f'stamped {self._stamps.age:.2f} s before it arrived; the clocks of arm and node '
-                'have to agree'
+                f'stamped {age:.2f} s before it arrived; the clocks of arm and node have to agree'
             )
         return '; '.join(part for part in (fault, stamps) if part)
 
     def missing_joints(self) -> list[str]:
-        """Return the chain's joints that no joint state has named so far."""
-        arm = self.measured.arm
-        return [arm.postures.names[i] for i in self.measured.unmeasured(arm.indices)]
+        """Return the group's joints that no joint state has named so far."""
+        names = self.measured.arm.postures.names
+        return [names[i] for i in self.measured.unmeasured(self.group.indices)]
 
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""
@@ -256,7 +257,7 @@ class FollowerInterface:
             'moved by something else': str(self.follower.displacements),
             'ignored targets': str(self.ignored_targets.count),
             'last ignored target': self.ignored_targets.last or 'none',
-            'ignored joint states': str(self.ignored_states.count),
+            'ignored joint states': str(self._states.ignored.count),
             'joints without a joint state': ', '.join(self.missing_joints()) or 'none',
         }
         report |= self._commanders()

@@ -10,6 +10,7 @@ from rclpy.node import Node
 from ik_service.following.settings import FollowerState
 from ik_service.ros.common.solve_record import solve_values, SolveRecord
 from ik_service.ros.following.follower_interface import FollowerInterface
+from ik_service.ros.following.followers import Followers
 from ik_service.ros.ik.service_handler import RequestStatistics
 
 _LEVELS = {
@@ -37,33 +38,38 @@ class DiagnosticsPublisher:
         self._node = node
         self._services = services
         self._publisher = node.create_publisher(DiagnosticArray, 'diagnostics', 10)
-        self._target_solve: SolveRecord | None = None
+        self._target_solves: dict[str, SolveRecord] = {}
 
     def record_target_solve(self, following: FollowerInterface, solver: str) -> None:
         """
         Record the solve for the target in force, if it is a new one.
 
-        :param following: the arm in use.
+        :param following: the follower of the group whose target it is.
         :param solver: name of the method.
         """
-        result, last = following.follower.result, self._target_solve
+        topic, result = following.topic, following.follower.result
+        last = self._target_solves.get(topic)
         if result is not None and (last is None or result is not last.result):
             now = self._node.get_clock().now()
-            self._target_solve = SolveRecord(now, 'target_pose', solver, result)
+            self._target_solves[topic] = SolveRecord(now, topic, solver, result)
 
-    def publish(self, waiting_for: str, refused: str, following: FollowerInterface | None) -> None:
+    def publish(self, waiting_for: str, refused: str, followers: Followers | None) -> None:
         """
         Publish the diagnostics.
 
         :param waiting_for: what the node waits for while there is no arm.
         :param refused: why the last robot description was refused; empty when it was not.
-        :param following: the arm in use; None without one.
+        :param followers: the followers of the arm in use; None without one.
         """
         array = DiagnosticArray()
         array.header.stamp = self._node.get_clock().now().to_msg()
-        array.status = [_description(waiting_for, refused, following)]
-        if following is not None:
-            array.status.append(_following(following))
+        array.status = [_description(waiting_for, refused, followers)]
+        if followers is not None:
+            array.status.append(_following('following', followers.default))
+            array.status += [
+                _following(f'following {name}', following)
+                for name, following in followers.others.items()
+            ]
         array.status += [
             _status(service, DiagnosticStatus.OK, '', statistics.report())
             for service, statistics in self._services.items()
@@ -77,19 +83,17 @@ class DiagnosticsPublisher:
 
     def _last_solve(self) -> SolveRecord | None:
         solves = [statistics.last_solve for statistics in self._services.values()]
-        known = [solve for solve in (*solves, self._target_solve) if solve is not None]
+        known = [solve for solve in (*solves, *self._target_solves.values()) if solve is not None]
         return max(known, key=lambda solve: solve.stamp.nanoseconds, default=None)
 
 
-def _description(
-    waiting_for: str, refused: str, following: FollowerInterface | None
-) -> DiagnosticStatus:
+def _description(waiting_for: str, refused: str, followers: Followers | None) -> DiagnosticStatus:
     values = {'refused': refused} if refused else {}
-    if following is None:
+    if followers is None:
         # With a refused description there is nothing to work with; else it is only early.
         level = DiagnosticStatus.ERROR if refused else DiagnosticStatus.WARN
         return _status('robot description', level, refused or waiting_for, values)
-    arm = following.measured.arm
+    arm = followers.arm
     values |= {
         'robot': arm.robot.name,
         'base_link': arm.chain.base_link,
@@ -102,10 +106,10 @@ def _description(
     return _status('robot description', DiagnosticStatus.OK, 'in use', values)
 
 
-def _following(following: FollowerInterface) -> DiagnosticStatus:
+def _following(name: str, following: FollowerInterface) -> DiagnosticStatus:
     state = following.follower.state
     level = _LEVELS.get(state, DiagnosticStatus.OK)
-    return _status('following', level, state.value, following.report())
+    return _status(name, level, state.value, following.report())
 
 
 def _status(name: str, level: bytes, message: str, values: Mapping[str, str]) -> DiagnosticStatus:

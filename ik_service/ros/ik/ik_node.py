@@ -34,8 +34,10 @@ from ik_service.ros.common.tf_listener import tf_frames
 from ik_service.ros.following.command_monitor import publishers_of
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.follower_interface import FollowerInterface, NodeContext
+from ik_service.ros.following.followers import Followers
 from ik_service.ros.following.stamps import queue_delay
 from ik_service.ros.following.stop_services import StopServices
+from ik_service.ros.following.target_topics import TargetTopics
 from ik_service.ros.ik.compute_fk import FkHandler
 from ik_service.ros.ik.compute_ik import IkHandler
 from ik_service.ros.ik.diagnostics import DiagnosticsPublisher
@@ -70,13 +72,14 @@ class IkNode(Node):
         self.parameters = NodeParameters(self)
         self._change_group = ReentrantCallbackGroup()
         ParameterServices(self, ReentrantCallbackGroup(), self._change_group)
-        self._following: FollowerInterface | None = None
+        self._followers: Followers | None = None
         self._refused = ''
         self._started_at = time.monotonic()
         self._commands = CommandPublisher(self, self.parameters[COMMAND_INTERFACE])
-        self._markers = ArmMarkerPublisher(self, lambda: self._following, self._on_error)
+        self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error)
         self._service_group = ReentrantCallbackGroup()
-        self._stop = StopServices(self, lambda: self._following)
+        self._stop = StopServices(self, lambda: self._followers)
+        self._targets = TargetTopics(self, self._on_target)
         self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT])
         self._frames = Frames(self._tf)
         self._around = NodeContext(
@@ -131,13 +134,12 @@ class IkNode(Node):
                 yield
             finally:
                 self._loader.end()
-                if self._following is not None:  # to rest, while the ticker still ticks
-                    self._following.end()
+                if self._followers is not None:  # to rest, while the ticker still ticks
+                    self._followers.end()
                 self._compiler.end()
                 self._markers.switch(False)
 
     def _subscribe(self) -> None:
-        # Groups of their own: a target is solved for in its callback, and must not delay states.
         self.create_subscription(
             JointState,
             'joint_states',
@@ -145,77 +147,77 @@ class IkNode(Node):
             qos_profile_sensor_data,
             callback_group=MutuallyExclusiveCallbackGroup(),
         )
-        self.create_subscription(
-            PoseStamped,
-            'target_pose',
-            self._on_target,
-            1,  # an older target is of no use
-            callback_group=MutuallyExclusiveCallbackGroup(),
-        )
+        self._targets.start()
 
     # Callbacks
 
     def _on_joint_states(self, message: JointState, info: Mapping[str, int]) -> None:
-        following = self._following
-        if following is not None:
-            following.on_joint_states(message, queue_delay(info))
+        followers = self._followers
+        if followers is not None:
+            followers.on_joint_states(message, queue_delay(info))
 
-    def _on_target(self, message: PoseStamped) -> None:
-        following = self._following
-        if following is not None:
-            following.on_target(message)
-            self._diagnostics.record_target_solve(following, self.parameters.solver.name)
-        else:
+    def _on_target(self, group: str, message: PoseStamped) -> None:
+        followers = self._followers
+        if followers is None:
             self.get_logger().warning(
                 f'target_pose ignored: {self._descriptions.waiting_for}', throttle_duration_sec=5.0
             )
+            return
+        following = followers.on_target(group, message)
+        if following is not None:
+            solver = following.group.solver(self.parameters.solver).solver
+            self._diagnostics.record_target_solve(following, solver.name)
 
     def _on_second(self) -> None:
-        following = self._following
+        followers = self._followers
         self._markers.switch(self.parameters[PUBLISH_MARKERS])
-        if following is not None:
-            following.log_state()
+        if followers is not None:
+            followers.log_states()
         elif not self._refused:
             self.get_logger().info(self._descriptions.waiting_for, throttle_duration_sec=10.0)
-        self._diagnostics.publish(self._descriptions.waiting_for, self._refused, following)
+        self._diagnostics.publish(self._descriptions.waiting_for, self._refused, followers)
 
     def _tick(self, now: float) -> None:
-        following = self._following
-        if following is not None:
-            following.tick(now)
+        followers = self._followers
+        if followers is not None:
+            followers.tick(now)
+
+    def _default_follower(self) -> FollowerInterface | None:
+        followers = self._followers
+        return followers.default if followers is not None else None
 
     # In the loader's thread
 
     def _on_loaded(self, arm: Arm) -> None:
-        old = self._following
+        old = self._followers
         if old is not None:
             old.end()
         with self.parameters.lock:
-            measured = MeasuredState(arm, old.measured if old else None)
-            following = self._make_following(measured)
-            following.forward_state()
-            self._stop.replace(following, self._use)
+            followers = self._make_followers(MeasuredState(arm, old.measured if old else None))
+            followers.forward_state()
+            self._stop.replace(followers, self._use)
+        self._targets.update(followers.others)
         if old is None:
             self._advertise()
-        self._announce(following, old.measured.arm if old else None)
+        self._wake()
+        self._announce(followers, old.arm if old else None)
 
-    def _use(self, following: FollowerInterface) -> None:
-        self._ik.measured = self._fk.measured = following.measured
-        self._following, self._refused = following, ''
+    def _use(self, followers: Followers) -> None:
+        self._ik.measured = self._fk.measured = followers.measured
+        self._followers, self._refused = followers, ''
 
-    def _make_following(self, measured: MeasuredState) -> FollowerInterface:
-        return FollowerInterface(
+    def _make_followers(self, measured: MeasuredState) -> Followers:
+        return Followers(
             measured,
-            measured.arm.group.solver(self.parameters.solver).solver,
+            self.parameters.solver,
             self.parameters.follower,
             self._commands,
             self.get_logger().warning,
             self._around,
         )
 
-    def _announce(self, following: FollowerInterface, old: Arm | None) -> None:
-        arm = following.measured.arm
-        chain = arm.chain
+    def _announce(self, followers: Followers, old: Arm | None) -> None:
+        arm, chain = followers.arm, followers.arm.chain
         what = f'{arm.robot.name}, {chain.base_link} to {chain.tip_link}, {chain.n} joints'
         seconds = time.monotonic() - self._started_at
         if old is None:
@@ -226,7 +228,7 @@ class IkNode(Node):
             news = 'other parameters of the arm' if same else 'the new robot description'
             text = f'ready with {news}: {what}; not following any target'
         self.get_logger().info(text)
-        immobile = following.follower.immobile_joints
+        immobile = followers.immobile_joints
         if immobile:
             self.get_logger().warning(
                 f'not moved, because their velocity limit is 0: {", ".join(immobile)}'
@@ -246,6 +248,9 @@ class IkNode(Node):
         ):
             self.create_service(kind, name, handle, qos_profile=SERVICE_QOS, callback_group=group)
         retry_dropped_responses(self)
+
+    def _wake(self) -> None:
+        """Let the executors notice new services and subscriptions."""
         for executor in self._executors:
             executor.wake()
 
@@ -253,24 +258,21 @@ class IkNode(Node):
 
     def _check_arm(self, settings: ArmSettings) -> None:
         """Refuse, by an exception, settings that do not go with the robot in use."""
-        following = self._following
-        if following is not None:
-            Arm(following.measured.arm.described, settings)
+        if self._followers is not None:
+            Arm(self._followers.arm.described, settings)
 
     def _prepare(self, solver: SolverSettings) -> None:
         """Compile the kernels of a changed solver, which may take half a minute."""
-        following = self._following
-        if following is not None and solver != self.parameters.solver:
-            self._compiler.prepare(following.measured.arm.group.solver(solver).solver)
+        followers = self._followers
+        if followers is not None and solver != self.parameters.solver:
+            for prepared in followers.solvers(solver):
+                self._compiler.prepare(prepared)
 
     def _apply(self, solver: SolverSettings, follower: FollowerSettings) -> None:
         """Put changed parameters into force; an exception refuses them."""
-        following = self._following
-        if following is not None:
-            prepared = following.measured.arm.group.solver(solver).solver
-            if solver != self.parameters.solver:
-                self._compiler.prepare(prepared)
-            following.follower.configure(solver=prepared, **vars(follower))
+        self._prepare(solver)
+        if self._followers is not None:
+            self._followers.configure(solver, follower)
         self._ticker.rate = follower.rate
         self._ik.settings = solver
 

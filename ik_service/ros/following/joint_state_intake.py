@@ -1,0 +1,52 @@
+"""Intake of the messages of ``joint_states``, once for all followers of an arm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import time
+
+from sensor_msgs.msg import JointState
+
+from ik_service.arm.arm import MeasuredState
+from ik_service.common.fault_logger import FaultLogger
+from ik_service.exceptions import IkServiceError
+from ik_service.ros.following.stamps import StampConverter
+
+
+class JointStateIntake:
+    """
+    Intake of joint states into the measured state of an arm.
+
+    :param measured: the measured state.
+    :param clock: the node's time [ns], which may be simulated.
+    :param warn: logs a warning.
+    :ivar measured: the measured state.
+    :ivar stamps: converter of the stamps, with the faults that it has noticed.
+    :ivar ignored: log of the joint states that were ignored.
+    """
+
+    def __init__(
+        self, measured: MeasuredState, clock: Callable[[], int], warn: Callable[[str], object]
+    ) -> None:
+        self.measured = measured
+        self.stamps = StampConverter(clock)
+        self.ignored = FaultLogger(warn, recovered='joint states are good again')
+
+    def take(self, message: JointState, waited: float = 0.0) -> bool:
+        """
+        Take in a message; a bad one is ignored.
+
+        :param message: the joint states.
+        :param waited: how long it has waited in the queue [s].
+        :returns: whether it tells something new.
+        """
+        now = self.stamps.measured_at(message, time.monotonic(), waited)
+        if now is None:
+            return False
+        try:
+            self.measured.update(message.name, message.position, now)
+        except IkServiceError as error:
+            self.ignored.report(f'joint state ignored: {error}')
+            return False
+        self.ignored.clear()
+        return True

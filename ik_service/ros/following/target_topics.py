@@ -1,0 +1,115 @@
+"""Topics of the targets of planning groups, one for each group that is followed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+import re
+
+from geometry_msgs.msg import PoseStamped
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.exceptions import InvalidTopicNameException
+from rclpy.node import Node
+from rclpy.subscription import Subscription
+from rclpy.validate_full_topic_name import validate_full_topic_name
+
+from ik_service.arm.arm import Arm
+from ik_service.arm.group import ArmGroup
+from ik_service.common.quoting import quote
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.part_names import listed
+from ik_service.ros.following.follower_interface import TARGET_TOPIC
+
+MOST_FOLLOWED = 32
+"""Groups besides the default one that are followed, at most."""
+
+_TOKEN = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
+_ORIGINS = ('srdf', 'parameter')
+
+
+def followed_groups(arm: Arm, warn: Callable[[str], object]) -> dict[str, ArmGroup]:
+    """
+    Return the planning groups that are followed besides the default one.
+
+    They are those that an SRDF or the parameter ``groups`` describes, and that have one tip.
+
+    :param arm: the arm.
+    :param warn: logs a warning: of groups that get no topic because of their name or their
+        number.
+    """
+    groups = {
+        name: group
+        for name, group in arm.groups.items()
+        if group is not arm.group
+        and isinstance(group.chain, KinematicChain)
+        and name in arm.robot.groups
+        and arm.robot.groups[name].origin in _ORIGINS
+    }
+    unnamed = [name for name in groups if not _TOKEN.fullmatch(name)]
+    if unnamed:
+        warn(
+            f'not followed, because their names are no part of a topic: {listed(unnamed)}; '
+            'a name has letters, digits and underscores, and begins with no digit'
+        )
+    named = [name for name in groups if name not in unnamed]
+    if len(named) > MOST_FOLLOWED:
+        warn(
+            f'not followed, because there are more than {MOST_FOLLOWED} groups: '
+            f'{listed(named[MOST_FOLLOWED:])}'
+        )
+    return {name: groups[name] for name in named[:MOST_FOLLOWED]}
+
+
+def topic_of(group: str) -> str:
+    """
+    Return the topic of the targets of a group that is not the default one.
+
+    :param group: name of the group.
+    """
+    return f'{group}/{TARGET_TOPIC}'
+
+
+class TargetTopics:
+    """
+    Subscriptions to the targets of the default group and of the others.
+
+    :param node: the node that subscribes.
+    :param on_target: called with the name of the group, empty for the default one, and a target.
+    """
+
+    def __init__(self, node: Node, on_target: Callable[[str, PoseStamped], None]) -> None:
+        self._node = node
+        self._on_target = on_target
+        self._others: dict[str, Subscription] = {}
+
+    def start(self) -> None:
+        """Subscribe to the targets of the default group."""
+        self._subscribe('', TARGET_TOPIC)
+
+    def update(self, groups: Iterable[str]) -> None:
+        """
+        Subscribe to the targets of other groups, and to those of no others than these.
+
+        :param groups: names of the groups.
+        """
+        wanted = list(groups)
+        for name in [name for name in self._others if name not in wanted]:
+            self._node.destroy_subscription(self._others.pop(name))
+        for name in wanted:
+            if name in self._others:
+                continue
+            try:
+                validate_full_topic_name(self._node.resolve_topic_name(topic_of(name)))
+                self._others[name] = self._subscribe(name, topic_of(name))
+            except InvalidTopicNameException as error:  # it is too long
+                self._node.get_logger().warning(f'group {quote(name)} is not followed: {error}')
+
+    def _subscribe(self, group: str, topic: str) -> Subscription:
+        # Groups of their own: a target is solved for in its callback, and must not delay states.
+        return self._node.create_subscription(
+            PoseStamped,
+            topic,
+            partial(self._on_target, group),
+            1,  # an older target is of no use
+            callback_group=MutuallyExclusiveCallbackGroup(),
+        )
