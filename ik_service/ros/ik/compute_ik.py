@@ -32,6 +32,7 @@ from ik_service.ros.ik.service_handler import (
     start_posture,
     write_code,
 )
+from ik_service.ros.ik.tree_preparation import TreePreparation
 from ik_service.solvers.result import IkResult, IkStatus
 from ik_service.solvers.solver import Solver
 
@@ -75,6 +76,7 @@ class IkHandler(ServiceHandler):
     :param on_error: called with an unexpected exception.
     :param on_refused: called with the reason why a request could not be answered as it stood.
     :ivar settings: name and options of the solver; may be replaced at any time.
+    :ivar trees: compilation for requests with several poses or tolerances.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class IkHandler(ServiceHandler):
     ) -> None:
         super().__init__(clock, frames, on_error, on_refused)
         self.settings = settings
+        self.trees = TreePreparation()
         self.statistics = RequestStatistics(solves=True)
 
     def handle(
@@ -158,6 +161,7 @@ class IkHandler(ServiceHandler):
             return frames.in_base(group.base_link, frame_id, T)
 
         def narrow(prepared: PreparedSolver) -> Solver:
+            self.trees.finish(prepared.solver)
             return _constrained_solver(prepared, request.constraints, arm, posture)
 
         poses = goals_together(goals, arm, group, posture, to_base)
