@@ -260,3 +260,7 @@ class TargetRefusedError(IkServiceError):
 
 class ConstraintError(IkServiceError):
     """Constraints that contradict each other or the pose, or that are not supported."""
+
+
+class CompilationError(IkServiceError):
+    """Solver that cannot be compiled now, because too many wait or the program is ending."""

@@ -20,7 +20,7 @@ import threading
 
 from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.common.resources import urdf_path
-from ik_service.exceptions import IkServiceError
+from ik_service.exceptions import CompilationError
 from ik_service.kinematics.kernel_cache import cache_folder
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.robot import Robot
@@ -53,7 +53,7 @@ class Compiler:
         Compile a solver or load its code; returns when it is ready to solve.
 
         :param solver: the solver.
-        :raises IkServiceError: the compiler was ended meanwhile, or too many wait for it.
+        :raises CompilationError: the compiler was ended meanwhile, or too many wait for it.
         """
         if not (solver.compiled or solver.cached or cache_folder() is None):
             self._compile_in_turn(solver)
@@ -61,7 +61,7 @@ class Compiler:
 
     def _compile_in_turn(self, solver: Solver) -> None:
         if not self._places.acquire(blocking=False):
-            raise IkServiceError(
+            raise CompilationError(
                 f'{solver.name} is not compiled yet, and {_MOST} others wait for that; '
                 'try again in a minute'
             )
@@ -72,7 +72,7 @@ class Compiler:
                     self._compile(solver.name, kind)
         except (ChildFailedError, OSError) as error:
             if self._ended:
-                raise IkServiceError('the node is ending') from error
+                raise CompilationError('the node is ending') from error
             self._warn(f'{solver.name} is compiled in the node, which disturbs it: {error}')
         finally:
             self._places.release()

@@ -14,7 +14,8 @@ import numpy as np
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
 from ik_service.arm.task_solving import solve_tasks
-from ik_service.exceptions import ChainError, ConstraintError
+from ik_service.arm.tree_preparation import TreePreparation
+from ik_service.exceptions import ChainError, CompilationError, ConstraintError
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import Frames
@@ -32,7 +33,6 @@ from ik_service.ros.ik.service_handler import (
     start_posture,
     write_code,
 )
-from ik_service.ros.ik.tree_preparation import TreePreparation
 from ik_service.solvers.result import IkResult, IkStatus
 from ik_service.solvers.solver import Solver
 
@@ -175,6 +175,8 @@ class IkHandler(ServiceHandler):
             raise RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, str(error)) from error
         except ChainError as error:
             raise RequestError(ErrorCode.INVALID_LINK_NAME, str(error)) from error
+        except CompilationError as error:
+            raise RequestError(ErrorCode.FAILURE, str(error)) from error
         chosen = found.prepared
         notes = _notes(request, seconds, assumed_joints(measured, chosen.indices, given))
         if found.loosened and found.result.success:

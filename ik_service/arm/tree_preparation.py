@@ -1,4 +1,4 @@
-"""Compilation of what requests with several poses, or with constraints on links, need."""
+"""Compilation of what several poses, or constraints on links, need."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import threading
 
 from ik_service.arm.arm import Arm
 from ik_service.arm.group import SolverSettings
-from ik_service.exceptions import IkServiceError
+from ik_service.exceptions import CompilationError
 from ik_service.kinematics.tree import KinematicTree
-from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.solvers.solver import Solver
 
 
@@ -27,7 +26,7 @@ class TreePreparation:
 
     def begin(self, arm: Arm, settings: SolverSettings) -> None:
         """
-        Begin the compilation, in a thread of its own; requests that come earlier wait for it.
+        Begin the compilation, in a thread of its own.
 
         :param arm: the arm.
         :param settings: name and options of the solver.
@@ -35,7 +34,7 @@ class TreePreparation:
         prepared = arm.group.tree_solvers[arm.group.tip_links, settings]
 
         def prepare() -> None:
-            with suppress(RequestError):  # the node is ending; a request would be told so
+            with suppress(CompilationError):  # whoever needs it is told so by :meth:`finish`
                 self.finish(prepared.solver)
 
         threading.Thread(target=prepare, name='tree preparation', daemon=True).start()
@@ -45,12 +44,9 @@ class TreePreparation:
         Return when a solver is compiled; at once where it is not that of a tree.
 
         :param solver: the solver.
-        :raises RequestError: FAILURE, as it could not be compiled.
+        :raises CompilationError: it could not be compiled.
         """
         if solver.name in self._compiled or not isinstance(solver.chain, KinematicTree):
             return
-        try:
-            self.compile(solver)
-        except IkServiceError as error:
-            raise RequestError(ErrorCode.FAILURE, str(error)) from error
+        self.compile(solver)
         self._compiled.add(solver.name)
