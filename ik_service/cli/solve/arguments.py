@@ -183,6 +183,19 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
         help=f'a method of the list below, or "{ALL}" to compare them (default: %(default)s)',
     )
     group.add_argument(
+        '--all',
+        action='store_true',
+        help='print all solutions instead of one, nearest to the seed first; of a redundant arm '
+        'those that cover its self-motions',
+    )
+    group.add_argument(
+        '--resolution',
+        type=_number,
+        metavar='R',
+        help='with --all: largest joint difference between a posture on a self-motion and the '
+        'nearest solution [rad or m] (default: 0.5)',
+    )
+    group.add_argument(
         '--load',
         action='append',
         metavar='MODULE',
@@ -218,6 +231,13 @@ def _check(arguments: argparse.Namespace) -> None:
             raise UsageError(
                 f'--{name} goes with --xyz; --joints and --random bring their own orientation'
             )
+    if arguments.all:
+        for name, given in (('--trace', arguments.trace), ('--plot', arguments.plot is not None),
+                            ('--solver', arguments.solver != DEFAULT_SOLVER)):  # fmt: skip
+            if given:
+                raise UsageError(f'{name} is for one solution, not for --all')
+    elif arguments.resolution is not None:
+        raise UsageError('--resolution goes with --all')
     if arguments.trace and arguments.solver == ALL and not arguments.json:
         raise UsageError(f'--trace shows one method: name it instead of {ALL}, or add --json')
     if arguments.plot is not None and arguments.plot.suffix.lower() != '.png':
