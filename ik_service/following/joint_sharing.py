@@ -8,7 +8,6 @@ from typing import Protocol
 
 from ik_service.common.quoting import quote
 
-
 _SETTLING_TIME = 0.1
 """
 Time after the last command of a group in which the arm catches up with it [s]. It is longer than

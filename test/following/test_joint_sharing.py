@@ -135,11 +135,12 @@ def test_a_group_that_only_holds_lets_go(solvers, order):
     body.assert_no_jump()
 
 
-def test_a_motion_waits_until_the_commands_of_another_group_rest(solvers):
-    body = Body(solvers)
+@pytest.mark.parametrize('rate', [100.0, 4.0])
+def test_a_motion_waits_until_the_commands_of_another_group_rest(solvers, rate):
+    body = Body(solvers, rate=rate, velocity_scaling=0.2)
     left, right = body.followers['left'], body.followers['right']
-    left.set_target(body.beside('left', 0.5))
-    body.tick(30)
+    left.set_target(body.beside('left', 0.8))
+    body.tick(120)
     left.stop()
     assert left.active, 'it is coming to rest'
     right.set_target(body.beside('right', -0.2))
