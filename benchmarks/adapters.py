@@ -16,9 +16,6 @@ from robots import BenchRobot
 
 import ik_service as iks
 
-# Shares of the problems that slow methods of this project get.
-_SHARES = {'transpose': 0.05, 'ccd': 0.05}
-
 
 class AbsentError(Exception):
     """Library that cannot be measured; the text is the reason."""
@@ -56,7 +53,7 @@ def ours(robot: BenchRobot, solver: str, options: iks.IkOptions | None = None) -
         inside.append(result.solve_time)
         return result.q if result.success else None
 
-    return Adapter(solver, solve, share=_SHARES.get(solver, 1.0), inside=inside)
+    return Adapter(solver, solve, inside=inside)
 
 
 def require(module: str, package: str) -> ModuleType:

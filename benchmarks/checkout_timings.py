@@ -34,9 +34,7 @@ _TIPS = {
 _REPEATS = 9
 _PART = 10  # calls between two looks at the clock
 _SOLVES = 500
-# Targets of the other methods, as many as take a tenth of a second or so.
-_TARGETS = {'transpose': 20, 'ccd': 20}
-_USUAL_TARGETS = 100
+_TARGETS = 100  # of the other methods
 _BATCH = 2000
 _NODE_MODULES = ('ik_service.ros.ik.ik_node', 'ik_service.ros.ik.node', 'ik_service.ros.ik_node')
 _STARTING = 60.0  # patience with the node [s]
@@ -94,8 +92,7 @@ def time_methods() -> Times:
 
     times = {}
     for name in iks.solver_names():
-        count = _TARGETS.get(name, _USUAL_TARGETS)
-        chain, solver, _, targets = _problems('panda', count, name)
+        chain, solver, _, targets = _problems('panda', _TARGETS, name)
         calls = [(T, chain.mid_range()) for T in targets]
         times[f'panda: {name}'] = _least(solver.solve, calls, repeats=3)
     return times

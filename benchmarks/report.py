@@ -38,8 +38,8 @@ One core. “(batch)” is `solve_ik_batch` on one thread, the others are single
 through `Solver.solve`. “× ours” is relative to the first row of each chain. roboticstoolbox is
 `ik_LM` (C++, Chan, k = 0.1) with tol = 5e-11, because its default lets errors of 1.4e-3 pass;
 TRAC-IK is pytracik in Speed mode with 5 ms; pink is a loop of at most 100 steps; EAIK is the
-closed form and the choice of the nearest solution within the limits. ikpy, pink, transpose and
-ccd get fewer problems.
+closed form and the choice of the nearest solution within the limits. ikpy and pink get fewer
+problems.
 """,
     'chains': """\
 ## Many robots

@@ -32,8 +32,6 @@ from ik_service.seeding.training import train_guess
 
 DOCUMENTED = RESULTS.parents[1] / 'docs' / 'figures' / 'seeds.csv'
 CHAINS = ('panda', 'ur5e', 'iiwa14', 'planar_6r')
-# So slow that fewer problems have to do.
-_SHARES = {'transpose': 0.2, 'ccd': 0.2}
 _TASKS = {
     'pose': {},
     'position': {'task_weights': (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)},
@@ -90,8 +88,7 @@ def measure(
                     cost['guess_us'] = 1e6 * mean_guess_time(guess, targets)
                 for name in solvers if task == 'pose' else solvers[:1]:
                     solver = iks.Solver(robot.chain, name, iks.IkOptions(**options, **weights))
-                    part = targets[: max(1, round(len(targets) * _SHARES.get(name, 1.0)))]
-                    row = _row(solver, part, extent['repeats'])
+                    row = _row(solver, targets, extent['repeats'])
                     rows.append(
                         {
                             'chain': robot.name, 'task': task, 'solver': name, 'start': start,

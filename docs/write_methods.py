@@ -42,7 +42,8 @@ _FIELD = re.compile(r'\{\{(.+?)\}\}', re.DOTALL)
 _COLUMN = re.compile(r'(?:(?P<factor>[\d.e+-]+)\*)?(?P<name>\w+)(?: (?P<format>,?\.\d+[a-z]))?')
 _HEADED = re.compile(r'(?P<column>[^"]+?)(?: "(?P<heading>[^"]*)")?')
 _OVER = {'max': max, 'min': min, 'sum': sum}
-_NAMES = ('arm', 'method', 'solver', 'strategy', 'status', 'objective', 'answer')  # set as code
+# Set as code.
+_NAMES = ('arm', 'method', 'variant', 'solver', 'strategy', 'status', 'objective', 'answer')
 _UNBROKEN = re.compile(r'`[^`\n]*`|\$[^$\n]*\$')
 _BLANK = '\0'
 _WIDTH = 99

@@ -24,7 +24,7 @@ for name in robot.movable_joint_names:
     joint = robot.joints[name]
     print(f'  {name:12} {joint.type.value:10} {joint.parent} → {joint.child}')
 
-# A chain runs from the root to the only leaf, unless you name its ends.
+# A chain runs from the root to the tool, unless you name its ends.
 chain = robot.chain(*sys.argv[2:4])
 print(f'\n{chain}')
 

@@ -68,7 +68,11 @@ class Robot(RobotModel):
         """
         Read a robot from a URDF, and its planning groups from an SRDF.
 
-        :param urdf: path of a URDF or xacro file, or URDF text; see :meth:`RobotModel.from_urdf`.
+        Revolute, continuous, prismatic and fixed joints are read as they are, planar and floating
+        ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.multi_dof`).
+
+        :param urdf: path of a URDF or xacro file, or URDF text; text is what contains ``<``, a
+            xacro file is called ``*.xacro``. It is a program, to be trusted like one.
         :param xacro_args: arguments of the xacro files by name, in place of their defaults.
         :param srdf: path of an SRDF or xacro file, or SRDF text.
         :raises UrdfError: the URDF cannot be read or expanded, or is malformed or hostile.

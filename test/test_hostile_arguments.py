@@ -44,12 +44,14 @@ NUMBERS = {
     'solve(target)': SOLVER.solve,
     'solve(target[0, 0])': lambda value: SOLVER.solve(with_element(value, T)),
     'solve_ik(target)': lambda value: iks.solve_ik(CHAIN, value, options=QUICK),
+    'solve_ik_all(target)': lambda value: iks.solve_ik_all(CHAIN, value, options=QUICK),
     'batch(targets)': lambda value: iks.solve_ik_batch(CHAIN, value, options=QUICK),
 }
 NUMBERS_OR_NONE = {
     'solve(seed)': lambda value: SOLVER.solve(T, value),
     'solve(seed[0])': lambda value: SOLVER.solve(T, with_element(value, Q)),
     'solve_ik(seed)': lambda value: iks.solve_ik(CHAIN, T, value, options=QUICK),
+    'solve_ik_all(seed)': lambda value: iks.solve_ik_all(CHAIN, T, value, QUICK),
     'batch(seeds)': lambda value: iks.solve_ik_batch(CHAIN, [T], value, options=QUICK),
     'batch(seeds[0])': lambda value: iks.solve_ik_batch(CHAIN, [T], [value], options=QUICK),
 }
@@ -72,6 +74,13 @@ OTHERS = {
     'solve_ik(chain)': lambda value: iks.solve_ik(value, T, Q),
     'solve_ik(solver)': lambda value: iks.solve_ik(CHAIN, T, Q, value),
     'solve_ik(options)': lambda value: iks.solve_ik(CHAIN, T, Q, options=value),
+    'solve_ik_all(chain)': lambda value: iks.solve_ik_all(value, T),
+    'solve_ik_all(options)': lambda value: iks.solve_ik_all(CHAIN, T, options=value),
+    'solve_ik_all(resolution)': lambda value: iks.solve_ik_all(CHAIN, T, Q, QUICK, value),
+    'solve_ik_all(turns)': lambda value: iks.solve_ik_all(CHAIN, T, Q, QUICK, turns=value),
+    'solve_ik_all(max_solutions)': lambda value: iks.solve_ik_all(
+        CHAIN, T, Q, QUICK, max_solutions=value
+    ),
     'batch(chain)': lambda value: iks.solve_ik_batch(value, [T]),
     'batch(solver)': lambda value: iks.solve_ik_batch(CHAIN, [T], solver=value),
     'batch(options)': lambda value: iks.solve_ik_batch(CHAIN, [T], options=value),

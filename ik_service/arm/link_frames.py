@@ -31,6 +31,7 @@ class LinkFrames:
         self._beside: dict[str, Mapping[str, np.ndarray]] = {}
         self._steps: dict[str, tuple[_Step, ...]] = {}
         self._moving: dict[str, np.ndarray] = {}
+        self._still: dict[str, bool] = {}
 
     def beside(self, link: str) -> Mapping[str, np.ndarray]:
         """
@@ -60,6 +61,18 @@ class LinkFrames:
             indices = sorted(self._index[name] for name in names - self._locked)
             found = self._moving[link] = np.array(indices, dtype=np.intp)
         return found
+
+    def stands_still(self, link: str) -> bool:
+        """
+        Return whether no joint moves a link in the frame of the root link.
+
+        :param link: a link of the robot.
+        :raises UnknownLinkError: there is no such link.
+        """
+        still = self._still.get(link)
+        if still is None:
+            still = self._still[link] = not len(self.moving(link))
+        return still
 
     def root_from_link(self, link: str, posture: np.ndarray) -> np.ndarray:
         """

@@ -116,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
     parser.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
-    parser.add_argument('--tip-link', metavar='LINK', help='default: the only leaf below the base')
+    parser.add_argument('--tip-link', metavar='LINK', help='default: the tool')
     parser.add_argument(
         '--lock',
         nargs='+',

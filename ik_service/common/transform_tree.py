@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 import math
 import threading
@@ -19,6 +20,9 @@ from ik_service.exceptions import ArgumentError, NoTransformError
 
 MOST_FRAMES = 10_000
 """Static and moving frames that are kept; of more, those longest without news are dropped."""
+
+DEEPEST = 1000
+"""Frames above each other that are followed, as in tf2."""
 
 LONGEST_NAME = 1000
 """Characters of a frame's name, at most."""
@@ -50,6 +54,7 @@ class TransformTree:
         self._lock = threading.Lock()
         self._static: dict[str, _Edge] = {}
         self._moving: dict[str, _Edge] = {}  # the one that waits longest for news comes first
+        self._named: Counter[str] = Counter()  # how many transforms name a frame
 
     def set_static(self, parent: str, child: str, pose: Pose) -> None:
         """
@@ -68,8 +73,9 @@ class TransformTree:
                 raise ArgumentError(
                     'transform', f'of frame {quote(child)}: {MOST_FRAMES} are kept already'
                 )
-            self._moving.pop(child, None)
+            self._forget(child)
             self._static[child] = edge
+            self._named.update((edge.parent, child))
 
     def set_moving(self, parent: str, child: str, pose: Pose, stamp: int, now: int) -> None:
         """
@@ -88,11 +94,11 @@ class TransformTree:
             known = self._moving.get(child)
             if known is not None and _is_older(edge.stamp or 0, known.stamp or 0, now):
                 return
-            self._static.pop(child, None)
-            self._moving.pop(child, None)
+            self._forget(child)
             if len(self._moving) >= MOST_FRAMES:
-                del self._moving[next(iter(self._moving))]
+                self._forget(next(iter(self._moving)))
             self._moving[child] = edge
+            self._named.update((edge.parent, child))
 
     def look_up(self, target: str, source: str) -> tuple[np.ndarray, int | None]:
         """
@@ -126,11 +132,16 @@ class TransformTree:
 
         :param frame: its name.
         """
-        with self._lock:
-            if frame in self._static or frame in self._moving:
-                return True
-            edges = (*self._static.values(), *self._moving.values())
-        return any(edge.parent == frame for edge in edges)
+        return frame in self._named
+
+    def _forget(self, child: str) -> None:
+        edge = self._static.pop(child, None) or self._moving.pop(child, None)
+        if edge is None:
+            return
+        for name in (child, edge.parent):
+            self._named[name] -= 1
+            if not self._named[name]:
+                del self._named[name]
 
     def _way_up(self, frame: str) -> list[_Edge]:
         """Return the edges from a frame up to the root of its tree."""
@@ -140,6 +151,9 @@ class TransformTree:
         while (edge := self._static.get(at) or self._moving.get(at)) is not None:
             edges.append(edge)
             at = edge.parent
+            if len(edges) > DEEPEST:
+                reason = f'more than {DEEPEST} frames lie above {quote(frame)}'
+                raise NoTransformError(frame, at, reason)
             if at in seen:
                 raise NoTransformError(frame, at, f'the frames above {quote(at)} form a circle')
             seen.add(at)

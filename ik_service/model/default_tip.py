@@ -38,7 +38,7 @@ def default_tip(model: RobotModel, base_link: str) -> str:
         raise ChainError(f'no joint moves a link below {base_link!r}')
     if len(tips) > 1:
         raise ChainError(
-            f'several links below {base_link!r} could be the tip; name it by tip_link: '
+            f'several links below {base_link!r} could be placed; tip_link has to name the tip: '
             f'{listed(tips)}'
         )
     return tips[0]

@@ -44,7 +44,8 @@ def known_robots() -> tuple[KnownRobot, ...]:
     import yaml  # not needed by users who name base and tip
 
     with Path(__file__).with_name('known_groups.yaml').open(encoding='utf-8') as file:
-        return tuple(_robot(entry) for entry in yaml.safe_load(file))
+        loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)  # ten times as fast
+        return tuple(_robot(entry) for entry in yaml.load(file, Loader=loader))
 
 
 def known_semantics(model: RobotModel) -> Semantics:

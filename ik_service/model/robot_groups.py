@@ -29,10 +29,11 @@ def robot_groups(
     Return the planning groups of a robot, the default first.
 
     :param model: the robot.
-    :param semantics: what an SRDF says, checked; None without one.
+    :param semantics: what an SRDF says, checked; None without one. The well-known groups of the
+        robot take the place of one without groups.
     :param own: groups that the user gives; they go first, and replace those of the same name.
     """
-    if semantics is None:
+    if semantics is None or not semantics.groups:
         semantics = known_semantics(model)
         found = resolve_groups(model, semantics, 'known name')
     else:

@@ -76,6 +76,8 @@ class Semantics:
     :ivar virtual_joints: the joints between world and robot.
     :ivar passive_joints: names of joints without an actuator.
     :ivar remarks: what was left out or looks wrong without being an error, a sentence each.
+    :ivar unchecked_links: links that are checked against no other, but for the enabled pairs.
+    :ivar enabled_pairs: pairs that are checked although one of their links is unchecked.
     """
 
     robot_name: str = ''
@@ -86,6 +88,8 @@ class Semantics:
     virtual_joints: tuple[VirtualJoint, ...] = ()
     passive_joints: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    unchecked_links: tuple[str, ...] = ()
+    enabled_pairs: frozenset[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
         states = {
@@ -116,4 +120,6 @@ class Semantics:
             self.virtual_joints,
             self.passive_joints,
             self.remarks,
+            self.unchecked_links,
+            self.enabled_pairs,
         )

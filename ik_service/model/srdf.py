@@ -39,9 +39,11 @@ _KEPT = frozenset(
         'virtual_joint',
         'passive_joint',
         'disable_collisions',
+        'disable_default_collisions',
+        'enable_collisions',
     }
 )
-_COUNTED = _KEPT - {'disable_collisions'} | {'chain'}
+_COUNTED = _KEPT - {'disable_collisions', 'enable_collisions'} | {'chain'}
 
 
 @dataclass
@@ -115,6 +117,8 @@ def parse_srdf(text: str) -> Semantics:
         tuple(parts.end_effectors),
         tuple(parts.virtual_joints),
         tuple(dict.fromkeys(parts.passive_joints)),
+        unchecked_links=tuple(dict.fromkeys(parts.unchecked_links)),
+        enabled_pairs=frozenset(parts.enabled_pairs),
     )
 
 
@@ -128,6 +132,8 @@ class _Parts:
     end_effectors: list[EndEffector] = field(default_factory=list)
     virtual_joints: list[VirtualJoint] = field(default_factory=list)
     passive_joints: list[str] = field(default_factory=list)
+    unchecked_links: list[str] = field(default_factory=list)
+    enabled_pairs: set[frozenset[str]] = field(default_factory=set)
 
 
 def _take_group(parts: _Parts, element: _Element) -> None:
@@ -178,9 +184,20 @@ def _numbers(text: str, joint: str, label: str) -> tuple[float, ...]:
     return values
 
 
+def _pair(element: _Element) -> frozenset[str]:
+    return frozenset((element.required('link1'), element.required('link2')))
+
+
 def _take_disabled_pair(parts: _Parts, element: _Element) -> None:
-    pair = frozenset((element.required('link1'), element.required('link2')))
-    parts.disabled_pairs[pair] = element.attributes.get('reason', '').strip()
+    parts.disabled_pairs[_pair(element)] = element.attributes.get('reason', '').strip()
+
+
+def _take_enabled_pair(parts: _Parts, element: _Element) -> None:
+    parts.enabled_pairs.add(_pair(element))
+
+
+def _take_unchecked_link(parts: _Parts, element: _Element) -> None:
+    parts.unchecked_links.append(element.required('link'))
 
 
 def _take_end_effector(parts: _Parts, element: _Element) -> None:
@@ -218,6 +235,8 @@ _TAKERS: dict[str, Callable[[_Parts, _Element], None]] = {
     'group': _take_group,
     'group_state': _take_state,
     'disable_collisions': _take_disabled_pair,
+    'disable_default_collisions': _take_unchecked_link,
+    'enable_collisions': _take_enabled_pair,
     'end_effector': _take_end_effector,
     'virtual_joint': _take_virtual_joint,
     'passive_joint': _take_passive_joint,

@@ -52,6 +52,8 @@ def checked_semantics(semantics: Semantics, model: RobotModel) -> Semantics:
             _check_state(name, group_name, positions, semantics, model)
     remarks: list[str] = []
     _compare_names(semantics, model, remarks)
+    if not semantics.groups:
+        remarks.append('it has no planning groups')
     return replace(_without_missing_parts(semantics, model, remarks), remarks=tuple(remarks))
 
 
@@ -144,6 +146,13 @@ def _without_missing_parts(
 
     ends = _kept('end effectors', semantics.end_effectors, missing_of_end_effector, remarks)
     pairs = _kept('disabled pairs', semantics.disabled_pairs, missing_of_pair, remarks)
+    enabled = _kept('enabled pairs', semantics.enabled_pairs, missing_of_pair, remarks)
+    unchecked = _kept(
+        'unchecked links',
+        semantics.unchecked_links,
+        lambda link: '' if link in links else link,
+        remarks,
+    )
     virtual = _kept('virtual joints', semantics.virtual_joints, missing_of_virtual, remarks)
     passive = _kept('passive joints', semantics.passive_joints, missing_of_passive, remarks)
     return replace(
@@ -152,6 +161,8 @@ def _without_missing_parts(
         disabled_pairs={pair: semantics.disabled_pairs[pair] for pair in pairs},
         virtual_joints=virtual,
         passive_joints=passive,
+        unchecked_links=unchecked,
+        enabled_pairs=frozenset(enabled),
     )
 
 

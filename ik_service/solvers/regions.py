@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-import math
 
 import numpy as np
 
@@ -120,13 +119,10 @@ def length(value: float, field: str) -> float:
     :param field: its name in the error.
     :raises ArgumentError: it is no number, NaN or negative.
     """
-    number = isinstance(value, (int, float, np.integer, np.floating))
-    if not number or isinstance(value, bool) or math.isnan(value) or value < 0:
+    array = real_array(value, field)
+    if array.shape != () or not array >= 0.0:
         raise ArgumentError(field, f'has to be a number of at least 0, not {safe_repr(value)}')
-    try:
-        return float(value)
-    except OverflowError as error:
-        raise ArgumentError(field, f'{safe_repr(value)} is beyond all numbers') from error
+    return float(array)
 
 
 def lengths(values: object, field: str, count: int) -> tuple[float, ...]:

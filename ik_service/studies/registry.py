@@ -16,6 +16,7 @@ _FOLDERS = {
     'unreachable': 'methods',
     'singularity': 'methods',
     'convergence': 'methods',
+    'variants': 'methods',
     'joint-limits': 'methods',
     'objectives': 'methods',
     'tracking': 'tracking',

@@ -28,6 +28,7 @@ def test_joints_that_move_a_link(link):
     for arm in (tree_arm(), tree_arm(locked={'turntable': 0.1, 'grip': 0.02})):
         expected = arm.joints_that_move([link])
         assert arm.link_frames.moving(link).tolist() == expected.tolist()
+        assert arm.link_frames.stands_still(link) == (len(expected) == 0)
 
 
 def test_unknown_links_are_refused():

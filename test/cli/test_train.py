@@ -58,7 +58,7 @@ def test_the_command_that_an_error_names_works(urdf, capsys, few_poses, tmp_path
     ('words', 'message'),
     [
         (['no_such_arm'], 'no file of that name, and no arm of this package: panda'),
-        (['ur5e'], 'name the tip'),
+        (['upper_body'], 'name the tip: left_grip, right_grip'),
         (['panda', '--tip-link', 'nose'], "unknown link 'nose'"),
         (['planar_6r', '--lock', 'elbow=1'], "unknown joint 'elbow'"),
         (['planar_6r', '--output', '/no/such/folder/table.npz'], 'cannot be written'),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -166,7 +167,30 @@ def test_a_long_way_is_found():
     tree = TransformTree()
     for i in range(2000):
         tree.set_static(f'f{i}', f'f{i + 1}', shifted(0.001))
-    assert tree.look_up('f0', 'f2000')[0][0, 3] == pytest.approx(2.0)
+    assert tree.look_up('f0', 'f1000')[0][0, 3] == pytest.approx(1.0)
+    with pytest.raises(NoTransformError, match='more than 1000 frames'):
+        tree.look_up('f0', 'f2000')
+
+
+def test_frames_that_no_transform_names_any_more_are_forgotten():
+    tree = TransformTree()
+    for parent in ('a', 'b', 'c'):
+        tree.set_static(parent, 'box', STILL)
+    assert [tree.knows(frame) for frame in ('a', 'b', 'c', 'box')] == [False, False, True, True]
+    tree.set_moving('d', 'box', STILL, SECOND, SECOND)
+    assert not tree.knows('c')
+
+
+def test_a_failure_takes_no_longer_with_many_frames():
+    tree = TransformTree()
+    for i in range(transform_tree.MOST_FRAMES - 1):
+        tree.set_static('map', f'f{i}', STILL)
+    tree.set_static('robot', 'hand', STILL)
+    began = time.thread_time()
+    for _ in range(1000):
+        with pytest.raises(NoTransformError):
+            tree.look_up('hand', 'f7')
+    assert time.thread_time() - began < 0.5
 
 
 def test_looking_up_while_frames_change():

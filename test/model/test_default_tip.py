@@ -53,7 +53,7 @@ def test_two_arms_are_listed_and_the_parameter_named():
             'torso r:pan r:head f:camera',
         )
     )
-    with pytest.raises(ChainError, match=r"below 'base' .* by tip_link: a_grip, b_grip$"):
+    with pytest.raises(ChainError, match=r"below 'base' .* to name the tip: a_grip, b_grip$"):
         default_tip(robot, 'base')
     assert default_tip(robot, 'a1') == 'a_grip'
     assert default_tip(robot, 'pan') == 'camera'

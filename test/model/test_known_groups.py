@@ -106,6 +106,12 @@ def test_an_srdf_replaces_the_known_names():
     assert Robot.from_urdf(arm_path('panda'), srdf=srdf).group_names == ('mine',)
 
 
+def test_an_srdf_without_groups_keeps_the_known_names():
+    robot = Robot.from_urdf(arm_path('panda'), srdf='<robot name="panda"/>')
+    assert robot.group_names == Robot.from_urdf(arm_path('panda')).group_names
+    assert robot.semantics.remarks == ('it has no planning groups',)
+
+
 def test_an_unknown_robot_has_one_group_to_its_default_tip():
     robot = Robot.from_urdf(tree_xml('base r:a r:b'))
     (group,) = robot.groups.values()

@@ -23,6 +23,8 @@ def test_everything_that_is_kept():
             '<virtual_joint name="v" type="planar" parent_frame="odom" child_link="base"/>',
             '<passive_joint name="wheel"/>',
             '<disable_collisions link1="a" link2="b" reason="Adjacent"/>',
+            '<disable_default_collisions link="cover"/>',
+            '<enable_collisions link1="cover" link2="a"/>',
             '<link_sphere_approximation link="a"><sphere radius="1"/></link_sphere_approximation>',
             name='fancy',
         )
@@ -38,6 +40,8 @@ def test_everything_that_is_kept():
     assert semantics.passive_joints == ('wheel',)
     assert semantics.disabled_pairs == {frozenset('ab'): 'Adjacent'}
     assert frozenset('ba') in semantics.disabled_pairs
+    assert semantics.unchecked_links == ('cover',)
+    assert semantics.enabled_pairs == {frozenset(('cover', 'a'))}
 
 
 def test_names_are_read_without_blanks_around_them():

@@ -84,16 +84,31 @@ def test_what_the_robot_lacks_beside_groups_is_left_out_with_a_remark():
         '<passive_joint name="thumb"/>',
         '<disable_collisions link1="l1" link2="finger_pad"/>',
         '<disable_collisions link1="l1" link2="l2"/>',
+        '<disable_default_collisions link="l3"/><disable_default_collisions link="cable"/>',
+        '<enable_collisions link1="l3" link2="l1"/><enable_collisions link1="l3" link2="pipe"/>',
         name='other',
     ).semantics
     assert [end.name for end in semantics.end_effectors] == ['b']
     assert semantics.virtual_joints == ()
     assert semantics.passive_joints == ()
     assert set(semantics.disabled_pairs) == {frozenset(('l1', 'l2'))}
+    assert semantics.unchecked_links == ('l3',)
+    assert semantics.enabled_pairs == {frozenset(('l1', 'l3'))}
     remarks = '\n'.join(semantics.remarks)
-    for text in ("robot 'other'", "called 'test'", 'hand', 'floor', 'thumb', 'finger_pad'):
+    for text in (
+        "robot 'other'",
+        "called 'test'",
+        'hand',
+        'floor',
+        'thumb',
+        'finger_pad',
+        'cable',
+        'pipe',
+    ):
         assert text in remarks
+    assert 'pipe' in remarks
     assert read(group_xml('arm', 'chain:base>tool0')).semantics.remarks == ()
+    assert read().semantics.remarks == ('it has no planning groups',)
 
 
 def test_virtual_and_planar_joints_in_states_and_groups():

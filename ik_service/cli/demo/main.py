@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
     parser.add_argument('--base-link', help="base of its chain (default: the robot's root)")
-    parser.add_argument('--tip-link', help='its tip (default: the only leaf)')
+    parser.add_argument('--tip-link', help='its tip (default: the tool)')
     parser.add_argument(
         '--solver', choices=solver_names(), default=DEFAULT_SOLVER, help='default: %(default)s'
     )

@@ -117,7 +117,7 @@ def _add_robot(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
     group.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
-    group.add_argument('--tip-link', metavar='LINK', help='default: the only leaf below the base')
+    group.add_argument('--tip-link', metavar='LINK', help='default: the tool')
     group.add_argument(
         '--lock',
         nargs='+',

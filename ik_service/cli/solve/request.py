@@ -31,7 +31,6 @@ from ik_service.solvers.registry import solver_names
 from ik_service.solvers.solver import Solver
 
 # Tools of our own arms that have more than one leaf.
-_TIPS = {'panda': 'panda_hand_tcp', 'ur5e': 'tool0'}
 _POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 _WIDEST = 1e6  # limits beyond this are as good as none [rad] or [m]
 
@@ -129,7 +128,6 @@ def _chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
     path, tip = Path(arguments.urdf), arguments.tip_link
     if arguments.urdf in our_arms() and not path.is_file():
         path = urdf_path(arguments.urdf)
-        tip = tip or _TIPS.get(arguments.urdf)
     elif not os.path.exists(arguments.urdf):  # an empty Path would be the current folder
         raise UsageError(
             f'there is no file {arguments.urdf!r}, and of our own arms none has that name: '

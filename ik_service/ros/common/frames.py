@@ -179,7 +179,9 @@ class FrameResolver:
         links = self._arm.link_frames
         frame = frame_id.lstrip('/') or self._arm.root_link
         fixed = links.beside(base_link).get(frame)
-        if fixed is not None and self._stands_as_measured(base_link):
+        if fixed is not None and (
+            links.stands_still(base_link) or self._stands_as_measured(base_link)
+        ):
             return None if frame == base_link else fixed
         T_root_base = links.root_from_link(base_link, self._seed)
         return inverse_transform(T_root_base) @ self._root_from_frame(frame)
@@ -206,9 +208,7 @@ class FrameResolver:
     def _stands_as_measured(self, base_link: str) -> bool:
         """Return whether the seed leaves the base link where it is measured to be."""
         above = self._arm.link_frames.moving(base_link)
-        return not len(above) or bool(
-            np.array_equal(self._frame_posture()[above], self._seed[above])
-        )
+        return np.array_equal(self._frame_posture()[above], self._seed[above])
 
     def _frame_posture(self) -> np.ndarray:
         """Return the measured full posture, in which joints not measured are those of the seed."""

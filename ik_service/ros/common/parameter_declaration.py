@@ -13,7 +13,7 @@ from rclpy.parameter import Parameter
 
 from ik_service.common.quoting import quote, truncate
 from ik_service.exceptions import OptionError
-from ik_service.ros.common.mapping_parameters import declare_nested, Entries, MappingSpec
+from ik_service.ros.common.mapping_parameters import declare_nested, MappingSpec
 from ik_service.ros.common.parameter_refusals import no_such_parameter, wrong_type
 
 Value = bool | int | float | str | list[float] | list[str]
@@ -102,14 +102,10 @@ class ParameterValues:
     def __getitem__(self, spec: ParameterSpec[T]) -> T:
         return cast(T, self._values[spec.name])  # ROS enforces the type of the default
 
-    def mapping(self, spec: MappingSpec) -> Entries:
-        """
-        Return the mapping that a parameter and its nested ones hold.
-
-        :param spec: its specification.
-        :raises OptionError: a name or a value cannot be used, or a required field is missing.
-        """
-        return spec.read(self._values)
+    @property
+    def by_name(self) -> Mapping[str, object]:
+        """The values by name, those of nested parameters among them."""
+        return self._values
 
     def replaced(self, changed: Mapping[str, object]) -> ParameterValues:
         """

@@ -136,7 +136,8 @@ class IkHandler(ServiceHandler):
         seed = None if learned else posture[chosen.indices]
         result = solver.solve(T_base_target, seed, timeout=min(seconds, LONGEST_TIMEOUT) or None)
         notes = _notes(request, seconds, assumed_joints(measured, chosen.indices, given))
-        notes += ''.join(f'; {note}' for note in frames.notes)
+        if frames.notes:
+            notes += '; ' + '; '.join(frames.notes)
         return _outcome_of(result, arm, chosen, posture, notes, outside)
 
     def _solve_together(

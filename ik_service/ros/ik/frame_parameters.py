@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from ik_service.model.tool_frame import ToolFrame
 from ik_service.ros.common.mapping_parameters import MappingField, MappingSpec
 from ik_service.ros.common.parameter_declaration import ParameterSpec
 from ik_service.ros.common.tf_listener import DEFAULT_TIMEOUT
@@ -33,3 +37,14 @@ TF_TIMEOUT = ParameterSpec(
     'Age beyond which a transform of tf is not used [s]; 0: none is too old',
     (0.0, 3600.0),
 )
+
+
+def tool_frames_of(values: Mapping[str, object]) -> dict[str, ToolFrame]:
+    """
+    Return the tool frames that parameters give, to be checked with the robot.
+
+    :param values: values of parameters by name.
+    :raises OptionError: a name or a value cannot be used, or a frame has no link.
+    """
+    entries: Mapping[str, Mapping[str, Any]] = TOOL_FRAMES.read(values)
+    return {name: ToolFrame(**fields) for name, fields in entries.items()}

@@ -22,14 +22,13 @@ from ik_service.arm.group import SolverSettings
 from ik_service.common.number_parsing import parse_numbers, parse_positions
 from ik_service.exceptions import IkServiceError, OptionError, SolverSpecError
 from ik_service.following.settings import FollowerSettings
-from ik_service.model.tool_frame import ToolFrame
 from ik_service.ros.common.parameter_declaration import (
     declare_parameters,
     ParameterSpec,
     ParameterValues,
     Value,
 )
-from ik_service.ros.ik.frame_parameters import TOOL_FRAMES
+from ik_service.ros.ik.frame_parameters import TOOL_FRAMES, tool_frames_of
 from ik_service.ros.ik.parameter_table import (
     BASE_LINK,
     FOLLOWER_PARAMETERS,
@@ -192,9 +191,5 @@ def _arm_settings(values: ParameterValues) -> ArmSettings:
         tip_link=values[TIP_LINK],
         locked=parse_positions(values[LOCKED_JOINTS], LOCKED_JOINTS.name),
         group_names=tuple(values[GROUP_NAMES]),
-        tool_frames={name: _tool(fields) for name, fields in values.mapping(TOOL_FRAMES).items()},
+        tool_frames=tool_frames_of(values.by_name),
     )
-
-
-def _tool(fields: Mapping[str, Any]) -> ToolFrame:
-    return ToolFrame(**fields)  # which is checked with the robot

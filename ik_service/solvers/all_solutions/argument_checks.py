@@ -71,4 +71,4 @@ def check_bounds(resolution: object, most: object) -> tuple[float, int]:
             'max_solutions',
             f'has to be a whole number of at least 1 and at most {_MOST}, not {safe_repr(most)}',
         )
-    return min(float(resolution), _COARSEST), int(most)  # type: ignore[arg-type, call-overload]
+    return float(min(resolution, _COARSEST)), int(most)  # type: ignore[call-overload]

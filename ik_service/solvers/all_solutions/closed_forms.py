@@ -27,20 +27,21 @@ def closed_form_starts(arm, target, starts):
     :param arm: :class:`~ik_service.solvers.all_solutions.arm_geometry.ClosedForm`.
     :param target: (4, 4) T_base_tip.
     :param starts: (``MOST_STARTS``, 6) out [rad].
-    :returns: their number.
+    :returns: their number, and whether these are all isolated solutions.
     """
+    complete = True
     if arm.kind == NO_FORM:
-        return 0
+        return 0, False
     _displacement(arm, target)
     if arm.kind == SPHERICAL_WRIST:
         count = wrist_starts(arm, starts)
     else:
-        count = parallel_starts(arm, starts)
+        count, complete = parallel_starts(arm, starts)
     for k in range(count):
         if arm.inverted != 0:
             for i in range(3):
                 starts[k, i], starts[k, 5 - i] = -starts[k, 5 - i], -starts[k, i]
-    return count
+    return count, complete
 
 
 @inner_kernel

@@ -2,10 +2,10 @@
 Search for all solutions of a target, as a kernel.
 
 Starts come from the closed form where the arm has one, then from random postures. From each the
-pose error is brought to zero by Levenberg–Marquardt. What is found is kept unless it is known. Where
-the Jacobian has a null space at a solution, the self-motion through it is walked along: a step along
-the null space, back onto the solutions, and the same again from there. The random starts end when
-so many of them in a row have found nothing new.
+pose error is brought to zero by Levenberg–Marquardt. What is found is kept unless it is known.
+Where the Jacobian has a null space at a solution, the self-motion through it is walked along: a
+step along the null space, back onto the solutions, and the same again from there. The random
+starts end when so many of them in a row have found nothing new.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ from ik_service.kinematics.kernels import (
 )
 from ik_service.solvers.all_solutions.arm_geometry import NO_FORM
 from ik_service.solvers.all_solutions.closed_forms import closed_form_starts
-from ik_service.solvers.all_solutions.solution_set import bring_home, distance_within, known
+from ik_service.solvers.all_solutions.solution_set import (
+    bring_home,
+    distance_within,
+    keep_valid,
+    known,
+)
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.kernels.damped_least_squares import damped_least_squares
 from ik_service.solvers.loop.iteration import (
@@ -98,20 +103,21 @@ def find_all(problem, arm, plan, target, seed, starts, found, radii, valid, trac
     :param plan: :class:`Plan`.
     :param target: (4, 4) T_base_target.
     :param seed: (n,) the solutions turn towards it [rad] or [m].
-    :param starts: (k, 6) scratch.
-    :param found: (most, n) out: joint vectors that reach the target [rad] or [m].
-    :param radii: (most,) out: the radius in which each of them covers others.
-    :param valid: (most,) int64 out: 1 for those inside the limits.
+    :param starts: (k, n) scratch.
+    :param found: (most, n) out: the solutions inside the limits [rad] or [m].
+    :param radii: (most,) out: largest joint difference of each from the seed; scratch before.
+    :param valid: (most,) int64 scratch.
     :param trace: (0, 2n + 3), for none.
-    :returns: number of joint vectors written, the ending, and the random starts made.
+    :returns: number of solutions, the ending, and the random starts made.
     """
     chain, settings, work = open_problem(problem)
     fits = target.shape == (4, 4) and seed.shape[0] == work.q.shape[0]
     if not fits or transform_fault(target) or not all_finite(seed):
         return 0, FAULTY, 0
-    return _explore(
+    count, ending, made = _explore(
         chain, settings, work, arm, plan, target, seed, starts, found, radii, valid, trace
     )
+    return keep_valid(work.start, found, radii, valid, count), ending, made
 
 
 @merged_kernel
@@ -126,11 +132,15 @@ def _explore(chain, settings, work, arm, plan, target, seed, starts, found, radi
     count, walked, made, idle = 0, 0, 0, 0
     if beyond_reach(chain, settings, work.goal):
         return count, COMPLETE, made
-    for k in range(closed_form_starts(arm, target, starts)):
+    candidates, complete = closed_form_starts(arm, target, starts)
+    singular = not complete
+    if arm.kind == NO_FORM:
+        copy_vector(work.start, starts[0])
+        candidates = 1
+    for k in range(candidates):
         copy_vector(starts[k], work.q)
         error = _converge(chain, settings, work, plan.strategy, trace)
         count = _add(chain, settings, work, plan, error, found, radii, valid, count)
-    singular = False
     while True:
         while walked < count < found.shape[0] and monotonic_ns(work.clock) <= deadline:
             before = count
@@ -141,7 +151,7 @@ def _explore(chain, settings, work, arm, plan, target, seed, starts, found, radi
             return count, FULL, made
         if monotonic_ns(work.clock) > deadline:
             return count, OUT_OF_TIME, made
-        if idle >= plan.patience or (arm.kind != NO_FORM and not singular):
+        if idle >= plan.patience or not singular:
             return count, COMPLETE, made
         made += 1
         idle += 1
@@ -155,7 +165,7 @@ def _explore(chain, settings, work, arm, plan, target, seed, starts, found, radi
 
 @inner_kernel
 def _random_posture(chain, settings, work, found, count, related):
-    """Write a random posture to ``work.q``; a related one has some joints of one that was found."""
+    """Write a random posture to ``work.q``; a related one shares joints with one found."""
     random_start(chain, settings, work, math.inf)
     if not related or count == 0:
         return

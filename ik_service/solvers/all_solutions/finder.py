@@ -127,26 +127,25 @@ class SolutionFinder:
             own = self._thread.own
         except AttributeError:  # this thread's first search
             own = self._thread.own = _ThreadsOwn(self)
-        count, ending, _ = own.kernel(*own.before, T, start.copy(), *own.after)
-        solutions = own.found[:count][own.valid[:count] == 1]
-        complete = ending == exploration.COMPLETE
+        own.seed[:] = start
+        count, ending, _ = own.kernel(*own.before, T, own.seed, *own.after)
+        solutions, distances = own.found[:count], own.distances[:count]
         full = ending == exploration.FULL
         if turns:
             solutions, all_turns = with_full_turns(own.arrays, solutions, self._most)
+            distances = np.abs(solutions - own.work.start).max(axis=1, initial=0.0)
             full |= not all_turns
-        full |= len(solutions) > self._most
-        distance = np.abs(solutions - own.work.start).max(axis=1, initial=0.0)
-        solutions = solutions[np.argsort(distance, kind='stable')][: self._most]
-        if full or not complete:
-            raise IncompleteSolutionsError(self._bound(full), solutions)
+        solutions = solutions[distances.argsort(kind='stable')[: self._most]]
+        if full or ending != exploration.COMPLETE or len(distances) > self._most:
+            raise IncompleteSolutionsError(self._bound(ending), solutions)
         return solutions
 
-    def _bound(self, full: bool) -> str:
+    def _bound(self, ending: int) -> str:
         """Return what ended the search before its time."""
-        if full:
-            return f'there are more than {self._most}: raise max_solutions, or the resolution'
-        timeout = self._solver.options.timeout
-        return f'the time of {timeout:g} s ran out: raise the timeout, or the resolution'
+        if ending == exploration.OUT_OF_TIME:
+            timeout = self._solver.options.timeout
+            return f'the time of {timeout:g} s ran out: raise the timeout, or the resolution'
+        return f'there are more than {self._most}: raise max_solutions, or the resolution'
 
 
 class _ThreadsOwn:
@@ -159,15 +158,17 @@ class _ThreadsOwn:
         self.arrays: ChainArrays = arrays
         self.work: Workspace = work
         self.found = np.empty((most, n))
-        self.valid = np.empty(most, np.int64)
+        self.distances = np.empty(most)
+        self.seed = np.empty(n)
         arm = finder._arm._replace(scratch=np.zeros_like(finder._arm.scratch))
         plan = finder._plan._replace(scratch=np.zeros_like(finder._plan.scratch))
         self.before = problem, arm, plan
-        starts, trace = np.empty((MOST_STARTS, 6)), np.empty((0, 2 * n + 3))
-        self.after = starts, self.found, np.empty(most), self.valid, trace
+        starts, trace = np.empty((MOST_STARTS, n)), np.empty((0, 2 * n + 3))
+        self.after = starts, self.found, self.distances, np.empty(most, np.int64), trace
         self.kernel: Callable = entry_point(
             exploration.find_all, *self.before, np.empty((4, 4)), np.empty(n), *self.after
         )
 
 
-_prepared = lru_cache(maxsize=16)(SolutionFinder)
+# Typed, because True is 1 otherwise, and would not be refused.
+_prepared = lru_cache(maxsize=16, typed=True)(SolutionFinder)

@@ -25,16 +25,18 @@ def with_full_turns(
     """
     made: list[tuple[float, ...]] = []
     for solution in solutions:
-        for turned in product(*map(_turned, solution, chain.lower, chain.upper, chain.turn)):
+        joints = zip(solution, chain.lower, chain.upper, chain.turn, strict=True)
+        for turned in product(*(_turned(*joint, most) for joint in joints)):
             if len(made) > most:
                 return np.array(made), False
             made.append(turned)
     return np.array(made).reshape(-1, solutions.shape[1]), True
 
 
-def _turned(value: float, lower: float, upper: float, turn: float) -> list[float]:
-    """Return the positions of a joint that full turns lead to, within its limits."""
+def _turned(value: float, lower: float, upper: float, turn: float, most: int) -> list[float]:
+    """Return positions of a joint that full turns lead to, within its limits; not too many."""
     if turn == 0.0 or math.isinf(upper - lower):
         return [value]
     first, last = math.ceil((lower - value) / turn), math.floor((upper - value) / turn)
-    return [value + k * turn for k in range(first, last + 1)] or [value]
+    # By rounding, a position on a limit may seem to have none.
+    return [value + k * turn for k in range(first, min(last, first + most) + 1)] or [value]

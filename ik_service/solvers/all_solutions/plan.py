@@ -19,7 +19,7 @@ _RADIUS = 0.5
 _STEP = 0.9
 # Random starts in a row that find nothing new, for isolated solutions and for self-motions.
 _PATIENCE = 300
-_PATIENCE_ON_MOTIONS = 100
+_PATIENCE_ON_MOTIONS = 500
 # Postures at which the rank of the Jacobian is looked at, and what counts as zero.
 _SAMPLES = 8
 _ZERO = 1e-7
@@ -47,7 +47,7 @@ def plan_for(chain: KinematicChain, options: IkOptions, resolution: float) -> Pl
     return Plan(
         redundancy=redundancy,
         strategy=int(strategy),
-        patience=_PATIENCE_ON_MOTIONS if redundancy else _PATIENCE,
+        patience=_PATIENCE_ON_MOTIONS * redundancy if redundancy else _PATIENCE,
         same=_SAME,
         radius=_RADIUS * resolution,
         step=_STEP * resolution,

@@ -30,9 +30,7 @@ def distance_within(wrap, a, b, bound):
     """
     largest = 0.0
     for i in range(a.shape[0]):
-        difference = abs(a[i] - b[i])
-        if wrap[i] > 0.0 and difference > 0.5 * wrap[i]:
-            difference = abs(difference - wrap[i] * np.floor(difference / wrap[i] + 0.5))
+        difference = _apart(a[i], b[i], wrap[i])
         if difference > bound:
             return math.inf
         largest = max(largest, difference)
@@ -74,16 +72,48 @@ def bring_home(chain, settings, work, out):
     turn_towards(chain, work.start, out, _ACTIVE_SET)
     shifted = False
     for i in range(out.shape[0]):
-        # What no turn brings inside was put on a limit.
-        out[i] = min(max(out[i], chain.lower[i]), chain.upper[i])
-        turn, moved = chain.turn[i], abs(out[i] - work.q[i])
-        if turn > 0.0:
-            moved = abs(moved - turn * np.floor(moved / turn + 0.5))
-        if moved > _ON_LIMIT:
+        # What no turn brings inside was put on a limit, if only by rounding on the wrong one.
+        lower, upper, turn = chain.lower[i], chain.upper[i], chain.turn[i]
+        out[i] = min(max(out[i], lower), upper)
+        if turn > 0.0 and _apart(out[i], work.q[i], turn) > _ON_LIMIT:
+            out[i] = lower if _apart(lower, work.q[i], turn) <= _ON_LIMIT else upper
+        if not _apart(out[i], work.q[i], turn) <= _ON_LIMIT:
             copy_vector(work.q, out)
             return False
-        shifted |= moved > 0.0
+        shifted |= out[i] == lower or out[i] == upper
     if not shifted:
         return True
     position, orientation = errors_at(chain, settings, work, out)
     return within_tolerance(settings, position, orientation)
+
+
+@inner_kernel
+def keep_valid(start, found, radii, valid, count):
+    """
+    Move those inside the limits to the front, and write their distances from the start.
+
+    :param start: (n,) [rad] or [m].
+    :param found: (k, n) the joint vectors found.
+    :param radii: (k,) out: largest joint difference from the start [rad] or [m].
+    :param valid: (k,) 1 for those inside the limits.
+    :param count: number of those found.
+    :returns: number of those inside.
+    """
+    kept = 0
+    for k in range(count):
+        if valid[k] != 0:
+            copy_vector(found[k], found[kept])
+            radii[kept] = 0.0
+            for i in range(start.shape[0]):
+                radii[kept] = max(radii[kept], abs(found[kept, i] - start[i]))
+            kept += 1
+    return kept
+
+
+@inner_kernel
+def _apart(a, b, turn):
+    """Return the difference of two positions, but for full turns."""
+    difference = abs(a - b)
+    if turn > 0.0 and difference > 0.5 * turn:
+        difference = abs(difference - turn * np.floor(difference / turn + 0.5))
+    return difference

@@ -24,6 +24,9 @@ from ik_service.solvers.all_solutions.vectors import (
     vector_at,
 )
 
+# Squared sine of the angle between second and sixth axis at which that of the sixth is free.
+_FREE = 1e-8
+
 
 @inner_kernel
 def parallel_starts(arm, starts):
@@ -32,7 +35,8 @@ def parallel_starts(arm, starts):
 
     :param arm: :class:`~ik_service.solvers.all_solutions.arm_geometry.ClosedForm`.
     :param starts: (k, 6) out [rad].
-    :returns: their number.
+    :returns: their number, and whether these are all. Where the sixth axis is parallel to the
+        second its angle is free, and the others can be solved for at some of its angles only.
     """
     axes, G = arm.axes, arm.scratch
     h1, h = vector_at(axes[0], 0), vector_at(axes[1], 0)
@@ -45,7 +49,7 @@ def parallel_starts(arm, starts):
     wanted = dot(h, plus(center, -1.0, o1)) - along * dot(h, h1)
     first = arm.scratch[12:16]
     fifth = arm.scratch[16:20]
-    count = 0
+    count, complete = 0, True
     for r in range(first_degree_roots(side, -dot(h, cross(h1, to_wrist)), wanted, first)):
         ahead = dot(h5, h6)
         made = first_degree_roots(
@@ -60,9 +64,11 @@ def parallel_starts(arm, starts):
             start = starts[count]
             start[0], start[4] = first[r], fifth[k]
             back = rotated_back(G, turned(h, h1, first[r]))
+            across = cross(h6, back)
+            complete &= dot(across, across) > _FREE
             start[5] = angle_about(h6, back, turned(h, h5, -fifth[k]))
             count += _planar_angles(arm, starts, count)
-    return count
+    return count, complete
 
 
 @inner_kernel

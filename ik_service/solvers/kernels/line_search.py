@@ -10,6 +10,7 @@ from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop.iteration import errors
 from ik_service.solvers.loop.strategies import moved
 from ik_service.solvers.loop.substitution import beyond_limits
+from ik_service.solvers.loop.width import width
 
 # Trials at most, and the share of what the slope promises that a step has to win (Armijo 1966).
 _TRIALS = 12
@@ -33,7 +34,7 @@ def write_gradient(chain, settings, work, gradient):
     """
     for i in range(work.q.shape[0]):
         slope = 0.0
-        for j in range(6):
+        for j in range(width(work)):
             slope -= work.rows[i, j] * work.error[j]
         if settings.limits == LimitStrategy.PENALTY_IN_COST:
             slope += settings.penalty * beyond_limits(chain, i, work.q[i])
@@ -60,7 +61,7 @@ def best_length(work, direction, slope):
     :param slope: slope of the cost along it.
     """
     square = 0.0
-    for j in range(6):
+    for j in range(width(work)):
         moved = 0.0
         for i in range(direction.shape[0]):
             moved += work.rows[i, j] * direction[i]

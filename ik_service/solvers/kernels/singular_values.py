@@ -18,20 +18,20 @@ def orthogonal_columns(rows, columns, V):
     """
     Singular value decomposition of a Jacobian by one-sided Jacobi rotations (Hestenes 1958).
 
-    :param rows: (n, 6) the transpose of the Jacobian J.
-    :param columns: (6, n) out: row j is column j of Jᵀ V, whose length is a singular value.
-    :param V: (6, 6) out: orthogonal, such that the columns of Jᵀ V are.
+    :param rows: (n, w) the transpose of the Jacobian J, w = 6 for a single tip.
+    :param columns: (w, n) out: row j is column j of Jᵀ V, whose length is a singular value.
+    :param V: (w, w) out: orthogonal, such that the columns of Jᵀ V are.
     """
-    n = rows.shape[0]
-    for j in range(6):
+    n, width = rows.shape
+    for j in range(width):
         for i in range(n):
             columns[j, i] = rows[i, j]
-        for k in range(6):
+        for k in range(width):
             V[j, k] = 1.0 if j == k else 0.0
     for _ in range(_SWEEPS):
         rotated = False
-        for j in range(5):
-            for k in range(j + 1, 6):
+        for j in range(width - 1):
+            for k in range(j + 1, width):
                 rotated |= _orthogonalise(columns, V, j, k)
         if not rotated:
             break
@@ -42,12 +42,12 @@ def squared_singular_values(columns, squares):
     """
     Write the squares of the singular values.
 
-    :param columns: (6, n) from :func:`orthogonal_columns`.
-    :param squares: (6,) out.
+    :param columns: (w, n) from :func:`orthogonal_columns`.
+    :param squares: (w,) out.
     :returns: the largest square that counts as zero.
     """
     largest = 0.0
-    for j in range(6):
+    for j in range(columns.shape[0]):
         square = 0.0
         for i in range(columns.shape[1]):
             square += columns[j, i] * columns[j, i]
@@ -88,7 +88,7 @@ def _orthogonalise(columns, V, j, k):
     for i in range(columns.shape[1]):
         a, b = columns[j, i], columns[k, i]
         columns[j, i], columns[k, i] = c * a - s * b, s * a + c * b
-    for i in range(6):
+    for i in range(V.shape[0]):
         a, b = V[i, j], V[i, k]
         V[i, j], V[i, k] = c * a - s * b, s * a + c * b
     return True

@@ -148,5 +148,6 @@ SPEC = SolverSpec(
     patience=10,
     progress=0.1,
     keeps_limits=True,
+    trees=True,
     memory_rows=lambda chain: chain.n + VECTORS,
 )

@@ -71,5 +71,6 @@ SPEC = SolverSpec(
     patience=25,
     progress=0.1,
     keeps_limits=True,
+    trees=True,
     memory_rows=lambda chain: MEMORY_ROWS,
 )

@@ -20,6 +20,7 @@ from ik_service.kinematics.kernels import fill_vector
 from ik_service.solvers.choices import ObjectiveKind
 from ik_service.solvers.kernels.singular_values import orthogonal_columns, squared_singular_values
 from ik_service.solvers.loop.step import step_of
+from ik_service.solvers.loop.width import width
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import given, SolverSpec
 from ik_service.solvers.secondary.objective_choice import choose_objective
@@ -59,11 +60,11 @@ def _add_pose_step(method, work, cut):
     columns = work.columns
     damping = method.damping * method.damping
     fill_vector(work.step, 0.0)
-    for j in range(6):
+    for j in range(width(work)):
         if work.vector[j] <= cut:
             continue
         projected = 0.0
-        for k in range(6):
+        for k in range(width(work)):
             projected += work.matrix[k, j] * work.error[k]
         factor = method.gain * projected / (work.vector[j] + damping)
         for i in range(columns.shape[1]):
@@ -92,6 +93,7 @@ SPEC = SolverSpec(
     max_searches=100,
     patience=10,
     progress=0.1,
+    trees=True,
     memory_rows=lambda chain: SELF_MOTION_ROWS,
     improves=lambda options: options.objective is not None,
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import solver_names
 from ik_service.solvers.solver import Solver
 from ik_service.studies.arms import ARMS, load_arm, random_postures
@@ -87,7 +88,13 @@ def run(arguments: Namespace) -> list[Path]:
     ]
 
 
-def measure(arm: str, chain: KinematicChain, method: str, targets: list[np.ndarray]) -> Record:
+def measure(
+    arm: str,
+    chain: KinematicChain,
+    method: str,
+    targets: list[np.ndarray],
+    options: IkOptions | None = None,
+) -> Record:
     """
     Solve all targets with a method.
 
@@ -95,8 +102,9 @@ def measure(arm: str, chain: KinematicChain, method: str, targets: list[np.ndarr
     :param chain: its chain.
     :param method: name of the solver.
     :param targets: (4, 4) each, T_base_tip.
+    :param options: options of the solver; the defaults when left out.
     """
-    solver = Solver(chain, method)
+    solver = Solver(chain, method, options)
     solver.warm_up()
     results = [solver.solve(target) for target in targets]
     times = [[result.solve_time for result in results]]

@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
     parser.add_argument('--base-link', help="base of its chain (default: the robot's root)")
-    parser.add_argument('--tip-link', help='its tip (default: the only leaf)')
+    parser.add_argument('--tip-link', help='its tip (default: the tool)')
     parser.add_argument(
         '--points',
         type=_at_least(2),

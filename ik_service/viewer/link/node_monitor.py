@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
+import json
+import math
 import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import ParameterEvent
 
+from ik_service.exceptions import OptionError
+from ik_service.ros.ik.frame_parameters import TOOL_FRAMES
 from ik_service.viewer.link.node_report import Entry, NodeReport, read_report
 from ik_service.viewer.link.remote_parameters import (
     changed_values,
@@ -163,6 +168,8 @@ class NodeMonitor:
             self._has_fields = False
             self._drop_changes()
         changed = changed_values(event)
+        if any(map(_is_tool_frame, changed)):
+            self._has_fields, self._read_at = False, -math.inf  # to be read again at once
         if changed:
             self._on_values(changed)
 
@@ -186,8 +193,8 @@ class NodeMonitor:
         if parameters.is_ready():
             self._read_at = now
             parameters.read(
-                (*_ROBOT, SPEED),
-                'solver',
+                (*_ROBOT, TOOL_FRAMES.name, SPEED),
+                ('solver.', f'{TOOL_FRAMES.name}.'),
                 lambda fields: self._tasks.post(self._take_fields, fields),
                 lambda values: self._tasks.post(self._take_robot, values),
             )
@@ -202,8 +209,14 @@ class NodeMonitor:
 
     def _take_fields(self, fields: list[Field]) -> None:
         self._has_fields = True
-        self._on_fields(fields)
+        self._on_fields([field for field in fields if not _is_tool_frame(field.name)])
 
     def _take_robot(self, values: Mapping[str, Value]) -> None:
-        robot = tuple((name, str(values[name])) for name in _ROBOT if values.get(name))
-        self.sources = replace(self.sources, node=robot)
+        robot = {name: str(values[name]) for name in _ROBOT if values.get(name)}
+        with suppress(OptionError):  # the node has accepted them
+            robot[TOOL_FRAMES.name] = json.dumps(TOOL_FRAMES.read(values))
+        self.sources = replace(self.sources, node=tuple(robot.items()))
+
+
+def _is_tool_frame(parameter: str) -> bool:
+    return parameter == TOOL_FRAMES.name or TOOL_FRAMES.holds(parameter)

@@ -44,13 +44,17 @@ class RemoteParameters:
         return self._client.services_are_ready()
 
     def read(
-        self, names: Sequence[str], prefix: str, on_fields: OnFields, on_values: OnValues
+        self,
+        names: Sequence[str],
+        prefixes: tuple[str, ...],
+        on_fields: OnFields,
+        on_values: OnValues,
     ) -> None:
         """
         Request parameters with their descriptions.
 
         :param names: the names; the node need not have them.
-        :param prefix: prefix of further parameters, without its dot.
+        :param prefixes: prefixes of further parameters, with their dots.
         :param on_fields: called with the parameters that can be changed.
         :param on_values: called with all parameters that were read.
         """
@@ -60,7 +64,7 @@ class RemoteParameters:
             found = [
                 name
                 for name in (listed.result.names if listed else [])
-                if name in names or name.startswith(f'{prefix}.')
+                if name in names or name.startswith(prefixes)
             ]
             if found:
                 self._describe(found, on_fields, on_values)

@@ -67,8 +67,8 @@ def test_the_base_itself_needs_no_kinematics(arm):
     posture = posture_of(arm, 1)
     measured = MeasuredState(arm)
     assert resolver(arm, measured, posture).base_from_frame('base', '/base') is None
-    links = SimpleNamespace(**{'beside': arm.link_frames.beside, 'moving': arm.link_frames.moving})
-    arm.link_frames = links  # has no forward kinematics
+    names = ('beside', 'moving', 'stands_still')  # but no forward kinematics
+    arm.link_frames = SimpleNamespace(**{n: getattr(arm.link_frames, n) for n in names})
     resolved = resolver(arm, measured, posture)
     for base, frame in [('world', 'table'), ('table', ''), ('base', 'base')]:
         resolved.base_from_frame(base, frame)

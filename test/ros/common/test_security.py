@@ -16,7 +16,7 @@ from support.node_helpers import NODE, start_panda
 from ik_service.common.resources import share_folder
 
 SIMULATED = 'ik_service.ros.sim.main'
-# Used with other settings than here, or where tf2_ros is installed; and what is about to come.
+# Used with other settings than here, or where tf2_ros or tf2_msgs is installed.
 SOMETIMES = {'joint_command', 'robot_description', 'tf', 'tf_static', '~/stop', '~/enable'}
 OPENSSL = (
     'req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout ca.key.pem -out ca.pem',

@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
+from ik_service import ToolFrame
 from ik_service.viewer.link.robot_source import RobotSelection, RobotSources, select_robot
 
 TEXT = '<robot name="t"/>'
@@ -52,3 +53,17 @@ def test_text_is_never_a_path(text):
         RobotSources(node=(('robot_description', text),)),
     ):
         assert select_robot(sources).source == text
+
+
+def test_tool_frames_are_those_of_the_node():
+    tools = '{"tcp": {"link": "hand", "xyz": [0.0, 0.0, 0.1]}}'
+    node = (('urdf', '/a.urdf'), ('tip_link', 'tcp'), ('tool_frames', tools))
+    settings = select_robot(RobotSources(node=node)).settings()
+    assert settings.tool_frames == {'tcp': ToolFrame('hand', (0.0, 0.0, 0.1))}
+
+
+def test_xacro_arguments_are_only_those_for_the_own_file():
+    own = (('urdf', '/a.xacro'), ('xacro_args', 'n:=1'))
+    assert select_robot(RobotSources(own=own)).xacro_args == 'n:=1'
+    node = (('urdf', '/a.xacro'),)
+    assert select_robot(RobotSources(own=own[1:], node=node)).xacro_args == ''

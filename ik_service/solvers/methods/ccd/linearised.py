@@ -29,14 +29,15 @@ def linearised_cycle(method, chain, settings, work, q):
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`, used as scratch.
     :param q: (n,) joint vector [rad] or [m], in and out.
     """
+    length = math.sqrt(method.square)
     for i in range(q.shape[0] - 1, -1, -1):
         last_frame(chain, q, work.axes, work.frame)
         errors(settings, work)
         jacobian_rows(chain, work.axes, work.frame, work.rows)
         largest = along = 0.0
         for k in range(q.shape[0]):
-            largest = max(largest, _squared_effect(method.square, settings, work.rows[k]))
-        square = _squared_effect(method.square, settings, work.rows[i])
+            largest = max(largest, _squared_effect(length, settings, work.rows[k]))
+        square = _squared_effect(length, settings, work.rows[i])
         for j in range(6):
             scale = method.square if j > 2 else 1.0
             along += scale * settings.weights[j] * work.rows[i, j] * work.error[j]
@@ -46,9 +47,10 @@ def linearised_cycle(method, chain, settings, work, q):
 
 
 @inner_kernel
-def _squared_effect(scale, settings, row):
-    """Return the squared length of a weighted row of the Jacobian."""
+def _squared_effect(length, settings, row):
+    """Return the squared length of a weighted row of the Jacobian, rotations times a length."""
     square = 0.0
     for j in range(6):
-        square += (scale if j > 2 else 1.0) * (settings.weights[j] * row[j]) ** 2
+        scale = length if j > 2 else 1.0
+        square += (scale * settings.weights[j] * row[j]) ** 2
     return square

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.characteristic_length import (
     characteristic_length,
     refuse_characteristic_length,
@@ -27,27 +28,29 @@ class Transpose(NamedTuple):
     Parameters of the method.
 
     :ivar gain: α of the classical variant; 0 for the one that minimises the linearised error.
-    :ivar square: square of the characteristic length [m²]; 0 for the classical variant.
+    :ivar accelerated: whether the lengths of the steps are those of the accelerated variant.
+    :ivar square: square of its characteristic length [m²].
     """
 
     gain: float
-    square: float = 0.0
+    accelerated: int = 0
+    square: float = 1.0
 
 
 @step_of(Transpose, short=True)
 def transpose_step(method, chain, settings, work):
     """Write the step along Jᵀ e to ``work.step``."""
-    if method.square > 0.0:
+    if method.accelerated != 0:
         descend_by_two_points(method.square, chain, settings, work)
     else:
         descend_steepest(method.gain, work)
 
 
-def _parameters(chain: KinematicChain, options: IkOptions) -> Transpose:
+def _parameters(chain: KinematicChain | KinematicTree, options: IkOptions) -> Transpose:
     if options.chosen_variant == 'classical':
         refuse_characteristic_length(options)
         return Transpose(given(options.step_gain, 0.0))
-    return Transpose(0.0, characteristic_length(chain, options) ** 2)
+    return Transpose(0.0, 1, characteristic_length(chain, options) ** 2)
 
 
 SPEC = SolverSpec(
@@ -60,6 +63,7 @@ SPEC = SolverSpec(
     patience=50,
     progress=0.1,
     memory_rows=lambda chain: MEMORY_ROWS,
+    trees=True,
     variants={
         'accelerated': {},
         'classical': {

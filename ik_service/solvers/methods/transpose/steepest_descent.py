@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ik_service.kinematics.compile import inlined_kernel
 from ik_service.kinematics.kernels import fill_vector
+from ik_service.solvers.loop.width import width
 
 
 @inlined_kernel
@@ -24,15 +25,15 @@ def descend_steepest(fixed_gain, work):
     fill_vector(moved, 0.0)
     for i in range(rows.shape[0]):
         value = 0.0
-        for j in range(6):
+        for j in range(width(work)):
             value += rows[i, j] * work.error[j]
         work.step[i] = value
-        for j in range(6):
+        for j in range(width(work)):
             moved[j] += rows[i, j] * value
     gain = fixed_gain
     if gain == 0.0:
         along = length = 0.0
-        for j in range(6):
+        for j in range(width(work)):
             along += work.error[j] * moved[j]
             length += moved[j] * moved[j]
         gain = along / length if length > 0.0 else 0.0

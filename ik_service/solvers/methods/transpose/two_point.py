@@ -24,6 +24,7 @@ from ik_service.kinematics.compile import inlined_kernel
 from ik_service.kinematics.kernels import fill_vector
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.kernels.turns import without_turns
+from ik_service.solvers.loop.width import width
 
 # Rows of memory: the metric D⁻¹, the gradient now and before, the last step, and in the first
 # numbers of the others the last short lengths.
@@ -84,10 +85,10 @@ def _write_direction(square, chain, work, anew):
     largest = 0.0
     for i in range(rows.shape[0]):
         slope = size = 0.0
-        for j in range(3):
-            linear, angular = rows[i, j], rows[i, j + 3]
-            slope += linear * error[j] + square * angular * error[j + 3]
-            size += linear * linear + square * angular * angular
+        for j in range(width(work)):
+            weight = square if j % 6 > 2 else 1.0
+            slope += weight * rows[i, j] * error[j]
+            size += weight * rows[i, j] * rows[i, j]
         scale = work.scale[i]
         # In the joint's own measure, also where another variable stands in its place.
         metric[i] = size / (scale * scale) if scale != 0.0 else 0.0
@@ -142,11 +143,11 @@ def _best_length(square, work):
     moved = work.vector
     fill_vector(moved, 0.0)
     for i in range(work.step.shape[0]):
-        for j in range(6):
+        for j in range(width(work)):
             moved[j] += work.rows[i, j] * work.step[i]
     along = length = 0.0
-    for j in range(6):
-        weight = square if j > 2 else 1.0
+    for j in range(width(work)):
+        weight = square if j % 6 > 2 else 1.0
         along += weight * work.error[j] * moved[j]
         length += weight * moved[j] * moved[j]
     return along / length if length > 0.0 else 0.0

@@ -1,0 +1,245 @@
+"""All solutions of a target."""
+
+from concurrent.futures import ThreadPoolExecutor
+import math
+
+import numpy as np
+import pytest
+from support.chains import arm, planar, postures, snake, targets, within_limits
+from support.six_joint_arms import JOINTS, six_joint_arm, WITHOUT
+
+import ik_service as iks
+from ik_service.exceptions import ArgumentError, IncompleteSolutionsError, OptionError
+
+POSITION = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+
+
+def differences(solutions, q):
+    """Largest joint difference of each solution from a posture, but for full turns."""
+    return np.abs(np.remainder(solutions - q + math.pi, 2 * math.pi) - math.pi).max(axis=1)
+
+
+def found_by_chance(chain, target, count=300, **options):
+    """Solutions of many random searches, each once."""
+    seeds = postures(chain, count, seed=1)
+    options = iks.IkOptions(
+        max_searches=1, position_tolerance=1e-9, orientation_tolerance=1e-9, **options
+    )
+    batch = iks.solve_ik_batch(chain, np.tile(target, (count, 1, 1)), seeds, options=options)
+    return batch.q[batch.success]
+
+
+@pytest.mark.parametrize('name', [*JOINTS, *WITHOUT])
+def test_finds_what_many_random_searches_find(name):
+    chain = six_joint_arm(name)
+    for target in targets(chain, 6, seed=2):
+        solutions = iks.solve_ik_all(chain, target)
+        assert 1 <= len(solutions) <= 16
+        for q in solutions:
+            assert np.abs(chain.forward(q) - target).max() < 1e-9
+            assert within_limits(chain, q)
+            assert np.sort(differences(solutions, q))[1:].min(initial=1.0) > 1e-4
+        for q in found_by_chance(chain, target):
+            assert differences(solutions, q).min() < 1e-3
+
+
+@pytest.mark.parametrize('name', JOINTS)
+def test_finds_the_posture_that_made_the_target(name):
+    chain = six_joint_arm(name)
+    for q in postures(chain, 200, seed=3):
+        assert differences(iks.solve_ik_all(chain, chain.forward(q)), q).min() < 1e-4
+
+
+@pytest.mark.parametrize('chain', [snake(1), snake(3), snake(5), snake(6), planar(0.5, 0.4, 0.3)])
+def test_other_chains(chain):
+    for q in postures(chain, 20, seed=4):
+        solutions = iks.solve_ik_all(chain, chain.forward(q))
+        assert differences(solutions, q).min() < 1e-3
+        assert all(within_limits(chain, solution) for solution in solutions)
+
+
+def test_the_nearest_to_the_seed_comes_first():
+    chain = arm('ur5e')
+    for k, target in enumerate(targets(chain, 20)):
+        seed = postures(chain, 1, seed=k)[0]
+        distances = np.abs(iks.solve_ik_all(chain, target, seed) - seed).max(axis=1)
+        assert (np.diff(distances) >= 0).all()
+
+
+def test_limits_select_branches():
+    chain = arm('ur5e')
+    elbow = chain.joint_names.index('elbow_joint')
+    lower = chain.lower.copy()
+    lower[elbow] = 0.0
+    up = chain.with_limits(lower, chain.upper)
+    for target in targets(chain, 20, seed=5):
+        every, some = iks.solve_ik_all(chain, target), iks.solve_ik_all(up, target)
+        assert (some[:, elbow] >= 0.0).all()
+        bent = np.abs(every[:, elbow]) > 1e-3
+        assert len(some) == np.sum(every[bent, elbow] > 0.0)
+
+
+def test_narrow_limits_leave_the_solution_inside():
+    chain = six_joint_arm('any')
+    for q in postures(chain, 10, seed=6):
+        narrow = chain.with_limits(q - 0.05, q + 0.05)
+        solutions = iks.solve_ik_all(narrow, chain.forward(q))
+        assert len(solutions) == 1
+        assert np.abs(solutions[0] - q).max() < 1e-4
+
+
+def test_solutions_on_a_limit_count():
+    chain = arm('ur5e')
+    q = np.array([0.3, -1.0, 1.2, 0.4, 0.9, 0.5])
+    narrow = chain.with_limits(q, chain.upper)
+    assert differences(iks.solve_ik_all(narrow, chain.forward(q)), q).min() < 1e-9
+
+
+def test_a_joint_held_by_its_limits_takes_the_redundancy_away():
+    chain = arm('panda')
+    q = np.array([0.3, -0.4, 0.2, -1.8, 0.3, 1.7, 0.5])
+    lower, upper = chain.lower.copy(), chain.upper.copy()
+    lower[2] = upper[2] = q[2]
+    held = chain.with_limits(lower, upper)
+    solutions = iks.solve_ik_all(held, chain.forward(q))
+    assert 1 <= len(solutions) <= 16
+    assert (solutions[:, 2] == q[2]).all()
+    assert differences(solutions, q).min() < 1e-6
+
+
+@pytest.mark.parametrize('name', ['elbow', 'parallel', 'any'])
+def test_none_out_of_reach(name):
+    chain = six_joint_arm(name)
+    target = chain.forward(np.full(6, 0.3))
+    for way in (0.3, 30.0):
+        target[:3, 3] *= 1.0 + way
+        if iks.solve_ik(chain, target).success:
+            continue
+        assert iks.solve_ik_all(chain, target).shape == (0, 6)
+
+
+@pytest.mark.parametrize('name', ['elbow', 'any'])
+def test_the_same_request_has_the_same_answer_in_all_threads(name):
+    chain = six_joint_arm(name)
+    goals = targets(chain, 20, seed=7)
+    alone = [iks.solve_ik_all(chain, target) for target in goals]
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda target: iks.solve_ik_all(chain, target), goals * 4))
+    for k, answer in enumerate(answers):
+        assert np.array_equal(answer, alone[k % 20])
+
+
+@pytest.mark.parametrize('resolution', [0.5, 0.25])
+def test_self_motions_are_covered(resolution):
+    chain = arm('panda')
+    for target in targets(chain, 5, seed=8):
+        solutions = iks.solve_ik_all(chain, target, resolution=resolution)
+        for q in solutions:
+            assert np.abs(chain.forward(q) - target).max() < 2e-5
+            assert within_limits(chain, q)
+        for q in found_by_chance(chain, target):
+            assert np.abs(solutions - q).max(axis=1).min() <= resolution
+
+
+def test_self_motions_of_a_task_with_free_axes():
+    chain = planar(0.5, 0.4, 0.3)
+    options = iks.IkOptions(task_weights=POSITION)
+    target = chain.forward([0.4, 0.8, -0.6])
+    solutions = iks.solve_ik_all(chain, target, options=options)
+    assert len(solutions) > 5
+    for q in found_by_chance(chain, target, task_weights=POSITION):
+        assert differences(solutions, q).min() <= 0.5
+
+
+@pytest.mark.parametrize(
+    ('name', 'q'),
+    [
+        ('elbow', [0.3, 0.4, 0.9, 0.6, 0.0, 0.5]),  # wrist stretched
+        ('elbow', [0.3, 0.0, 0.0, 0.6, 0.0, 0.5]),  # the whole arm as well
+        ('parallel', [0.3, -1.0, 1.2, 0.4, 0.0, 0.5]),
+        ('parallel', [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+        ('skewed', [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+    ],
+)
+def test_singular_postures(name, q):
+    chain = six_joint_arm(name)
+    target = chain.forward(q)
+    solutions = iks.solve_ik_all(chain, target, q)
+    assert 1 <= len(solutions) < 200
+    assert differences(solutions, np.array(q)).min() <= 0.5
+    for posture in found_by_chance(chain, target):
+        assert differences(solutions, posture).min() <= 0.5
+
+
+def test_double_solutions_are_one():
+    chain = six_joint_arm('parallel')
+    q = np.array([0.3, -1.0, 0.0, 0.4, 1.0, 0.5])  # elbow stretched
+    solutions = iks.solve_ik_all(chain, chain.forward(q))
+    assert np.sum(differences(solutions, q) < 1e-2) == 1
+
+
+def test_the_bound_on_the_motion_is_kept():
+    for chain in (arm('ur5e'), arm('panda')):
+        seed = chain.mid_range() + 0.3
+        options = iks.IkOptions(max_joint_motion=0.4)
+        target = chain.forward(seed + 0.35)
+        solutions = iks.solve_ik_all(chain, target, seed, options)
+        assert len(solutions) >= 1
+        assert np.abs(solutions - seed).max() <= 0.4 + 1e-12
+
+
+def test_ignored_limits_give_the_solutions_beyond_them():
+    chain = six_joint_arm('elbow')
+    narrow = chain.with_limits(np.full(6, -0.1), np.full(6, 0.1))
+    target = chain.forward(np.array([0.5, 0.4, 0.9, 0.6, 0.7, 0.5]))
+    options = iks.IkOptions(joint_limits='ignore')
+    assert len(iks.solve_ik_all(narrow, target)) == 0
+    assert len(iks.solve_ik_all(narrow, target, options=options)) == 8
+
+
+def test_too_many_solutions_are_an_error_with_those_found():
+    chain = arm('panda')
+    target = targets(chain, 1, seed=9)[0]
+    with pytest.raises(IncompleteSolutionsError, match='more than 5') as error:
+        iks.solve_ik_all(chain, target, max_solutions=5)
+    assert error.value.partial.shape == (5, 7)
+    with pytest.raises(IncompleteSolutionsError, match='max_solutions'):
+        iks.solve_ik_all(arm('ur5e'), arm('ur5e').forward(np.full(6, 0.4)), max_solutions=1)
+
+
+def test_the_time_that_runs_out_is_an_error_with_those_found():
+    chain = arm('panda')
+    options = iks.IkOptions(timeout=1e-5)
+    with pytest.raises(IncompleteSolutionsError, match='time'):
+        iks.solve_ik_all(chain, targets(chain, 1)[0], options=options)
+
+
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        {'resolution': 0.0}, {'resolution': -1.0}, {'resolution': math.nan},
+        {'resolution': math.inf}, {'resolution': 'fine'}, {'resolution': None},
+        {'resolution': True}, {'resolution': [0.5]}, {'max_solutions': 0},
+        {'max_solutions': 1.5}, {'max_solutions': 10**9}, {'max_solutions': None},
+        {'max_solutions': True}, {'turns': 1}, {'turns': 'yes'}, {'seed': [0.0]},
+        {'seed': np.full(6, math.nan)}, {'seed': 'home'}, {'target': np.eye(3)},
+        {'target': np.full((4, 4), math.inf)}, {'target': 2 * np.eye(4)}, {'target': None},
+        {'chain': None}, {'options': 'fast'},
+    ],
+)  # fmt: skip
+def test_arguments_that_cannot_be_are_refused(arguments):
+    chain = arm('ur5e')
+    wanted = {'chain': chain, 'target': chain.forward(chain.mid_range()), **arguments}
+    with pytest.raises(ArgumentError) as error:
+        iks.solve_ik_all(**wanted)
+    assert error.value.argument == next(iter(arguments))
+
+
+@pytest.mark.parametrize(
+    ('option', 'value'), [('damping', 0.1), ('max_searches', 3), ('record_trace', True)]
+)
+def test_options_that_do_not_count_are_refused(option, value):
+    chain = arm('ur5e')
+    options = iks.IkOptions(**{option: value})
+    with pytest.raises(OptionError, match=f'{option}.*solve_ik_all, which uses.*timeout'):
+        iks.solve_ik_all(chain, chain.forward(chain.mid_range()), options=options)
