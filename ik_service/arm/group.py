@@ -73,6 +73,27 @@ _SHARED_OPTIONS = (
 )
 
 
+def without_chain_options(settings: SolverSettings) -> SolverSettings:
+    """
+    Return settings without what holds for one chain only: postures and learned seeds.
+
+    :param settings: those of the node, which are meant for the default group.
+    """
+    options = settings.options
+    posture = options.objective == 'preferred_posture'
+    if not (posture or options.seed_source != 'given' or options.element_displacements):
+        return settings
+    general = replace(
+        options,
+        objective=None if posture else options.objective,
+        preferred_posture=None,
+        element_displacements=None,
+        seed_source='given',
+        seed_file=None,
+    )
+    return SolverSettings(settings.name, general)
+
+
 @dataclass(frozen=True)
 class PreparedSolver:
     """
@@ -99,6 +120,8 @@ class ArmGroup:
     :param postures: the robot's full postures.
     :param locked: positions of joints that do not move [rad] or [m].
     :param settings: what differs from the node's settings.
+    :param default: whether this is the arm's default group, for whose chain postures and learned
+        seeds of the node's settings are meant.
     :raises ChainError: the links make no chain.
     :raises UnknownLinkError: there is no such link.
     :ivar name: the group's name.
@@ -122,6 +145,7 @@ class ArmGroup:
         postures: PostureSpace,
         locked: Mapping[str, float],
         settings: GroupSettings | None = None,
+        default: bool = False,
     ) -> None:
         self.name = name
         self.base_link = base_link
@@ -130,6 +154,7 @@ class ArmGroup:
         self._postures = postures
         self._locked = locked
         self._settings = settings or GroupSettings()
+        self._default = default
         self.chain: KinematicChain | KinematicTree
         if len(tip_links) == 1:
             self.chain = robot.chain(base_link, tip_links[0], locked)
@@ -171,7 +196,8 @@ class ArmGroup:
     def _prepared(
         self, chain: KinematicChain | KinematicTree, settings: SolverSettings
     ) -> PreparedSolver:
-        chosen = self._settings.applied_to(settings)
+        general = settings if self._default else without_chain_options(settings)
+        chosen = self._settings.applied_to(general)
         solver = Solver(chain, chosen.name, chosen.options)
         return PreparedSolver(chain, solver, self._postures.indices(chain.joint_names))
 
