@@ -153,12 +153,12 @@ class Arm:
         for described in robot.groups.values():
             solvable = not described.fault and len(described.tip_links) == 1
             if free and solvable and described.origin in ('srdf', 'parameter'):
-                return self._group_of(described)
+                return self._group_of(described, default=True)
         base = settings.base_link or robot.root_link
         # Tool frames do not change which tip is the default.
         tip = settings.tip_link or self.described.default_tip(base)
         name = _names(settings.group_names[:1], robot)[0] if settings.group_names else 'arm'
-        return self._make(name, base, (tip,))
+        return self._make(name, base, (tip,), default=True)
 
     def _groups(self) -> dict[str, ArmGroup]:
         """Return the groups by all names that they have."""
@@ -181,14 +181,15 @@ class Arm:
                 self.faults[name] = str(error)
         return groups
 
-    def _group_of(self, described: PlanningGroup) -> ArmGroup:
-        return self._make(described.name, described.base_link, described.tip_links)
+    def _group_of(self, described: PlanningGroup, default: bool = False) -> ArmGroup:
+        return self._make(described.name, described.base_link, described.tip_links, default)
 
-    def _make(self, name: str, base_link: str, tip_links: tuple[str, ...]) -> ArmGroup:
+    def _make(
+        self, name: str, base_link: str, tip_links: tuple[str, ...], default: bool = False
+    ) -> ArmGroup:
         settings = self._settings.groups.get(name)
-        return ArmGroup(
-            self.robot, name, base_link, tip_links, self.postures, self._locked, settings
-        )
+        around = self.postures, self._locked, settings, default
+        return ArmGroup(self.robot, name, base_link, tip_links, *around)
 
     def _rest(self) -> np.ndarray:
         posture = self.postures.near_zero()
@@ -207,7 +208,8 @@ def _check_settings(robot: Robot, groups: Mapping[str, GroupSettings]) -> None:
         if not group.tip_link and name not in robot.groups:
             raise ChainError(
                 f'groups.{name} names no tip_link, and the robot has no group {quote(name)}; it '
-                f'has {listed(robot.group_names) or "none"}'
+                f'has {listed(robot.group_names) or "none"}. Give groups.{name}.tip_link, or an '
+                'SRDF with that group as srdf or robot_description_semantic'
             )
 
 

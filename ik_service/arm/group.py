@@ -77,6 +77,27 @@ def _shared(options: IkOptions) -> IkOptions:
     return IkOptions(**{name: getattr(options, name) for name in _SHARED_OPTIONS})
 
 
+def without_chain_options(settings: SolverSettings) -> SolverSettings:
+    """
+    Return settings without what holds for one chain only: postures and learned seeds.
+
+    :param settings: those of the node, which are meant for the default group.
+    """
+    options = settings.options
+    posture = options.objective == 'preferred_posture'
+    if not (posture or options.seed_source != 'given' or options.element_displacements):
+        return settings
+    general = replace(
+        options,
+        objective=None if posture else options.objective,
+        preferred_posture=None,
+        element_displacements=None,
+        seed_source='given',
+        seed_file=None,
+    )
+    return SolverSettings(settings.name, general)
+
+
 @dataclass(frozen=True)
 class PreparedSolver:
     """
@@ -103,6 +124,8 @@ class ArmGroup:
     :param postures: the robot's full postures.
     :param locked: positions of joints that do not move [rad] or [m].
     :param settings: what differs from the node's settings.
+    :param default: whether this is the arm's default group, for whose chain postures and learned
+        seeds of the node's settings are meant.
     :raises ChainError: the links make no chain.
     :raises UnknownLinkError: there is no such link.
     :ivar name: the group's name.
@@ -127,6 +150,7 @@ class ArmGroup:
         postures: PostureSpace,
         locked: Mapping[str, float],
         settings: GroupSettings | None = None,
+        default: bool = False,
     ) -> None:
         self.name = name
         self.base_link = base_link
@@ -135,13 +159,13 @@ class ArmGroup:
         self._postures = postures
         self._locked = locked
         self._settings = settings or GroupSettings()
+        self._default = default
         self.chain: KinematicChain | KinematicTree
         if len(tip_links) == 1:
             self.chain = robot.chain(base_link, tip_links[0], locked)
         else:
             self.chain = robot.tree(base_link, tip_links, locked)
         self.indices = postures.indices(self.chain.joint_names)
-        self.attached_to_base = attached_links(robot, base_link)
         below = set(links_below(robot, base_link))
         for tip in tip_links:
             below.update(attached_links(robot, tip))
@@ -164,14 +188,19 @@ class ArmGroup:
         if not isinstance(chain, KinematicChain) or tip_link not in ('', chain.tip_link):
             self._check_links((tip_link or self.tip_links[0],))
             chain = self._robot.chain(self.base_link, tip_link, self._locked)
-        return self._prepared(chain, self._settings.applied_to(settings))
+        return self._prepared(chain, self._settings_from(settings))
+
+    def _settings_from(self, settings: SolverSettings) -> SolverSettings:
+        """Return the settings of this group, by those of the node."""
+        general = settings if self._default else without_chain_options(settings)
+        return self._settings.applied_to(general)
 
     def _prepare_tree(self, tips: tuple[Tip, ...], settings: SolverSettings) -> PreparedSolver:
         tree = self.chain
         if not isinstance(tree, KinematicTree) or tips != tree.tips:
             self._check_links(tuple(tip if isinstance(tip, str) else tip[1] for tip in tips))
             tree = self._robot.tree(self.base_link, tips, self._locked)
-        chosen = self._settings.applied_to(settings)
+        chosen = self._settings_from(settings)
         try:
             return self._prepared(tree, chosen)
         except OptionError:  # the method, or an option of it, is for one exact pose

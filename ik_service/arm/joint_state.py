@@ -231,8 +231,7 @@ class JointStateBuffer:
         """
         Return positions of joints and when they were measured.
 
-        :param indices: (n,) indices of the joints in the full posture; None for those of the
-            chain.
+        :param indices: (n,) indices in the full posture; None for the joints of the chain.
         :returns: (n,) positions [rad] or [m], and when the oldest of them arrived on the
             monotonic clock [s]; None when some were never measured.
         """

@@ -8,6 +8,12 @@ from typing import Protocol
 
 from ik_service.common.quoting import quote
 
+_SETTLING_TIME = 0.1
+"""
+Time after the last command of a group in which the arm catches up with it [s]. It is longer than
+the time from which the states are taken that a motion begins at.
+"""
+
 
 class SharedMotion(Protocol):
     """
@@ -82,18 +88,19 @@ class JointSharing:
         for other, _ in self._rivals(motion):
             other.let_go()
 
-    def commanded_at(self, motion: SharedMotion) -> float | None:
+    def free_since(self, motion: SharedMotion) -> float | None:
         """
-        Return when the joints of a group were commanded the last time, by another [s].
+        Return since when the joints of a group follow no command of another any more [s].
 
         :param motion: the motion of the group.
-        :returns: −inf before the first command; None while another group commands some of them.
+        :returns: on a monotonic clock; −inf when they never did, and None while there are such
+            commands. States from before do not tell where a motion has to begin.
         """
         latest = -float('inf')
         for other, _ in self._rivals(motion):
             if other.active:
                 return None
-            latest = max(latest, other.commanded_at)
+            latest = max(latest, other.commanded_at + _SETTLING_TIME)
         return latest
 
     def _rivals(self, motion: SharedMotion) -> Iterator[tuple[SharedMotion, str]]:

@@ -231,10 +231,10 @@ class FollowerStateMachine:
         if occupied:
             self._lose_target(FollowerState.OTHER_COMMANDER, occupied)
             return None
-        by_others = self._sharing.commanded_at(self)
-        if by_others is None:  # they are coming to rest
+        free_since = self._sharing.free_since(self)
+        if free_since is None:  # commands of another group are coming to rest
             return None
-        if not self.arm.is_fresh(now, max(self.commanded_at, by_others)):
+        if not self.arm.is_fresh(now, max(self.commanded_at, free_since)):
             return None
         start = self.arm.position()
         self._lag.reset()

@@ -8,6 +8,12 @@ from dataclasses import replace
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.common.parameter_declaration import ParameterSpec
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT, TOOL_FRAMES_TEXT, XACRO_ARGS
+from ik_service.ros.ik.group_parameters import (
+    GROUP_NAMES,
+    GROUPS_TEXT,
+    ROBOT_DESCRIPTION_SEMANTIC,
+    SRDF,
+)
 from ik_service.solvers.options import (
     EXTENSIONS,
     IkOptions,
@@ -36,19 +42,6 @@ ROBOT_DESCRIPTION = ParameterSpec(
     'URDF text, which is not expanded by xacro; empty: see urdf',
     read_only=True,
 )
-SRDF = ParameterSpec(
-    'srdf',
-    '',
-    'Path of an SRDF file, which names planning groups; wins over robot_description_semantic. '
-    'Empty: robot_description_semantic, as a parameter or else from the topic of that name',
-    read_only=True,
-)
-ROBOT_DESCRIPTION_SEMANTIC = ParameterSpec(
-    'robot_description_semantic',
-    '',
-    'SRDF text, or the path of an SRDF file; empty: see srdf',
-    read_only=True,
-)
 BASE_LINK = ParameterSpec(
     'base_link',
     '',
@@ -66,13 +59,6 @@ LOCKED_JOINTS = ParameterSpec(
     'locked_joints',
     '',
     "Joints that do not move, and where [rad or m], such as 'torso=0.1, head=0'",
-    read_only=True,
-)
-GROUP_NAMES = ParameterSpec(
-    'group_names',
-    ['manipulator', 'arm', '{robot}_arm', '{robot}_manipulator'],
-    'Further names of the default planning group in compute_ik, the first of them its own; '
-    "{robot} stands for the robot's name. Groups of the robot by these names win",
     read_only=True,
 )
 COMMAND_INTERFACE = ParameterSpec(
@@ -290,6 +276,7 @@ ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     TIP_LINK,
     LOCKED_JOINTS,
     TOOL_FRAMES_TEXT,
+    GROUPS_TEXT,
     GROUP_NAMES,
 )
 NODE_PARAMETERS: tuple[ParameterSpec, ...] = (COMMAND_INTERFACE, PUBLISH_MARKERS, TF_TIMEOUT)

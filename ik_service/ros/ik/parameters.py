@@ -29,10 +29,10 @@ from ik_service.ros.common.parameter_declaration import (
     Value,
 )
 from ik_service.ros.ik.frame_parameters import TOOL_FRAMES, tool_frames_of
+from ik_service.ros.ik.group_parameters import GROUP_NAMES, group_settings, GROUPS
 from ik_service.ros.ik.parameter_table import (
     BASE_LINK,
     FOLLOWER_PARAMETERS,
-    GROUP_NAMES,
     LOCKED_JOINTS,
     PARAMETERS,
     SOLVER_MODULES,
@@ -49,7 +49,7 @@ T = TypeVar('T', bound=Value)
 Apply = Callable[[SolverSettings, FollowerSettings], None]
 Prepare = Callable[[SolverSettings], None]
 
-_MAPPINGS = (TOOL_FRAMES,)
+_MAPPINGS = (TOOL_FRAMES, GROUPS)
 
 
 class NodeParameters:
@@ -191,5 +191,6 @@ def _arm_settings(values: ParameterValues) -> ArmSettings:
         tip_link=values[TIP_LINK],
         locked=parse_positions(values[LOCKED_JOINTS], LOCKED_JOINTS.name),
         group_names=tuple(values[GROUP_NAMES]),
+        groups=group_settings(GROUPS.read(values.by_name)),
         tool_frames=tool_frames_of(values.by_name),
     )

@@ -14,12 +14,8 @@ from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.robot import Robot
 from ik_service.ros.common.qos import DESCRIPTION_QOS
 from ik_service.ros.ik.frame_parameters import XACRO_ARGS
-from ik_service.ros.ik.parameter_table import (
-    ROBOT_DESCRIPTION,
-    ROBOT_DESCRIPTION_SEMANTIC,
-    SRDF,
-    URDF,
-)
+from ik_service.ros.ik.group_parameters import ROBOT_DESCRIPTION_SEMANTIC, SRDF
+from ik_service.ros.ik.parameter_table import ROBOT_DESCRIPTION, URDF
 from ik_service.ros.ik.parameters import NodeParameters
 
 
