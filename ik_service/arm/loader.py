@@ -9,7 +9,7 @@ import threading
 
 from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.group import ArmGroup, SolverSettings
-from ik_service.exceptions import UrdfError
+from ik_service.exceptions import SrdfError, UrdfError
 from ik_service.model.description_file import is_xacro
 from ik_service.model.part_names import named, named_file
 from ik_service.robot import Robot
@@ -69,8 +69,34 @@ def read_robot(source: Source, trusted: bool = True) -> Robot:
     return Robot.from_urdf_text(source)
 
 
+def with_semantics(robot: Robot, srdf: Source, trusted: bool = True) -> Robot:
+    """
+    Return a robot with the planning groups of a semantic description.
+
+    :param robot: the robot.
+    :param srdf: where the groups are described; empty for nowhere: the robot stays as it is.
+    :param trusted: as for :func:`read_robot`.
+    :raises SrdfError: the file cannot be read, the description is malformed, or it does not go
+        with the robot.
+    :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
+    """
+    if not isinstance(srdf, Path):
+        return robot.with_srdf_text(srdf) if srdf.strip() else robot
+    if is_xacro(srdf) and not trusted:
+        raise SrdfError(
+            'a xacro file that another program names is not expanded; name it in the parameter '
+            'srdf of this one',
+            named_file(str(srdf)),
+        )
+    return robot.with_srdf(srdf)
+
+
 def build_arm(
-    source: Source, settings: ArmSettings, trusted: bool = True, srdf: Source = ''
+    source: Source,
+    settings: ArmSettings,
+    trusted: bool = True,
+    srdf: Source = '',
+    srdf_trusted: bool = True,
 ) -> Arm:
     """
     Build an arm from a robot description.
@@ -79,16 +105,13 @@ def build_arm(
     :param settings: which of its links and joints make the arm.
     :param trusted: as for :func:`read_robot`.
     :param srdf: where its planning groups are described; empty for nowhere.
+    :param srdf_trusted: the same as ``trusted`` for ``srdf``.
     :raises UrdfError: the file cannot be read, or the description is malformed.
     :raises SrdfError: likewise for the semantic description.
     :raises IkServiceError: the settings do not go with the robot.
     """
     robot = read_robot(source, trusted)
-    if isinstance(srdf, Path):
-        robot = robot.with_srdf(srdf)
-    elif srdf.strip():
-        robot = robot.with_srdf_text(srdf)
-    return Arm(robot, settings)
+    return Arm(with_semantics(robot, srdf, srdf_trusted), settings)
 
 
 class ArmLoader:

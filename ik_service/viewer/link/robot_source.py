@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ik_service.arm.arm import ArmSettings
-from ik_service.arm.loader import Source, source_of
+from ik_service.arm.loader import Source, source_of, srdf_source
 from ik_service.common.number_parsing import parse_positions
 
 
@@ -14,10 +15,11 @@ class RobotSources:
     """
     Known descriptions of the robot; texts are empty where nothing is known.
 
-    :ivar own: parameters of the viewer: ``urdf``, ``robot_description``, ``base_link``,
-        ``tip_link``; they have precedence.
+    :ivar own: parameters of the viewer: ``urdf``, ``robot_description``, ``srdf``,
+        ``robot_description_semantic``, ``base_link``, ``tip_link``; they have precedence.
     :ivar node: the same parameters of the IK node, and its ``locked_joints``.
     :ivar topic: text from the topic ``robot_description``.
+    :ivar semantic_topic: text from the topic ``robot_description_semantic``.
     :ivar reported_base: base link in the node's diagnostics.
     :ivar reported_tip: tip link in the node's diagnostics.
     """
@@ -25,6 +27,7 @@ class RobotSources:
     own: tuple[tuple[str, str], ...] = ()
     node: tuple[tuple[str, str], ...] = ()
     topic: str = ''
+    semantic_topic: str = ''
     reported_base: str = ''
     reported_tip: str = ''
 
@@ -40,6 +43,8 @@ class RobotSelection:
     :ivar locked_joints: joints that do not move, as the node's parameter gives them.
     :ivar trusted: whether the viewer's own parameters name the source; others may name files too,
         but none that would be run, see :func:`~ik_service.arm.loader.read_robot`.
+    :ivar srdf: its SRDF, as text or as the path of a file; empty without one.
+    :ivar srdf_trusted: the same as ``trusted`` for ``srdf``.
     """
 
     source: Source
@@ -47,6 +52,8 @@ class RobotSelection:
     tip_link: str
     locked_joints: str
     trusted: bool = False
+    srdf: Source = ''
+    srdf_trusted: bool = False
 
     def settings(self) -> ArmSettings:
         """
@@ -65,8 +72,7 @@ def select_robot(sources: RobotSources) -> RobotSelection | None:
     :param sources: the known descriptions.
     """
     own, node = dict(sources.own), dict(sources.node)
-    given = ((known.get('urdf', ''), known.get('robot_description', '')) for known in (own, node))
-    urdf, text = next((pair for pair in given if any(pair)), ('', sources.topic))
+    urdf, text = _given(own, node, 'urdf', 'robot_description') or ('', sources.topic)
     if not urdf and not text:
         return None
     return RobotSelection(
@@ -75,4 +81,20 @@ def select_robot(sources: RobotSources) -> RobotSelection | None:
         tip_link=own.get('tip_link') or node.get('tip_link') or sources.reported_tip,
         locked_joints=node.get('locked_joints', ''),
         trusted=bool(own.get('urdf') or own.get('robot_description')),
+        srdf=_srdf(own, node, sources.semantic_topic),
+        srdf_trusted=bool(own.get('srdf') or own.get('robot_description_semantic')),
     )
+
+
+def _srdf(own: Mapping[str, str], node: Mapping[str, str], topic: str) -> Source:
+    """Return where the planning groups are described; text from the topic is never a path."""
+    given = _given(own, node, 'srdf', 'robot_description_semantic')
+    return topic if given is None else srdf_source(*given)
+
+
+def _given(
+    own: Mapping[str, str], node: Mapping[str, str], path: str, text: str
+) -> tuple[str, str] | None:
+    """Return the path and the text that parameters give; None when they give neither."""
+    pairs = ((known.get(path, ''), known.get(text, '')) for known in (own, node))
+    return next((pair for pair in pairs if any(pair)), None)
