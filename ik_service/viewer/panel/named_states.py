@@ -52,10 +52,7 @@ class NamedStates:
 
     def __init__(self, gui: viser.GuiApi, on_choose: Callable[[str], object]) -> None:
         self._held_until = -math.inf
-        hint = (
-            'Puts the target at the pose of the tip in a state of the planning group, or in the '
-            'middle of the joint limits; the arm is shown in that state for a moment'
-        )
+        hint = 'The pose of the tip in this state becomes the target'
         self.menu = gui.add_dropdown('Named state', (NONE,), hint=hint, disabled=True)
 
         @self.menu.on_update
