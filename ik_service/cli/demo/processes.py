@@ -14,7 +14,7 @@ from ik_service.common.child_process import ChildProcess
 @contextmanager
 def node_and_arm(
     urdf: Path,
-    chain: Mapping[str, str],
+    description: Mapping[str, str],
     start: Mapping[str, float],
     solver: str,
     speed: float,
@@ -23,14 +23,20 @@ def node_and_arm(
     Run the IK node and the simulated arm for a ``with`` block.
 
     :param urdf: path of the robot description.
-    :param chain: the node's parameters ``base_link`` and ``tip_link``.
+    :param description: the node's parameters ``base_link`` and ``tip_link``, and ``srdf`` where
+        an SRDF names planning groups.
     :param start: initial joint values of the simulated arm by name [rad] or [m].
     :param solver: name of the node's solver.
     :param speed: the node's velocity scaling, 0 to 1.
     :returns: the two processes.
     """
     initial = ', '.join(f'{name}={value!r}' for name, value in start.items())
-    node = {'urdf': str(urdf), **chain, 'solver.name': solver, 'velocity_scaling': float(speed)}
+    node = {
+        'urdf': str(urdf),
+        **description,
+        'solver.name': solver,
+        'velocity_scaling': float(speed),
+    }
     arm = {'urdf': str(urdf), 'initial_positions': initial}
     with (
         ChildProcess('the IK node', 'ik_service.ros.ik.main', ros_arguments(node)) as first,
