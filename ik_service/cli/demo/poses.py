@@ -54,9 +54,8 @@ def start_posture(chain: KinematicChain) -> np.ndarray:
         stretched out in the middle.
     """
     bent = chain.mid_range() + np.where(_slides(chain), 0.0, _BEND)
-    robot, known = chain.robot, {}
-    if isinstance(robot, Robot):
-        known = robot.named_states(chain.joint_names).get(_READY, {})
+    states = chain.robot.named_states(chain.joint_names) if isinstance(chain.robot, Robot) else {}
+    known = states.get(_READY, {})
     if not known and all(name in _ELBOW_UP for name in chain.joint_names):
         known = _ELBOW_UP
     q = chain.joint_vector(known, default=bent)
