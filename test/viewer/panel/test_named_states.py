@@ -53,7 +53,7 @@ def test_a_state_called_home_is_the_way_home():
     assert MID_RANGE not in choices
 
 
-def test_states_of_the_group_with_the_name_of_the_default_go_first():
+def test_states_of_a_group_with_the_same_joints_count():
     text = srdf(('up', turned(0.5)))
     robot = Robot.from_urdf(URDF / 'panda.urdf', srdf=text)
     settings = ArmSettings(groups={'mine': GroupSettings('panda_link0', 'panda_hand_tcp')})
