@@ -117,6 +117,12 @@ class UnknownGroupError(_UnknownNameError):
     kind = 'planning group'
 
 
+class UnknownStateError(_UnknownNameError):
+    """Name of a state that no planning group has for the joints of a chain."""
+
+    kind = 'named state'
+
+
 class UnknownSolverError(_UnknownNameError):
     """Name of a solver that does not exist."""
 
