@@ -86,15 +86,16 @@ class Reference:
     def _misses(self, wanted, found):
         """Return how a solution misses its poses; None when it does not."""
         poses, links = wanted.pose_stamped_vector, wanted.ik_link_names
+        tip = self._tip_of(wanted.group_name)
         tasks = [(wanted.ik_link_name, wanted.pose_stamped)]
         if len(poses) == 1:
-            tasks = [(links[0] if links else wanted.ik_link_name, poses[0])]
+            tasks = [(links[0] if links else '', poses[0])]
         elif poses:
             tasks = list(zip(links, poses, strict=True))
         at = self._poses(found)
         for link, stamped in tasks:
             frame = self._frame(stamped.header.frame_id)
-            T_root_link = at[link or self.tip]
+            T_root_link = at[link or tip]
             if self._moving and frame != self.base:
                 continue
             # A frame that moves is where it is measured, or at the seed: either may be meant.
@@ -103,8 +104,13 @@ class Reference:
                 for T_root_frame in self._places(frame, wanted.robot_state.joint_state)
             ]
             if not min(errors) <= TOLERANCE:
-                return f'SUCCESS, but {link or self.tip} is off by {min(errors):.2g} in {frame!r}'
+                return f'SUCCESS, but {link or tip} is off by {min(errors):.2g} in {frame!r}'
         return None
+
+    def _tip_of(self, group):
+        """Return the tip of a group: of a known name that of the arm's own configuration."""
+        known = self.robot.groups.get(group)
+        return known.tip_links[0] if known and known.tip_links else self.tip
 
     def _places(self, frame, seed):
         given = dict(zip(seed.name, seed.position, strict=True))
