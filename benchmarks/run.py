@@ -15,7 +15,7 @@ ROS_ENVIRONMENT = HERE.parent / '.venv'
 
 PARTS = (
     'solvers', 'chains', 'tracking', 'nearest', 'giving_up', 'growth', 'overhead', 'batch',
-    'service',
+    'two_arms', 'service',
 )  # fmt: skip
 QUICK = {
     'solvers': '--count 100 --repeats 1',
@@ -26,6 +26,7 @@ QUICK = {
     'growth': '--count 10 --repeats 1',
     'overhead': '--count 500 --repeats 2',
     'batch': '--count 3000 --repeats 3',
+    'two_arms': '--count 100',
     'service': '--count 300 --windows 2 --seconds 1',
 }
 FULL = {
