@@ -15,7 +15,7 @@ ROS_ENVIRONMENT = HERE.parent / '.venv'
 
 PARTS = (
     'solvers', 'chains', 'tracking', 'nearest', 'all_solutions', 'giving_up', 'growth', 'overhead',
-    'batch', 'service',
+    'batch', 'two_arms', 'service',
 )  # fmt: skip
 QUICK = {
     'solvers': '--count 100 --repeats 1',
@@ -27,6 +27,7 @@ QUICK = {
     'growth': '--count 10 --repeats 1',
     'overhead': '--count 500 --repeats 2',
     'batch': '--count 3000 --repeats 3',
+    'two_arms': '--count 100',
     'service': '--count 300 --windows 2 --seconds 1',
 }
 FULL = {

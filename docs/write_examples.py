@@ -67,6 +67,11 @@ TEXTS = {
         'Your own solver',
         'a step and its specification; loop, limits, restarts and batch come from the package.',
     ),
+    '09': (
+        'Two arms, and tolerances',
+        'both hands of an upper body in one solve, the pose of one hand in the other, and a '
+        'target that leaves some freedom.',
+    ),
 }
 """Heading and description of each example, by its number."""
 

@@ -15,7 +15,7 @@ from ik_service.solvers.regions import Box, Sphere
 
 _BOX, _SPHERE = Box.number, Sphere.number
 # A tolerance has to be so many times the solver's own for the solver to aim inside it.
-_WIDE = 10.0
+_WIDE = 9.0
 
 
 @inner_kernel
