@@ -187,10 +187,10 @@ def _converge(chain, settings, work, strategy, trace):
     idle = 0
     for k in range(_STEPS):
         cost, reached = evaluate_pose(chain, settings, work, 0, trace)
-        found |= reached
-        if cost < kept:
+        if (reached and not found) or (reached == found and cost < kept):
             kept = cost
             copy_vector(work.q, work.best_q)
+        found |= reached
         idle = idle + 1 if cost > 0.5 * before else 0
         if cost < _FINEST or not cost < settings.largest_cost or (found and idle > _IDLE):
             break

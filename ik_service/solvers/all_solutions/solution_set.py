@@ -68,23 +68,33 @@ def bring_home(chain, settings, work, out):
     copy_vector(work.q, out)
     if settings.limits == LimitStrategy.IGNORE:
         turn_towards(chain, work.start, out, settings.limits)
-        return True
-    turn_towards(chain, work.start, out, _ACTIVE_SET)
-    shifted = False
+    else:
+        turn_towards(chain, work.start, out, _ACTIVE_SET)
+        if not _put_on_limits(chain, work.q, out):
+            copy_vector(work.q, out)
+            return False
+    position, orientation = errors_at(chain, settings, work, out)
+    return within_tolerance(settings, position, orientation)
+
+
+@inner_kernel
+def _put_on_limits(chain, q, out):
+    """
+    Move positions that miss a limit by rounding onto it; returns whether all are inside then.
+
+    :param q: (n,) a solution [rad] or [m].
+    :param out: (n,) in and out: the same, turned towards the inside.
+    """
     for i in range(out.shape[0]):
         # What no turn brings inside was put on a limit, if only by rounding on the wrong one.
         lower, upper, turn = chain.lower[i], chain.upper[i], chain.turn[i]
         out[i] = min(max(out[i], lower), upper)
-        if turn > 0.0 and _apart(out[i], work.q[i], turn) > _ON_LIMIT:
-            out[i] = lower if _apart(lower, work.q[i], turn) <= _ON_LIMIT else upper
-        if not _apart(out[i], work.q[i], turn) <= _ON_LIMIT:
-            copy_vector(work.q, out)
+        if _apart(out[i], q[i], turn) <= _ON_LIMIT:
+            continue
+        out[i] = lower if _apart(lower, q[i], turn) <= _ON_LIMIT else upper
+        if not _apart(out[i], q[i], turn) <= _ON_LIMIT:
             return False
-        shifted |= out[i] == lower or out[i] == upper
-    if not shifted:
-        return True
-    position, orientation = errors_at(chain, settings, work, out)
-    return within_tolerance(settings, position, orientation)
+    return True
 
 
 @inner_kernel

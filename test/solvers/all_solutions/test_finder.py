@@ -185,7 +185,28 @@ def test_the_bound_on_the_motion_is_kept():
         target = chain.forward(seed + 0.35)
         solutions = iks.solve_ik_all(chain, target, seed, options)
         assert len(solutions) >= 1
-        assert np.abs(solutions - seed).max() <= 0.4 + 1e-12
+        assert np.abs(solutions - seed).max() <= 0.4
+
+
+def test_uneven_weights_and_fine_tolerances():
+    options = iks.IkOptions(
+        task_weights=(1e-3, 1.0, 1.0, 1e3, 1.0, 1.0), position_tolerance=1e-12,
+        orientation_tolerance=1e-12,
+    )  # fmt: skip
+    chain = six_joint_arm('elbow')
+    target = targets(chain, 1, seed=12)[0]
+    every, found = iks.solve_ik_all(chain, target), iks.solve_ik_all(chain, target, None, options)
+    assert len(every) == len(found)
+    for q in found:
+        assert np.abs(chain.forward(q) - target).max() < 2e-12
+
+
+def test_many_self_motions_end_in_time():
+    for chain, weights in ((snake(20), (1.0,) * 6), (arm('panda'), POSITION)):
+        options = iks.IkOptions(task_weights=weights, timeout=0.2)
+        with pytest.raises(IncompleteSolutionsError) as error:
+            iks.solve_ik_all(chain, chain.forward(chain.mid_range() + 0.1), options=options)
+        assert all(within_limits(chain, q) for q in error.value.partial)
 
 
 def test_ignored_limits_give_the_solutions_beyond_them():
