@@ -70,7 +70,9 @@ def test_errors_are_drawn_over_the_iterations_with_the_tolerance(panel):
 
 
 def test_restarts_are_marked(panel):
-    request, (outcome,) = solved_request('ur5e', '--random', 7, '--solver', 'transpose')
+    request, (outcome,) = solved_request(
+        'ur5e', '--random', 7, '--solver', 'transpose', '--set', 'variant=classical'
+    )
     starts = np.flatnonzero(np.diff(outcome.trace.search)) + 1
     assert 1 <= len(starts) < 12
     solve_plot_curves.draw_errors(panel, request, outcome)

@@ -50,8 +50,9 @@ def test_a_short_trace_is_shown_whole():
 
 def test_the_middle_of_a_long_search_is_left_out_and_counted():
     request, (outcome,) = solved_request(
-        'ur5e', '--random', 7, '--solver', 'transpose', '--set', 'max_searches=1'
-    )
+        'ur5e', '--random', 7, '--solver', 'transpose', '--set', 'max_searches=1',
+        '--set', 'variant=classical',
+    )  # fmt: skip
     first = int((outcome.trace.search == 0).sum())
     lines = trace_lines(request, outcome)
     assert first > 100

@@ -76,7 +76,7 @@ _ONE_BY_ONE = 'each joint goes to its best place within its limits, one at a tim
 
 SPEC = SolverSpec(
     name='ccd',
-    summary='cyclic coordinate descent: one joint at a time, extrapolated from cycle to cycle',
+    summary='cyclic coordinate descent: one joint at a time, from the tip to the base',
     uses=frozenset({'variant', 'characteristic_length', 'step_gain'}),
     parameters=_parameters,
     max_iterations=300,

@@ -55,7 +55,7 @@ def _parameters(chain: KinematicChain | KinematicTree, options: IkOptions) -> Tr
 
 SPEC = SolverSpec(
     name='transpose',
-    summary='transpose of the Jacobian, with step lengths by Barzilai and Borwein',
+    summary='transpose of the Jacobian: steps down the slope of the squared error',
     uses=frozenset({'variant', 'characteristic_length', 'step_gain', 'jacobian'}),
     parameters=_parameters,
     max_iterations=1000,
