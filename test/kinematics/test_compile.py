@@ -159,7 +159,9 @@ def test_read_only_installation_is_compiled_once(tmp_path):
         first = run(SOLVE, root, [urdf], HOME=str(home))
         second = run(SOLVE, root, [urdf], HOME=str(home))
         # Who may write anywhere must not have done so either.
-        strays = [path for path in root.rglob('*') if path.suffix not in ('.py', '.typed', '.yaml', '')]
+        strays = [
+            path for path in root.rglob('*') if path.suffix not in ('.py', '.typed', '.yaml', '')
+        ]
         assert strays == []
     finally:
         set_writable(root, True)
