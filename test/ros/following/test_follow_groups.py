@@ -116,7 +116,15 @@ def test_groups_of_parameters_are_followed(bench):
     )
     results = bench.set_parameters('ik_service', **{'solver.name': 'bfgs'}, timeout=60.0)
     assert results[0].successful, results
-    until(lambda: bench.get_parameters('ik_service', 'solver.name') == ['bfgs'])
+    (result,) = bench.set_parameters('ik_service', groups='{x: {tip_link: moon}}')
+    assert not result.successful
+    assert 'moon' in result.reason
+    topic = f'{bench.namespace}/left_with_torso/target_pose'
+    assert bench.node.count_subscribers(topic) == 1
+    (result,) = bench.set_parameters('ik_service', groups='')
+    assert result.successful, result.reason
+    until(lambda: bench.node.count_subscribers(topic) == 0)
+    assert bench.node.count_subscribers(f'{bench.namespace}/right_arm/target_pose') == 1
 
 
 def flattened(nested):
