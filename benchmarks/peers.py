@@ -11,6 +11,7 @@ from contextlib import redirect_stderr
 from functools import partial
 import io
 import math
+from typing import Any
 
 from adapters import AbsentError, Adapter, gather, require
 import numpy as np
@@ -164,11 +165,15 @@ def ikpy(robot: BenchRobot) -> Adapter:
     return Adapter('ikpy', _or_none(solve), share=0.1)
 
 
-def eaik(robot: BenchRobot) -> Adapter:
-    """EAIK's closed form for six revolute joints, and of its solutions the nearest in limits."""
+def eaik_solver(robot: BenchRobot) -> Any:  # noqa: ANN401 - a class of EAIK
+    """
+    EAIK's closed form for six revolute joints.
+
+    :param robot: the robot.
+    :raises AbsentError: EAIK is not installed, or has none for this arm.
+    """
     library = require('eaik.IK_Homogeneous', 'EAIK')
-    chain = robot.chain
-    if chain.n != 6:
+    if robot.chain.n != 6:
         raise AbsentError('EAIK solves arms of six revolute joints')
     path = _revolute_path(robot)
     frames, T = [], np.eye(4)
@@ -179,6 +184,12 @@ def eaik(robot: BenchRobot) -> Adapter:
         solver = library.HomogeneousRobot(np.array([*frames, T @ path.T_after]))
     if not solver.hasKnownDecomposition():
         raise AbsentError('EAIK knows no closed form for this arm')
+    return solver
+
+
+def eaik(robot: BenchRobot) -> Adapter:
+    """EAIK's closed form, and of its solutions the nearest in limits."""
+    solver, chain = eaik_solver(robot), robot.chain
 
     def solve(target: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
         solution = solver.IK(target)

@@ -62,6 +62,14 @@ at most. “Inside” is the time in the compiled solver; the mean is that of th
 Joint motion is the largest of any joint from the seed to the solution, compared over the problems
 that all three solved.
 """,
+    'all_solutions': """\
+## All solutions
+
+Random reachable poses, one core, calls from Python. A branch is a solution within the limits but
+for full turns, verified as above but to 1e-7; “branches” are those that any of the libraries has
+found, and “missed” those of them that this one has not. “Search only” is without the closed form,
+as for an arm that has none. EAIK's solutions are taken as they come, within the limits or not.
+""",
     'giving_up': """\
 ## Unreachable targets
 
@@ -164,6 +172,11 @@ _COLUMNS: dict[str, list[Column]] = {
         ('chain', _text('chain')), ('seeds', _text('seeds')), ('solver', _text('solver')),
         ('mean µs', _number('mean_us')), ('solved %', _number('solved_percent')),
         ('mean motion', _number('mean_motion')), ('median', _number('median_motion')),
+    ],
+    'all_solutions': [
+        *_WHO, ('median µs', _number('median_us')), *_TIMES,
+        ('branches', _number('branches')), ('missed', _number('missed')),
+        ('found %', _number('found_percent')),
     ],
     'giving_up': [
         ('chain', _text('chain')), ('targets', _text('targets')), ('solver', _text('solver')),

@@ -14,14 +14,15 @@ HERE = Path(__file__).resolve().parent
 ROS_ENVIRONMENT = HERE.parent / '.venv'
 
 PARTS = (
-    'solvers', 'chains', 'tracking', 'nearest', 'giving_up', 'growth', 'overhead', 'batch',
-    'service',
+    'solvers', 'chains', 'tracking', 'nearest', 'all_solutions', 'giving_up', 'growth', 'overhead',
+    'batch', 'service',
 )  # fmt: skip
 QUICK = {
     'solvers': '--count 100 --repeats 1',
     'chains': '--count 500',
     'tracking': '--count 300',
     'nearest': '--count 30',
+    'all_solutions': '--count 50',
     'giving_up': '--count 20',
     'growth': '--count 10 --repeats 1',
     'overhead': '--count 500 --repeats 2',

@@ -117,6 +117,12 @@ class UnknownGroupError(_UnknownNameError):
     kind = 'planning group'
 
 
+class UnknownStateError(_UnknownNameError):
+    """Name of a state that no planning group has for the joints of a chain."""
+
+    kind = 'named state'
+
+
 class UnknownSolverError(_UnknownNameError):
     """Name of a solver that does not exist."""
 
@@ -260,3 +266,7 @@ class TargetRefusedError(IkServiceError):
 
 class ConstraintError(IkServiceError):
     """Constraints that contradict each other or the pose, or that are not supported."""
+
+
+class CompilationError(IkServiceError):
+    """Solver that cannot be compiled now, because too many wait or the program is ending."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 import os
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ik_service.exceptions import ChainError, UnknownGroupError
 from ik_service.model.description_file import load_srdf_text, takes_xacro_args
 from ik_service.model.joint import Joint
+from ik_service.model.named_states import named_states
 from ik_service.model.planning_group import PlanningGroup
 from ik_service.model.robot_groups import default_tip, own_groups, robot_groups
 from ik_service.model.robot_model import RobotModel
@@ -145,6 +146,16 @@ class Robot(RobotModel):
         :raises UnknownGroupError: there is no such group.
         """
         return self._group(name).states
+
+    def named_states(self, joint_names: Collection[str]) -> Mapping[str, Mapping[str, float]]:
+        """
+        Return the named states of all planning groups that go with joints.
+
+        :param joint_names: names of the joints, such as those of a chain.
+        :returns: as :meth:`group_states`, of these joints only;
+            :meth:`~ik_service.kinematics.joint_space.JointSpace.joint_vector` makes a seed of one.
+        """
+        return named_states(self.groups.values(), joint_names)
 
     def group(
         self, name: str, locked: Mapping[str, float] | None = None

@@ -30,11 +30,18 @@ def test_the_readme_is_short():
     assert len(read('README.md').splitlines()) < LONGEST
 
 
-@pytest.mark.parametrize('page', ['README.md', 'docs/python.md'])
-def test_the_python_example_prints_what_the_page_says(page):
+@pytest.mark.parametrize(
+    ('page', 'mark'),
+    [
+        ('README.md', 'python'),
+        ('docs/python.md', 'python'),
+        ('docs/python.md', 'all solutions'),
+    ],
+)
+def test_the_python_example_prints_what_the_page_says(page, mark):
     environment = {**os.environ, 'PYTHONPATH': str(REPOSITORY)}
     run = subprocess.run(
-        [sys.executable, '-c', block(page, 'python')],
+        [sys.executable, '-c', block(page, mark)],
         capture_output=True,
         text=True,
         cwd=REPOSITORY,
@@ -42,7 +49,7 @@ def test_the_python_example_prints_what_the_page_says(page):
         timeout=300,
     )
     assert run.returncode == 0, run.stderr
-    printed, shown = run.stdout.splitlines(), block(page, 'python output').splitlines()
+    printed, shown = run.stdout.splitlines(), block(page, f'{mark} output').splitlines()
     assert printed[0] == shown[0]
     assert printed[-1] == shown[-1]
     # The rest holds times and rounding errors, which differ from machine to machine.

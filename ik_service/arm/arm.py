@@ -15,6 +15,7 @@ from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.link_poses import link_poses
+from ik_service.model.named_states import named_states
 from ik_service.model.part_names import listed
 from ik_service.model.planning_group import PlanningGroup
 from ik_service.model.tool_frame import ToolFrame
@@ -101,12 +102,15 @@ class Arm:
 
     def states(self, group: ArmGroup) -> Mapping[str, Mapping[str, float]]:
         """
-        Return the named states of a group: joint positions [rad] or [m] by joint name.
+        Return the named states of a group, and those of others that go with its joints.
 
         :param group: the group.
+        :returns: position [rad] or [m] by joint, by name of the state; of the group's joints only.
         """
+        names = group.chain.joint_names
         described = self.robot.groups.get(group.name)
-        return described.states if described is not None else {}
+        own = () if described is None else (described,)
+        return {**self.robot.named_states(names), **named_states(own, names)}
 
     def has_link(self, name: str) -> bool:
         """

@@ -11,7 +11,7 @@ import numpy as np
 from ik_service.arm.joint_state import PostureSpace
 from ik_service.arm.links import attached_links, links_below
 from ik_service.common.quoting import quote
-from ik_service.exceptions import ChainError
+from ik_service.exceptions import ChainError, OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree, Tip
 from ik_service.model.part_names import listed
@@ -59,8 +59,7 @@ class GroupSettings:
         if not self.solver or self.solver == settings.name:
             return settings
         # Options of one method are not those of another.
-        kept = {name: getattr(settings.options, name) for name in _SHARED_OPTIONS}
-        return SolverSettings(self.solver, IkOptions(**kept))
+        return SolverSettings(self.solver, _shared(settings.options))
 
 
 _SHARED_OPTIONS = (
@@ -71,6 +70,11 @@ _SHARED_OPTIONS = (
     'prefer',
     'random_seed',
 )
+
+
+def _shared(options: IkOptions) -> IkOptions:
+    """Return the options that every method has."""
+    return IkOptions(**{name: getattr(options, name) for name in _SHARED_OPTIONS})
 
 
 def without_chain_options(settings: SolverSettings) -> SolverSettings:
@@ -133,7 +137,8 @@ class ArmGroup:
         A tip is the group's (or empty), a link rigidly attached to it, or any other link below
         the base. Raises :class:`~ik_service.exceptions.ChainError` for another link or one that
         no joint moves, and what :class:`~ik_service.Solver` raises.
-    :ivar tree_solvers: tree and solver by tips and settings, likewise.
+    :ivar tree_solvers: tree and solver by tips and settings, likewise; by the default method where
+        the settings are for one exact pose only.
     """
 
     def __init__(
@@ -161,7 +166,6 @@ class ArmGroup:
         else:
             self.chain = robot.tree(base_link, tip_links, locked)
         self.indices = postures.indices(self.chain.joint_names)
-        self.attached_to_base = attached_links(robot, base_link)
         below = set(links_below(robot, base_link))
         for tip in tip_links:
             below.update(attached_links(robot, tip))
@@ -184,21 +188,28 @@ class ArmGroup:
         if not isinstance(chain, KinematicChain) or tip_link not in ('', chain.tip_link):
             self._check_links((tip_link or self.tip_links[0],))
             chain = self._robot.chain(self.base_link, tip_link, self._locked)
-        return self._prepared(chain, settings)
+        return self._prepared(chain, self._settings_from(settings))
+
+    def _settings_from(self, settings: SolverSettings) -> SolverSettings:
+        """Return the settings of this group, by those of the node."""
+        general = settings if self._default else without_chain_options(settings)
+        return self._settings.applied_to(general)
 
     def _prepare_tree(self, tips: tuple[Tip, ...], settings: SolverSettings) -> PreparedSolver:
         tree = self.chain
         if not isinstance(tree, KinematicTree) or tips != tree.tips:
             self._check_links(tuple(tip if isinstance(tip, str) else tip[1] for tip in tips))
             tree = self._robot.tree(self.base_link, tips, self._locked)
-        return self._prepared(tree, settings)
+        chosen = self._settings_from(settings)
+        try:
+            return self._prepared(tree, chosen)
+        except OptionError:  # the method, or an option of it, is for one exact pose
+            return self._prepared(tree, SolverSettings(options=_shared(chosen.options)))
 
     def _prepared(
         self, chain: KinematicChain | KinematicTree, settings: SolverSettings
     ) -> PreparedSolver:
-        general = settings if self._default else without_chain_options(settings)
-        chosen = self._settings.applied_to(general)
-        solver = Solver(chain, chosen.name, chosen.options)
+        solver = Solver(chain, settings.name, settings.options)
         return PreparedSolver(chain, solver, self._postures.indices(chain.joint_names))
 
     def _check_links(self, links: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ import threading
 
 from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.group import ArmGroup, SolverSettings
-from ik_service.exceptions import UrdfError
+from ik_service.exceptions import SrdfError, UrdfError
 from ik_service.model.description_file import is_xacro
 from ik_service.model.part_names import named, named_file
 from ik_service.robot import Robot
@@ -43,10 +43,7 @@ def srdf_source(srdf: str, robot_description_semantic: str) -> Source:
 
 
 def read_robot(
-    source: Source,
-    trusted: bool = True,
-    xacro_args: Mapping[str, object] | None = None,
-    srdf: Source = '',
+    source: Source, trusted: bool = True, xacro_args: Mapping[str, object] | None = None
 ) -> Robot:
     """
     Read a robot.
@@ -55,9 +52,7 @@ def read_robot(
     :param trusted: whether the user of this program has named the source himself; a xacro file,
         which is a program, is run only then.
     :param xacro_args: arguments of a xacro file by name; text takes none, and ignores them.
-    :param srdf: where its planning groups are described; empty for nowhere.
     :raises UrdfError: the file cannot be read, or the description is malformed.
-    :raises SrdfError: likewise for the semantic description.
     :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
     """
     if isinstance(source, Path):
@@ -67,21 +62,36 @@ def read_robot(
                 'parameter urdf of this one',
                 named_file(str(source)),
             )
-        return _with_groups(Robot.from_urdf(source, xacro_args), srdf)
+        return Robot.from_urdf(source, xacro_args)
     if source.strip() and '<' not in source:
         raise UrdfError(
             'no XML; the text of a URDF is needed here, and the path of its file in the '
             'parameter urdf',
             named('robot_description', source),
         )
-    return _with_groups(Robot.from_urdf_text(source), srdf)
+    return Robot.from_urdf_text(source)
 
 
-def _with_groups(robot: Robot, srdf: Source) -> Robot:
-    """Return a robot with the planning groups of an SRDF, if there is one."""
-    if isinstance(srdf, Path):
-        return robot.with_srdf(srdf)
-    return robot.with_srdf_text(srdf) if srdf.strip() else robot
+def with_semantics(robot: Robot, srdf: Source, trusted: bool = True) -> Robot:
+    """
+    Return a robot with the planning groups of a semantic description.
+
+    :param robot: the robot.
+    :param srdf: where the groups are described; empty for nowhere: the robot stays as it is.
+    :param trusted: as for :func:`read_robot`.
+    :raises SrdfError: the file cannot be read, the description is malformed, or it does not go
+        with the robot.
+    :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
+    """
+    if not isinstance(srdf, Path):
+        return robot.with_srdf_text(srdf) if srdf.strip() else robot
+    if is_xacro(srdf) and not trusted:
+        raise SrdfError(
+            'a xacro file that another program names is not expanded; name it in the parameter '
+            'srdf of this one',
+            named_file(str(srdf)),
+        )
+    return robot.with_srdf(srdf)
 
 
 def build_arm(
@@ -90,6 +100,7 @@ def build_arm(
     trusted: bool = True,
     xacro_args: Mapping[str, object] | None = None,
     srdf: Source = '',
+    srdf_trusted: bool = True,
 ) -> Arm:
     """
     Build an arm from a robot description.
@@ -98,12 +109,14 @@ def build_arm(
     :param settings: which of its links and joints make the arm.
     :param trusted: as for :func:`read_robot`.
     :param xacro_args: as for :func:`read_robot`.
-    :param srdf: likewise.
+    :param srdf: where its planning groups are described; empty for nowhere.
+    :param srdf_trusted: the same as ``trusted`` for ``srdf``.
     :raises UrdfError: the file cannot be read, or the description is malformed.
     :raises SrdfError: likewise for the semantic description.
     :raises IkServiceError: the settings do not go with the robot.
     """
-    return Arm(read_robot(source, trusted, xacro_args, srdf), settings)
+    robot = read_robot(source, trusted, xacro_args)
+    return Arm(with_semantics(robot, srdf, srdf_trusted), settings)
 
 
 class ArmLoader:

@@ -1,4 +1,4 @@
-"""Whether a kernel is compiled."""
+"""Whether a kernel is compiled, in this process or on disk."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from ik_service.kinematics.compile import CompiledKernel
 from ik_service.kinematics.entry import signature_of
+from ik_service.kinematics.kernel_cache import KernelCache
 
 
 def is_compiled(compiled: CompiledKernel, *arguments: object) -> bool:
@@ -17,3 +18,17 @@ def is_compiled(compiled: CompiledKernel, *arguments: object) -> bool:
     """
     dispatcher: Any = compiled
     return signature_of(arguments) in dispatcher.overloads
+
+
+def is_cached(compiled: CompiledKernel, *arguments: object) -> bool:
+    """
+    Return whether the machine code of a kernel for arguments of these types is on disk.
+
+    :param compiled: a :func:`kernel`.
+    :param arguments: examples of the arguments.
+    """
+    dispatcher: Any = compiled
+    cache = dispatcher._cache
+    if not isinstance(cache, KernelCache):
+        return False
+    return cache.holds(signature_of(arguments), dispatcher.targetctx.codegen())

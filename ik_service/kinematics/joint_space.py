@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import copy
 from typing import Any, Self
 
@@ -10,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
-from ik_service.exceptions import ArgumentError, ChainError
+from ik_service.exceptions import ArgumentError, ChainError, UnknownJointError
+from ik_service.model.robot_model import RobotModel
 
 
 class JointSpace:
@@ -26,6 +28,7 @@ class JointSpace:
     """
 
     _compiled: frozenset[str] = frozenset()
+    robot: RobotModel
     n: int
     joint_names: tuple[str, ...]
     lower: np.ndarray
@@ -77,6 +80,36 @@ class JointSpace:
             worst = int(np.argmin(np.isfinite(values)))
             raise ArgumentError(argument, f'{self.joint_names[worst]} is {values[worst]}')
         return values
+
+    def joint_vector(
+        self, positions: Mapping[str, float], default: ArrayLike | None = None
+    ) -> np.ndarray:
+        """
+        Return the joint vector of positions by name, such as a named state or a joint state.
+
+        Positions may lie outside the limits, as those of a seed.
+
+        :param positions: positions [rad] or [m] by name; those of other joints of the robot, which
+            do not move this chain or follow one that does, are passed over.
+        :param default: (n,) positions of the joints that are not named; :meth:`mid_range` by
+            default.
+        :returns: (n,).
+        :raises ArgumentError: this is no such mapping, or a position is not finite.
+        :raises UnknownJointError: the robot has no joint of a name; lists those of this chain.
+        """
+        if not isinstance(positions, Mapping):
+            raise ArgumentError(
+                'positions', f'have to be positions by name of joint, not {safe_repr(positions)}'
+            )
+        for name in positions:
+            if name not in self.robot.joints:
+                raise UnknownJointError(name, self.joint_names)
+        base = self.middle if default is None else self.check_q(default, 'default')
+        values = [
+            positions.get(name, value)
+            for name, value in zip(self.joint_names, base.tolist(), strict=True)
+        ]
+        return self.check_q(values, 'positions')
 
     def _bounds(self, bounds: ArrayLike, argument: str) -> np.ndarray:
         """Return limits as an array; infinity stands for none."""

@@ -142,6 +142,16 @@ class KernelCache(_Cache):
             path.unlink()
         return None
 
+    def holds(self, sig: tuple, codegen: CPUCodegen) -> bool:
+        """
+        Return whether there is a file for these types of arguments.
+
+        :param sig: Numba's types of the arguments.
+        :param codegen: Numba's code generator.
+        """
+        key = self._key(sig, codegen)
+        return key is not None and self._path(key).is_file()
+
     def save_overload(self, sig: tuple, data: Any) -> None:  # noqa: ANN401 - see below
         """
         Save the code compiled for these types of arguments, where possible.

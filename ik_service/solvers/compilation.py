@@ -5,9 +5,10 @@ The compiler holds the interpreter for up to half a second at a time, in which a
 get no commands. So what is compiled while the node is at work is compiled by another process,
 which runs this module, and loaded from the cache on disk:
 
-    python -m ik_service.solvers.compilation bfgs [module that registers it]
+    python -m ik_service.solvers.compilation bfgs chain [module that registers it]
 
-Kernels depend on the method, not on the arm. The process gives way to others.
+Kernels depend on the method, and on whether there is one exact pose (``chain``) or several or
+tolerances (``tree``), not on the arm. The process gives way to others.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ import threading
 
 from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.common.resources import urdf_path
-from ik_service.exceptions import IkServiceError
+from ik_service.exceptions import CompilationError
 from ik_service.kinematics.kernel_cache import cache_folder
+from ik_service.kinematics.tree import KinematicTree
 from ik_service.robot import Robot
 from ik_service.solvers.registration import load_solvers, loaded_modules
 from ik_service.solvers.solver import Solver
 
 DONE = 'compiled'
 """What the process prints at the end."""
+_CHAIN, _TREE = 'chain', 'tree'
 _PATIENCE = 600.0  # time for the compiler [s]
 _MOST = 3  # solvers that are compiled or wait for it
 
@@ -50,25 +53,26 @@ class Compiler:
         Compile a solver or load its code; returns when it is ready to solve.
 
         :param solver: the solver.
-        :raises IkServiceError: the compiler was ended meanwhile, or too many wait for it.
+        :raises CompilationError: the compiler was ended meanwhile, or too many wait for it.
         """
-        if not solver.compiled and cache_folder() is not None:
+        if not (solver.compiled or solver.cached or cache_folder() is None):
             self._compile_in_turn(solver)
         solver.warm_up()
 
     def _compile_in_turn(self, solver: Solver) -> None:
         if not self._places.acquire(blocking=False):
-            raise IkServiceError(
+            raise CompilationError(
                 f'{solver.name} is not compiled yet, and {_MOST} others wait for that; '
                 'try again in a minute'
             )
         try:
             with self._turn:
                 if not solver.compiled:  # by the one before
-                    self._compile(solver.name)
+                    kind = _TREE if isinstance(solver.chain, KinematicTree) else _CHAIN
+                    self._compile(solver.name, kind)
         except (ChildFailedError, OSError) as error:
             if self._ended:
-                raise IkServiceError('the node is ending') from error
+                raise CompilationError('the node is ending') from error
             self._warn(f'{solver.name} is compiled in the node, which disturbs it: {error}')
         finally:
             self._places.release()
@@ -80,8 +84,8 @@ class Compiler:
         if child is not None:
             child.kill()
 
-    def _compile(self, name: str) -> None:
-        words = [name, *loaded_modules()]
+    def _compile(self, name: str, kind: str) -> None:
+        words = [name, kind, *loaded_modules()]
         with ChildProcess('the compiler', 'ik_service.solvers.compilation', words) as child:
             self._child = child
             try:
@@ -95,9 +99,11 @@ class Compiler:
 def main() -> None:
     """Compile the method that the command line names."""
     os.nice(5)
-    name, *modules = sys.argv[1:]
+    name, kind, *modules = sys.argv[1:]
     load_solvers(modules)
-    chain = Robot.from_urdf(urdf_path('planar_6r')).chain('base_link', 'tool0')
+    robot = Robot.from_urdf(urdf_path('planar_6r'))
+    ends = 'base_link', 'tool0'
+    chain = robot.tree(ends[0], ends[1:]) if kind == _TREE else robot.chain(*ends)
     Solver(chain, name).warm_up()
     print(DONE)
 

@@ -10,7 +10,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.kinematics.compiled import is_compiled
+from ik_service.kinematics.compiled import is_cached, is_compiled
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.loop import search
@@ -82,6 +82,11 @@ class PreparedMethod:
     def compiled(self) -> bool:
         """Whether this process has the kernels of this method, so that it can solve at once."""
         return is_compiled(search.solve, *self._arguments())
+
+    @property
+    def cached(self) -> bool:
+        """Whether the kernels of this method are on disk, so that they need only be loaded."""
+        return is_cached(search.solve, *self._arguments())
 
     def _arguments(self) -> tuple:
         """Return example arguments of the compiled solver."""

@@ -22,8 +22,8 @@ class Settings:
     :ivar port_search: whether the next free port is taken when this one is in use.
     :ivar rate: update rate of the page [Hz].
     :ivar reach: path of a file of ``ik_study reach``; empty for none.
-    :ivar robot: the parameters ``urdf``, ``robot_description``, ``xacro_args``,
-        ``base_link`` and ``tip_link``.
+    :ivar robot: the parameters ``urdf``, ``robot_description``, ``xacro_args``, ``srdf``,
+        ``robot_description_semantic``, ``base_link`` and ``tip_link``.
     """
 
     host: str
@@ -73,6 +73,19 @@ ROBOT = (
         'robot_description',
         '',
         'URDF text; empty: the description that the IK node uses, or else that of the topic',
+        read_only=True,
+    ),
+    ParameterSpec(
+        'srdf',
+        '',
+        'Path of an SRDF or xacro file, whose group states the page offers; empty: '
+        'robot_description_semantic',
+        read_only=True,
+    ),
+    ParameterSpec(
+        'robot_description_semantic',
+        '',
+        'SRDF text, or the path of a file; empty: that of the IK node, or else of the topic',
         read_only=True,
     ),
     ParameterSpec(

@@ -23,7 +23,7 @@ from ik_service.viewer.link.service_requests import ServiceRequests
 from ik_service.viewer.link.target import Target
 from ik_service.viewer.link.task_queue import TaskQueue
 from ik_service.viewer.link.viewer_node import ViewerNode
-from ik_service.viewer.panel.measures import random_reachable_pose
+from ik_service.viewer.motions import Motions
 from ik_service.viewer.panel.panel import Actions, notify, Panel
 from ik_service.viewer.panel.parameter_fields import Field, Value
 from ik_service.viewer.robot_display import RobotDisplay
@@ -67,7 +67,7 @@ class Viewer:
         self._display: RobotDisplay | None = None
         self._selection: RobotSelection | None = None
         self._requests = ServiceRequests(node, self._tasks, self._target, self._refuse)
-        self._home: np.ndarray | None = None
+        self._motions = Motions(self._target, self._requests, self._panel, self._refuse)
         self._rng = np.random.default_rng()
         self._refreshed_at = 0.0
         self._subscribe()
@@ -96,8 +96,7 @@ class Viewer:
         is_watched = bool(self._server.get_clients())
         if display is not None:
             self._monitor.update_facts(states_at=display.states_at)
-            if self._home is None:
-                self._home = display.joints()
+            self._motions.remember_home()
             self._publish_target(display)
             self._requests.step(now, display)
             if is_watched:
@@ -121,6 +120,7 @@ class Viewer:
             on_target=lambda message: post(self._on_target, message),
             on_diagnostics=lambda m: post(monitor.on_diagnostics, m, time.monotonic()),
             on_description=lambda text: post(monitor.on_description, text),
+            on_semantics=lambda text: post(monitor.on_semantics, text),
             on_parameters=lambda event: post(monitor.on_parameters, event),
         )
 
@@ -166,8 +166,7 @@ class Viewer:
 
     def _on_connected(self) -> None:
         """Drop the target, which a node that is new on the graph does not know."""
-        self._target.clear()
-        self._panel.sliders.release()
+        self._motions.drop()
 
     # The robot
 
@@ -189,10 +188,8 @@ class Viewer:
             return
         if self._display is not None:
             self._display.remove()
-        self._target.clear()
-        self._home = None
         self._display = RobotDisplay(self._server, view, self._on_drag)
-        self._panel.sliders.build(self._display.joint_positions())
+        self._motions.show(self._display)
         self._reach.set_base_link(view.arm.chain.base_link)
         self._server.gui.set_panel_label(view.arm.robot.name)
         self._monitor.update_facts(has_robot=True, robot_error='')
@@ -207,44 +204,18 @@ class Viewer:
     def _actions(self) -> Actions:
         post = self._tasks.post
         return Actions(
-            home=lambda: post(self._go_home),
-            random_pose=lambda: post(self._go_to_random_pose),
-            stop=lambda: post(self._stop),
-            move_joints=lambda joints: post(self._move_joints, joints),
+            home=lambda: post(self._motions.go_home),
+            random_pose=lambda: post(self._motions.go_to_random_pose, self._rng),
+            stop=lambda: post(self._motions.stop),
+            go_to_state=lambda name: post(self._motions.go_to_state, name),
+            move_joints=lambda joints: post(self._motions.move_joints, joints),
             change=lambda values: post(self._change, values),
             change_text=lambda texts: post(self._change_text, texts),
             clear_trail=lambda: post(self._clear_trail),
         )
 
     def _on_drag(self, T_root_target: np.ndarray, is_going_on: bool) -> None:
-        self._tasks.post(self._drag, T_root_target, is_going_on)
-
-    def _drag(self, T_root_target: np.ndarray, is_going_on: bool) -> None:
-        if self._display is not None:
-            T = self._display.base_from_root() @ T_root_target
-            self._target.drag(T, is_going_on, time.monotonic())
-
-    def _go_home(self) -> None:
-        if self._home is None or self._display is None:
-            self._refuse('home is the first posture of the arm, and no joint states have come yet')
-        else:
-            names = self._display.view.arm.chain.joint_names
-            self._requests.move_to(dict(zip(names, self._home.tolist(), strict=True)))
-
-    def _go_to_random_pose(self) -> None:
-        if self._display is not None:
-            view = self._display.view
-            self._target.set(random_reachable_pose(view.arm.chain, self._rng, 0.1 * view.size))
-
-    def _stop(self) -> None:
-        """Make the present pose the target, so that the commands come to rest there."""
-        tip = None if self._display is None else self._display.tip_pose()
-        if tip is not None:
-            self._target.set(tip)
-
-    def _move_joints(self, joints: dict[str, float]) -> None:
-        self._panel.sliders.hold(time.monotonic())
-        self._requests.move_to(joints)
+        self._tasks.post(self._motions.drag, T_root_target, is_going_on)
 
     def _clear_trail(self) -> None:
         if self._display is not None:

@@ -33,3 +33,13 @@ def rail_urdf(tmp_path):
         )
     )
     return path
+
+
+@pytest.fixture
+def two_arms_urdf(tmp_path):
+    """Two arms of one joint each, side by side."""
+    path = tmp_path / 'arms.urdf'
+    arms = ('left', 'right')
+    joints = [joint_xml(f'{arm}_turn', 'continuous', 'base', arm, xyz=(1, 0, 0)) for arm in arms]
+    path.write_text(robot_xml(['base', *arms], joints))
+    return path

@@ -67,13 +67,15 @@ class Reference:
             return f'SUCCESS for other links: {answer.fk_link_names[:20]}'
         joints = request.robot_state.joint_state
         given = dict(zip(joints.name, joints.position, strict=True))
+        used = self._joints_that_move(answer.fk_link_names)
+        given = {n: v for n, v in given.items() if n in used or not math.isnan(v)}
         for name, value in given.items():
             if not abs(value) <= FAR and self.robot.joints[name].mimic is None:
                 return f'SUCCESS with {name} at {value}'
         if self._moving and not self.measured.keys() - _FINGERS <= given.keys():
             return None
         poses = self._poses({**self.measured, **given})
-        T_root_frame = poses[self._frame(request.header.frame_id)]
+        T_root_frame = self._poses(self.measured)[self._frame(request.header.frame_id)]
         for link, stamped in zip(answer.fk_link_names, answer.pose_stamped, strict=True):
             T = np.linalg.solve(T_root_frame, poses[link])
             error = max(pose_difference(T, matrix(stamped.pose)))
@@ -84,15 +86,16 @@ class Reference:
     def _misses(self, wanted, found):
         """Return how a solution misses its poses; None when it does not."""
         poses, links = wanted.pose_stamped_vector, wanted.ik_link_names
+        tip = self._tip_of(wanted.group_name)
         tasks = [(wanted.ik_link_name, wanted.pose_stamped)]
         if len(poses) == 1:
-            tasks = [(links[0] if links else wanted.ik_link_name, poses[0])]
+            tasks = [(links[0] if links else '', poses[0])]
         elif poses:
             tasks = list(zip(links, poses, strict=True))
         at = self._poses(found)
         for link, stamped in tasks:
             frame = self._frame(stamped.header.frame_id)
-            T_root_link = at[link or self.tip]
+            T_root_link = at[link or tip]
             if self._moving and frame != self.base:
                 continue
             # A frame that moves is where it is measured, or at the seed: either may be meant.
@@ -101,8 +104,13 @@ class Reference:
                 for T_root_frame in self._places(frame, wanted.robot_state.joint_state)
             ]
             if not min(errors) <= TOLERANCE:
-                return f'SUCCESS, but {link or self.tip} is off by {min(errors):.2g} in {frame!r}'
+                return f'SUCCESS, but {link or tip} is off by {min(errors):.2g} in {frame!r}'
         return None
+
+    def _tip_of(self, group):
+        """Return the tip of a group: of a known name that of the arm's own configuration."""
+        known = self.robot.groups.get(group)
+        return known.tip_links[0] if known and known.tip_links else self.tip
 
     def _places(self, frame, seed):
         given = dict(zip(seed.name, seed.position, strict=True))
@@ -110,9 +118,17 @@ class Reference:
             name: min(max(value, self.robot.joints[name].limits.lower),
                       self.robot.joints[name].limits.upper)
             for name, value in given.items()
+            if not math.isnan(value)  # of a joint beside the chain
         }  # fmt: skip
+        given = {name: given[name] for name in inside}
         states = (self.measured, {**self.measured, **given}, {**self.measured, **inside})
         return [self._poses(state)[frame] for state in states]
+
+    def _joints_that_move(self, links):
+        """Names of the independent joints that the poses of links depend on."""
+        ways = [self.robot.path(self.robot.root_link, link) for link in links]
+        joints = {joint.name for way in ways for joint, _ in way if joint.movable}
+        return {self.robot.resolve_mimic(name)[0] for name in joints}
 
     def _poses(self, state):
         """Poses of all links in the root's frame, joints that follow others being completed."""

@@ -11,6 +11,7 @@ from support.chains import planar
 
 import ik_service as iks
 from ik_service.exceptions import IkServiceError
+from ik_service.kinematics.tree import KinematicTree
 import ik_service.solvers.compilation as compiling
 from ik_service.solvers.compilation import Compiler
 
@@ -34,7 +35,8 @@ class FakeSolver:
 
     def __init__(self, name):
         self.name = name
-        self.compiled = False
+        self.chain = None
+        self.compiled = self.cached = False
 
     def warm_up(self):
         self.compiled = True
@@ -54,6 +56,25 @@ def test_compiled_solver_starts_no_process(monkeypatch):
     solver.warm_up()
     monkeypatch.setattr(compiling, 'ChildProcess', None)
     Compiler(pytest.fail).prepare(solver)
+
+
+def test_what_is_on_disk_is_loaded_without_a_process(monkeypatch):
+    monkeypatch.setattr(compiling, 'ChildProcess', None)
+    solver = FakeSolver('bfgs')
+    solver.cached = True
+    Compiler(pytest.fail).prepare(solver)
+    assert solver.compiled
+
+
+def test_trees_have_kernels_of_their_own():
+    solver = iks.Solver(planar(1.0, 1.0))
+    solver.warm_up()
+    assert solver.compiled
+    assert solver.cached
+    tree = iks.Solver(KinematicTree.of_chain(solver.chain))
+    tree.warm_up()
+    assert tree.compiled
+    assert tree.cached
 
 
 def test_without_a_cache_no_process_is_started(monkeypatch):

@@ -68,11 +68,12 @@ def assert_costs_never_rise(name, solver, strategy):
     assert fallen >= 8
 
 
-def near(chain, q, way, step_gain=1.0):
+def near(chain, q, way, **values):
     """A function of the solver: the trace of a search from near a solution to the last digits."""
+    values = values or {'step_gain': 1.0}
     options = options_with(
         record_trace=True, max_searches=1, position_tolerance=1e-12, orientation_tolerance=1e-12,
-        joint_limits='ignore', step_gain=step_gain, max_iterations=200,
+        joint_limits='ignore', max_iterations=200, **values,
     )  # fmt: skip
     start = q + way
     target = chain.forward(q)

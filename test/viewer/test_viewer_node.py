@@ -125,6 +125,26 @@ def test_no_file_is_opened_for_a_description_from_the_topic(bench, tmp_path):
     assert viewer.output.count('is refused') == 1
 
 
+def test_an_srdf_from_the_topic_that_does_not_go_with_the_robot_costs_only_its_states(
+    bench, tmp_path
+):
+    os.mkfifo(tmp_path / 'pipe')
+    viewer = bench.start(VIEWER, ready=READY, port=0)
+    description = bench.publisher(String, 'robot_description', DESCRIPTION_QOS)
+    semantics = bench.publisher(String, 'robot_description_semantic', DESCRIPTION_QOS)
+    description.publish(String(data=MESHED))
+    viewer.wait_for("link 'b': a visual is not shown", SLOW)
+    complaint = 'the group states of the SRDF are not known: .*'
+    semantics.publish(String(data=str(tmp_path / 'pipe')))
+    viewer.wait_for(complaint, SLOW)
+    wrong = '<group name="g"><link name="nose"/></group>'
+    semantics.publish(String(data=f'<robot name="m">{wrong}</robot>'))
+    viewer.wait_for(f'{complaint}nose', SLOW)
+    assert 'the robot cannot be shown' not in viewer.output
+    assert 'Traceback' not in viewer.output
+    assert serves(address(viewer))
+
+
 def test_missing_files_are_logged(bench):
     missing = {'urdf': '/no/such/arm.urdf', 'reach': '/no/such/reach.npz'}
     viewer = bench.start(VIEWER, ready=READY, port=0, **missing)

@@ -206,6 +206,28 @@ def test_the_buttons_move_the_arm(scenario):
     until(lambda: np.allclose(scenario.tip(), home, atol=2e-3), SLOW, 'the way home')
 
 
+def test_a_named_state_moves_the_tip_to_its_pose_and_can_be_chosen_again(scenario):
+    menu = scenario.view.page.get_by_label('Named state').first
+    chain = scenario.chain
+    ready = chain.forward(chain.joint_vector(chain.robot.group_states('panda_arm')['ready']))
+
+    def choose(name):
+        menu.click()
+        scenario.view.page.get_by_role('option', name=name).click()
+
+    for name in ('ready', 'home (mid-range)', 'ready'):
+        choose(name)
+        until(lambda name=name: menu.input_value() == name, SLOW, name)
+        wanted = ready if name == 'ready' else chain.forward(chain.mid_range())
+        until(lambda T=wanted: np.allclose(scenario.tip(), T, atol=2e-3), SLOW, f'the pose {name}')
+        assert menu.input_value() == name
+    scenario.view.page.get_by_text('Random pose', exact=True).click()
+    until(lambda: menu.input_value() == '–', SLOW, 'another target')
+    until(lambda: not np.allclose(scenario.tip(), ready, atol=2e-2), SLOW, 'a move')
+    choose('ready')
+    until(lambda: np.allclose(scenario.tip(), ready, atol=2e-3), SLOW, 'the pose again')
+
+
 def test_a_slider_moves_the_tip_to_the_pose_of_forward_kinematics(scenario):
     page = scenario.view.page
     until(scenario.is_at_rest, SLOW, 'rest')

@@ -70,7 +70,9 @@ def _run(arguments: Sequence[str]) -> int:
     options.viewer = not options.once if options.viewer is None else options.viewer
     _require_ros()
     urdf, chain = _robot(options)
-    ends = {'base_link': chain.base_link, 'tip_link': chain.tip_link}
+    description = {'base_link': chain.base_link, 'tip_link': chain.tip_link}
+    if options.srdf is not None:
+        description['srdf'] = str(options.srdf.absolute())
     source = {'urdf': str(urdf), 'xacro_args': options.xacro_args}
     start = dict(zip(chain.joint_names, start_posture(chain).tolist(), strict=True))
     say(f'Robot     {chain.robot.name}: {chain.n} joints, {chain.base_link} → {chain.tip_link}')
@@ -78,7 +80,7 @@ def _run(arguments: Sequence[str]) -> int:
     with ros_domain() as domain:
         say(f'ROS       {domain}')
         with (
-            node_and_arm(source, ends, start, options.solver, options.speed) as children,
+            node_and_arm(source, description, start, options.solver, options.speed) as children,
             viewer_program(options.viewer) as viewer,
         ):
             return _perform(chain, children, viewer, options)
@@ -100,7 +102,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
     parser.add_argument('--base-link', help="base of its chain (default: the robot's root)")
-    parser.add_argument('--tip-link', help='its tip (default: the tool)')
+    parser.add_argument('--tip-link', help='its tip (default: the tool of the arm)')
+    parser.add_argument(
+        '--srdf',
+        type=Path,
+        help='SRDF or xacro file with its planning groups; the arm starts in their state "ready"',
+    )
     parser.add_argument(
         '--solver', choices=solver_names(), default=DEFAULT_SOLVER, help='default: %(default)s'
     )
@@ -197,7 +204,7 @@ def _robot(options: argparse.Namespace) -> tuple[Path, KinematicChain]:
         base_link = base_link or 'panda_link0'
         tip_link = tip_link or 'panda_hand_tcp'
     xacro_args = parse_xacro_args(options.xacro_args, '--xacro-args')
-    chain = Robot.from_urdf(urdf, xacro_args).chain(base_link, tip_link)
+    chain = Robot.from_urdf(urdf, xacro_args, options.srdf).chain(base_link, tip_link)
     return urdf.absolute(), chain
 
 

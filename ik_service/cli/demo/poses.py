@@ -10,6 +10,7 @@ import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
+from ik_service.robot import Robot
 
 Reaches = Callable[[np.ndarray], bool]
 
@@ -17,15 +18,10 @@ _BEND = 0.4  # of rotary joints [rad]
 _SLIDE = 0.25  # of prismatic joints, in metres where rotary ones turn a radian
 _SMALLEST_SHARE = 1 / 16
 
-# Postures that these arms are known in: the Panda's "ready", the UR's elbow-up with the tool down.
-_READY = {
-    'panda_joint1': 0.0,
-    'panda_joint2': -math.pi / 4,
-    'panda_joint3': 0.0,
-    'panda_joint4': -3 * math.pi / 4,
-    'panda_joint5': 0.0,
-    'panda_joint6': math.pi / 2,
-    'panda_joint7': math.pi / 4,
+_READY = 'ready'  # named state from which arms can move in all directions
+
+# The UR's elbow-up with the tool down; its named states are stretched out.
+_ELBOW_UP = {
     'shoulder_pan_joint': 0.0,
     'shoulder_lift_joint': -math.pi / 2,
     'elbow_joint': math.pi / 2,
@@ -53,13 +49,16 @@ def start_posture(chain: KinematicChain) -> np.ndarray:
     Return a posture from which an arm can move in all directions.
 
     :param chain: the arm.
-    :returns: (n,) [rad] or [m]: a known one, or else the middle of the limits with all rotary
-        joints bent a little, since many arms are stretched out in the middle.
+    :returns: (n,) [rad] or [m]: the state ``ready`` of a planning group or another known posture,
+        or else the middle of the limits with all rotary joints bent a little, since many arms are
+        stretched out in the middle.
     """
-    if all(name in _READY for name in chain.joint_names):
-        q = np.array([_READY[name] for name in chain.joint_names])
-    else:
-        q = chain.mid_range() + np.where(_slides(chain), 0.0, _BEND)
+    bent = chain.mid_range() + np.where(_slides(chain), 0.0, _BEND)
+    states = chain.robot.named_states(chain.joint_names) if isinstance(chain.robot, Robot) else {}
+    known = states.get(_READY, {})
+    if not known and all(name in _ELBOW_UP for name in chain.joint_names):
+        known = _ELBOW_UP
+    q = chain.joint_vector(known, default=bent)
     return np.clip(q, chain.lower, chain.upper)
 
 

@@ -13,7 +13,7 @@ from ik_service.common.child_process import ChildProcess
 @contextmanager
 def node_and_arm(
     source: Mapping[str, str],
-    chain: Mapping[str, str],
+    description: Mapping[str, str],
     start: Mapping[str, float],
     solver: str,
     speed: float,
@@ -22,14 +22,15 @@ def node_and_arm(
     Run the IK node and the simulated arm for a ``with`` block.
 
     :param source: the parameters ``urdf`` and ``xacro_args`` of both.
-    :param chain: the node's parameters ``base_link`` and ``tip_link``.
+    :param description: the node's parameters ``base_link`` and ``tip_link``, and ``srdf`` where
+        an SRDF names planning groups.
     :param start: initial joint values of the simulated arm by name [rad] or [m].
     :param solver: name of the node's solver.
     :param speed: the node's velocity scaling, 0 to 1.
     :returns: the two processes.
     """
     initial = ', '.join(f'{name}={value!r}' for name, value in start.items())
-    node = {**source, **chain, 'solver.name': solver, 'velocity_scaling': float(speed)}
+    node = {**source, **description, 'solver.name': solver, 'velocity_scaling': float(speed)}
     arm = {**source, 'initial_positions': initial}
     with (
         ChildProcess('the IK node', 'ik_service.ros.ik.main', ros_arguments(node)) as first,

@@ -1,4 +1,4 @@
-"""Command line of ``ik_solve``, with its help text."""
+"""Command line of ``ik_solve``."""
 
 from __future__ import annotations
 
@@ -6,56 +6,17 @@ import argparse
 from collections.abc import Sequence
 import math
 from pathlib import Path
-import textwrap
 from typing import NoReturn
 
-from ik_service.cli.solve.options import option_texts, UsageError
+from ik_service.cli.solve.help_text import DESCRIPTION, epilog
+from ik_service.cli.solve.options import UsageError
 from ik_service.common.resources import share_folder
 from ik_service.model.xacro_arguments import XACRO_HELP
 from ik_service.solvers.registration import load_solvers
-from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names, solver_spec
+from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names
 
 ALL = 'all'
 _LARGEST = 1e9  # of any number [m] or [rad]: far beyond use
-
-_DESCRIPTION = """
-Inverse kinematics of one pose, for any URDF or xacro file: prints the joint values that put the
-tip of an arm there, their errors, and on request every iteration of the solver.
-
-Lengths are in metres. Joint values are in radians, those of sliding joints in metres, as in the
-URDF. Only --rpy is in degrees. Poses are those of the tip link in the frame of the base link.
-"""
-
-_WORDS = """
-terms:
-  seed      Joint values at which the search starts. Most poses have several solutions; one near
-            the seed is found. Give the arm's present joint values to get a solution close to
-            them. The default is the middle of the joint limits. A seed outside the limits is
-            brought inside.
-  limits    Every solution lies within the joint limits of the URDF, unless
-            --set joint_limits=ignore. "To the limit" in the table is the distance to the nearer
-            limit.
-  search    A method iterates from a start towards the target. Where it gets stuck, another
-            search starts from a random posture. The same command always gives the same result;
-            --set random_seed=1 gives other random postures.
-  solved    Position and orientation are within tolerance, by the forward kinematics of the
-            result, and all joints are within their limits. Otherwise the closest pose found is
-            printed.
-  time      That of a second call. The first one loads (on a new machine: compiles) the solver.
-"""
-
-_EXAMPLES = """
-examples:
-  ik_solve panda --xyz 0.4 0.1 0.5 --rpy 180 0 0
-  ik_solve panda --xyz 0.4 0.1 0.5                   position only
-  ik_solve ur5e --random 7 --plot ur5e.png           a random reachable pose, with a figure
-  ik_solve ur5e --random 7 --solver all              every method on the same pose
-  ik_solve panda --joints 0 -0.8 0 -2.4 0 1.6 0.8 --seed 0 0 0 -1 0 1 0 --trace
-  ik_solve my_robot.urdf --base-link base --tip-link tool0 --lock torso=0.1 \\
-           --xyz 0.3 0 0.4 --quaternion 1 0 0 0 --set timeout=0.05 prefer=nearest --json
-
-exit code: 0 solved (with --solver all: by at least one), 1 not solved, 2 the command is wrong.
-"""
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -69,6 +30,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     _load_solvers(words)
     # argparse takes -1e-3 and -inf for options, but no word that starts with a space.
     arguments = _parser().parse_args([f' {w}' if _is_number(w) else w for w in words])
+    arguments.seed = _seed(arguments.seed)
     _check(arguments)
     return arguments
 
@@ -97,8 +59,8 @@ def _parser() -> argparse.ArgumentParser:
         prog='ik_solve',
         usage='ik_solve URDF (--xyz X Y Z [--rpy … | --quaternion …] | --joints Q … | --random) '
         '[options]',
-        description=_DESCRIPTION,
-        epilog=f'{_WORDS}\n{_solver_lines()}\n{_option_lines()}\n{_EXAMPLES}',
+        description=DESCRIPTION,
+        epilog=epilog(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -117,7 +79,19 @@ def _add_robot(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
     group.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
-    group.add_argument('--tip-link', metavar='LINK', help='default: the tool')
+    group.add_argument('--tip-link', metavar='LINK', help='default: the tool of the arm')
+    group.add_argument(
+        '--group',
+        metavar='NAME',
+        help='base and tip of a planning group: of the SRDF, or else of the maker of the arm',
+    )
+    group.add_argument(
+        '--srdf',
+        type=Path,
+        metavar='FILE',
+        help='an SRDF or xacro file, which names planning groups and their states; its first '
+        'group is the default',
+    )
     group.add_argument(
         '--lock',
         nargs='+',
@@ -173,7 +147,10 @@ def _add_target(group: argparse._ArgumentGroup) -> None:
 
 def _add_search(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        '--seed', nargs='+', type=_number, metavar='Q', help='start of the search [rad or m]'
+        '--seed',
+        nargs='+',
+        metavar='Q',
+        help='start of the search [rad or m], or the name of a state of the group, such as ready',
     )
     group.add_argument(
         '--solver',
@@ -181,6 +158,19 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
         default=DEFAULT_SOLVER,
         metavar='NAME',
         help=f'a method of the list below, or "{ALL}" to compare them (default: %(default)s)',
+    )
+    group.add_argument(
+        '--all',
+        action='store_true',
+        help='print all solutions instead of one, nearest to the seed first; of a redundant arm '
+        'those that cover its self-motions',
+    )
+    group.add_argument(
+        '--resolution',
+        type=_number,
+        metavar='R',
+        help='with --all: largest joint difference between a posture on a self-motion and the '
+        'nearest solution [rad or m] (default: 0.5)',
     )
     group.add_argument(
         '--load',
@@ -213,17 +203,38 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
 
 def _check(arguments: argparse.Namespace) -> None:
     """Check combinations of options, which argparse cannot."""
+    if arguments.group is not None and (arguments.base_link or arguments.tip_link):
+        raise UsageError('--group brings its own links: leave out --base-link and --tip-link')
     for name in ('rpy', 'quaternion'):
         if getattr(arguments, name) is not None and arguments.xyz is None:
             raise UsageError(
                 f'--{name} goes with --xyz; --joints and --random bring their own orientation'
             )
+    if arguments.all:
+        for name, given in (('--trace', arguments.trace), ('--plot', arguments.plot is not None),
+                            ('--solver', arguments.solver != DEFAULT_SOLVER)):  # fmt: skip
+            if given:
+                raise UsageError(f'{name} is for one solution, not for --all')
+    elif arguments.resolution is not None:
+        raise UsageError('--resolution goes with --all')
     if arguments.trace and arguments.solver == ALL and not arguments.json:
         raise UsageError(f'--trace shows one method: name it instead of {ALL}, or add --json')
     if arguments.plot is not None and arguments.plot.suffix.lower() != '.png':
         raise UsageError(f'--plot: the file has to end in .png, not {str(arguments.plot)!r}')
     if arguments.plot is not None and not arguments.plot.absolute().parent.is_dir():
         raise UsageError(f'--plot: there is no folder {str(arguments.plot.parent)!r}')
+
+
+def _seed(words: list[str] | None) -> list[float] | str | None:
+    """Return the numbers of a seed, or the single word that names a state."""
+    if words is None:
+        return None
+    if len(words) == 1 and not _is_number(words[0]):
+        return words[0]
+    try:
+        return [_number(word) for word in words]
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f'argument --seed: {error}') from error
 
 
 def _number(text: str) -> float:
@@ -254,17 +265,3 @@ def _is_number(word: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _solver_lines() -> str:
-    width = max(map(len, solver_names()))
-    lines = [f'  {name:{width}}  {solver_spec(name).summary}' for name in solver_names()]
-    return '\n'.join(['methods (--solver):', *lines, ''])
-
-
-def _option_lines() -> str:
-    lines = ['options (--set), for those methods that use them:']
-    for name, text in option_texts().items():
-        lines += [f'  {name}']
-        lines += textwrap.wrap(text, 94, initial_indent=' ' * 6, subsequent_indent=' ' * 6)
-    return '\n'.join([*lines, ''])

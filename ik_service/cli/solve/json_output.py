@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from ik_service import __version__
+from ik_service.cli.solve.all_solutions import Solutions
 from ik_service.cli.solve.outcome import Outcome, Refusal
 from ik_service.cli.solve.request import Request
 from ik_service.common.transforms import quaternion_xyzw_from_rotation
@@ -32,21 +33,49 @@ def json_text(request: Request, outcomes: Sequence[Outcome | Refusal], traced: b
     :param traced: whether the iterations are included; otherwise ``trace`` is null.
     """
     solved = [outcome for outcome in outcomes if isinstance(outcome, Outcome)]
+    return _document(
+        request,
+        any(outcome.result.success for outcome in solved),
+        traced,
+        results=[_result(outcome, traced) for outcome in solved],
+        refused=[asdict(outcome) for outcome in outcomes if isinstance(outcome, Refusal)],
+    )
+
+
+def solutions_json(request: Request, solutions: Solutions) -> str:
+    """
+    Return request and all solutions as JSON, with the units of :func:`json_text`.
+
+    :param request: what was requested.
+    :param solutions: the solutions.
+    """
+    return _document(
+        request,
+        len(solutions.q) > 0,
+        False,
+        solutions=[
+            {'q': q, 'motion_from_seed': motion}
+            for q, motion in zip(solutions.q, solutions.motion, strict=True)
+        ],
+        incomplete=solutions.incomplete,
+        call_time_s=solutions.call_time,
+    )
+
+
+def _document(request: Request, solved: bool, traced: bool, **answer: object) -> str:
+    """Return a request and the answer to it as JSON."""
     return json.dumps(
         _plain(
             {
                 'format': FORMAT,
                 'ik_service': __version__,
-                'solved': any(outcome.result.success for outcome in solved),
+                'solved': solved,
                 'robot': _robot(request),
                 'joints': _joints(request),
                 'target': _target(request),
                 'seed': request.seed,
                 'options': {**asdict(request.options), 'record_trace': traced},
-                'results': [_result(outcome, traced) for outcome in solved],
-                'refused': [
-                    asdict(outcome) for outcome in outcomes if isinstance(outcome, Refusal)
-                ],
+                **answer,
                 'notes': request.notes,
             }
         ),

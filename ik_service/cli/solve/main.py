@@ -5,8 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
+from ik_service.cli.solve.all_solutions import find_all, solution_lines
 from ik_service.cli.solve.arguments import ALL, parse
-from ik_service.cli.solve.json_output import json_text
+from ik_service.cli.solve.json_output import json_text, solutions_json
 from ik_service.cli.solve.options import UsageError
 from ik_service.cli.solve.outcome import Outcome, solve_request
 from ik_service.cli.solve.request import read_request, Request
@@ -33,6 +34,11 @@ def main(words: Sequence[str]) -> int:
 
         check_installed()
     request = read_request(arguments)
+    if arguments.all:
+        found = find_all(request, arguments.resolution)
+        lines = [*request_lines(request), *solution_lines(request, found)]
+        print(solutions_json(request, found) if arguments.json else '\n'.join(lines))
+        return 0 if len(found.q) else 1
     outcomes = solve_request(request, repeats=arguments.solver == ALL)
     answered = [outcome for outcome in outcomes if isinstance(outcome, Outcome)]
     if arguments.json:

@@ -6,14 +6,13 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
-import os
 from pathlib import Path
 
 import numpy as np
 
-from ik_service.cli.solve.arguments import ALL, our_arms
+from ik_service.cli.solve.arguments import ALL
 from ik_service.cli.solve.options import read_settings, UsageError
-from ik_service.common.resources import urdf_path
+from ik_service.cli.solve.robot_choice import named_seed, read_chain
 from ik_service.common.transforms import (
     normalized_quaternion,
     rigid_transform,
@@ -21,16 +20,13 @@ from ik_service.common.transforms import (
     rotation_from_rpy,
     UNIT_TOLERANCE,
 )
-from ik_service.exceptions import ArgumentError, ChainError, UrdfError
+from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
-from ik_service.model.xacro_arguments import parse_xacro_args
-from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import solver_names
 from ik_service.solvers.solver import Solver
 
-# Tools of our own arms that have more than one leaf.
 _POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 _WIDEST = 1e6  # limits beyond this are as good as none [rad] or [m]
 
@@ -87,12 +83,13 @@ def read_request(arguments: Namespace) -> Request:
     :param arguments: the parsed command line.
     :raises IkServiceError: a value is invalid; the message names it and the valid ones.
     """
-    urdf, chain = _chain(arguments)
+    urdf, chain = read_chain(arguments)
     options = _options(arguments)
     T, origin = _target(arguments, chain)
     guessed = arguments.seed is None and options.seed_source != 'given'
+    seed = _seed(arguments, chain, T, options)
     notes = [
-        *_notes_about_joints(arguments, chain, options),
+        *_notes_about_joints(arguments, chain, seed, options),
         *_notes_about_reach(chain, T, options),
     ]
     return Request(
@@ -101,7 +98,7 @@ def read_request(arguments: Namespace) -> Request:
         T_base_target=T,
         origin=origin,
         random_seed=arguments.random,
-        seed=_seed(arguments, chain, T, options),
+        seed=seed,
         guessed=guessed,
         options=options,
         solvers=solver_names() if arguments.solver == ALL else (arguments.solver,),
@@ -113,6 +110,8 @@ def _seed(
     arguments: Namespace, chain: KinematicChain, T: np.ndarray, options: IkOptions
 ) -> np.ndarray:
     """Posture at which the search starts (n,)."""
+    if isinstance(arguments.seed, str):
+        return named_seed(chain, arguments.seed)
     if arguments.seed is not None:
         return _vector(arguments.seed, chain, 'seed')
     start = IkOptions(
@@ -121,48 +120,6 @@ def _seed(
         task_weights=options.task_weights,
     )
     return Solver(chain, options=start).start_for(T)
-
-
-def _chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
-    """File and chain of the command line."""
-    path, tip = Path(arguments.urdf), arguments.tip_link
-    if arguments.urdf in our_arms() and not path.is_file():
-        path = urdf_path(arguments.urdf)
-    elif not os.path.exists(arguments.urdf):  # an empty Path would be the current folder
-        raise UsageError(
-            f'there is no file {arguments.urdf!r}, and of our own arms none has that name: '
-            + ', '.join(our_arms())
-        )
-    xacro_args = parse_xacro_args(arguments.xacro_args, '--xacro-args')
-    try:
-        robot = Robot.from_urdf(path, xacro_args)
-    except UrdfError as error:
-        named = str(path) in str(error)
-        raise UsageError(f'{error}' if named else f'{path}: {error}') from error
-    try:
-        return path, robot.chain(arguments.base_link, tip, _locked(arguments.lock))
-    except ChainError as error:
-        if tip is not None:
-            raise
-        raise UsageError(f'{error} (--tip-link)') from error
-
-
-def _locked(words: Sequence[str]) -> dict[str, float]:
-    locked: dict[str, float] = {}
-    for word in words:
-        name, _, text = word.rpartition('=')
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not name or not math.isfinite(value):
-            raise UsageError(
-                f'--lock takes JOINT=VALUE [rad or m], such as torso=0.1, not {word!r}'
-            )
-        if name in locked:
-            raise UsageError(f'--lock names {name} twice')
-        locked[name] = value
-    return locked
 
 
 def _options(arguments: Namespace) -> IkOptions:
@@ -233,7 +190,7 @@ def _vector(values: Sequence[float], chain: KinematicChain, name: str) -> np.nda
 
 
 def _notes_about_joints(
-    arguments: Namespace, chain: KinematicChain, options: IkOptions
+    arguments: Namespace, chain: KinematicChain, seed: np.ndarray, options: IkOptions
 ) -> list[str]:
     ignored = options.joint_limits == 'ignore'
     consequences = {
@@ -241,8 +198,9 @@ def _notes_about_joints(
         'seed': 'which are ignored' if ignored else 'so the search starts inside them',
     }
     notes = []
+    given = {'joints': arguments.joints, 'seed': None if arguments.seed is None else seed}
     for name, consequence in consequences.items():
-        values = getattr(arguments, name)
+        values = given[name]
         if values is None:
             continue
         outside = (np.array(values) < chain.lower) | (np.array(values) > chain.upper)

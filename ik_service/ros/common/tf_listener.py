@@ -117,11 +117,21 @@ def tf_frames(
     source: TransformSource
     if importlib.util.find_spec('tf2_ros') is not None:
         source = _Tf2Source(node)
-    elif importlib.util.find_spec('tf2_msgs') is not None:
-        source = _TopicSource(node)
     else:
-        return None
+        message = _tf_message()
+        if message is None:
+            return None
+        source = _TopicSource(node, message)
     return TfFrames(source, lambda: node.get_clock().now().nanoseconds, timeout)
+
+
+def _tf_message() -> type | None:
+    """Return the type of the messages of tf; None where it is not installed."""
+    try:
+        # A folder of that name, such as its sources, can be imported too, but holds no type.
+        return getattr(importlib.import_module('tf2_msgs.msg'), 'TFMessage', None)
+    except ImportError:
+        return None
 
 
 class _Tf2Source:
@@ -148,11 +158,10 @@ class _Tf2Source:
 class _TopicSource(TransformTree):
     """Transforms of the topics of tf."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, message: type) -> None:
         super().__init__()
         self._clock = node.get_clock()
         self._faults = FaultLogger(lambda text: node.get_logger().warning(text))
-        message = importlib.import_module('tf2_msgs.msg').TFMessage
         group = MutuallyExclusiveCallbackGroup()  # no solve may hold transforms up
         for topic, take, qos in (
             ('/tf', self._take_moving, _TF_QOS),

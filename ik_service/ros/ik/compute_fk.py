@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionFK
 
@@ -53,16 +55,7 @@ class FkHandler(ServiceHandler):
         """
         measured = require_arm(self.measured)
         arm = measured.arm
-        if not request.fk_link_names:
-            raise RequestError(
-                ErrorCode.INVALID_LINK_NAME, 'fk_link_names is empty; name at least one link'
-            )
-        if len(request.fk_link_names) > _MOST_LINKS:
-            raise RequestError(
-                ErrorCode.INVALID_LINK_NAME,
-                f'fk_link_names has {len(request.fk_link_names)} links; ask for at most '
-                f'{_MOST_LINKS} at once',
-            )
+        _check_links(request.fk_link_names)
         known = [link for link in request.fk_link_names if arm.has_link(link)]
         used = arm.joints_that_move(known)
         posture, given = start_posture(measured, request.robot_state, used)
@@ -90,3 +83,15 @@ class FkHandler(ServiceHandler):
             listed = ', '.join(assumed)
             notes = [*notes, f'neither measured nor given, so assumed in mid-range: {listed}']
         return '; '.join(notes)
+
+
+def _check_links(names: Sequence[str]) -> None:
+    if not names:
+        raise RequestError(
+            ErrorCode.INVALID_LINK_NAME, 'fk_link_names is empty; name at least one link'
+        )
+    if len(names) > _MOST_LINKS:
+        raise RequestError(
+            ErrorCode.INVALID_LINK_NAME,
+            f'fk_link_names has {len(names)} links; ask for at most {_MOST_LINKS} at once',
+        )

@@ -14,7 +14,8 @@ import numpy as np
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
 from ik_service.arm.task_solving import solve_tasks
-from ik_service.exceptions import ChainError, ConstraintError
+from ik_service.arm.tree_preparation import TreePreparation
+from ik_service.exceptions import ChainError, CompilationError, ConstraintError
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import Frames
@@ -75,6 +76,7 @@ class IkHandler(ServiceHandler):
     :param on_error: called with an unexpected exception.
     :param on_refused: called with the reason why a request could not be answered as it stood.
     :ivar settings: name and options of the solver; may be replaced at any time.
+    :ivar trees: compilation for requests with several poses or tolerances.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class IkHandler(ServiceHandler):
     ) -> None:
         super().__init__(clock, frames, on_error, on_refused)
         self.settings = settings
+        self.trees = TreePreparation()
         self.statistics = RequestStatistics(solves=True)
 
     def handle(
@@ -158,6 +161,7 @@ class IkHandler(ServiceHandler):
             return frames.in_base(group.base_link, frame_id, T)
 
         def narrow(prepared: PreparedSolver) -> Solver:
+            self.trees.finish(prepared.solver)
             return _constrained_solver(prepared, request.constraints, arm, posture)
 
         poses = goals_together(goals, arm, group, posture, to_base)
@@ -171,6 +175,8 @@ class IkHandler(ServiceHandler):
             raise RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, str(error)) from error
         except ChainError as error:
             raise RequestError(ErrorCode.INVALID_LINK_NAME, str(error)) from error
+        except CompilationError as error:
+            raise RequestError(ErrorCode.FAILURE, str(error)) from error
         chosen = found.prepared
         notes = _notes(request, seconds, assumed_joints(measured, chosen.indices, given))
         if found.loosened and found.result.success:

@@ -101,8 +101,8 @@ def goals_together(
     """
     Return the poses of all links that a request places, and of those of the group that stay.
 
-    A pose in the frame of a link that only the other poses' arms move is relative to where that
-    link will be.
+    A pose in the frame of a link of another arm, which the other poses move, is relative to where
+    that link will be.
 
     :param goals: the poses that the request asks for.
     :param arm: the arm.
@@ -152,11 +152,12 @@ def _held(links: Sequence[str], arm: Arm, group: ArmGroup) -> list[str]:
 
 
 def _moves_apart(frame: str, link: str, others: Sequence[str], arm: Arm, group: ArmGroup) -> bool:
-    """Return whether joints of the other links, which do not move the link, move a frame."""
+    """Return whether a frame is on another arm than a link, one that the other links move."""
     if not others:
         return False
     own, moving = (_joints(arm, group.base_link, [name]) for name in (link, frame))
-    return bool((moving - own) & _joints(arm, group.base_link, others))
+    apart = moving - own
+    return bool(own - moving) and bool(apart & _joints(arm, group.base_link, others))
 
 
 def _joints(arm: Arm, base_link: str, links: Sequence[str]) -> set[str]:

@@ -97,6 +97,7 @@ class IkNode(Node):
         )
         self._ticker = PeriodicThread(self._tick, self.parameters.follower.rate, self._on_error)
         self._compiler = Compiler(warn)
+        self._ik.trees.compile = self._compiler.prepare
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
         self._descriptions = RobotDescriptions(self, self.parameters, self._loader)
         self._executors: tuple[PartialExecutor, ...] = ()
@@ -201,6 +202,7 @@ class IkNode(Node):
             self._advertise()
         self._wake()
         self._announce(followers, old.arm if old else None)
+        self._ik.trees.begin(arm, self.parameters.solver)
 
     def _use(self, followers: Followers) -> None:
         self._ik.measured = self._fk.measured = followers.measured

@@ -8,7 +8,14 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from ik_service.arm.arm import Arm
-from ik_service.arm.loader import ArmLoader, read_robot, Source, source_of, srdf_source
+from ik_service.arm.loader import (
+    ArmLoader,
+    read_robot,
+    Source,
+    source_of,
+    srdf_source,
+    with_semantics,
+)
 from ik_service.exceptions import SrdfError
 from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.robot import Robot
@@ -112,11 +119,12 @@ class RobotDescriptions:
 
     def _read(self, sources: tuple[Source, Source]) -> Robot:
         urdf, srdf = sources
+        robot = read_robot(urdf, xacro_args=self._xacro_args)
         try:
-            return read_robot(urdf, xacro_args=self._xacro_args, srdf=srdf)
+            return with_semantics(robot, srdf)
         except SrdfError as error:
             if self._given[1] or self._good is not None:
                 raise
             # What others publish keeps no arm from being used.
             self._node.get_logger().error(f'robot_description_semantic is not used: {error}')
-            return read_robot(urdf, xacro_args=self._xacro_args)
+            return robot

@@ -58,9 +58,10 @@ def task_rank(chain: KinematicChain, weights: tuple[float, ...]) -> int:
     """
     lower = np.where(np.isfinite(chain.lower), chain.lower, -math.pi)
     upper = np.where(np.isfinite(chain.upper), chain.upper, math.pi)
-    used = np.array(weights) > 0.0
     postures = np.random.default_rng(0).uniform(lower, upper, (_POSTURES, chain.n))
-    return max(int(np.linalg.matrix_rank(chain.jacobian(q)[used])) for q in postures)
+    matrices = [chain.jacobian(q) for q in postures]
+    used = np.resize(np.array(weights) > 0.0, len(matrices[0]))  # the same for each tip of a tree
+    return max(int(np.linalg.matrix_rank(matrix[used])) for matrix in matrices)
 
 
 @lru_cache(maxsize=64)

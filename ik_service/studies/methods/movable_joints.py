@@ -114,7 +114,7 @@ def answer(robot: Robot, target: str, case: str) -> Answer:
     :param case: one of :data:`CASES`.
     """
     chain = robot.chain(_BASE, _TIP, locked=dict.fromkeys(CASES[case], 0.0))
-    seed = np.array([_POSTURE.get(name, 0.0) for name in chain.joint_names])
+    seed = chain.joint_vector(_POSTURE, default=np.zeros(chain.n))
     T = np.eye(4)
     T[:3, 3] = TARGETS[target]
     result = solve_ik(chain, T, seed, _SOLVER, _OPTIONS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
+from typing import Any
 
 import numpy as np
 
@@ -97,7 +98,8 @@ class ClosedLoop:
             gravity_compensation=gravity_compensation,
         )
         self._places = [self._arm.joint_names.index(name) for name in chain.joint_names]
-        self._follower = TargetFollower(Solver(chain), **settings)
+        chosen: dict[str, Any] = dict(settings)  # two of them are truth values
+        self._follower = TargetFollower(Solver(chain), **chosen)
         self._period = 1.0 / self._follower.settings.rate
         self._ticks = 0
         self._measure()

@@ -37,7 +37,15 @@ from ik_service.viewer.panel.solver_form import SPEED
 
 _GRAPH_PERIOD = 0.5  # time between two queries of the graph [s]
 _RETRY_PERIOD = 2.0  # time after which unanswered requests are sent again [s]
-_ROBOT = ('urdf', 'robot_description', 'base_link', 'tip_link', 'locked_joints')
+_ROBOT = (
+    'urdf',
+    'robot_description',
+    'srdf',
+    'robot_description_semantic',
+    'base_link',
+    'tip_link',
+    'locked_joints',
+)
 
 
 class NodeMonitor:
@@ -155,6 +163,14 @@ class NodeMonitor:
         :param text: the URDF from the topic ``robot_description``.
         """
         self.sources = replace(self.sources, topic=text)
+
+    def on_semantics(self, text: str) -> None:
+        """
+        Take in a semantic description.
+
+        :param text: the SRDF from the topic ``robot_description_semantic``.
+        """
+        self.sources = replace(self.sources, semantic_topic=text)
 
     def on_parameters(self, event: ParameterEvent) -> None:
         """

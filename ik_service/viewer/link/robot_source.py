@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ik_service.arm.arm import ArmSettings
-from ik_service.arm.loader import Source, source_of
+from ik_service.arm.loader import Source, source_of, srdf_source
 from ik_service.common.number_parsing import parse_positions
 from ik_service.ros.ik.frame_parameters import TOOL_FRAMES, tool_frames_of
 
@@ -15,10 +16,11 @@ class RobotSources:
     """
     Known descriptions of the robot; texts are empty where nothing is known.
 
-    :ivar own: parameters of the viewer: ``urdf``, ``robot_description``, ``xacro_args``,
-        ``base_link``, ``tip_link``; they have precedence.
+    :ivar own: parameters of the viewer: ``urdf``, ``robot_description``, ``xacro_args``, ``srdf``,
+        ``robot_description_semantic``, ``base_link``, ``tip_link``; they have precedence.
     :ivar node: the same parameters of the IK node, its ``locked_joints`` and ``tool_frames``.
     :ivar topic: text from the topic ``robot_description``.
+    :ivar semantic_topic: text from the topic ``robot_description_semantic``.
     :ivar reported_base: base link in the node's diagnostics.
     :ivar reported_tip: tip link in the node's diagnostics.
     """
@@ -26,6 +28,7 @@ class RobotSources:
     own: tuple[tuple[str, str], ...] = ()
     node: tuple[tuple[str, str], ...] = ()
     topic: str = ''
+    semantic_topic: str = ''
     reported_base: str = ''
     reported_tip: str = ''
 
@@ -43,6 +46,8 @@ class RobotSelection:
     :ivar tool_frames: further links of the robot, as the node's parameter gives them.
     :ivar trusted: whether the viewer's own parameters name the source; others may name files too,
         but none that would be run, see :func:`~ik_service.arm.loader.read_robot`.
+    :ivar srdf: its SRDF, as text or as the path of a file; empty without one.
+    :ivar srdf_trusted: the same as ``trusted`` for ``srdf``.
     """
 
     source: Source
@@ -52,6 +57,8 @@ class RobotSelection:
     trusted: bool = False
     xacro_args: str = ''
     tool_frames: str = ''
+    srdf: Source = ''
+    srdf_trusted: bool = False
 
     def settings(self) -> ArmSettings:
         """
@@ -71,8 +78,7 @@ def select_robot(sources: RobotSources) -> RobotSelection | None:
     :param sources: the known descriptions.
     """
     own, node = dict(sources.own), dict(sources.node)
-    given = ((known.get('urdf', ''), known.get('robot_description', '')) for known in (own, node))
-    urdf, text = next((pair for pair in given if any(pair)), ('', sources.topic))
+    urdf, text = _given(own, node, 'urdf', 'robot_description') or ('', sources.topic)
     if not urdf and not text:
         return None
     return RobotSelection(
@@ -83,4 +89,20 @@ def select_robot(sources: RobotSources) -> RobotSelection | None:
         tool_frames=node.get(TOOL_FRAMES.name, ''),
         trusted=bool(own.get('urdf') or own.get('robot_description')),
         xacro_args=own.get('xacro_args', '') if own.get('urdf') else '',
+        srdf=_srdf(own, node, sources.semantic_topic),
+        srdf_trusted=bool(own.get('srdf') or own.get('robot_description_semantic')),
     )
+
+
+def _srdf(own: Mapping[str, str], node: Mapping[str, str], topic: str) -> Source:
+    """Return where the planning groups are described; text from the topic is never a path."""
+    given = _given(own, node, 'srdf', 'robot_description_semantic')
+    return topic if given is None else srdf_source(*given)
+
+
+def _given(
+    own: Mapping[str, str], node: Mapping[str, str], path: str, text: str
+) -> tuple[str, str] | None:
+    """Return the path and the text that parameters give; None when they give neither."""
+    pairs = ((known.get(path, ''), known.get(text, '')) for known in (own, node))
+    return next((pair for pair in pairs if any(pair)), None)

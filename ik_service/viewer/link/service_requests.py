@@ -34,15 +34,24 @@ class ServiceRequests:
         self._node, self._tasks, self._target, self._refuse = node, tasks, target, refuse
         self._display: RobotDisplay | None = None
         self._joints: Mapping[str, float] | None = None
+        self._state = ''
+        self._moves = 0  # counted, so that the response to one that was dropped is known
         self._sent_at = 0.0
 
-    def move_to(self, joints: Mapping[str, float]) -> None:
+    def move_to(self, joints: Mapping[str, float], state: str = '') -> None:
         """
         Make the pose of the tip at joint positions the target.
 
-        :param joints: positions by name [rad] or [m].
+        :param joints: positions by name [rad] or [m]; the others stay where they are measured.
+        :param state: name of the state that these are; empty for none.
         """
-        self._joints = joints
+        self.drop_move()
+        self._joints, self._state = joints, state
+
+    def drop_move(self) -> None:
+        """Drop the last request of :meth:`move_to` where it has not become the target yet."""
+        self._joints = None
+        self._moves += 1
 
     def step(self, now: float, display: RobotDisplay) -> None:
         """
@@ -54,7 +63,7 @@ class ServiceRequests:
         self._display = display
         chain = display.view.arm.chain
         if self._joints is not None:
-            root, take = display.view.arm.robot.root_link, self._taker(display, self._take_fk)
+            root, take = display.view.arm.robot.root_link, self._taker(display, self._fk_taker())
             if self._node.request_fk(self._joints, display.links, root, take):
                 self._joints = None
         pose = self._target.unsolved()
@@ -82,7 +91,17 @@ class ServiceRequests:
             is_reached, _message(code) or ('' if is_reached else f'compute_ik answers {code.val}')
         )
 
-    def _take_fk(self, response: Any, display: RobotDisplay) -> None:  # noqa: ANN401
+    def _fk_taker(self) -> Callable[[Any, RobotDisplay], None]:
+        """Return a callback that takes the response of ``compute_fk`` to the present request."""
+        number, state = self._moves, self._state
+
+        def take(response: Any, display: RobotDisplay) -> None:  # noqa: ANN401
+            if number == self._moves:
+                self._take_fk(response, display, state)
+
+        return take
+
+    def _take_fk(self, response: Any, display: RobotDisplay, state: str) -> None:  # noqa: ANN401
         code = response.error_code
         if code.val != _SUCCESS:
             self._refuse(_message(code) or f'compute_fk answers {code.val}')
@@ -93,7 +112,8 @@ class ServiceRequests:
         }
         chain = display.view.arm.chain
         display.show_preview(poses)
-        self._target.set(inverse_transform(poses[chain.base_link]) @ poses[chain.tip_link])
+        T = inverse_transform(poses[chain.base_link]) @ poses[chain.tip_link]
+        self._target.set(T, state)
 
 
 def _message(code: Any) -> str:  # noqa: ANN401 (moveit_msgs has no types)

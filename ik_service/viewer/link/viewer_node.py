@@ -78,6 +78,7 @@ class ViewerNode(Node):
         on_target: Callable[[PoseStamped], None],
         on_diagnostics: Callable[[DiagnosticArray], None],
         on_description: Callable[[str], None],
+        on_semantics: Callable[[str], None],
         on_parameters: Callable[[ParameterEvent], None],
     ) -> None:
         """
@@ -91,6 +92,7 @@ class ViewerNode(Node):
         :param on_target: takes targets that others publish on ``target_pose``.
         :param on_diagnostics: takes messages on ``diagnostics``.
         :param on_description: takes texts on ``robot_description``.
+        :param on_semantics: takes texts on ``robot_description_semantic``.
         :param on_parameters: takes the parameter events of all nodes.
         """
 
@@ -98,16 +100,17 @@ class ViewerNode(Node):
             if (message.header.stamp.sec, message.header.stamp.nanosec) not in self._own_stamps:
                 on_target(message)
 
-        def take_description(message: String) -> None:
-            on_description(message.data)
-
         subscribe = self.create_subscription
         group = self._state_group
         subscribe(JointState, 'joint_states', on_state, _NEWEST, callback_group=group)
         subscribe(JointState, 'joint_command', on_command, _NEWEST, callback_group=group)
         subscribe(PoseStamped, 'target_pose', take_foreign, 10)
         subscribe(DiagnosticArray, 'diagnostics', on_diagnostics, 10)
-        subscribe(String, 'robot_description', take_description, DESCRIPTION_QOS)
+        for topic, take in (
+            ('robot_description', on_description),
+            ('robot_description_semantic', on_semantics),
+        ):
+            subscribe(String, topic, _taking_text(take), DESCRIPTION_QOS)
         subscribe(ParameterEvent, '/parameter_events', on_parameters, 100)
         self.main_executor.wake()
 
@@ -190,6 +193,13 @@ class ViewerNode(Node):
         message.header.frame_id = frame
         message.header.stamp = self.get_clock().now().to_msg()
         return message
+
+
+def _taking_text(take: Callable[[str], None]) -> Callable[[String], None]:
+    def on_text(message: String) -> None:
+        take(message.data)
+
+    return on_text
 
 
 class RequestClient:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import math
 
 import viser
@@ -47,6 +47,18 @@ class JointSliders:
             for joint in positions:
                 self.sliders[joint.name] = self._add(joint)
 
+    def show(self, positions: Mapping[str, float], now: float) -> None:
+        """
+        Show positions, and keep them for :data:`HOLD_TIME`.
+
+        :param positions: positions by joint [rad] or [m]; joints without a slider do not matter.
+        :param now: on the monotonic clock [s].
+        """
+        self.hold(now)
+        for name, position in positions.items():
+            if name in self.sliders:
+                self._put(name, position)
+
     def hold(self, now: float) -> None:
         """
         Keep their positions for :data:`HOLD_TIME`.
@@ -77,9 +89,7 @@ class JointSliders:
         if self.is_held(now):
             return
         for joint in positions:
-            slider = self.sliders[joint.name]
-            value = min(max(joint.value * _factor(joint), slider.min), slider.max)
-            set_value(slider, round(value, 1))
+            self._put(joint.name, joint.value)
 
     def enable(self, enabled: bool) -> None:
         """
@@ -90,6 +100,11 @@ class JointSliders:
         for slider in self.sliders.values():
             if slider.disabled == enabled:
                 slider.disabled = not enabled
+
+    def _put(self, name: str, position: float) -> None:
+        slider = self.sliders[name]
+        value = min(max(position * self._factors[name], slider.min), slider.max)
+        set_value(slider, round(value, 1))
 
     def _add(self, joint: JointPosition) -> viser.GuiSliderHandle:
         factor = _factor(joint)

@@ -13,6 +13,7 @@ from ik_service.viewer.panel.connection_status import ConnectionStatus
 from ik_service.viewer.panel.error_history import ErrorHistory, FLOOR, SPAN
 from ik_service.viewer.panel.joint_sliders import JointSliders
 from ik_service.viewer.panel.measures import JointPosition
+from ik_service.viewer.panel.named_states import NamedStates
 from ik_service.viewer.panel.panel_html import banner, Figures, figures_table, joints_table, note
 from ik_service.viewer.panel.parameter_fields import Value
 from ik_service.viewer.panel.solver_form import SolverForm
@@ -29,6 +30,7 @@ class Actions:
     :ivar home: sends the arm to the posture that it was in first.
     :ivar random_pose: sends the arm to a random pose within its reach.
     :ivar stop: stops the arm.
+    :ivar go_to_state: sends the arm to a named state.
     :ivar move_joints: sends the arm to joint positions, by name [rad] or [m].
     :ivar change: changes parameters of the node.
     :ivar change_text: changes parameters of the node to texts that were typed.
@@ -38,6 +40,7 @@ class Actions:
     home: Callable[[], object]
     random_pose: Callable[[], object]
     stop: Callable[[], object]
+    go_to_state: Callable[[str], object]
     move_joints: Callable[[dict[str, float]], object]
     change: Callable[[Mapping[str, Value]], object]
     change_text: Callable[[Mapping[str, str]], object]
@@ -50,6 +53,7 @@ class Panel:
 
     :param server: the page's server.
     :param actions: callbacks of its buttons and fields.
+    :ivar states: menu of the named states.
     :ivar form: form of the node's parameters.
     :ivar sliders: sliders of the joints.
     :ivar note: remark below the status; hidden while there is none.
@@ -61,6 +65,7 @@ class Panel:
         self._banner = gui.add_html('')
         self.note = gui.add_html('', visible=False)
         self._buttons = gui.add_button_group('Go', ('Home', 'Random pose', 'Stop'))
+        self.states = NamedStates(gui, actions.go_to_state)
         main = gui.add_folder(None)
         self._figures = gui.add_html('')
         self._plot = _add_plot(gui)
@@ -111,6 +116,7 @@ class Panel:
         self._put('banner', self._banner, banner(status))
         self.form.enable(status.is_connected)
         self.sliders.enable(status.is_connected)
+        self.states.enable(status.is_connected)
 
     def show_note(self, text: str) -> None:
         """

@@ -11,6 +11,7 @@ import numpy as np
 
 from ik_service.arm.arm import Arm
 from ik_service.arm.loader import build_arm
+from ik_service.exceptions import SrdfError
 from ik_service.following.settings import joint_speeds
 from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.viewer.link.robot_source import RobotSelection
@@ -55,9 +56,8 @@ def build_robot_view(selection: RobotSelection, report: Callable[[str], object])
     :param report: called with a sentence about each part that cannot be shown.
     :raises IkServiceError: the description or the chain is faulty.
     """
-    arguments = parse_xacro_args(selection.xacro_args)
-    arm = build_arm(selection.source, selection.settings(), selection.trusted, arguments)
     limited = LimitedLog(report)  # a description may hold thousands of faults
+    arm = _build_arm(selection, limited)
     visuals = read_visuals(arm.robot.urdf_text)
     for warning in visuals.warnings:
         limited(warning)
@@ -93,6 +93,19 @@ def load_in_background(
             on_loaded(selection, view)
 
     threading.Thread(target=work, name='robot', daemon=True).start()
+
+
+def _build_arm(selection: RobotSelection, report: Callable[[str], object]) -> Arm:
+    """Build the arm; without its planning groups where others describe them wrongly."""
+    settings, trusted, srdf = selection.settings(), selection.trusted, selection.srdf
+    source, xacro_args = selection.source, parse_xacro_args(selection.xacro_args)
+    try:
+        return build_arm(source, settings, trusted, xacro_args, srdf, selection.srdf_trusted)
+    except SrdfError as error:
+        if selection.srdf_trusted:
+            raise
+        report(f'the group states of the SRDF are not known: {error}')
+    return build_arm(source, settings, trusted, xacro_args)
 
 
 def _size(reach: float) -> float:

@@ -65,3 +65,23 @@ def test_out_of_reach_is_out_of_reach(chain):
     T = out_of_reach(chain, chain.forward(start_posture(chain)))
     result = ik_service.Solver(chain).solve(T)
     assert result.status is ik_service.IkStatus.UNREACHABLE
+
+
+def test_the_start_is_the_state_ready_of_a_known_arm():
+    robot = ik_service.Robot.from_urdf(URDF / 'panda.urdf')
+    chain = robot.chain(None, 'panda_hand_tcp')
+    assert start_posture(chain)[3] == pytest.approx(-3 * np.pi / 4, abs=1e-6)
+
+
+def test_the_start_is_the_state_ready_of_an_srdf_within_the_limits():
+    text = (
+        '<robot name="panda"><group name="arm"><chain base_link="panda_link0" '
+        'tip_link="panda_link8"/></group><group_state name="ready" group="arm">'
+        '<joint name="panda_joint2" value="0.7"/><joint name="panda_joint4" value="7.0"/>'
+        '</group_state></robot>'
+    )
+    chain = ik_service.Robot.from_urdf(URDF / 'panda.urdf', srdf=text).chain(None, 'panda_link8')
+    q = start_posture(chain)
+    assert q[1] == 0.7
+    assert q[3] == chain.upper[3]
+    assert q[0] == pytest.approx(chain.mid_range()[0] + 0.4)  # as without a state

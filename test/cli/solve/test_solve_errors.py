@@ -29,6 +29,12 @@ import pytest
         (['panda', '--random', '--base-link', 'nose'], "unknown link 'nose'; valid: panda_link0"),
         (['panda', '--random', '--tip-link', 'panda_link0'], 'no joint moves between'),
         (['panda', '--random', '--solver', 'magic'], "'levenberg_marquardt'"),
+        (['panda', '--random', '--all', '--solver', 'ccd'], '--solver is for one solution'),
+        (['panda', '--random', '--all', '--trace'], '--trace is for one solution'),
+        (['panda', '--random', '--all', '--plot', 'a.png'], '--plot is for one solution'),
+        (['panda', '--random', '--all', '--resolution', '0'], 'resolution: has to be a number'),
+        (['panda', '--random', '--all', '--set', 'damping=1'], 'damping: is not used by solve_ik'),
+        (['panda', '--random', '--resolution', '1'], '--resolution goes with --all'),
         (['panda', '--random', '--set', 'magic=1'], "unknown option 'magic'; valid: position_to"),
         (['panda', '--random', '--set', 'timeout'], '--set takes OPTION=VALUE'),
         (['panda', '--random', '--set', 'timeout=-1'], 'timeout: has to be a number above 0'),
@@ -69,13 +75,19 @@ def test_an_invalid_command_is_reported_with_the_valid_form(ik_solve, words, mes
 def test_a_robot_with_two_arms_lists_their_tips(ik_solve):
     code, _, err = ik_solve('upper_body', '--random')
     assert code == 2
-    assert 'name the tip: left_grip, right_grip (--tip-link)' in err
+    assert 'left_grip, right_grip (--tip-link)' in err
 
 
 def test_a_camera_is_not_the_tip(ik_solve, rail_urdf):
     code, out, _ = ik_solve(rail_urdf, '--random')
     assert code == 0
     assert '→ tool' in out
+
+
+def test_a_robot_with_several_leaves_lists_them(ik_solve, two_arms_urdf):
+    code, _, err = ik_solve(two_arms_urdf, '--random')
+    assert code == 2
+    assert 'left, right (--tip-link)' in err
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import TransformStamped
 from support.harness import until
+from support.tf_helpers import require_tf_messages
 
 from ik_service.exceptions import NoTransformError
 from ik_service.ros.common.errors import ErrorCode, RequestError
@@ -115,15 +117,17 @@ def test_a_robot_of_very_many_links_is_not_searched_for_ever():
     assert len(asked) == 1000
 
 
-def test_without_tf_there_is_none(monkeypatch):
+@pytest.mark.parametrize('content', [None, SimpleNamespace()])
+def test_without_tf_there_is_none(monkeypatch, content):
     monkeypatch.setattr(importlib.util, 'find_spec', lambda name: None)
+    monkeypatch.setitem(sys.modules, 'tf2_msgs.msg', content)
     assert tf_frames(None) is None
 
 
 @pytest.fixture
 def topics(bench, monkeypatch):
     """A lookup that a second node of the bench has, through the topics."""
-    pytest.importorskip('tf2_msgs', reason='needs the message types of tf2_msgs: make env')
+    require_tf_messages()
     find = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, 'find_spec', lambda name: None if name == 'tf2_ros' else find(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +23,7 @@ from ik_service.common.transforms import (
     rotation_from_rpy,
 )
 from ik_service.exceptions import ArgumentError
+from ik_service.ros.common import virtual_joints
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.virtual_joints import read_multi_dof
@@ -122,10 +122,9 @@ def test_bad_states_are_refused(server, names, transforms, frame, words):
     assert not server.errors
 
 
-def test_virtual_joint_of_the_root():
+def test_virtual_joint_of_the_root(monkeypatch):
+    monkeypatch.setattr(virtual_joints, 'virtual_frames', lambda robot: {'odom': 'drive'})
     arm = tree_arm()
-    joint = SimpleNamespace(name='drive', parent_frame='odom', child_link='world', type='planar')
-    arm.robot.semantics = SimpleNamespace(virtual_joints=(joint,))
     server = Server(arm)
     T = rigid_transform(rotation_from_rpy(0, 0, 0.5), (2.0, 0.0, 0.0))
     request = GetPositionFK.Request(fk_link_names=['table'])

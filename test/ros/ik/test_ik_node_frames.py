@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-pytest.importorskip('tf2_msgs', reason='needs the message types of tf2_msgs: make env')
 
 from geometry_msgs.msg import PoseStamped, TransformStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -18,7 +17,7 @@ from support.arm_helpers import ik_request, PANDA, panda_arm, posture_of, TIP, w
 from support.follower_helpers import READY
 from support.harness import until
 from support.node_helpers import Arm, ask, fk, NODE, start_panda, target
-from tf2_msgs.msg import TFMessage
+from support.tf_helpers import require_tf_messages
 
 from ik_service.common.transforms import (
     inverse_transform,
@@ -43,15 +42,19 @@ class Tf:
     """Publisher of both topics of tf."""
 
     def __init__(self, bench):
+        require_tf_messages()
+        from tf2_msgs.msg import TFMessage
+
+        self._message = TFMessage
         self._clock = bench.node.get_clock()
         self._moving = bench.publisher(TFMessage, '/tf')
         self._static = bench.publisher(TFMessage, '/tf_static', STATIC)
 
     def __call__(self, parent, child, T, age=0.0):
-        self._moving.publish(TFMessage(transforms=[self._stamped(parent, child, T, age)]))
+        self._moving.publish(self._message(transforms=[self._stamped(parent, child, T, age)]))
 
     def static(self, parent, child, T):
-        self._static.publish(TFMessage(transforms=[self._stamped(parent, child, T, 1e5)]))
+        self._static.publish(self._message(transforms=[self._stamped(parent, child, T, 1e5)]))
 
     def _stamped(self, parent, child, T, age):
         message = TransformStamped(child_frame_id=child)

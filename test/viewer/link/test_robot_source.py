@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from ik_service import ToolFrame
 from ik_service.viewer.link.robot_source import RobotSelection, RobotSources, select_robot
 
 TEXT = '<robot name="t"/>'
+SRDF = '<robot name="t"><group name="g"/></robot>'
 
 
 def test_no_robot_without_a_description():
@@ -43,6 +45,26 @@ def test_a_path_may_start_with_the_home_folder(monkeypatch):
     assert select_robot(RobotSources(own=(('urdf', '~/a.urdf'),))).source == Path(
         '/somewhere/a.urdf'
     )
+
+
+def test_an_srdf_is_from_own_parameters_then_the_node_then_the_topic():
+    sources = RobotSources(topic=TEXT, semantic_topic=SRDF)
+    assert (select_robot(sources).srdf, select_robot(sources).srdf_trusted) == (SRDF, False)
+    sources = replace(sources, node=(('robot_description_semantic', '<node/>'),))
+    assert (select_robot(sources).srdf, select_robot(sources).srdf_trusted) == ('<node/>', False)
+    sources = replace(sources, own=(('srdf', '~/own.srdf'), ('urdf', '')))
+    selection = select_robot(sources)
+    assert selection.srdf == Path('~/own.srdf').expanduser()
+    assert (selection.source, selection.trusted, selection.srdf_trusted) == (TEXT, False, True)
+
+
+def test_an_srdf_alone_is_no_robot():
+    assert select_robot(RobotSources(semantic_topic=SRDF)) is None
+
+
+@pytest.mark.parametrize('text', ['/etc/passwd', '~/a.srdf', 'arm.srdf.xacro'])
+def test_the_text_of_the_semantic_topic_is_never_a_path(text):
+    assert select_robot(RobotSources(topic=TEXT, semantic_topic=text)).srdf == text
 
 
 @pytest.mark.parametrize('text', ['/etc/passwd', '~/a.urdf', 'arm.urdf'])

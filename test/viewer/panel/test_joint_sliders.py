@@ -63,6 +63,13 @@ def test_they_keep_their_positions_for_a_while_after_a_move(sliders):
     assert not sliders.is_held(20.1)
 
 
+def test_positions_that_are_shown_are_kept_for_a_while(sliders):
+    sliders.build(positions())
+    sliders.show({'elbow': -0.5, 'lift': 9.0, 'of the hand': 1.0}, now=10.0)
+    sliders.follow(positions(elbow=1.0), now=10.0 + HOLD_TIME / 2)
+    assert values(sliders) == pytest.approx({'elbow': -28.6, 'lift': 500.0, 'wheel': 0.0})
+
+
 def test_another_robot_gets_other_sliders(sliders):
     sliders.build(positions())
     sliders.build([JointPosition('knee', 0.0, 'rad', -1.0, 1.0)])

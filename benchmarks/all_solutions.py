@@ -1,0 +1,177 @@
+"""
+All solutions of random poses, on one core: branches found, and time, beside EAIK's.
+
+A branch is a solution within the limits but for full turns of its joints, and counts once it is
+verified. Next to singular poses errors can be small where they cannot be zero, so the tolerance is
+a fine one. What any of the libraries has found is what each could have found.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+import math
+from pathlib import Path
+import tempfile
+from time import perf_counter
+
+from adapters import AbsentError
+import numpy as np
+from peers import eaik_solver
+from records import progress, save
+from robots import BenchRobot, chosen_robots
+from timing import rounds_of, use_one_core
+from verifier import Verifier
+
+import ik_service as iks
+from ik_service.solvers.all_solutions.arm_geometry import NO_FORM
+from ik_service.solvers.all_solutions.finder import (
+    DEFAULT_MOST,
+    DEFAULT_RESOLUTION,
+    SolutionFinder,
+)
+
+# Branches of which no joint differs by more are one [rad].
+_SAME = 1e-3
+# Largest error of a branch [m] or [rad].
+_EXACT = 1e-7
+Finder = Callable[[np.ndarray], np.ndarray]
+
+
+def main() -> None:
+    """Measure and save."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--count', type=int, default=1000, help='poses for each chain')
+    parser.add_argument('--chains', default='ur5,ur5_2pi,abb_irb120,motoman_mh180')
+    parser.add_argument('--seed', type=int, default=1, help='of the random poses')
+    args = parser.parse_args()
+    use_one_core()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for robot in [*chosen_robots(args.chains), skewed_arm(Path(folder) / 'skewed.urdf')]:
+            progress(f'all solutions: {robot.name}')
+            rows += [{'chain': robot.name, **row} for row in compare(robot, args.count, args.seed)]
+    save('all_solutions', rows, count=args.count, seed=args.seed)
+
+
+def compare(robot: BenchRobot, count: int, seed: int) -> list[dict[str, object]]:
+    """Rows of the table for one robot."""
+    verifier = Verifier(robot)
+    targets = verifier.problems(robot, count, seed).targets
+    finders, absent = _finders(robot)
+    times: dict[str, list[float]] = {name: [] for name in finders}
+    branches: dict[str, list[np.ndarray]] = {name: [] for name in finders}
+    for rows in rounds_of(count, 50):
+        for name, find in finders.items():
+            answers = []
+            for target in targets[rows]:
+                began = perf_counter()
+                answer = find(target)
+                times[name].append(perf_counter() - began)
+                answers.append(answer)
+            for q, target in zip(answers, targets[rows], strict=True):
+                branches[name].append(_verified(verifier, q, target))
+    every = [_distinct(np.vstack(found)) for found in zip(*branches.values(), strict=True)]
+    table = [_row(name, times[name], branches[name], every) for name in finders]
+    return table + [{'solver': name, 'absent': reason} for name, reason in absent.items()]
+
+
+def _row(
+    name: str, times: list[float], branches: list[np.ndarray], every: list[np.ndarray]
+) -> dict[str, object]:
+    found = sum(
+        any(_apart(q, other) < _SAME for other in own)
+        for own, whole in zip(branches, every, strict=True)
+        for q in whole
+    )
+    total = sum(map(len, every))
+    microseconds = 1e6 * np.array(times)
+    return {
+        'solver': name,
+        'poses': len(times),
+        'mean_us': microseconds.mean(),
+        'median_us': float(np.median(microseconds)),
+        'p99_us': np.percentile(microseconds, 99),
+        'branches': total,
+        'missed': total - found,
+        'found_percent': 100.0 * found / total,
+        'absent': '',
+    }
+
+
+def _finders(robot: BenchRobot) -> tuple[dict[str, Finder], dict[str, str]]:
+    """Return functions from a pose to joint vectors (k, n), and the reasons of absences."""
+    searching = SolutionFinder(robot.chain, iks.IkOptions(), DEFAULT_RESOLUTION, DEFAULT_MOST)
+    searching._arm = searching._arm._replace(kind=NO_FORM)  # as for arms without a closed form
+    finders: dict[str, Finder] = {
+        'solve_ik_all': lambda target: iks.solve_ik_all(robot.chain, target),
+        'solve_ik_all, search only': lambda target: searching.find(target, None, False),
+    }
+    for find in finders.values():
+        find(robot.chain.forward(robot.chain.mid_range()))
+    try:
+        solver = eaik_solver(robot)
+    except AbsentError as reason:
+        return finders, {'EAIK': str(reason)}
+    finders['EAIK'] = lambda target: solver.IK(target).Q
+    return finders, {}
+
+
+def _verified(verifier: Verifier, answer: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return the branches within the limits that an answer holds."""
+    n = len(verifier.lower)
+    answer = np.reshape(answer, (-1, n))
+    turn = 2 * math.pi
+    # The lowest turn within the limits, whichever the library has chosen.
+    answer = answer - turn * np.floor((answer - verifier.lower + 1e-6) / turn)
+    accepted = [
+        q
+        for q in answer
+        if verifier.accepts(q, target) and verifier.errors(q, target)[2] <= _EXACT
+    ]
+    return _distinct(np.reshape(accepted, (-1, n)))
+
+
+def _distinct(branches: np.ndarray) -> np.ndarray:
+    """Return branches, each once."""
+    kept: list[np.ndarray] = []
+    for q in branches:
+        if all(_apart(q, other) >= _SAME for other in kept):
+            kept.append(q)
+    return np.reshape(kept, (-1, branches.shape[1]))
+
+
+def _apart(q: np.ndarray, other: np.ndarray) -> float:
+    """Largest joint difference, but for full turns."""
+    return float(np.abs(np.remainder(q - other + math.pi, 2 * math.pi) - math.pi).max())
+
+
+def skewed_arm(path: Path) -> BenchRobot:
+    """
+    Make an arm with a spherical wrist, and the first three axes in no special position.
+
+    :param path: file to write.
+    """
+    random = np.random.default_rng(4)
+    ways = random.uniform(-0.4, 0.4, (7, 3))
+    ways[4:6] = 0.0
+    turns, axes = random.uniform(-3.0, 3.0, (7, 3)), random.normal(size=(6, 3))
+
+    def text(numbers: np.ndarray) -> str:
+        return ' '.join(map(str, numbers))
+
+    links = ''.join(f'<link name="link{i}"/>' for i in range(8))
+    joints = ''.join(
+        f'<joint name="joint{i}" type="{"revolute" if i < 6 else "fixed"}">'
+        f'<origin xyz="{text(ways[i])}" rpy="{text(turns[i])}"/>'
+        f'<parent link="link{i}"/><child link="link{i + 1}"/>'
+        f'<axis xyz="{text(axes[min(i, 5)])}"/>'
+        '<limit lower="-3.14159" upper="3.14159" velocity="1" effort="1"/></joint>'
+        for i in range(7)
+    )
+    path.write_text(f'<robot name="skewed">{links}{joints}</robot>')
+    return BenchRobot('spherical wrist, skewed axes', path, 'link0', 'link7')
+
+
+if __name__ == '__main__':
+    main()

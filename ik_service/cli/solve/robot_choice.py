@@ -1,0 +1,134 @@
+"""Robot, chain and named seed of a command line of ``ik_solve``."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+
+from ik_service.cli.solve.arguments import our_arms
+from ik_service.cli.solve.options import UsageError
+from ik_service.common.resources import urdf_path
+from ik_service.exceptions import (
+    ChainError,
+    RobotDescriptionError,
+    UnknownStateError,
+)
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.part_names import listed
+from ik_service.model.xacro_arguments import parse_xacro_args
+from ik_service.robot import Robot
+
+# Tools of our own arms that have more than one leaf.
+_TIPS = {'panda': 'panda_hand_tcp', 'ur5e': 'tool0'}
+
+
+def read_chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
+    """
+    Read the robot of a command line.
+
+    :param arguments: the parsed command line.
+    :returns: its file, and the chain to solve for.
+    :raises IkServiceError: a description is faulty, or there is no such file, link or group.
+    """
+    path, tip = Path(arguments.urdf), arguments.tip_link
+    if arguments.urdf in our_arms() and not path.is_file():
+        path = urdf_path(arguments.urdf)
+        tip = tip or (None if arguments.srdf else _TIPS.get(arguments.urdf))
+    elif not os.path.exists(arguments.urdf):  # an empty Path would be the current folder
+        raise UsageError(
+            f'there is no file {arguments.urdf!r}, and of our own arms none has that name: '
+            + ', '.join(our_arms())
+        )
+    robot = _robot(path, arguments)
+    group = arguments.group
+    if group is None:
+        group = _default_group(robot, arguments)
+    locked = _locked(arguments.lock)
+    if group is not None:
+        return path, _chain_of(robot, group, locked)
+    try:
+        return path, robot.chain(arguments.base_link, tip, locked)
+    except ChainError as error:
+        if tip is not None:
+            raise
+        raise UsageError(f'{error} (--tip-link)') from error
+
+
+def named_seed(chain: KinematicChain, name: str) -> np.ndarray:
+    """
+    Return the posture of a named state; joints that it does not name are in mid-range.
+
+    :param chain: the chain.
+    :param name: name of the state.
+    :returns: (n,) [rad] or [m].
+    :raises UnknownStateError: no group has such a state for the joints of the chain; lists those
+        there are.
+    """
+    robot = chain.robot
+    states = robot.named_states(chain.joint_names) if isinstance(robot, Robot) else {}
+    if name not in states:
+        raise UnknownStateError(name, states)
+    return chain.joint_vector(states[name])
+
+
+def _robot(path: Path, arguments: Namespace) -> Robot:
+    srdf, xacro_args = arguments.srdf, parse_xacro_args(arguments.xacro_args, '--xacro-args')
+    try:
+        robot = Robot.from_urdf(path, xacro_args)
+    except RobotDescriptionError as error:
+        raise _naming(path, error) from error
+    if srdf is None:
+        return robot
+    try:
+        return robot.with_srdf(srdf)
+    except RobotDescriptionError as error:
+        raise _naming(srdf, error) from error
+
+
+def _naming(path: Path, error: RobotDescriptionError) -> UsageError:
+    """Return an error that names the file."""
+    named = str(path) in str(error)
+    return UsageError(f'{error}' if named else f'{path}: {error}')
+
+
+def _default_group(robot: Robot, arguments: Namespace) -> str | None:
+    """Return the group of an SRDF that is solved for, the same as in the node."""
+    if arguments.base_link or arguments.tip_link:
+        return None
+    for group in robot.groups.values():
+        if group.origin == 'srdf' and len(group.tip_links) == 1 and not group.fault:
+            return group.name
+    return None
+
+
+def _chain_of(robot: Robot, group: str, locked: dict[str, float]) -> KinematicChain:
+    chain = robot.group(group, locked)
+    if isinstance(chain, KinematicChain):
+        return chain
+    raise UsageError(
+        f'--group: {group!r} has several tips, and one is solved for here: name it with '
+        f'--tip-link: {listed(map(str, chain.tips))}'
+    )
+
+
+def _locked(words: Sequence[str]) -> dict[str, float]:
+    locked: dict[str, float] = {}
+    for word in words:
+        name, _, text = word.rpartition('=')
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not name or not math.isfinite(value):
+            raise UsageError(
+                f'--lock takes JOINT=VALUE [rad or m], such as torso=0.1, not {word!r}'
+            )
+        if name in locked:
+            raise UsageError(f'--lock names {name} twice')
+        locked[name] = value
+    return locked

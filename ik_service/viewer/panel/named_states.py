@@ -1,0 +1,101 @@
+"""Menu of the named states of the arm, and its choices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+import math
+
+import viser
+
+from ik_service.arm.arm import Arm
+from ik_service.common.quoting import truncate
+from ik_service.viewer.panel.widget_value import set_value
+
+NONE = '–'
+"""Choice that stands for no state: the target is not the pose of one."""
+
+MID_RANGE = 'home (mid-range)'
+"""Choice that stands for the middle of the joint limits, where no state is called home."""
+
+_HOLD_TIME = 1.0  # time that a choice stays to be seen until it has become the target [s]
+_MOST_CHOICES = 200  # an SRDF may hold any number, and each page shows them all
+
+
+def state_choices(arm: Arm) -> dict[str, Mapping[str, float]]:
+    """
+    Return the states to choose from: those of the default group, and one to go home.
+
+    :param arm: the arm.
+    :returns: positions [rad] or [m] by joint of the arm's chain, by what is shown.
+    """
+    states = arm.states(arm.group)
+    some = islice(states.items(), _MOST_CHOICES)
+    choices = {truncate(name): positions for name, positions in some}
+    if not any(name.lower() == 'home' for name in states):
+        rest = arm.rest[arm.indices].tolist()
+        choices[MID_RANGE] = dict(zip(arm.chain.joint_names, rest, strict=True))
+    return choices
+
+
+class NamedStates:
+    """
+    Menu of named states. To be used from one thread.
+
+    It shows the state whose pose is the target, so the same one can be chosen again later.
+
+    :param gui: the page's GUI.
+    :param on_choose: called, in a thread of the server, with the name of the state that somebody
+        has chosen.
+    :ivar menu: the menu.
+    """
+
+    def __init__(self, gui: viser.GuiApi, on_choose: Callable[[str], object]) -> None:
+        self._held_until = -math.inf
+        hint = 'The pose of the tip in this state becomes the target'
+        self.menu = gui.add_dropdown('Named state', (NONE,), hint=hint, disabled=True)
+
+        @self.menu.on_update
+        async def _(event: viser.GuiEvent) -> None:
+            # Of a person, and not of this program.
+            if event.client_id is not None and self.menu.value in self.menu.options[1:]:
+                on_choose(self.menu.value)
+
+    def offer(self, names: Sequence[str]) -> None:
+        """
+        Replace the choices.
+
+        :param names: what is shown of each state.
+        """
+        self._held_until = -math.inf
+        set_value(self.menu, NONE)
+        self.menu.options = (NONE, *(name for name in names if name != NONE))
+
+    def hold(self, now: float) -> None:
+        """
+        Keep what was chosen to be seen until it has become the target.
+
+        :param now: on the monotonic clock [s].
+        """
+        self._held_until = now + _HOLD_TIME
+
+    def follow(self, state: str, now: float) -> None:
+        """
+        Show the state whose pose is the target, unless another was chosen just now.
+
+        :param state: the state; empty where the target is another pose.
+        :param now: on the monotonic clock [s].
+        """
+        shown = state if state in self.menu.options else NONE
+        if now >= self._held_until and self.menu.value != shown:
+            set_value(self.menu, shown)
+
+    def enable(self, enabled: bool) -> None:
+        """
+        Enable or disable the menu; without states it stays disabled.
+
+        :param enabled: whether a state can be chosen.
+        """
+        disabled = not enabled or len(self.menu.options) == 1
+        if self.menu.disabled != disabled:
+            self.menu.disabled = disabled

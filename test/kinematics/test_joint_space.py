@@ -1,0 +1,91 @@
+"""Joint vectors of positions by name, for chains and trees."""
+
+import math
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+from support.chains import arm
+from support.humanoid import humanoid_robot
+
+import ik_service as iks
+from ik_service.exceptions import ArgumentError, UnknownJointError
+
+
+@pytest.fixture
+def tree():
+    return humanoid_robot().tree('base', ['l_hand', 'r_hand'])
+
+
+def test_positions_are_in_the_order_of_the_joints_whatever_the_order_of_the_names():
+    chain = arm('panda')
+    q = np.linspace(-0.3, 0.3, chain.n)
+    positions = dict(zip(reversed(chain.joint_names), q[::-1].tolist(), strict=True))
+    vector = chain.joint_vector(MappingProxyType(positions))
+    np.testing.assert_array_equal(vector, q)
+    assert vector.flags.writeable
+
+
+def test_joints_that_are_not_named_take_the_default():
+    chain = arm('panda')
+    vector = chain.joint_vector({'panda_joint3': 0.25})
+    expected = chain.mid_range()
+    expected[2] = 0.25
+    np.testing.assert_array_equal(vector, expected)
+    ones = np.ones(chain.n)
+    expected = np.where(np.arange(chain.n) == 2, 0.25, ones)
+    np.testing.assert_array_equal(chain.joint_vector({'panda_joint3': 0.25}, ones), expected)
+    np.testing.assert_array_equal(chain.joint_vector({}), chain.mid_range())
+    np.testing.assert_array_equal(chain.mid_range(), arm('panda').middle)  # is not written to
+
+
+def test_other_joints_of_the_robot_are_passed_over():
+    chain = arm('panda')
+    positions = {'panda_finger_joint1': 0.02, 'panda_hand_joint': math.nan}
+    np.testing.assert_array_equal(chain.joint_vector(positions), chain.mid_range())
+
+
+def test_a_tree_takes_the_positions_of_all_its_joints(tree):
+    vector = tree.joint_vector({'r_wrist': 0.1, 'waist': -0.2})
+    found = dict(zip(tree.joint_names, vector, strict=True))
+    assert (found['r_wrist'], found['waist'], found['l_shoulder']) == (0.1, -0.2, 0.0)
+
+
+def test_a_named_state_is_a_seed():
+    robot = arm('panda').robot
+    chain = robot.group('panda_arm')
+    seed = chain.joint_vector(robot.group_states('panda_arm')['ready'])
+    result = iks.solve_ik(chain, chain.forward(seed), seed=seed)
+    assert result.success
+    assert result.iterations == 0
+    assert seed[3] == pytest.approx(-3 * math.pi / 4, abs=1e-6)
+
+
+def test_a_position_outside_the_limits_is_kept_as_seeds_are():
+    assert arm('panda').joint_vector({'panda_joint4': 9.0})[3] == 9.0
+
+
+def test_a_name_that_the_robot_does_not_have_lists_those_of_the_chain():
+    with pytest.raises(UnknownJointError, match="'elbow'; valid: panda_joint1, panda_joint2"):
+        arm('panda').joint_vector({'elbow': 0.0})
+    with pytest.raises(UnknownJointError):
+        arm('panda').joint_vector({3: 0.0})
+
+
+@pytest.mark.parametrize('value', [math.nan, math.inf])
+def test_a_position_that_is_not_finite_names_its_joint(value):
+    with pytest.raises(ArgumentError, match=f'positions: panda_joint2 is {value}'):
+        arm('panda').joint_vector({'panda_joint2': value})
+
+
+@pytest.mark.parametrize(
+    'positions', [None, 'ready', [0.0] * 7, {'panda_joint2': 'up'}, {'panda_joint2': [1.0]}]
+)
+def test_what_is_no_position_by_name_is_refused(positions):
+    with pytest.raises(ArgumentError, match=r'^positions: '):
+        arm('panda').joint_vector(positions)
+
+
+def test_a_default_of_another_length_is_refused():
+    with pytest.raises(ArgumentError, match=r'^default: has shape \(3,\)'):
+        arm('panda').joint_vector({}, [0.0, 0.0, 0.0])

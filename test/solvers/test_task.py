@@ -1,0 +1,126 @@
+"""Tasks: how far a pose is outside the tolerances, by the definitions; and what is no task."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from support.chains import rotation, transform
+
+import ik_service as iks
+from ik_service.exceptions import ArgumentError
+
+X, Y, Z = np.eye(3)
+FREE = (math.inf,) * 3
+
+
+def random_rotation(rng):
+    return rotation(rng.normal(size=3), rng.uniform(0, math.pi))
+
+
+def test_without_tolerances_the_violation_is_the_pose_error():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        R, axis, angle = random_rotation(rng), rng.normal(size=3), rng.uniform(0, math.pi)
+        target, way = transform(R, rng.normal(size=3)), rng.normal(size=3)
+        tip = transform(R @ rotation(axis, angle), target[:3, 3] + way)
+        for kind in ('rotation_vector', 'euler_xyz'):
+            position, orientation = iks.Task(target, parameterization=kind).violation(tip)
+            assert position == pytest.approx(np.linalg.norm(way), abs=1e-12)
+            if kind == 'rotation_vector':
+                assert orientation == pytest.approx(angle, abs=1e-9)
+            else:
+                assert (orientation > 1e-9) == (angle > 1e-9)
+
+
+def test_rotation_vector_has_a_tolerance_for_each_component():
+    R = random_rotation(np.random.default_rng(1))
+    task = iks.Task(transform(R), orientation_tolerances=(0.1, 0.2, math.inf))
+    vector = np.array([0.3, -0.5, 1.9])
+    tip = transform(R @ rotation(vector, np.linalg.norm(vector)))
+    assert task.violation(tip)[1] == pytest.approx(math.hypot(0.2, 0.3), abs=1e-9)
+
+
+@pytest.mark.parametrize('second', [False, True], ids=['first triple', 'second triple'])
+def test_euler_angles_have_a_tolerance_each(second):
+    R = random_rotation(np.random.default_rng(2))
+    a, b, c = (math.pi + 0.3, math.pi - 0.2, math.pi + 1.0) if second else (0.3, 0.2, 1.0)
+    tip = transform(R @ rotation(X, a) @ rotation(Y, b) @ rotation(Z, c))
+    task = iks.Task(
+        transform(R), orientation_tolerances=(0.1, 0.05, 0.8), parameterization='euler_xyz'
+    )
+    expected = np.linalg.norm([0.2, 0.15, 0.2])
+    assert task.violation(tip)[1] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize('sign', [1, -1])
+def test_gimbal_lock_leaves_the_sum_of_two_angles(sign):
+    tip = transform(rotation(X, 0.4) @ rotation(Y, sign * math.pi / 2) @ rotation(Z, 0.3))
+    tolerances = (0.0, math.inf, math.inf)
+    task = iks.Task(np.eye(4), orientation_tolerances=tolerances, parameterization='euler_xyz')
+    assert task.violation(tip)[1] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_tolerances_of_half_a_turn_leave_an_axis_free():
+    tip = transform(rotation(Z, math.pi))
+    for tolerance in (math.pi, 4.0, math.inf):
+        task = iks.Task(np.eye(4), orientation_tolerances=(0.0, 0.0, tolerance))
+        assert task.violation(tip)[1] == 0.0
+
+
+def test_point_has_to_be_in_the_region():
+    R, R_region = rotation((1, 2, 3), 0.5), rotation((3, 1, 0), 1.2)
+    region_pose = transform(R_region, (0.1, 0.2, 0.3))
+    task = iks.Task(
+        np.eye(4), iks.Box((0.2, math.inf, 0.0)), region_pose, (0.01, 0.02, 0.03), FREE
+    )
+    local = np.array([0.15, 3.0, -0.02])
+    point = region_pose[:3, 3] + R_region @ local
+    tip = transform(R, point - R @ task.point)
+    position, orientation = task.violation(tip)
+    assert position == pytest.approx(math.hypot(0.05, 0.02), abs=1e-12)
+    assert orientation == 0.0
+
+
+@pytest.mark.parametrize(
+    ('field', 'value'),
+    [
+        ('target', np.eye(3)),
+        ('target', np.full((4, 4), math.nan)),
+        ('target', 2 * np.eye(4)),
+        ('target', None),
+        ('region', 'box'),
+        ('region', iks.Box),
+        ('region_pose', np.zeros((4, 4))),
+        ('point', (0.0, 0.0)),
+        ('point', (0.0, 0.0, math.inf)),
+        ('point', None),
+        ('orientation_tolerances', (0.0, 0.0)),
+        ('orientation_tolerances', (0.0, 0.0, -1e-9)),
+        ('orientation_tolerances', (0.0, math.nan, 0.0)),
+        ('orientation_tolerances', 0.1),
+        ('orientation_tolerances', None),
+        ('parameterization', 'euler_zyx'),
+        ('parameterization', ['rotation_vector']),
+    ],
+)
+def test_fields_that_cannot_be_are_named(field, value):
+    fields = {'target': np.eye(4), 'region': iks.Sphere(0.1), field: value}
+    with pytest.raises(ArgumentError, match=rf'^{field}: '):
+        iks.Task(**fields)
+
+
+def test_pose_of_no_region_is_refused():
+    with pytest.raises(ArgumentError, match=r'^region_pose: has to come with a region'):
+        iks.Task(np.eye(4), region_pose=np.eye(4))
+
+
+def test_tasks_do_not_change():
+    target = np.eye(4)
+    task = iks.Task(target)
+    target[0, 3] = 9.0
+    assert task.target[0, 3] == 0.0
+    with pytest.raises(ValueError, match='read-only'):
+        task.target[0, 3] = 1.0
+    copy = pickle.loads(pickle.dumps(task))
+    np.testing.assert_array_equal(copy.block, task.block)

@@ -1,0 +1,59 @@
+"""The robot that is shown: semantic descriptions of others that do not go with it."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
+
+from ik_service.exceptions import SrdfError
+from ik_service.viewer.link.robot_source import RobotSelection
+from ik_service.viewer.scene.robot_view import build_robot_view
+
+URDF = Path(__file__).parents[3] / 'urdf' / 'panda.urdf'
+SRDF = """<robot name="panda"><group name="a">
+<chain base_link="panda_link0" tip_link="panda_link8"/></group>
+<group_state name="up" group="a"><joint name="panda_joint1" value="0.5"/></group_state></robot>"""
+WRONG = '<robot name="panda"><group name="a"><link name="nose"/></group></robot>'
+
+
+def view(srdf, trusted, warnings):
+    selection = RobotSelection(
+        URDF, 'panda_link0', 'panda_hand_tcp', '', trusted=True, srdf=srdf, srdf_trusted=trusted
+    )
+    return build_robot_view(selection, warnings.append)
+
+
+def test_the_states_of_the_srdf_are_those_of_the_arm():
+    warnings = []
+    arm = view(SRDF, trusted=False, warnings=warnings).arm
+    assert arm.states(arm.group) == {'up': {'panda_joint1': 0.5}}
+    assert not warnings
+
+
+@pytest.mark.parametrize('srdf', [WRONG, '<robot', '/no/such.srdf', Path('/no/such.srdf')])
+def test_a_faulty_srdf_of_others_costs_only_its_states(srdf):
+    warnings = []
+    arm = view(srdf, trusted=False, warnings=warnings).arm
+    assert list(arm.states(arm.group)) == ['ready', 'extended']  # of the known name
+    assert len(warnings) == 1
+    assert warnings[0].startswith('the group states of the SRDF are not known: ')
+
+
+def test_a_faulty_srdf_of_the_user_is_an_error():
+    with pytest.raises(SrdfError, match='nose'):
+        view(WRONG, trusted=True, warnings=[])
+
+
+def test_a_xacro_file_that_others_name_is_not_run(tmp_path):
+    path = tmp_path / 'arm.srdf.xacro'
+    marker = tmp_path / 'was run'
+    path.write_text(
+        '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="panda">'
+        f'<xacro:property name="x" value="${{open(\'{marker}\', \'w\')}}"/></robot>'
+    )
+    warnings = []
+    view(path, trusted=False, warnings=warnings)
+    assert 'a xacro file that another program names is not expanded' in warnings[0]
+    assert not marker.exists()
