@@ -25,6 +25,8 @@ ARGUMENTS = {
     'comes on the topic robot_description.',
     'xacro_args': 'Arguments of a xacro file, with blanks between them, such as '
     '"ur_type:=ur5e name:=ur". Empty: as in params_file, else its own defaults.',
+    'srdf': 'SRDF file, or xacro file of one, with the planning groups of the robot. Empty: as in '
+    'params_file, else what comes on the topic robot_description_semantic.',
     'base_link': 'Link where the chain starts. Empty: as in params_file, else the root of the '
     'robot.',
     'tip_link': 'Link that is brought to the target. Empty: as in params_file, else the only '
@@ -70,7 +72,7 @@ def _nodes(context: LaunchContext) -> list[Node]:
 
 
 def _ik_node(robot: Bringup, arguments: Mapping[str, str]) -> Node:
-    settled = _as_text({**robot.source, **robot.chain})
+    settled = _as_text({**robot.source, **robot.chain, **robot.semantics})
     if arguments['solver']:
         settled |= _as_text({'solver.name': arguments['solver']})
     if arguments['publish_markers']:

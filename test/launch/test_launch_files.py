@@ -18,6 +18,8 @@ from support.launched import ENVIRONMENT, launched, SHARE
 
 ARGUMENTS = {
     'urdf': '',
+    'xacro_args': '',
+    'srdf': '',
     'base_link': '',
     'tip_link': '',
     'solver': '',

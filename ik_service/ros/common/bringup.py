@@ -36,6 +36,8 @@ class Bringup:
         ``robot_description``.
     :ivar chain: ``base_link`` and ``tip_link`` as far as they are settled; the node finds the
         others by itself.
+    :ivar semantics: the parameter that hands the planning groups to the IK node: ``srdf`` with the
+        absolute path of their file; none where no argument gives one.
     """
 
     namespace: str
@@ -43,6 +45,7 @@ class Bringup:
     description: str
     source: Mapping[str, str]
     chain: Mapping[str, str]
+    semantics: Mapping[str, str]
 
 
 def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
@@ -52,11 +55,10 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
     Without ``robot_state_publisher`` there is no bundled arm: another program publishes the
     description of a robot.
 
-    :param arguments: the launch arguments ``urdf``, ``xacro_args``, ``base_link``, ``tip_link``,
-        ``params_file``, ``namespace``, ``robot_state_publisher``; empty or absent where the user
-        gave none. A namespace that an including launch file has pushed is found under
-        ``ros_namespace``.
-    :param share: the share folder of this package, which holds the bundled arm.
+    :param arguments: the launch arguments ``urdf``, ``srdf``, ``xacro_args``, ``base_link``,
+        ``tip_link``, ``params_file``, ``namespace``, ``robot_state_publisher``; empty or absent
+        where the user gave none. A namespace that an including launch file has pushed is found
+        under ``ros_namespace``.
     :raises ArgumentError: the parameter file is missing or is not YAML.
     :raises UrdfError: the robot description is missing or malformed, or xacro refuses it.
     :raises MissingExtraError: it is a xacro file, and xacro is not installed.
@@ -84,7 +86,9 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
         named = {'robot_description': text} if is_xacro(file) else {'urdf': str(file)}
         source = {**from_file, **named}  # those of the file must not win over what is chosen here
     chain = {name: str(given[name]) for name in BUNDLED_CHAIN if name in given}
-    return Bringup(namespace, params_file, text, source, chain)
+    srdf = _path(arguments.get('srdf', ''))
+    semantics = {'srdf': srdf} if srdf else {}
+    return Bringup(namespace, params_file, text, source, chain, semantics)
 
 
 def node_parameters(file: Path, node: str) -> dict[str, object]:

@@ -59,6 +59,13 @@ class TestRobot:
         assert robot.chain == {}
         assert robot.description == ROBOT
 
+    def test_an_srdf_is_for_the_node_alone(self, share, arm, monkeypatch):
+        monkeypatch.chdir(arm.parent)
+        robot = settle({'urdf': str(arm), 'srdf': 'arm.srdf'}, share)
+        assert robot.semantics == {'srdf': str(arm.parent / 'arm.srdf')}
+        assert robot.source == {'urdf': str(arm)}
+        assert settle({'srdf': ''}, share).semantics == {}
+
     def test_the_panda_named_by_its_path_keeps_its_chain(self, share):
         path = share / '..' / 'ik_service' / 'urdf' / 'panda.urdf'
         assert settle({'urdf': str(path)}, share).chain == settle({}, share).chain
