@@ -109,7 +109,8 @@ class JointSpace:
             positions.get(name, value)
             for name, value in zip(self.joint_names, base.tolist(), strict=True)
         ]
-        return self.check_q(values, 'positions')
+        # As objects, so that truth values among them are found.
+        return self.check_q(np.array(values, dtype=object), 'positions')
 
     def _bounds(self, bounds: ArrayLike, argument: str) -> np.ndarray:
         """Return limits as an array; infinity stands for none."""

@@ -79,7 +79,16 @@ def test_a_position_that_is_not_finite_names_its_joint(value):
 
 
 @pytest.mark.parametrize(
-    'positions', [None, 'ready', [0.0] * 7, {'panda_joint2': 'up'}, {'panda_joint2': [1.0]}]
+    'positions',
+    [
+        None,
+        'ready',
+        [0.0] * 7,
+        {'panda_joint2': 'up'},
+        {'panda_joint2': [1.0]},
+        {'panda_joint2': True},
+        {'panda_joint2': 10**400},
+    ],
 )
 def test_what_is_no_position_by_name_is_refused(positions):
     with pytest.raises(ArgumentError, match=r'^positions: '):
