@@ -153,7 +153,7 @@ class Robot(RobotModel):
 
         :param joint_names: names of the joints, such as those of a chain.
         :returns: as :meth:`group_states`, of these joints only;
-            :meth:`~ik_service.kinematics.joint_space.JointSpace.joint_vector` makes a seed of one.
+            :meth:`~ik_service.KinematicChain.joint_vector` makes a seed of one.
         """
         return named_states(self.groups.values(), joint_names)
 
