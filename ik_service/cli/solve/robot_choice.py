@@ -23,9 +23,6 @@ from ik_service.model.part_names import listed
 from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.robot import Robot
 
-# Tools of our own arms that have more than one leaf.
-_TIPS = {'panda': 'panda_hand_tcp', 'ur5e': 'tool0'}
-
 
 def read_chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
     """
@@ -38,7 +35,6 @@ def read_chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
     path, tip = Path(arguments.urdf), arguments.tip_link
     if arguments.urdf in our_arms() and not path.is_file():
         path = urdf_path(arguments.urdf)
-        tip = tip or (None if arguments.srdf else _TIPS.get(arguments.urdf))
     elif not os.path.exists(arguments.urdf):  # an empty Path would be the current folder
         raise UsageError(
             f'there is no file {arguments.urdf!r}, and of our own arms none has that name: '
