@@ -69,7 +69,7 @@ class SolverSpec:
     refuses: Mapping[tuple[str, str], str] = field(default_factory=dict)
     improves: Callable[[IkOptions], bool] = lambda options: False
     remark: Callable[[KinematicChain, IkOptions], str] = lambda chain, options: ''
-    variants: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_spec(self)
@@ -89,12 +89,11 @@ class SolverSpec:
 
     def of_variant(self, options: IkOptions) -> SolverSpec:
         """
-        Return the specification of the variant that the options choose.
+        Return the specification of the variant that the options choose, of those there are.
 
         :param options: the options.
         """
-        changes: Mapping[str, Any] = self.variants.get(options.chosen_variant, {})
-        return replace(self, **changes) if changes else self
+        return replace(self, **self.variants[options.chosen_variant])
 
     def check_options(self, options: IkOptions) -> None:
         """

@@ -89,7 +89,8 @@ class Solver(PreparedMethod):
         self.options = _DEFAULTS if options is None else options
         if not (isinstance(chain, JointSpace) and isinstance(self.options, IkOptions)):
             check_kinds(chain, self.options)
-        self._spec = spec = solver_spec(solver).of_variant(self.options)
+        spec = solver_spec(solver)
+        self._spec = spec = spec.of_variant(self.options) if spec.variants else spec
         spec.check_options(self.options)
         self._strategy = spec.strategy(self.options)
         self.guess = guess
@@ -199,7 +200,8 @@ class Solver(PreparedMethod):
         settings.patience[0] = settings.max_iterations[0] if patient else spec.patience
         settings.timeout[0] = self._timeout
         settings.limits[0] = self._strategy
-        bound_motion(settings, work, options.max_joint_motion, spec)
+        if options.max_joint_motion is not None:
+            bound_motion(settings, work, options.max_joint_motion, spec.keeps_limits)
         settings.penalty[0] = given(options.penalty_weight, _PENALTY_WEIGHT)
         if options.jacobian == 'numerical':
             settings.perturbation[0] = given(options.perturbation, _PERTURBATION)

@@ -9,15 +9,11 @@ every method keeps it by whatever it keeps the limits by. The chain's own limits
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from ik_service.kinematics.compile import inner_kernel
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop.fields import Settings, Workspace
 from ik_service.solvers.loop.limits import start_inside
-
-if TYPE_CHECKING:
-    from ik_service.solvers.registry import SolverSpec
 
 # Plain number: code for the type of a member would be compiled beside that for numbers.
 _ACTIVE_SET = int(LimitStrategy.ACTIVE_SET)
@@ -25,9 +21,7 @@ _ACTIVE_SET = int(LimitStrategy.ACTIVE_SET)
 _ROUNDING = 1e-15
 
 
-def bound_motion(
-    settings: Settings, work: Workspace, bound: float | None, spec: SolverSpec
-) -> None:
+def bound_motion(settings: Settings, work: Workspace, bound: float, keeps_limits: bool) -> None:
     """
     Write the bound into a problem.
 
@@ -35,14 +29,12 @@ def bound_motion(
 
     :param settings: settings of the problem, as arrays.
     :param work: workspace of the problem.
-    :param bound: largest motion of a joint from the seed [rad] or [m]; None for no bound.
-    :param spec: the method.
+    :param bound: largest motion of a joint from the seed [rad] or [m].
+    :param keeps_limits: whether the steps of the method keep bounds by themselves.
     """
-    if bound is None:
-        return
     settings.largest_motion[0] = bound
     if settings.limits[0] == LimitStrategy.IGNORE:
-        settings.limits[0] = LimitStrategy.CLAMP if spec.keeps_limits else _ACTIVE_SET
+        settings.limits[0] = LimitStrategy.CLAMP if keeps_limits else _ACTIVE_SET
         work.lower[:], work.upper[:] = -math.inf, math.inf
 
 
