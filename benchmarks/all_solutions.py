@@ -104,8 +104,8 @@ def _finders(robot: BenchRobot) -> tuple[dict[str, Finder], dict[str, str]]:
     searching = SolutionFinder(robot.chain, iks.IkOptions(), DEFAULT_RESOLUTION, DEFAULT_MOST)
     searching._arm = searching._arm._replace(kind=NO_FORM)  # as for arms without a closed form
     finders: dict[str, Finder] = {
-        'solve_ik_all': lambda target: iks.solve_ik_all(robot.chain, target),
-        'solve_ik_all, search only': lambda target: searching.find(target, None, False),
+        'ours': lambda target: iks.solve_ik_all(robot.chain, target),
+        'ours, search only': lambda target: searching.find(target, None, False),
     }
     for find in finders.values():
         find(robot.chain.forward(robot.chain.mid_range()))

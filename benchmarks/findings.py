@@ -140,6 +140,12 @@ def _quality_goals() -> Iterator[Goal]:
         ],
     )
     yield Goal(
+        'all solutions: at least 99.9 % of the branches',
+        99.9,
+        _values(rows_of('all_solutions', solver='ours'), 'found_percent', 'chain'),
+        least=True,
+    )
+    yield Goal(
         'unreachable targets: at most 2 ms',
         2000,
         _values(rows_of('giving_up', solver=OURS), 'mean_us', 'chain', 'targets'),
@@ -200,6 +206,10 @@ def losses() -> list[str]:
             'nearest', ('chain', 'seeds'), 'mean_motion', operator.lt, 'nearer to the seed', 'rad',
             NEAREST,
         ),
+        *_compared(
+            'all_solutions', ('chain',), 'median_us', operator.lt, 'a faster call', 'µs', 'ours'
+        ),
+        *_compared('all_solutions', ('chain',), 'missed', operator.lt, 'missed fewer', '', 'ours'),
         *_published(),
     ]  # fmt: skip
 

@@ -120,6 +120,7 @@ def test_values_given_at_the_start(make):
         ('solver.name', 'magic', 'levenberg_marquardt'),
         ('solver.step_gain', 0.5, 'not used'),  # by the default method
         ('solver.prefer', 'best', 'nearest'),
+        ('solver.max_joint_motion', -1.0, 'out of range'),
         ('command_interface', 'servo', 'joint_trajectory'),
         ('locked_joints', 'torso', 'torso=0.1'),
     ],
@@ -211,3 +212,10 @@ def test_solvers_of_named_modules_can_be_chosen(make, tmp_path, monkeypatch):
     assert put(node, 'solver.name', 'of_my_own').successful
     with pytest.raises(OptionError, match=r'^solver_modules: .*no name of a module'):
         make(solver_modules='../solver.py')
+
+
+def test_the_bound_on_the_joint_motion_can_be_set_and_taken_away(make):
+    node, parameters = make()
+    for value, bound in ((0.3, 0.3), (0.0, None)):
+        assert put(node, 'solver.max_joint_motion', value).successful
+        assert parameters.solver.options.max_joint_motion == bound
