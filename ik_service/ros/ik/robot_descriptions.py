@@ -94,14 +94,16 @@ class RobotDescriptions:
         self._node.create_subscription(String, topic, callback, DESCRIPTION_QOS)
 
     def _on_description(self, message: String) -> None:
-        self._take((message.data, self._received[1]), (message.data, self._sources[1]))
+        self._take((message.data, self._received[1]))
 
     def _on_semantics(self, message: String) -> None:
-        self._take((self._received[0], message.data), (self._sources[0], message.data))
+        self._take((self._received[0], message.data))
 
-    def _take(self, received: tuple[Source, Source], sources: tuple[Source, Source]) -> None:
+    def _take(self, received: tuple[Source, Source]) -> None:
         if received != self._received:  # publishers that restart repeat themselves
-            self._received, self._sources = received, sources
+            # Of a robot that is replaced, one of the two comes first, and does not go with the
+            # other one of the old robot: so what was refused counts again with the next one.
+            self._received = self._sources = received
             self.rebuild()
 
     def _build(self) -> Arm:

@@ -21,6 +21,7 @@ from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.following.follower_interface import NodeContext
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.following.target_topics import followed_groups, MOST_FOLLOWED
+from ik_service.solvers.options import IkOptions
 
 
 class Output:
@@ -39,8 +40,8 @@ class Output:
 class Bodies:
     """Followers of the groups of the upper body, which is where it is commanded."""
 
-    def __init__(self, *names):
-        self.arm = build_arm(URDF, ArmSettings(), srdf=srdf(*names))
+    def __init__(self, *names, **settings):
+        self.arm = build_arm(URDF, ArmSettings(groups=settings), srdf=srdf(*names))
         self.output, self.warnings = Output(), []
         self.followers = Followers(
             MeasuredState(self.arm),
@@ -153,6 +154,14 @@ def test_enable_is_for_all_groups():
     done, text = body.followers.enable(True)
     assert done
     assert text == "waiting for a target; group 'right_arm': the dropped target is followed again"
+
+
+def test_changed_settings_are_for_all_groups_but_what_a_group_sets_itself():
+    body = Bodies('left_arm', 'right_arm', right_arm=GroupSettings(timeout=0.3))
+    changed = SolverSettings(options=IkOptions(timeout=0.2))
+    assert [s.options.timeout for s in body.followers.solvers(changed)] == [0.2, 0.3]
+    body.followers.configure(changed, FollowerSettings(velocity_scaling=0.25))
+    assert {f.follower.settings.velocity_scaling for f in body.followers} == {0.25}
 
 
 def test_a_refusal_names_group_and_joint():

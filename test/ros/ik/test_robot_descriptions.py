@@ -1,0 +1,82 @@
+"""Descriptions that come on topics: one after the other, good and bad."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from std_msgs.msg import String
+
+from ik_service.arm.arm import ArmSettings
+from ik_service.exceptions import IkServiceError
+from ik_service.ros.ik.robot_descriptions import RobotDescriptions
+
+
+def urdf(name):
+    """A robot of two links, whose names begin with its own."""
+    return (
+        f'<robot name="{name}"><link name="{name}_a"/><link name="{name}_b"/>'
+        f'<joint name="{name}_j" type="continuous"><parent link="{name}_a"/>'
+        f'<child link="{name}_b"/></joint></robot>'
+    )
+
+
+def srdf(name, group='group'):
+    chain = f'<chain base_link="{name}_a" tip_link="{name}_b"/>'
+    return f'<robot name="{name}"><group name="{group}">{chain}</group></robot>'
+
+
+class Graph:
+    """Node, parameters and loader in one, without a graph."""
+
+    arm = ArmSettings()
+
+    def __init__(self):
+        self.topics, self.built = {}, []
+        self.descriptions = RobotDescriptions(self, self, self)
+        self.descriptions.start()
+
+    def __getitem__(self, spec):
+        return spec.default
+
+    def create_subscription(self, _kind, topic, callback, _qos):
+        self.topics[topic] = callback
+
+    def get_logger(self):
+        return self
+
+    def error(self, text):
+        self.built.append(text)
+
+    def submit(self, build):
+        try:
+            arm = build()
+            self.built.append((arm.robot.name, arm.group_names[0]))
+        except IkServiceError as error:
+            self.built.append(type(error).__name__)
+
+    def send(self, topic, text):
+        """Send a description; return what was built, or why not."""
+        self.built.clear()
+        self.topics[topic](String(data=text))
+        return self.built[-1] if self.built else None
+
+
+def test_another_robot_comes_with_another_semantic_description():
+    graph = Graph()
+    assert graph.send('robot_description_semantic', srdf('one')) is None
+    assert graph.send('robot_description', urdf('one')) == ('one', 'group')
+    assert graph.send('robot_description', urdf('two')) == 'SrdfError'
+    assert graph.send('robot_description_semantic', srdf('two', 'arm')) == ('two', 'arm')
+    assert graph.send('robot_description_semantic', srdf('one', 'arm')) == 'SrdfError'
+    assert graph.send('robot_description', urdf('one')) == ('one', 'arm')
+    assert graph.send('robot_description', urdf('one')) is None, 'it repeats itself'
+
+
+def test_a_refused_description_leaves_the_last_good_one_for_changed_parameters():
+    graph = Graph()
+    assert graph.send('robot_description', urdf('one'))[0] == 'one'
+    assert graph.send('robot_description', '<robot') == 'UrdfError'
+    graph.descriptions.rebuild()
+    assert graph.built[-1][0] == 'one'
