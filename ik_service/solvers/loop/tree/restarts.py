@@ -12,10 +12,12 @@ from ik_service.kinematics.compile import inner_kernel, variant
 from ik_service.kinematics.kernels import last_frame
 from ik_service.kinematics.tree_arrays import TreeArrays
 from ik_service.solvers.loop.iteration import errors
-from ik_service.solvers.loop.restarts import random_position, random_start
+from ik_service.solvers.loop.restarts import random_position, random_start, uniform
 
 # Errors [m] and [rad] below which a tip has arrived but for what the others have done to it.
 _CLOSE = 0.02
+# Share of the starts at which no joint is kept: where one tip is can be in the way of another.
+_ALL_AT_ONCE = 0.05
 
 
 @variant(random_start, TreeArrays)
@@ -29,7 +31,7 @@ def _tree_random_start(chain, settings, work, radius):
     """
     last_frame(chain, work.q, work.axes, work.frame)
     errors(settings, work)
-    waits = radius == math.inf and _any_away(work)
+    waits = radius == math.inf and _any_away(work) and uniform(work.random) > _ALL_AT_ONCE
     for i in range(work.q.shape[0]):
         if not (waits and _moves_arrived_only(chain, work, i)):
             work.q[i] = random_position(chain, work, radius, i)
