@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from support.chains import arm, planar_xml, postures, targets, within_limits
+from support.chains import arm, arm_path, planar_xml, postures, targets, within_limits
 
 import ik_service as iks
-from ik_service.exceptions import OptionError
+from ik_service.exceptions import ArgumentError, OptionError
 
 BOUND = 0.3
 
@@ -133,3 +133,24 @@ def test_centring_goes_by_the_limits_of_the_chain():
 def test_a_bound_that_cannot_be_is_refused(value):
     with pytest.raises(OptionError, match='max_joint_motion'):
         iks.IkOptions(max_joint_motion=value)
+
+
+@pytest.mark.parametrize('prefer', ['first', 'nearest'])
+def test_trees_keep_the_bound(prefer):
+    tree = iks.Robot.from_urdf(arm_path('upper_body')).tree('pelvis', ('left_grip', 'right_grip'))
+    options = iks.IkOptions(max_joint_motion=0.3, prefer=prefer, max_searches=20)
+    solver = iks.Solver(tree, options=options)
+    solved = 0
+    for q in postures(tree, 20, 1):
+        seed = tree.lower + 0.5 * (q - tree.lower)
+        near = np.clip(seed + 0.25, tree.lower, tree.upper)
+        result = solver.solve(tree.forward(near), seed)
+        assert np.abs(result.q - seed).max() <= 0.3
+        solved += result.success
+    assert solved >= 15
+
+
+def test_a_tree_has_no_list_of_all_solutions():
+    tree = iks.Robot.from_urdf(arm_path('upper_body')).tree('pelvis', ('left_grip',))
+    with pytest.raises(ArgumentError, match='^chain: has to be a KinematicChain'):
+        iks.solve_ik_all(tree, np.eye(4))

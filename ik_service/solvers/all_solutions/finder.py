@@ -9,7 +9,7 @@ import threading
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.exceptions import IncompleteSolutionsError
+from ik_service.exceptions import ArgumentError, IncompleteSolutionsError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.chain_arrays import ChainArrays
 from ik_service.kinematics.entry import entry_point
@@ -80,6 +80,8 @@ def solve_ik_all(
     """
     options = _DEFAULTS if options is None else options
     check_kinds(chain, options)
+    if not isinstance(chain, KinematicChain):
+        raise ArgumentError('chain', 'has to be a KinematicChain: of a tree there is no such list')
     check_turns(turns)
     try:
         finder = _prepared(chain, options, resolution, max_solutions)

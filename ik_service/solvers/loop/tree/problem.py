@@ -132,4 +132,5 @@ def allocate_tree(tree: KinematicTree, memory: int = 0) -> TreeProblem:
     work.scale[:] = 1.0
     for own, given in zip(arrays, tree.arrays, strict=True):
         own[:] = given
+    work.lower[:], work.upper[:] = tree.lower, tree.upper
     return problem
