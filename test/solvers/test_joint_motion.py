@@ -152,5 +152,5 @@ def test_trees_keep_the_bound(prefer):
 
 def test_a_tree_has_no_list_of_all_solutions():
     tree = iks.Robot.from_urdf(arm_path('upper_body')).tree('pelvis', ('left_grip',))
-    with pytest.raises(ArgumentError, match='^chain: has to be a KinematicChain'):
+    with pytest.raises(ArgumentError, match=r'^chain: has to be a KinematicChain'):
         iks.solve_ik_all(tree, np.eye(4))
