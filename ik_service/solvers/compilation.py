@@ -5,9 +5,9 @@ The compiler holds the interpreter for up to half a second at a time, in which a
 get no commands. So what is compiled while the node is at work is compiled by another process,
 which runs this module, and loaded from the cache on disk:
 
-    python -m ik_service.solvers.compilation bfgs [module that registers it]
+    python -m ik_service.solvers.compilation [--tree] bfgs [module that registers it]
 
-Kernels depend on the method, not on the arm. The process gives way to others.
+Kernels depend on the method, and on whether it is for a chain or a tree, not on the arm. The process gives way to others.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.kernel_cache import cache_folder
+from ik_service.kinematics.tree import KinematicTree
 from ik_service.robot import Robot
 from ik_service.solvers.registration import load_solvers, loaded_modules
 from ik_service.solvers.solver import Solver
 
 DONE = 'compiled'
 """What the process prints at the end."""
+_TREE = '--tree'
 _PATIENCE = 600.0  # time for the compiler [s]
 _MOST = 3  # solvers that are compiled or wait for it
 
@@ -65,7 +67,7 @@ class Compiler:
         try:
             with self._turn:
                 if not solver.compiled:  # by the one before
-                    self._compile(solver.name)
+                    self._compile(solver)
         except (ChildFailedError, OSError) as error:
             if self._ended:
                 raise IkServiceError('the node is ending') from error
@@ -80,8 +82,10 @@ class Compiler:
         if child is not None:
             child.kill()
 
-    def _compile(self, name: str) -> None:
-        words = [name, *loaded_modules()]
+    def _compile(self, solver: Solver) -> None:
+        words = [solver.name, *loaded_modules()]
+        if isinstance(solver.chain, KinematicTree):
+            words.insert(0, _TREE)
         with ChildProcess('the compiler', 'ik_service.solvers.compilation', words) as child:
             self._child = child
             try:
@@ -95,10 +99,12 @@ class Compiler:
 def main() -> None:
     """Compile the method that the command line names."""
     os.nice(5)
-    name, *modules = sys.argv[1:]
+    words = sys.argv[1:]
+    for_tree = words[0] == _TREE
+    name, *modules = words[for_tree:]
     load_solvers(modules)
     chain = Robot.from_urdf(urdf_path('planar_6r')).chain('base_link', 'tool0')
-    Solver(chain, name).warm_up()
+    Solver(KinematicTree.of_chain(chain) if for_tree else chain, name).warm_up()
     print(DONE)
 
 
