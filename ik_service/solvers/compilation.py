@@ -7,7 +7,8 @@ which runs this module, and loaded from the cache on disk:
 
     python -m ik_service.solvers.compilation [--tree] bfgs [module that registers it]
 
-Kernels depend on the method, and on whether it is for a chain or a tree, not on the arm. The process gives way to others.
+Kernels depend on the method, and on whether it is for a chain or a tree, not on the arm. The
+process gives way to others.
 """
 
 from __future__ import annotations
