@@ -5,10 +5,10 @@ The compiler holds the interpreter for up to half a second at a time, in which a
 get no commands. So what is compiled while the node is at work is compiled by another process,
 which runs this module, and loaded from the cache on disk:
 
-    python -m ik_service.solvers.compilation bfgs chain [module that registers it]
+    python -m ik_service.solvers.compilation [--tree] bfgs [module that registers it]
 
-Kernels depend on the method, and on whether there is one exact pose (``chain``) or several or
-tolerances (``tree``), not on the arm. The process gives way to others.
+Kernels depend on the method, and on whether it is for a chain or a tree, not on the arm. The
+process gives way to others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ik_service.solvers.solver import Solver
 
 DONE = 'compiled'
 """What the process prints at the end."""
-_CHAIN, _TREE = 'chain', 'tree'
+_TREE = '--tree'
 _PATIENCE = 600.0  # time for the compiler [s]
 _MOST = 3  # solvers that are compiled or wait for it
 
@@ -68,8 +68,7 @@ class Compiler:
         try:
             with self._turn:
                 if not solver.compiled:  # by the one before
-                    kind = _TREE if isinstance(solver.chain, KinematicTree) else _CHAIN
-                    self._compile(solver.name, kind)
+                    self._compile(solver)
         except (ChildFailedError, OSError) as error:
             if self._ended:
                 raise CompilationError('the node is ending') from error
@@ -84,8 +83,10 @@ class Compiler:
         if child is not None:
             child.kill()
 
-    def _compile(self, name: str, kind: str) -> None:
-        words = [name, kind, *loaded_modules()]
+    def _compile(self, solver: Solver) -> None:
+        words = [solver.name, *loaded_modules()]
+        if isinstance(solver.chain, KinematicTree):
+            words.insert(0, _TREE)
         with ChildProcess('the compiler', 'ik_service.solvers.compilation', words) as child:
             self._child = child
             try:
@@ -99,12 +100,12 @@ class Compiler:
 def main() -> None:
     """Compile the method that the command line names."""
     os.nice(5)
-    name, kind, *modules = sys.argv[1:]
+    words = sys.argv[1:]
+    for_tree = words[0] == _TREE
+    name, *modules = words[for_tree:]
     load_solvers(modules)
-    robot = Robot.from_urdf(urdf_path('planar_6r'))
-    ends = 'base_link', 'tool0'
-    chain = robot.tree(ends[0], ends[1:]) if kind == _TREE else robot.chain(*ends)
-    Solver(chain, name).warm_up()
+    chain = Robot.from_urdf(urdf_path('planar_6r')).chain('base_link', 'tool0')
+    Solver(KinematicTree.of_chain(chain) if for_tree else chain, name).warm_up()
     print(DONE)
 
 
