@@ -36,6 +36,8 @@ def test_the_readme_is_short():
         ('README.md', 'python'),
         ('docs/python.md', 'python'),
         ('docs/python.md', 'all solutions'),
+        ('docs/python.md', 'several tips'),
+        ('docs/python.md', 'tolerances'),
     ],
 )
 def test_the_python_example_prints_what_the_page_says(page, mark):

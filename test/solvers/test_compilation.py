@@ -33,8 +33,6 @@ print(sum(search.solve.stats.cache_misses.values()), warnings)
 class FakeSolver:
     """A solver of a name, that is not compiled until it is warmed up."""
 
-    chain = None
-
     def __init__(self, name):
         self.name = name
         self.chain = None
