@@ -17,7 +17,6 @@ from support.arm_figures import (
 )
 
 from ik_service import Robot
-from ik_service.exceptions import ChainError
 
 REFERENCE = ROOT.parent / 'shared' / 'robots' / 'franka_panda.urdf'
 
@@ -72,11 +71,9 @@ def test_panda_names(panda):
     assert panda.root_link == 'panda_link0'
 
 
-def test_panda_has_no_single_tip(panda):
-    with pytest.raises(ChainError, match='panda_hand_tcp') as error:
-        panda.chain('panda_link0')
-    assert 'panda_leftfinger' in str(error.value)
-    assert 'panda_rightfinger' in str(error.value)
+def test_fingers_are_not_the_tip(panda):
+    assert panda.leaves == ('panda_hand_tcp', 'panda_leftfinger', 'panda_rightfinger')
+    assert panda.chain('panda_link0').tip_link == 'panda_hand_tcp'
 
 
 def test_panda_limits(panda):

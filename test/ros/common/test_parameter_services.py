@@ -199,7 +199,8 @@ def test_too_many_solvers_waiting_for_the_compiler_are_refused(monkeypatch):
     go_on, begun = threading.Event(), threading.Semaphore(0)
 
     class Slow:
-        compiled = False
+        chain = None
+        compiled = cached = False
 
         def __init__(self, name):
             self.name = name
@@ -207,7 +208,7 @@ def test_too_many_solvers_waiting_for_the_compiler_are_refused(monkeypatch):
         def warm_up(self):
             self.compiled = True
 
-    def compile_(self, name):
+    def compile_(self, solver):
         begun.release()
         assert go_on.wait(60.0)
 

@@ -37,6 +37,7 @@ def test_a_file_of_the_study_is_read(tmp_path, monkeypatch):
         Namespace(
             output=tmp_path,
             urdf=urdf,
+            xacro_args='',
             base_link=None,
             tip_link=None,
             points=2,

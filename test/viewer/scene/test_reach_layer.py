@@ -15,7 +15,7 @@ from ik_service.viewer.server.page import close, serve
 class Page:
     def __init__(self, server):
         self.server = server
-        self.panel = Panel(server, Actions(*[lambda *_: None] * 7))
+        self.panel = Panel(server, Actions(*[lambda *_: None] * 8))
         self.log, self.clouds = [], []
         add = server.scene.add_point_cloud
 
