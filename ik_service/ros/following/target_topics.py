@@ -7,6 +7,7 @@ from functools import partial
 import re
 
 from geometry_msgs.msg import PoseStamped
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
@@ -101,8 +102,9 @@ class TargetTopics:
             try:
                 validate_full_topic_name(self._node.resolve_topic_name(topic_of(name)))
                 self._others[name] = self._subscribe(name, topic_of(name))
-            except InvalidTopicNameException as error:  # it is too long
-                self._node.get_logger().warning(f'group {quote(name)} is not followed: {error}')
+            except (InvalidTopicNameException, RCLError) as error:  # it is too long
+                reason = str(error).partition(', at ')[0]  # without a place in a C file
+                self._node.get_logger().warning(f'group {quote(name)} is not followed: {reason}')
 
     def _subscribe(self, group: str, topic: str) -> Subscription:
         # Groups of their own: a target is solved for in its callback, and must not delay states.
