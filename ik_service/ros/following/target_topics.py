@@ -7,7 +7,6 @@ from functools import partial
 import re
 
 from geometry_msgs.msg import PoseStamped
-from rclpy._rclpy_pybind11 import RCLError
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
@@ -102,7 +101,7 @@ class TargetTopics:
             try:
                 validate_full_topic_name(self._node.resolve_topic_name(topic_of(name)))
                 self._others[name] = self._subscribe(name, topic_of(name))
-            except (InvalidTopicNameException, RCLError) as error:  # it is too long
+            except (InvalidTopicNameException, RuntimeError) as error:  # it is too long
                 reason = str(error).partition(', at ')[0]  # without a place in a C file
                 self._node.get_logger().warning(f'group {quote(name)} is not followed: {reason}')
 
