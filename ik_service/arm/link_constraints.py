@@ -17,6 +17,7 @@ from typing import TypeVar
 import numpy as np
 
 from ik_service.arm.links import attached_links
+from ik_service.common.quoting import quote
 from ik_service.common.transforms import rigid_transform
 from ik_service.exceptions import ConstraintError
 from ik_service.kinematics.tree import Tip
@@ -155,26 +156,43 @@ def _only(bounds: Sequence[AnyBound]) -> AnyBound | None:
     return bounds[0] if bounds else None
 
 
-def _check_within(bound: Bound, T_base_link: np.ndarray) -> None:
-    """Refuse a pose that is not within the tolerances of a constraint on its link."""
+def _beyond(bound: Bound, T_base_link: np.ndarray) -> tuple[float, str]:
+    """Return by how much a pose of a link is outside a constraint, and the unit."""
     if isinstance(bound, OrientationBound):
         target = rigid_transform(bound.rotation, T_base_link[:3, 3])
         task = Task(target, None, None, (0.0, 0.0, 0.0), bound.tolerances, bound.parameterization)
-        beyond, unit = task.violation(T_base_link)[1], 'rad'
-    else:
-        point = tuple(bound.point)
-        beyond, unit = (
-            min(
-                Task(T_base_link, region, T, point, _ANY_ORIENTATION).violation(T_base_link)[0]
-                for region, T in bound.regions
-            ),
-            'm',
-        )
+        return task.violation(T_base_link)[1], 'rad'
+    point = tuple(bound.point)
+    return min(
+        Task(T_base_link, region, T, point, _ANY_ORIENTATION).violation(T_base_link)[0]
+        for region, T in bound.regions
+    ), 'm'
+
+
+def _check_within(bound: Bound, T_base_link: np.ndarray) -> None:
+    """Refuse a pose that is not within the tolerances of a constraint on its link."""
+    beyond, unit = _beyond(bound, T_base_link)
     if beyond > _SLACK:
         raise ConstraintError(
             f'{bound.field} and the pose contradict each other: the pose lies {beyond:.3g} {unit} '
             'outside; it has to be within the tolerance, which then says how far the answer may '
             'differ from it'
+        )
+
+
+def check_still(bound: Bound, T_base_link: np.ndarray) -> None:
+    """
+    Refuse a constraint on a link that no joint of the group moves, unless it holds already.
+
+    :param bound: the constraint.
+    :param T_base_link: (4, 4) where the link is.
+    :raises ConstraintError: it does not hold.
+    """
+    beyond, unit = _beyond(bound, T_base_link)
+    if beyond > _SLACK:
+        raise ConstraintError(
+            f'{bound.field} is for {quote(bound.link)}, which the group does not move, and which '
+            f'is {beyond:.3g} {unit} outside'
         )
 
 

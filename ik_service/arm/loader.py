@@ -84,7 +84,7 @@ def with_semantics(robot: Robot, srdf: Source, trusted: bool = True) -> Robot:
     :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
     """
     if not isinstance(srdf, Path):
-        return robot.with_srdf_text(srdf) if srdf.strip() else robot
+        return _with_semantic_text(robot, srdf) if srdf.strip() else robot
     if is_xacro(srdf) and not trusted:
         raise SrdfError(
             'a xacro file that another program names is not expanded; name it in the parameter '
@@ -92,6 +92,20 @@ def with_semantics(robot: Robot, srdf: Source, trusted: bool = True) -> Robot:
             named_file(str(srdf)),
         )
     return robot.with_srdf(srdf)
+
+
+def _with_semantic_text(robot: Robot, text: str) -> Robot:
+    element = 'robot_description_semantic'
+    if '<' not in text:
+        raise SrdfError(
+            'no XML; the text of an SRDF is needed here, and the path of its file in the '
+            'parameter srdf',
+            named(element, text),
+        )
+    try:
+        return robot.with_srdf_text(text)
+    except SrdfError as error:  # a node has two descriptions; say which one is at fault
+        raise SrdfError(str(error), element) from error
 
 
 def build_arm(

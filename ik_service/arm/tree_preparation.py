@@ -12,6 +12,9 @@ from ik_service.exceptions import CompilationError
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.solver import Solver
 
+MOST_WAITING = 2
+"""Requests that may wait for the compiler; the node has a thread more, for all other requests."""
+
 
 class TreePreparation:
     """
@@ -23,6 +26,7 @@ class TreePreparation:
     def __init__(self) -> None:
         self.compile: Callable[[Solver], object] = lambda solver: solver.warm_up()
         self._compiled: set[str] = set()
+        self._places = threading.Semaphore(MOST_WAITING)
 
     def begin(self, arm: Arm, settings: SolverSettings) -> None:
         """
@@ -35,7 +39,7 @@ class TreePreparation:
 
         def prepare() -> None:
             with suppress(CompilationError):  # whoever needs it is told so by :meth:`finish`
-                self.finish(prepared.solver)
+                self._prepare(prepared.solver)
 
         threading.Thread(target=prepare, name='tree preparation', daemon=True).start()
 
@@ -44,9 +48,21 @@ class TreePreparation:
         Return when a solver is compiled; at once where it is not that of a tree.
 
         :param solver: the solver.
-        :raises CompilationError: it could not be compiled.
+        :raises CompilationError: it could not be compiled, or :data:`MOST_WAITING` others wait.
         """
         if solver.name in self._compiled or not isinstance(solver.chain, KinematicTree):
             return
-        self.compile(solver)
-        self._compiled.add(solver.name)
+        if not self._places.acquire(blocking=False):
+            raise CompilationError(
+                f'{solver.name} is still being compiled for several poses and for tolerances, and '
+                f'{MOST_WAITING} other requests wait for it; try again in a minute'
+            )
+        try:
+            self._prepare(solver)
+        finally:
+            self._places.release()
+
+    def _prepare(self, solver: Solver) -> None:
+        if solver.name not in self._compiled:
+            self.compile(solver)
+            self._compiled.add(solver.name)

@@ -9,8 +9,8 @@ pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 from std_msgs.msg import String
 from support.harness import until
 
-from ik_service.arm.loader import read_robot, source_of
-from ik_service.exceptions import UrdfError
+from ik_service.arm.loader import read_robot, source_of, with_semantics
+from ik_service.exceptions import SrdfError, UrdfError
 from ik_service.robot import Robot
 from ik_service.ros.common.qos import DESCRIPTION_QOS
 
@@ -74,3 +74,14 @@ def test_from_urdf_text_never_opens_a_file(tmp_path):
     for text in (str(path), '/dev/zero'):
         with pytest.raises(UrdfError, match='not well-formed XML'):
             Robot.from_urdf_text(text)
+
+
+def test_faults_of_a_semantic_description_say_that_it_is_one():
+    robot = Robot.from_urdf_text(ARM)
+    with pytest.raises(SrdfError, match=r"semantic '/a.srdf': no XML; .* in the parameter srdf$"):
+        with_semantics(robot, '/a.srdf')
+    with pytest.raises(SrdfError, match=r'^robot_description_semantic: line 1.* not well-formed'):
+        with_semantics(robot, '<robot')
+    wrong = '<robot name="r"><group name="g"><chain base_link="x" tip_link="y"/></group></robot>'
+    with pytest.raises(SrdfError, match=r"^robot_description_semantic: group 'g': link 'x' does"):
+        with_semantics(robot, wrong)

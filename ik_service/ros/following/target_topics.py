@@ -101,8 +101,9 @@ class TargetTopics:
             try:
                 validate_full_topic_name(self._node.resolve_topic_name(topic_of(name)))
                 self._others[name] = self._subscribe(name, topic_of(name))
-            except InvalidTopicNameException as error:  # it is too long
-                self._node.get_logger().warning(f'group {quote(name)} is not followed: {error}')
+            except (InvalidTopicNameException, RuntimeError) as error:  # it is too long
+                reason = str(error).partition(', at ')[0]  # without a place in a C file
+                self._node.get_logger().warning(f'group {quote(name)} is not followed: {reason}')
 
     def _subscribe(self, group: str, topic: str) -> Subscription:
         # Groups of their own: a target is solved for in its callback, and must not delay states.

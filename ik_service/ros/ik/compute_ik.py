@@ -22,7 +22,7 @@ from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.solve_record import SolveRecord
 from ik_service.ros.ik.goals import goals_together, group_of, pose_goals, PoseGoal
 from ik_service.ros.ik.joint_constraints import constrained_chain
-from ik_service.ros.ik.link_constraints import bounds_of
+from ik_service.ros.ik.link_constraints import bounds_of, moved_bounds
 from ik_service.ros.ik.service_handler import (
     assumed_joints,
     RequestStatistics,
@@ -165,7 +165,7 @@ class IkHandler(ServiceHandler):
             return _constrained_solver(prepared, request.constraints, arm, posture)
 
         poses = goals_together(goals, arm, group, posture, to_base)
-        bounds = bounds_of(request.constraints, arm, to_base)
+        bounds = moved_bounds(bounds_of(request.constraints, arm, to_base), arm, group, posture)
         time = min(seconds, LONGEST_TIMEOUT) or self.settings.options.timeout
         try:
             found = solve_tasks(

@@ -79,14 +79,16 @@ def pose_goals(request: PositionIKRequest) -> list[PoseGoal]:
         return [PoseGoal(links[0] if links else '', poses[0], 'pose_stamped_vector[0]')]
     if len(links) != len(poses):
         raise _bad_links(
-            f'pose_stamped_vector has {len(poses)} poses, but ik_link_names has {len(links)} '
-            'links; each pose needs one'
+            f'pose_stamped_vector has {len(poses)} poses, but ik_link_names has '
+            f'{len(links) or "no"} link{"" if len(links) == 1 else "s"}; each pose needs one'
         )
     if len(poses) > _MOST_POSES:
         raise _bad_links(
             f'ik_link_names has {len(links)} links; at most {_MOST_POSES} are placed together'
         )
     for number, link in enumerate(links):
+        if link in links[:number] and not link:
+            raise _bad_links('ik_link_names has several empty names; each pose needs a link')
         if link in links[:number]:
             raise _bad_links(f'ik_link_names names {quote(link)} twice')
     return [

@@ -7,7 +7,7 @@ which was not considered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 import math
 
 from geometry_msgs.msg import Pose
@@ -16,8 +16,15 @@ import numpy as np
 from shape_msgs.msg import SolidPrimitive
 
 from ik_service.arm.arm import Arm
-from ik_service.arm.link_constraints import Bound, OrientationBound, PositionBound
+from ik_service.arm.group import ArmGroup
+from ik_service.arm.link_constraints import (
+    Bound,
+    check_still,
+    OrientationBound,
+    PositionBound,
+)
 from ik_service.common.quoting import quote
+from ik_service.exceptions import ConstraintError
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.solvers.regions import Box, Cylinder, Region, Sphere
@@ -62,6 +69,31 @@ def bounds_of(constraints: Constraints, arm: Arm, to_base: ToBase) -> list[Bound
         _check_link(arm, constraint.link_name, field)
         bounds.append(_orientation_bound(constraint, field, to_base))
     return bounds
+
+
+def moved_bounds(
+    bounds: Iterable[Bound], arm: Arm, group: ArmGroup, posture: np.ndarray
+) -> list[Bound]:
+    """
+    Return the constraints on links that the group moves; the others have to hold already.
+
+    :param bounds: the constraints.
+    :param arm: the arm.
+    :param group: the group.
+    :param posture: (m,) full posture [rad] or [m].
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS naming one of the others that does not hold.
+    """
+    above = set(arm.link_frames.moving(group.base_link).tolist())
+    moved = []
+    for bound in bounds:
+        if bound.link in group.links and above != set(arm.link_frames.moving(bound.link).tolist()):
+            moved.append(bound)
+            continue
+        try:
+            check_still(bound, arm.pose_of(bound.link, group.base_link, posture))
+        except ConstraintError as error:
+            raise _refused(str(error)) from error
+    return moved
 
 
 def _numbered(constraints: Constraints, kind: str) -> Iterator[tuple[str, PositionConstraint]]:

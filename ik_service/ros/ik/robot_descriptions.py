@@ -128,5 +128,5 @@ class RobotDescriptions:
             if self._given[1] or self._good is not None:
                 raise
             # What others publish keeps no arm from being used.
-            self._node.get_logger().error(f'robot_description_semantic is not used: {error}')
+            self._node.get_logger().error(f'the semantic description is not used: {error}')
             return robot

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import PoseStamped
+from moveit_msgs.srv import GetPositionIK
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from support.bodies import Body, srdf, URDF
@@ -146,4 +147,15 @@ def test_bad_groups_are_refused_at_the_start(bench, groups, said):
     node.wait_for(said, 60.0)
     until(lambda: node.exit_code is not None, 20.0)
     assert node.exit_code == 1
+    assert 'Traceback' not in node.output
+
+
+def test_a_group_whose_topic_would_be_too_long_is_not_followed(bench):
+    long = 'x' * 300
+    text = srdf('left_arm').replace('</robot>', '') + (
+        f'<group name="{long}"><chain base_link="pelvis" tip_link="right_grip"/></group></robot>'
+    )
+    node = bench.start(NODE, urdf=str(URDF), robot_description_semantic=text)
+    node.wait_for("group 'xxx.* is not followed: .*length", 10.0)
+    bench.service_client(GetPositionIK, 'compute_ik')
     assert 'Traceback' not in node.output

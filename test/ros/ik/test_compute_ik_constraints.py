@@ -265,3 +265,11 @@ def test_a_note_says_that_collisions_are_not_checked(server):
     solved(answer)
     assert 'collisions are not checked' in answer.error_code.message
     assert 'attached objects' in answer.error_code.message
+
+
+def test_a_constraint_on_a_link_that_does_not_move_has_to_hold_already(server):
+    T = reachable(server.arm)
+    base = 'panda_link0'
+    placed(server, server.solve(constrained(T, within(2, (0.1,), link=base))))
+    answer = server.solve(constrained(T, within(2, (0.1,), (0.0, 0.0, 0.5), link=base)))
+    refused(server, answer, BAD, 'position_constraints[0]', "'panda_link0'", '0.4 m outside')
