@@ -45,6 +45,7 @@ from ik_service.ros.ik.frame_parameters import TF_TIMEOUT
 from ik_service.ros.ik.parameter_table import COMMAND_INTERFACE, PUBLISH_MARKERS
 from ik_service.ros.ik.parameters import NodeParameters
 from ik_service.ros.ik.robot_descriptions import RobotDescriptions
+from ik_service.ros.ik.world_frames import WorldFrames
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.solvers.compilation import Compiler
 
@@ -82,6 +83,7 @@ class IkNode(Node):
         self._targets = TargetTopics(self, self._on_target)
         self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT])
         self._frames = Frames(self._tf)
+        WorldFrames(self, self._frames, lambda: self._fk.measured)
         self._around = NodeContext(
             lambda: self.get_clock().now().nanoseconds,
             lambda: publishers_of(self, 'joint_states'),
