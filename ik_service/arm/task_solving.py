@@ -63,21 +63,22 @@ def solve_tasks(
     :param bounds: constraints on the pose of links.
     :param posture: (m,) full posture [rad] or [m], the seed.
     :param narrow: narrows the joint limits.
-    :param timeout: time for all of it [s].
+    :param timeout: time for all searches [s]; that for compiling and preparing does not count.
     :returns: the first solution, or else the attempt that came closest.
     :raises ConstraintError: constraints contradict each other or a pose, or are not supported.
     :raises ChainError: a link is not one of the group's, or no joint moves it.
     """
-    deadline = time.monotonic() + timeout
-    attempts = _attempts(robot, poses, bounds)
+    attempts, left = _attempts(robot, poses, bounds), timeout
     best: TaskResult | None = None
     for number, (goals, is_loosened) in enumerate(attempts):
-        left = deadline - time.monotonic()
         if best is not None and left <= 0.0:
             break
         prepared = _prepared(group, settings, goals)
+        solver = narrow(prepared)
+        began = time.monotonic()
         share = max(left, 1e-6) / (len(attempts) - number)
-        result = _solve(narrow(prepared), goals, posture[prepared.indices], share)
+        result = _solve(solver, goals, posture[prepared.indices], share)
+        left -= time.monotonic() - began
         if result.success or best is None or _error(result) < _error(best.result):
             best = TaskResult(prepared, result, is_loosened)
         if result.success:

@@ -84,7 +84,10 @@ class Reference:
         if self._moving and not self.measured.keys() - _FINGERS <= given.keys():
             return None
         poses = self._poses({**self.measured, **given})
-        T_root_frame = self._poses(self.measured)[self._frame(request.header.frame_id)]
+        # What is not measured is where the request puts it, in a frame too.
+        fingers = {name: given[name] for name in _FINGERS & given.keys()}
+        state = {**self.measured, **fingers}
+        T_root_frame = self._poses(state)[self._frame(request.header.frame_id)]
         for link, stamped in zip(answer.fk_link_names, answer.pose_stamped, strict=True):
             T = np.linalg.solve(T_root_frame, poses[link])
             error = max(pose_difference(T, matrix(stamped.pose)))
@@ -111,6 +114,8 @@ class Reference:
             places = self._places(frame, seed)
             if frame in placed and frame != link:  # relative to where that link will be
                 places = [at[frame]]
+            elif len(placed) > 1:  # the frame may be on the arm of another of them
+                places.append(at[frame])
             targets = [T_root_frame @ matrix(stamped.pose) for T_root_frame in places]
             fault = self._misses_one(link, at[link], targets, wanted)
             if fault:

@@ -30,6 +30,8 @@ def outside_tolerances(constraint, T_base_link, T_base_frame, R_frame_target):
 
 
 def _outside(shape, point):
+    if not np.isfinite(point).all():  # of a region beyond all numbers
+        return math.inf
     sizes = np.array(shape.dimensions)
     if shape.type == _BOX:
         return float(np.linalg.norm(np.maximum(np.abs(point) - sizes[:3] / 2, 0.0)))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 from support.arm_helpers import ik_request, refused, Server, solved, with_seed
 
 from ik_service.arm.arm import Arm, ArmSettings
+from ik_service.arm.tree_preparation import TreePreparation
 from ik_service.common.resources import urdf_path
 from ik_service.common.transforms import inverse_transform
 from ik_service.robot import Robot
@@ -140,3 +144,14 @@ def test_a_faulty_pose_is_named_by_its_number(bodies):
     )
     request = together({LEFT: wanted[LEFT], RIGHT: wanted[RIGHT]}, {RIGHT: 'moon'})
     refused(bodies, bodies.solve(request), ErrorCode.FRAME_TRANSFORM_FAILURE, "'moon'")
+
+
+def test_time_for_compiling_is_not_that_of_the_search(bodies):
+    bodies.ik.trees = TreePreparation()
+    bodies.ik.trees.compile = lambda solver: time.sleep(0.6)
+    wanted, _ = random_poses(bodies.arm, 1)
+    beside = wanted['left_hand'].copy()
+    beside[0, 3] += 0.05  # of a link that is rigidly attached: all searches are in vain
+    request = together({LEFT: wanted[LEFT], 'left_hand': beside})
+    request.ik_request.timeout = Duration(nanosec=500_000_000)
+    refused(bodies, bodies.solve(request), ErrorCode.NO_IK_SOLUTION, 'no search', 'closest')
