@@ -10,7 +10,9 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped
+from moveit_msgs.msg import PositionConstraint
 import numpy as np
+from shape_msgs.msg import SolidPrimitive
 from support.arm_helpers import ik_request, refused, Server, solved, with_seed
 
 from ik_service.arm.arm import Arm, ArmSettings
@@ -146,12 +148,19 @@ def test_a_faulty_pose_is_named_by_its_number(bodies):
     refused(bodies, bodies.solve(request), ErrorCode.FRAME_TRANSFORM_FAILURE, "'moon'")
 
 
-def test_time_for_compiling_is_not_that_of_the_search(bodies):
+def test_time_for_compiling_is_not_that_of_the_searches(bodies):
     bodies.ik.trees = TreePreparation()
     bodies.ik.trees.compile = lambda solver: time.sleep(0.6)
     wanted, _ = random_poses(bodies.arm, 1)
-    beside = wanted['left_hand'].copy()
-    beside[0, 3] += 0.05  # of a link that is rigidly attached: all searches are in vain
-    request = together({LEFT: wanted[LEFT], 'left_hand': beside})
+    far = wanted[RIGHT].copy()
+    far[:3, 3] = 0.0, -5.0, 0.0
+    request = together({LEFT: wanted[LEFT], RIGHT: far})
+    near_enough = PositionConstraint(link_name=RIGHT)
+    region = near_enough.constraint_region
+    region.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[10.0])]
+    region.primitive_poses = [pose_from_matrix(far)]
+    request.ik_request.constraints.position_constraints = [near_enough]
     request.ik_request.timeout = Duration(nanosec=500_000_000)
-    refused(bodies, bodies.solve(request), ErrorCode.NO_IK_SOLUTION, 'no search', 'closest')
+    # The pose itself comes first, and the time of its attempt is not spent on the compiler.
+    found = reached(bodies, bodies.solve(request))
+    np.testing.assert_allclose(found[LEFT], wanted[LEFT], atol=1e-4)
