@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 import time
 
@@ -85,6 +85,23 @@ def solve_tasks(
             break
     assert best is not None  # there is at least one attempt
     return best
+
+
+def moving_only(solver: Solver, moving: Container[str], q: np.ndarray) -> Solver:
+    """
+    Return a solver in which only some joints move.
+
+    :param solver: the solver.
+    :param moving: names of the joints that move.
+    :param q: (n,) where the others stay [rad] or [m], or at the limit nearest to that.
+    """
+    chain = solver.chain
+    still = np.array([name not in moving for name in chain.joint_names])
+    if not still.any():
+        return solver
+    lower, upper = chain.lower.copy(), chain.upper.copy()
+    lower[still] = upper[still] = np.clip(q, lower, upper)[still]
+    return Solver(chain.with_limits(lower, upper), solver.name, solver.options)
 
 
 def _attempts(

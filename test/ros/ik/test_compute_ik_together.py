@@ -10,7 +10,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped
-from moveit_msgs.msg import PositionConstraint
+from moveit_msgs.msg import OrientationConstraint, PositionConstraint
 import numpy as np
 from shape_msgs.msg import SolidPrimitive
 from support.arm_helpers import ik_request, refused, Server, solved, with_seed
@@ -164,3 +164,20 @@ def test_time_for_compiling_is_not_that_of_the_searches(bodies):
     # The pose itself comes first, and the time of its attempt is not spent on the compiler.
     found = reached(bodies, bodies.solve(request))
     np.testing.assert_allclose(found[LEFT], wanted[LEFT], atol=1e-4)
+
+
+def test_a_constraint_on_another_link_moves_no_joint_beside_the_group(bodies):
+    wanted, posture = random_poses(bodies.arm, 1)
+    names = bodies.arm.postures.names
+    keep = OrientationConstraint(link_name='head', parameterization=1)
+    keep.orientation = pose_from_matrix(wanted['head']).orientation
+    keep.absolute_x_axis_tolerance = keep.absolute_y_axis_tolerance = 0.3
+    keep.absolute_z_axis_tolerance = 0.3
+    request = with_seed(ik_request(wanted[LEFT], group_name='left'), names, posture + 0.02)
+    request.ik_request.constraints.orientation_constraints = [keep]
+    found = solved(bodies.solve(request))
+    at = dict(zip(names, posture + 0.02, strict=True))
+    moved = {name for name in names if abs(found[name] - at[name]) > 1e-9}
+    assert moved == set(bodies.arm.groups['left'].chain.joint_names)
+    turned = reached(bodies, bodies.solve(request))['head'][:3, :3].T @ wanted['head'][:3, :3]
+    assert np.arccos((np.trace(turned) - 1) / 2) <= 0.3 * 3**0.5
