@@ -114,7 +114,7 @@ class Reference:
             places = self._places(frame, seed)
             if frame in placed and frame != link:  # relative to where that link will be
                 places = [at[frame]]
-            elif len(placed) > 1:  # the frame may be on the arm of another of them
+            elif len(placed) > 1 or self._tips(wanted):  # the frame may be on another's arm
                 places.append(at[frame])
             targets = [T_root_frame @ matrix(stamped.pose) for T_root_frame in places]
             fault = self._misses_one(link, at[link], targets, wanted)
@@ -147,9 +147,7 @@ class Reference:
 
     def _drops(self, placed, wanted, at):
         """Return which tip of the group that the request leaves out has moved; None for none."""
-        group = self.robot.groups.get(wanted.group_name)
-        tips = group.tip_links if group is not None and len(group.tip_links) > 1 else ()
-        for tip in tips:
+        for tip in self._tips(wanted):
             limited = [c.link_name for _, some in _on_links(wanted.constraints) for c in some]
             if any(self._attached(tip, link) for link in (*placed, *limited)):
                 continue  # a constraint on a tip that is left out says how far it may move
@@ -158,6 +156,11 @@ class Reference:
             if not error <= TOLERANCE:
                 return f'SUCCESS, but {tip} has moved by {error:.2g}'
         return None
+
+    def _tips(self, wanted):
+        """Tips of the group of a request, where it has several."""
+        group = self.robot.groups.get(wanted.group_name)
+        return group.tip_links if group is not None and len(group.tip_links) > 1 else ()
 
     def _violates_links(self, wanted, found):
         """Return which constraint on a link a solution violates; None for none."""
