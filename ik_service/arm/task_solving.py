@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 import time
 
@@ -63,27 +63,45 @@ def solve_tasks(
     :param bounds: constraints on the pose of links.
     :param posture: (m,) full posture [rad] or [m], the seed.
     :param narrow: narrows the joint limits.
-    :param timeout: time for all of it [s].
+    :param timeout: time for all searches [s]; that for compiling and preparing does not count.
     :returns: the first solution, or else the attempt that came closest.
     :raises ConstraintError: constraints contradict each other or a pose, or are not supported.
     :raises ChainError: a link is not one of the group's, or no joint moves it.
     """
-    deadline = time.monotonic() + timeout
-    attempts = _attempts(robot, poses, bounds)
+    attempts, left = _attempts(robot, poses, bounds), timeout
     best: TaskResult | None = None
     for number, (goals, is_loosened) in enumerate(attempts):
-        left = deadline - time.monotonic()
         if best is not None and left <= 0.0:
             break
         prepared = _prepared(group, settings, goals)
+        solver = narrow(prepared)
+        began = time.monotonic()
         share = max(left, 1e-6) / (len(attempts) - number)
-        result = _solve(narrow(prepared), goals, posture[prepared.indices], share)
+        result = _solve(solver, goals, posture[prepared.indices], share)
+        left -= time.monotonic() - began
         if result.success or best is None or _error(result) < _error(best.result):
             best = TaskResult(prepared, result, is_loosened)
         if result.success:
             break
     assert best is not None  # there is at least one attempt
     return best
+
+
+def moving_only(solver: Solver, moving: Container[str], q: np.ndarray) -> Solver:
+    """
+    Return a solver in which only some joints move.
+
+    :param solver: the solver.
+    :param moving: names of the joints that move.
+    :param q: (n,) where the others stay [rad] or [m], or at the limit nearest to that.
+    """
+    chain = solver.chain
+    still = np.array([name not in moving for name in chain.joint_names])
+    if not still.any():
+        return solver
+    lower, upper = chain.lower.copy(), chain.upper.copy()
+    lower[still] = upper[still] = np.clip(q, lower, upper)[still]
+    return Solver(chain.with_limits(lower, upper), solver.name, solver.options)
 
 
 def _attempts(

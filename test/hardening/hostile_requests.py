@@ -9,13 +9,12 @@ from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import (
     AttachedCollisionObject,
     JointConstraint,
-    OrientationConstraint,
-    PositionConstraint,
     VisibilityConstraint,
 )
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
 import numpy as np
 
+from hardening.hostile_constraints import HostileConstraints
 from ik_service.ros.common.conversions import pose_from_matrix
 
 NUMBERS = (
@@ -44,6 +43,8 @@ class Hostile:
     def __init__(self, chain, seed, huge=0.0):
         self._chain, self._rng, self._huge = chain, np.random.default_rng(seed), huge
         self._joints = [*chain.joint_names, 'panda_finger_joint1', 'panda_finger_joint2']
+        self._constraints = HostileConstraints(self._rng, self.number)
+        self._goal_pose = np.eye(4)
 
     def ik(self):
         """A request of compute_ik."""
@@ -98,7 +99,8 @@ class Hostile:
 
     def _stamped(self):
         q = self._rng.uniform(self._chain.lower, self._chain.upper)
-        stamped = PoseStamped(pose=pose_from_matrix(self._chain.forward(q)))
+        self._goal_pose = self._chain.forward(q)
+        stamped = PoseStamped(pose=pose_from_matrix(self._goal_pose))
         stamped.header.frame_id = 'panda_link0'
         return stamped
 
@@ -162,11 +164,13 @@ class Hostile:
         wanted.timeout = Duration(sec=self._one_of(_SECONDS), nanosec=self._one_of(_NANOSECONDS))
 
     def _twist_constraints(self, wanted):
-        kind = self._rng.integers(6)
+        kind, limits = self._rng.integers(7), self._constraints
+        link = self._one_of(('panda_hand_tcp', 'panda_hand_tcp', 'panda_link8', 'panda_link4', ''))
         if kind == 0:
-            wanted.constraints.position_constraints = [PositionConstraint()]
-        elif kind == 1:
-            wanted.constraints.orientation_constraints = [OrientationConstraint()]
+            wanted.constraints.position_constraints = [limits.position(link, self._goal_pose)]
+        elif kind in (1, 6):
+            made = limits.orientation(link, self._goal_pose)
+            wanted.constraints.orientation_constraints = [made]
         elif kind == 2:
             wanted.constraints.visibility_constraints = [VisibilityConstraint()]
         else:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 
+from geometry_msgs.msg import Pose
 from moveit_msgs.msg import MoveItErrorCodes as Code
 import numpy as np
 from support.chains import arm_path, pose_difference
 
+from hardening.reference_constraints import outside_region, outside_tolerances
 from ik_service import Robot
 from ik_service.kinematics.link_poses import link_poses
 
 TOLERANCE = 2e-5
 """Pose error of a solution: the node's own tolerances of 1e-5 m and rad, and rounding."""
+
+_CONTRADICTS = 1e-4
+"""How far a pose may be outside its own tolerances, for what rounding makes of both."""
 
 FAR = 1e6
 """Angle beyond which a request has to be refused [rad]."""
@@ -34,7 +39,7 @@ class Reference:
         self, measured, moving=False, robot='panda', base='panda_link0', tip='panda_hand_tcp'
     ):
         self._moving = moving
-        self.robot = Robot.from_urdf(arm_path(robot))
+        self.robot = Robot.from_urdf(arm_path(robot)) if isinstance(robot, str) else robot
         self.base, self.tip = base, tip
         self.names = self.robot.movable_joint_names
         limits = (self.robot.joints[name].limits for name in self.names)
@@ -56,7 +61,11 @@ class Reference:
             limit = self.robot.joints[name].limits
             if not limit.lower - 1e-9 <= value <= limit.upper + 1e-9:
                 return f'SUCCESS with {name} at {value}, limits {limit.lower} … {limit.upper}'
-        return self._misses(wanted, found) or _violates(wanted.constraints, found)
+        return (
+            self._misses(wanted, found)
+            or _violates(wanted.constraints, found)
+            or self._violates_links(wanted, found)
+        )
 
     def wrong_fk(self, request, answer):
         """Return what is wrong with an answer of compute_fk; None when nothing is."""
@@ -75,7 +84,10 @@ class Reference:
         if self._moving and not self.measured.keys() - _FINGERS <= given.keys():
             return None
         poses = self._poses({**self.measured, **given})
-        T_root_frame = self._poses(self.measured)[self._frame(request.header.frame_id)]
+        # What is not measured is where the request puts it, in a frame too.
+        fingers = {name: given[name] for name in _FINGERS & given.keys()}
+        state = {**self.measured, **fingers}
+        T_root_frame = self._poses(state)[self._frame(request.header.frame_id)]
         for link, stamped in zip(answer.fk_link_names, answer.pose_stamped, strict=True):
             T = np.linalg.solve(T_root_frame, poses[link])
             error = max(pose_difference(T, matrix(stamped.pose)))
@@ -92,20 +104,96 @@ class Reference:
             tasks = [(links[0] if links else '', poses[0])]
         elif poses:
             tasks = list(zip(links, poses, strict=True))
-        at = self._poses(found)
-        for link, stamped in tasks:
+        at, seed = self._poses(found), wanted.robot_state.joint_state
+        placed = [link or tip for link, _ in tasks]
+        for link, (_, stamped) in zip(placed, tasks, strict=True):
             frame = self._frame(stamped.header.frame_id)
-            T_root_link = at[link or tip]
             if self._moving and frame != self.base:
                 continue
             # A frame that moves is where it is measured, or at the seed: either may be meant.
-            errors = [
-                max(pose_difference(T_root_frame @ matrix(stamped.pose), T_root_link))
-                for T_root_frame in self._places(frame, wanted.robot_state.joint_state)
-            ]
-            if not min(errors) <= TOLERANCE:
-                return f'SUCCESS, but {link or tip} is off by {min(errors):.2g} in {frame!r}'
+            places = self._places(frame, seed)
+            if frame in placed and frame != link:  # relative to where that link will be
+                places = [at[frame]]
+            elif len(placed) > 1 or self._tips(wanted):  # the frame may be on another's arm
+                places.append(at[frame])
+            targets = [T_root_frame @ matrix(stamped.pose) for T_root_frame in places]
+            fault = self._misses_one(link, at[link], targets, wanted)
+            if fault:
+                return f'{fault} in {frame!r}'
+        return self._drops(placed, wanted, at)
+
+    def _misses_one(self, link, T_root_link, targets, wanted):
+        """Return how a link misses its pose; constraints on it may loosen that."""
+        kinds = {
+            kind: [c for c in constraints if self._attached(link, c.link_name)]
+            for kind, constraints in _on_links(wanted.constraints)
+        }
+        errors = []
+        for target in targets:
+            distance, angle = pose_difference(target, T_root_link)
+            distance = 0.0 if kinds['position'] else distance
+            errors.append(max(distance, 0.0 if kinds['orientation'] else angle))
+        if not min(errors) <= TOLERANCE:
+            return f'SUCCESS, but {link} is off by {min(errors):.2g}'
+        for kind, constraints in kinds.items():
+            for constraint in constraints:
+                beyond = min(
+                    self._beyond(kind, constraint, target @ self._offset(link, constraint), wanted)
+                    for target in targets
+                )
+                if not beyond <= _CONTRADICTS:
+                    return f'SUCCESS, but the pose of {link} is {beyond:.2g} outside its {kind}'
         return None
+
+    def _drops(self, placed, wanted, at):
+        """Return which tip of the group that the request leaves out has moved; None for none."""
+        for tip in self._tips(wanted):
+            limited = [c.link_name for _, some in _on_links(wanted.constraints) for c in some]
+            if any(self._attached(tip, link) for link in (*placed, *limited)):
+                continue  # a constraint on a tip that is left out says how far it may move
+            places = self._places(tip, wanted.robot_state.joint_state)
+            error = min(max(pose_difference(T, at[tip])) for T in places)
+            if not error <= TOLERANCE:
+                return f'SUCCESS, but {tip} has moved by {error:.2g}'
+        return None
+
+    def _tips(self, wanted):
+        """Tips of the group of a request, where it has several."""
+        group = self.robot.groups.get(wanted.group_name)
+        return group.tip_links if group is not None and len(group.tip_links) > 1 else ()
+
+    def _violates_links(self, wanted, found):
+        """Return which constraint on a link a solution violates; None for none."""
+        if wanted.constraints.visibility_constraints:
+            return 'SUCCESS with constraints that were ignored'
+        if self._moving:
+            return None
+        at = self._poses(found)
+        for kind, constraints in _on_links(wanted.constraints):
+            for constraint in constraints:
+                beyond = self._beyond(kind, constraint, at[constraint.link_name], wanted)
+                if not beyond <= TOLERANCE:
+                    return (
+                        f'SUCCESS, but {constraint.link_name} is {beyond:.2g} outside its {kind}'
+                    )
+        return None
+
+    def _beyond(self, kind, constraint, T_root_link, wanted):
+        places = self._places(
+            self._frame(constraint.header.frame_id), wanted.robot_state.joint_state
+        )
+        if kind == 'position':
+            return min(outside_region(constraint, T_root_link, T, matrix) for T in places)
+        R = matrix(Pose(orientation=constraint.orientation))[:3, :3]
+        return min(outside_tolerances(constraint, T_root_link, T, R) for T in places)
+
+    def _attached(self, link, other):
+        return not any(joint.movable for joint, _ in self.robot.path(link, other))
+
+    def _offset(self, link, constraint):
+        """(4, 4) from a link to the one of a constraint that is attached to it."""
+        poses = self._poses(self.measured)
+        return np.linalg.solve(poses[link], poses[constraint.link_name])
 
     def _tip_of(self, group):
         """Return the tip of a group: of a known name that of the arm's own configuration."""
@@ -157,10 +245,14 @@ def _violates(constraints, found):
         off = found[constraint.joint_name] - constraint.position
         if not -constraint.tolerance_below - 1e-6 <= off <= constraint.tolerance_above + 1e-6:
             return f'SUCCESS, but {constraint.joint_name} is {off:+.3g} from its constraint'
-    kinds = ('position_constraints', 'orientation_constraints', 'visibility_constraints')
-    if any(getattr(constraints, kind) for kind in kinds):
-        return 'SUCCESS with constraints that were ignored'
     return None
+
+
+def _on_links(constraints):
+    return (
+        ('position', constraints.position_constraints),
+        ('orientation', constraints.orientation_constraints),
+    )
 
 
 def matrix(pose):

@@ -3,8 +3,8 @@ All robustness tests in one run, with figures.
 
     python -m hardening.run                      a few minutes
     python -m hardening.run --long               45 minutes; for docs/withstands.md
-    python -m hardening.run --only faults load   parts of it: requests parameters targets
-                                                      descriptions load faults soak
+    python -m hardening.run --only faults load   parts of it: requests groups parameters
+                                                      targets descriptions load faults soak
     python -m hardening.run --output FILE        the figures as JSON
     python -m hardening.run --before FILE        figures of faults before, kept beside them:
                                                       those that a file keeps, or else its own
@@ -27,7 +27,7 @@ from support.harness import isolated_context
 
 from hardening import workplace
 from hardening.fuzz_parameters import fuzz_parameters
-from hardening.fuzz_requests import fuzz_requests
+from hardening.fuzz_requests import fuzz_groups, fuzz_requests
 from hardening.fuzz_targets import fuzz_targets
 from hardening.fuzz_urdf import fuzz_urdf
 from hardening.judging import complaints, FAULTS, judge_all, outside_of
@@ -38,13 +38,14 @@ from hardening.soak import soak
 # Counts of a short and of a long run.
 _COUNTS = {
     'requests': (2_000, 60_000),
+    'groups': (2_000, 30_000),
     'parameters': (300, 5_000),
     'targets': (1_000, 20_000),
     'descriptions': (2_000, 50_000),
     'each': (10, 100),
     'soak': (60, 1_200),  # [s]
 }
-_PARTS = ('requests', 'parameters', 'targets', 'descriptions', 'load', 'faults', 'soak')
+_PARTS = ('requests', 'groups', 'parameters', 'targets', 'descriptions', 'load', 'faults', 'soak')
 
 
 def main(arguments=None) -> int:
@@ -118,6 +119,7 @@ def _soaked(context, counts, seed):
 
 _PARTS_MADE = {
     'requests': _fuzzed(fuzz_requests, 'requests', huge=0.002),
+    'groups': _fuzzed(fuzz_groups, 'groups'),
     'parameters': _fuzzed(fuzz_parameters, 'parameters', largest=1000),
     'targets': _fuzzed(fuzz_targets, 'targets'),
     'descriptions': _descriptions,

@@ -8,7 +8,7 @@ pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 import numpy as np
 
 from hardening.fuzz_parameters import fuzz_parameters
-from hardening.fuzz_requests import fuzz_requests
+from hardening.fuzz_requests import fuzz_groups, fuzz_requests
 from hardening.fuzz_targets import fuzz_targets
 from hardening.fuzz_urdf import damaged, fuzz_urdf, texts
 from hardening.judging import outside_of
@@ -18,6 +18,12 @@ def test_requests(make_bench):
     with make_bench() as bench:
         row = fuzz_requests(bench, 400, seed=1, huge=0.005)
     assert (row.count, row.lost, row.notes) == (400, 0, [])
+
+
+def test_requests_to_groups(make_bench):
+    with make_bench() as bench:
+        row = fuzz_groups(bench, 300, seed=1)
+    assert (row.count, row.lost, row.notes) == (300, 0, [])
 
 
 @pytest.mark.slow

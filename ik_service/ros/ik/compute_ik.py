@@ -13,14 +13,14 @@ import numpy as np
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
-from ik_service.arm.task_solving import solve_tasks
+from ik_service.arm.task_solving import moving_only, solve_tasks
 from ik_service.arm.tree_preparation import TreePreparation
 from ik_service.exceptions import ChainError, CompilationError, ConstraintError
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.solve_record import SolveRecord
-from ik_service.ros.ik.goals import goals_together, group_of, pose_goals, PoseGoal
+from ik_service.ros.ik.goals import goals_together, group_of, joints_of, pose_goals, PoseGoal
 from ik_service.ros.ik.joint_constraints import constrained_chain
 from ik_service.ros.ik.link_constraints import bounds_of, moved_bounds
 from ik_service.ros.ik.service_handler import (
@@ -160,9 +160,13 @@ class IkHandler(ServiceHandler):
         def to_base(frame_id: str, T: np.ndarray) -> np.ndarray:
             return frames.in_base(group.base_link, frame_id, T)
 
+        # A constraint on another link moves no joint beside the group.
+        moving = joints_of(goals, arm, group)
+
         def narrow(prepared: PreparedSolver) -> Solver:
             self.trees.finish(prepared.solver)
-            return _constrained_solver(prepared, request.constraints, arm, posture)
+            solver = _constrained_solver(prepared, request.constraints, arm, posture)
+            return moving_only(solver, moving, posture[prepared.indices])
 
         poses = goals_together(goals, arm, group, posture, to_base)
         bounds = moved_bounds(bounds_of(request.constraints, arm, to_base), arm, group, posture)

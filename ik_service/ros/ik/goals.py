@@ -128,6 +128,20 @@ def goals_together(
     return poses | {link: arm.pose_of(link, group.base_link, posture) for link in held}
 
 
+def joints_of(goals: Sequence[PoseGoal], arm: Arm, group: ArmGroup) -> set[str]:
+    """
+    Return the joints that a request may move: those of the group, and of the links it places.
+
+    :param goals: the poses that the request asks for.
+    :param arm: the arm.
+    :param group: the group.
+    :raises RequestError: INVALID_LINK_NAME for a link that the group does not have.
+    """
+    links = [_link_of(goal, group) for goal in goals]
+    sources = {arm.robot.resolve_mimic(name)[0] for name in _joints(arm, group.base_link, links)}
+    return sources.union(group.chain.joint_names)
+
+
 def _link_of(goal: PoseGoal, group: ArmGroup) -> str:
     """Return the link that a pose places."""
     if goal.link:
