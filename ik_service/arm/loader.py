@@ -10,6 +10,7 @@ import threading
 from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.group import ArmGroup, SolverSettings
 from ik_service.exceptions import SrdfError, UrdfError
+from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.description_file import is_xacro
 from ik_service.model.part_names import named, named_file
 from ik_service.robot import Robot
@@ -191,7 +192,8 @@ class ArmLoader:
 
 
 def _warm_up(arm: Arm, settings: SolverSettings) -> None:
-    """Prepare the solver of every group, and compile what it needs."""
+    """Compile what chains need, and prepare the solver of every group that is one."""
     groups: dict[int, ArmGroup] = {id(group): group for group in arm.groups.values()}
     for group in groups.values():
-        group.solver(settings).solver.warm_up()
+        if isinstance(group.chain, KinematicChain):  # trees are compiled afterwards
+            group.solver(settings).solver.warm_up()
