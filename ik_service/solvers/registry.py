@@ -93,7 +93,8 @@ class SolverSpec:
 
         :param options: the options.
         """
-        return replace(self, **self.variants[options.chosen_variant])
+        changes = self.variants.get(options.chosen_variant, {})
+        return replace(self, **changes) if changes else self
 
     def check_options(self, options: IkOptions) -> None:
         """
