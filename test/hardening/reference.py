@@ -81,13 +81,15 @@ class Reference:
         for name, value in given.items():
             if not abs(value) <= FAR and self.robot.joints[name].mimic is None:
                 return f'SUCCESS with {name} at {value}'
-        if self._moving and not self.measured.keys() - _FINGERS <= given.keys():
+        frame = self._frame(request.header.frame_id)
+        all_given = self.measured.keys() - _FINGERS <= given.keys()
+        if self._moving and (frame != self.base or not all_given):
             return None
         poses = self._poses({**self.measured, **given})
         # What is not measured is where the request puts it, in a frame too.
         fingers = {name: given[name] for name in _FINGERS & given.keys()}
         state = {**self.measured, **fingers}
-        T_root_frame = self._poses(state)[self._frame(request.header.frame_id)]
+        T_root_frame = self._poses(state)[frame]
         for link, stamped in zip(answer.fk_link_names, answer.pose_stamped, strict=True):
             T = np.linalg.solve(T_root_frame, poses[link])
             error = max(pose_difference(T, matrix(stamped.pose)))
