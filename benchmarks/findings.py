@@ -145,6 +145,14 @@ def _quality_goals() -> Iterator[Goal]:
         _values(rows_of('all_solutions', solver='ours'), 'found_percent', 'chain'),
         least=True,
     )
+    hands = rows_of('two_arms', problem='upper body, both hands')
+    yield Goal(
+        'two arms on a torso: at least 99.9 % solved',
+        99.9,
+        _values(hands, 'success_percent', 'problem'),
+        least=True,
+    )
+    yield Goal('two arms on a torso: at most 100 µs', 100, _values(hands, 'mean_us', 'problem'))
     yield Goal(
         'unreachable targets: at most 2 ms',
         2000,

@@ -88,6 +88,12 @@ the results by status; “closest” is the median distance of the pose that thi
 Times of the whole call. “Each a batch of its own”: each of two threads solves half of the targets
 by a batch call on one thread.
 """,
+    'two_arms': """\
+## Several tips, and tolerances
+
+Random reachable poses from random seeds, one core, calls of `Solver.solve`. Solved is what the
+solver reports; the tests check it apart from the kernels.
+""",
     'service': """\
 ## The service
 
@@ -197,6 +203,11 @@ _COLUMNS: dict[str, list[Column]] = {
         ('chain', _text('chain')), ('threads', _number('threads')),
         ('poses/s', _number('poses_per_second')),
         ('× one thread', _spread('times_one_thread')), ('failures', _number('failures')),
+    ],
+    'two_arms': [
+        ('problem', _text('problem')), ('joints', _number('joints')),
+        ('problems', _number('problems')), *_TIMES, ('searches', _number('searches')),
+        ('solved %', _number('success_percent')),
     ],
     'service': [
         ('service', _text('service')), ('clients', _number('clients')),
