@@ -46,7 +46,7 @@ def main() -> None:
     start = dict(zip(chain.joint_names, start_posture(chain).tolist(), strict=True))
     with (
         ros_domain(),
-        node_and_arm(urdf, ends, start, DEFAULT_SOLVER, SPEED) as children,
+        node_and_arm({'urdf': str(urdf)}, ends, start, DEFAULT_SOLVER, SPEED) as children,
         viewer_program(wanted=True) as viewer,
         sync_playwright() as playwright,
     ):
