@@ -137,6 +137,14 @@ class Robot(RobotModel):
         """Names of the planning groups, the default first."""
         return tuple(self.groups)
 
+    @property
+    def default_group(self) -> PlanningGroup | None:
+        """The first described group that is a chain; None without one."""
+        for group in self.groups.values():
+            if group.described and len(group.tip_links) == 1 and not group.fault:
+                return group
+        return None
+
     def group_states(self, name: str) -> Mapping[str, Mapping[str, float]]:
         """
         Return the named states of a planning group.

@@ -153,11 +153,9 @@ class Arm:
 
     def _default_group(self) -> ArmGroup:
         settings, robot = self._settings, self.robot
-        free = not (settings.base_link or settings.tip_link)
-        for described in robot.groups.values():
-            solvable = not described.fault and len(described.tip_links) == 1
-            if free and solvable and described.origin in ('srdf', 'parameter'):
-                return self._group_of(described, default=True)
+        described = robot.default_group
+        if described is not None and not (settings.base_link or settings.tip_link):
+            return self._group_of(described, default=True)
         base = settings.base_link or robot.root_link
         # Tool frames do not change which tip is the default.
         tip = settings.tip_link or self.described.default_tip(base)

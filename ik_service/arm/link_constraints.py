@@ -8,7 +8,7 @@ task beside the pose.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 import math
@@ -16,12 +16,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from ik_service.arm.links import attached_links
 from ik_service.common.quoting import quote
 from ik_service.common.transforms import rigid_transform
 from ik_service.exceptions import ConstraintError
 from ik_service.kinematics.tree import Tip
-from ik_service.robot import Robot
 from ik_service.solvers.regions import Region, Sphere
 from ik_service.solvers.task import Task
 
@@ -69,32 +67,36 @@ class PositionBound:
     regions: tuple[tuple[Region, np.ndarray], ...]
 
 
+AttachedTo = Callable[[str], Mapping[str, np.ndarray]]
+"""Of a link: those rigidly attached to it, with (4, 4) T_link_other [m] of each."""
 Bound = OrientationBound | PositionBound
 AnyBound = TypeVar('AnyBound', OrientationBound, PositionBound)
 Tasks = Mapping[Tip, np.ndarray | Task]
 """Poses and tasks by the link that they place."""
 
 
-def tasks_beside(bounds: Sequence[Bound], placed: frozenset[str], robot: Robot) -> list[Tasks]:
+def tasks_beside(
+    bounds: Sequence[Bound], placed: frozenset[str], attached_to: AttachedTo
+) -> list[Tasks]:
     """
     Return the tasks for the links that are not placed by a pose.
 
     :param bounds: the constraints.
     :param placed: links that a pose places, with all that are rigidly attached to them.
-    :param robot: the robot.
+    :param attached_to: returns the links that are rigidly attached to one, with their poses there.
     :returns: alternatives, one for each choice among the regions of each constraint.
     :raises ConstraintError: two of a kind for one link, or too many alternatives.
     """
-    beside = [bound for bound in bounds if bound.link not in placed]
+    others = [bound for bound in bounds if bound.link not in placed]
     families: dict[frozenset[str], list[Bound]] = {}
-    for bound in beside:
-        families.setdefault(frozenset(attached_links(robot, bound.link)), []).append(bound)
-    alternatives = [_tasks_of(family, None, robot) for family in families.values()]
+    for bound in others:
+        families.setdefault(frozenset(attached_to(bound.link)), []).append(bound)
+    alternatives = [_tasks_of(family, None, attached_to) for family in families.values()]
     return combinations(alternatives)
 
 
 def loosened(
-    link: str, T_base_link: np.ndarray, bounds: Sequence[Bound], robot: Robot
+    link: str, T_base_link: np.ndarray, bounds: Sequence[Bound], attached_to: AttachedTo
 ) -> list[Tasks]:
     """
     Return the tasks that a pose becomes by the constraints on its link, one for each region.
@@ -102,27 +104,27 @@ def loosened(
     :param link: the link that the pose places.
     :param T_base_link: (4, 4) the pose.
     :param bounds: the constraints; those of links that are not attached to it are left out.
-    :param robot: the robot.
+    :param attached_to: returns the links that are rigidly attached to one, with their poses there.
     :returns: alternatives; none without a constraint on the link.
     :raises ConstraintError: two of a kind, or the pose is not within one.
     """
-    attached = attached_links(robot, link)
+    attached = attached_to(link)
     own = [bound for bound in bounds if bound.link in attached]
     if not own:
         return []
     for bound in own:
         _check_within(bound, T_base_link @ attached[bound.link])
-    return _tasks_of(own, (link, T_base_link), robot)
+    return _tasks_of(own, (link, T_base_link), attached_to)
 
 
 def _tasks_of(
-    bounds: Sequence[Bound], pose: tuple[str, np.ndarray] | None, robot: Robot
+    bounds: Sequence[Bound], pose: tuple[str, np.ndarray] | None, attached_to: AttachedTo
 ) -> list[Tasks]:
     """Return the tasks for constraints on rigidly attached links, and for the pose of one."""
     orientation = _only([b for b in bounds if isinstance(b, OrientationBound)])
     position = _only([b for b in bounds if isinstance(b, PositionBound)])
     link = orientation.link if orientation else pose[0] if pose else bounds[0].link
-    offsets = attached_links(robot, link)
+    offsets = attached_to(link)
     target = np.eye(4)
     tolerances, parameterization = _ANY_ORIENTATION, 'rotation_vector'
     if pose is not None:

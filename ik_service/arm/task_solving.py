@@ -9,12 +9,10 @@ import time
 import numpy as np
 
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
-from ik_service.arm.link_constraints import Bound, combinations, loosened, tasks_beside
-from ik_service.arm.links import attached_links
+from ik_service.arm.link_constraints import AttachedTo, Bound, combinations, loosened, tasks_beside
 from ik_service.exceptions import ConstraintError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import Tip
-from ik_service.robot import Robot
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
 from ik_service.solvers.task import Task
@@ -41,7 +39,7 @@ class TaskResult:
 
 
 def solve_tasks(
-    robot: Robot,
+    attached_to: AttachedTo,
     group: ArmGroup,
     settings: SolverSettings,
     poses: Mapping[Tip, np.ndarray],
@@ -56,7 +54,7 @@ def solve_tasks(
     The poses themselves come first. Where they cannot be reached and constraints on their links
     loosen them, any pose within the tolerances counts. All constraints hold in every solution.
 
-    :param robot: the robot.
+    :param attached_to: returns the links that are rigidly attached to one.
     :param group: the group whose joints move.
     :param settings: name and options of the solver.
     :param poses: (4, 4) T_base_tip by tip; of a pair of links, the pose in the frame of the first.
@@ -68,7 +66,7 @@ def solve_tasks(
     :raises ConstraintError: constraints contradict each other or a pose, or are not supported.
     :raises ChainError: a link is not one of the group's, or no joint moves it.
     """
-    attempts, left = _attempts(robot, poses, bounds), timeout
+    attempts, left = _attempts(attached_to, poses, bounds), timeout
     best: TaskResult | None = None
     for number, (goals, is_loosened) in enumerate(attempts):
         if best is not None and left <= 0.0:
@@ -105,24 +103,26 @@ def moving_only(solver: Solver, moving: Container[str], q: np.ndarray) -> Solver
 
 
 def _attempts(
-    robot: Robot, poses: Mapping[Tip, np.ndarray], bounds: Sequence[Bound]
+    attached_to: AttachedTo, poses: Mapping[Tip, np.ndarray], bounds: Sequence[Bound]
 ) -> list[tuple[Goals, bool]]:
     """Return the goals to try in turn, and whether they are loosened."""
     links = [tip if isinstance(tip, str) else tip[1] for tip in poses]
-    placed = frozenset().union(*(attached_links(robot, link) for link in links))
-    beside = tasks_beside(bounds, placed, robot)
+    placed = frozenset().union(*(attached_to(link) for link in links))
+    beside = tasks_beside(bounds, placed, attached_to)
     attempts: list[tuple[Goals, bool]] = [({**poses, **tasks}, False) for tasks in beside]
-    choices = [_loosened(robot, tip, T, bounds) for tip, T in poses.items()]
+    choices = [_loosened(attached_to, tip, T, bounds) for tip, T in poses.items()]
     goals = [goal for alternatives in choices for tasks in alternatives for goal in tasks.values()]
     if any(isinstance(goal, Task) for goal in goals):
         attempts += [(goals, True) for goals in combinations([*choices, beside])]
     return attempts
 
 
-def _loosened(robot: Robot, tip: Tip, T: np.ndarray, bounds: Sequence[Bound]) -> Sequence[Goals]:
+def _loosened(
+    attached_to: AttachedTo, tip: Tip, T: np.ndarray, bounds: Sequence[Bound]
+) -> Sequence[Goals]:
     if isinstance(tip, str):
-        return loosened(tip, T, bounds, robot) or [{tip: T}]
-    attached = attached_links(robot, tip[1])
+        return loosened(tip, T, bounds, attached_to) or [{tip: T}]
+    attached = attached_to(tip[1])
     for bound in bounds:
         if bound.link in attached:
             raise ConstraintError(

@@ -41,6 +41,11 @@ class PlanningGroup:
         }
         object.__setattr__(self, 'states', MappingProxyType(states))
 
+    @property
+    def described(self) -> bool:
+        """Whether an SRDF or the user describes it; others are known or guessed by names."""
+        return self.origin in ('srdf', 'parameter')
+
     def __reduce__(self) -> tuple[object, ...]:
         # Read-only mappings cannot be pickled.
         states = {name: dict(positions) for name, positions in self.states.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
 import numpy as np
 from rclpy.time import Time
@@ -125,6 +126,17 @@ def ik_request(T=None, frame='', **fields):
     request.ik_request.pose_stamped.header.frame_id = frame
     for name, value in fields.items():
         setattr(request.ik_request, name, value)
+    return request
+
+
+def together(poses, frames=None, **fields):
+    """A request that places several links, given with their poses, in one frame each."""
+    request = ik_request(**fields)
+    request.ik_request.ik_link_names = list(poses)
+    for link, T in poses.items():
+        stamped = PoseStamped(pose=pose_from_matrix(T))
+        stamped.header.frame_id = (frames or {}).get(link, '')
+        request.ik_request.pose_stamped_vector.append(stamped)
     return request
 
 

@@ -42,8 +42,9 @@ def read_chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
         )
     robot = _robot(path, arguments)
     group = arguments.group
-    if group is None:
-        group = _default_group(robot, arguments)
+    default = robot.default_group  # as in the node
+    if group is None and default and not (arguments.base_link or arguments.tip_link):
+        group = default.name
     locked = _locked(arguments.lock)
     if group is not None:
         return path, _chain_of(robot, group, locked)
@@ -90,16 +91,6 @@ def _naming(path: Path, error: RobotDescriptionError) -> UsageError:
     """Return an error that names the file."""
     named = str(path) in str(error)
     return UsageError(f'{error}' if named else f'{path}: {error}')
-
-
-def _default_group(robot: Robot, arguments: Namespace) -> str | None:
-    """Return the group of an SRDF that is solved for, the same as in the node."""
-    if arguments.base_link or arguments.tip_link:
-        return None
-    for group in robot.groups.values():
-        if group.origin == 'srdf' and len(group.tip_links) == 1 and not group.fault:
-            return group.name
-    return None
 
 
 def _chain_of(robot: Robot, group: str, locked: dict[str, float]) -> KinematicChain:

@@ -24,7 +24,6 @@ MOST_FOLLOWED = 32
 """Groups besides the default one that are followed, at most."""
 
 _TOKEN = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
-_ORIGINS = ('srdf', 'parameter')
 
 
 def followed_groups(arm: Arm, warn: Callable[[str], object]) -> dict[str, ArmGroup]:
@@ -43,7 +42,7 @@ def followed_groups(arm: Arm, warn: Callable[[str], object]) -> dict[str, ArmGro
         if group is not arm.group
         and isinstance(group.chain, KinematicChain)
         and name in arm.robot.groups
-        and arm.robot.groups[name].origin in _ORIGINS
+        and arm.robot.groups[name].described
     }
     unnamed = [name for name in groups if not _TOKEN.fullmatch(name)]
     if unnamed:

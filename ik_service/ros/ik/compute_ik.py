@@ -173,7 +173,7 @@ class IkHandler(ServiceHandler):
         time = min(seconds, LONGEST_TIMEOUT) or self.settings.options.timeout
         try:
             found = solve_tasks(
-                arm.robot, group, self.settings, poses, bounds, posture, narrow, time
+                arm.link_frames.beside, group, self.settings, poses, bounds, posture, narrow, time
             )
         except ConstraintError as error:
             raise RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, str(error)) from error

@@ -11,7 +11,6 @@ import numpy as np
 
 from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup
-from ik_service.arm.links import attached_links
 from ik_service.common.quoting import quote
 from ik_service.kinematics.tree import Tip
 from ik_service.model.part_names import listed
@@ -163,7 +162,7 @@ def _held(links: Sequence[str], arm: Arm, group: ArmGroup) -> list[str]:
     """Return the tips of the group that the request leaves out; they stay where they are."""
     if len(group.tip_links) == 1:
         return []
-    placed = {near for link in links for near in attached_links(arm.robot, link)}
+    placed = {near for link in links for near in arm.link_frames.beside(link)}
     return [tip for tip in group.tip_links if tip not in placed]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,9 +74,7 @@ def run(arguments: Namespace) -> list[Path]:
     """
     folder: Path = arguments.output
     records = []
-    for arm in ARMS:
-        chain = load_arm(arm)
-        targets = [chain.forward(q) for q in random_postures(chain, arguments.poses, _RANDOM_SEED)]
+    for arm, chain, targets in problems(arguments.poses):
         for method in solver_names():
             records.append(measure(arm, chain, method, targets))
             _print_summary(records[-1])
@@ -86,6 +85,17 @@ def run(arguments: Namespace) -> list[Path]:
         write_csv(folder / 'convergence.csv', _COLUMNS, rows),
         *draw_methods(folder),
     ]
+
+
+def problems(poses: int) -> Iterator[tuple[str, KinematicChain, list[np.ndarray]]]:
+    """
+    Yield the arms with their names and random reachable poses, always the same.
+
+    :param poses: number of poses of each arm.
+    """
+    for arm in ARMS:
+        chain = load_arm(arm)
+        yield arm, chain, [chain.forward(q) for q in random_postures(chain, poses, _RANDOM_SEED)]
 
 
 def measure(

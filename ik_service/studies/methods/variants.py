@@ -9,7 +9,7 @@ steps before.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,18 +18,19 @@ import numpy as np
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions, VARIANTS
 from ik_service.solvers.registry import solver_names, solver_spec
-from ik_service.studies.arms import ARMS, load_arm, random_postures
+from ik_service.studies.arms import ARMS, load_arm
 from ik_service.studies.drawing import figures
-from ik_service.studies.methods.convergence import measure, Record
+from ik_service.studies.methods.convergence import add_arguments, measure, problems, Record
 from ik_service.studies.methods.single_search import Search, SingleSearch
 from ik_service.studies.tables import write_csv
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+__all__ = ['SUMMARY', 'add_arguments', 'run']
+
 SUMMARY = 'accelerated and classical variants of transpose and ccd: success, iterations, time'
 
-_RANDOM_SEED = 4
 # A pose that both variants reach in one search from the middle of the limits.
 _ARM = 'panda'
 _GOAL = (0.7, 0.1, 0.2, -1.7, 0.3, 2.0, 0.6)
@@ -50,17 +51,6 @@ def methods() -> tuple[str, ...]:
     return tuple(name for name in solver_names() if solver_spec(name).variants)
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """
-    Add the options of this study.
-
-    :param parser: of its command line.
-    """
-    parser.add_argument(
-        '--poses', type=int, default=1000, help='poses of each arm (default: %(default)s)'
-    )
-
-
 def run(arguments: Namespace) -> list[Path]:
     """
     Solve the poses with each variant of each method, from the middle of the limits.
@@ -70,9 +60,7 @@ def run(arguments: Namespace) -> list[Path]:
     """
     folder: Path = arguments.output
     runs: Runs = {}
-    for arm in ARMS:
-        chain = load_arm(arm)
-        targets = [chain.forward(q) for q in random_postures(chain, arguments.poses, _RANDOM_SEED)]
+    for arm, chain, targets in problems(arguments.poses):
         for name in methods():
             for variant in VARIANTS:
                 options = IkOptions(variant=variant)

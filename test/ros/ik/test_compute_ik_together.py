@@ -13,7 +13,7 @@ from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import OrientationConstraint, PositionConstraint
 import numpy as np
 from shape_msgs.msg import SolidPrimitive
-from support.arm_helpers import ik_request, refused, Server, solved, with_seed
+from support.arm_helpers import ik_request, refused, Server, solved, together, with_seed
 
 from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.tree_preparation import TreePreparation
@@ -50,16 +50,6 @@ def random_poses(arm, seed):
     posture = arm.rest.copy()
     posture[arm.groups['both'].indices] = rng.uniform(tree.lower, tree.upper)
     return arm.link_poses(arm.postures.complete(posture)), posture
-
-
-def together(poses, frames=None, **fields):
-    request = ik_request(**fields)
-    request.ik_request.ik_link_names = list(poses)
-    for link, T in poses.items():
-        stamped = PoseStamped(pose=pose_from_matrix(T))
-        stamped.header.frame_id = (frames or {}).get(link, '')
-        request.ik_request.pose_stamped_vector.append(stamped)
-    return request
 
 
 def reached(server, answer):

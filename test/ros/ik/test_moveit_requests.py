@@ -10,12 +10,12 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import PoseStamped, Transform
+from geometry_msgs.msg import Transform
 from moveit_msgs.msg import JointConstraint, OrientationConstraint, PositionConstraint
 from moveit_msgs.srv import GetPositionFK
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
-from support.arm_helpers import ik_request, with_seed
+from support.arm_helpers import ik_request, together, with_seed
 from support.chains import arm_path, pose_difference
 from support.harness import until
 from support.node_helpers import ask, NODE, start_panda
@@ -83,16 +83,6 @@ class Rig:
     def end(self):
         self.node.check()
         assert 'Traceback' not in self.node.output
-
-
-def together(poses, frames=None, **fields):
-    request = ik_request(**fields)
-    request.ik_request.ik_link_names = list(poses)
-    for link, T in poses.items():
-        stamped = PoseStamped(pose=pose_from_matrix(T))
-        stamped.header.frame_id = (frames or {}).get(link, '')
-        request.ik_request.pose_stamped_vector.append(stamped)
-    return request
 
 
 def upright(link, T, x, y, z):
