@@ -91,6 +91,7 @@ class Buffers(NamedTuple):
     """
     Memory of one thread.
 
+    :ivar posture: (m,) positions of all independent joints [rad] or [m].
     :ivar frames: (b, 12) frames of the bodies.
     :ivar bodies: (b, 4) spheres around them, in the frame of the root link.
     :ivar spheres: (P, 4) spheres around the parts, likewise.
@@ -102,6 +103,7 @@ class Buffers(NamedTuple):
         object.
     """
 
+    posture: np.ndarray
     frames: np.ndarray
     bodies: np.ndarray
     spheres: np.ndarray
@@ -155,6 +157,12 @@ def robot_arrays(
     )
 
 
+def still_bodies() -> BodyArrays:
+    """Return the rigid bodies of a robot without joints."""
+    indices, frames, moves = np.zeros(0, np.int64), np.zeros((0, 12)), np.zeros((0, 2))
+    return BodyArrays(*map(frozen, (indices, frames, indices, moves)))
+
+
 def world_arrays(parts: Sequence[Part]) -> WorldArrays:
     """
     Return objects of the world as arrays.
@@ -162,28 +170,34 @@ def world_arrays(parts: Sequence[Part]) -> WorldArrays:
     :param parts: their parts.
     """
     covers = [part.covers for part in parts]
+    present = [rows for rows in covers if len(rows)]
     return WorldArrays(
         *map(
             frozen,
             (
                 np.array([part.sphere for part in parts]).reshape(-1, 4),
                 np.array([part.outline for part in parts]).reshape(-1, 17),
-                np.concatenate([*covers, np.empty((0, 4))]),
+                np.concatenate([*present, np.empty((0, 4))]),
                 np.cumsum([0, *map(len, covers)]),
             ),
         )
     )
 
 
-def empty_buffers(bodies: int, parts: int, pairs: int) -> Buffers:
+def empty_buffers(joints: int, bodies: int, parts: int, pairs: int) -> Buffers:
     """
     Return memory for one thread.
 
+    :param joints: number of independent joints.
     :param bodies: number of bodies.
     :param parts: number of parts of the robot.
     :param pairs: number of near pairs that there is space for.
     """
-    shapes = ((bodies, 12), (bodies, 4), (parts, 4), (2, 17), (2, 3), (parts, 3, 3), (parts, 3))
+    shapes = (
+        (joints,),
+        *((bodies, 12), (bodies, 4), (parts, 4), (2, 17), (2, 3)),
+        *((parts, 3, 3), (parts, 3)),
+    )
     return Buffers(*map(np.zeros, shapes), np.zeros((pairs, 2), np.int64))
 
 
