@@ -10,7 +10,7 @@ import numpy as np
 from ik_service.collision.checked_robot import CheckedRobot
 from ik_service.collision.coal_shapes import CoalContact
 from ik_service.collision.part import ATTACHED, ContactPoint, OBJECT, Part
-from ik_service.collision.scene_arrays import robot_arrays, RobotArrays, world_arrays, WorldArrays
+from ik_service.collision.scene_arrays import RobotArrays, with_parts, world_arrays, WorldArrays
 from ik_service.collision.workspace import Workspace
 from ik_service.collision.world import World
 from ik_service.exceptions import CollisionObjectError, UnknownLinkError
@@ -150,8 +150,7 @@ class Scene:
     def _robot(self) -> RobotArrays:
         if not self._attached:
             return self.model.arrays
-        pairs = (*self.model.pairs, *self._pairs_of_attached())
-        return robot_arrays(self.model.bodies.arrays, self._parts[: self._moving], pairs)
+        return with_parts(self.model.arrays, self._attached, [*self._pairs_of_attached()])
 
     @cached_property
     def _world(self) -> WorldArrays:
@@ -160,9 +159,10 @@ class Scene:
     def _pairs_of_attached(self) -> Iterator[tuple[int, int]]:
         """Yield the pairs of attached parts with links and with each other."""
         first = len(self.model.parts)
+        parts = (*self.model.parts, *self._attached)
         for j, part in enumerate(self._attached, first):
             touched = self.world.attached[part.owner].touch_links
-            for i, other in enumerate(self._parts[:j]):
+            for i, other in enumerate(parts[:j]):
                 if other.body == part.body:
                     continue
                 if other.kind == ATTACHED or (other.meets_world and other.owner not in touched):
