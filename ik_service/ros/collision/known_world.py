@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 import threading
+from typing import TypeVar
 
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.world import World
 from ik_service.common.transforms import inverse_transform
-from ik_service.exceptions import IkServiceError
+from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.ros.collision.object_changes import (
     APPEND,
     attached_world,
@@ -25,7 +26,7 @@ from ik_service.ros.collision.object_messages import has_shapes, subframes_of
 from ik_service.ros.collision.placing import Placing
 from ik_service.ros.common.frames import Frames
 
-Use = Callable[[World], object]
+_Object = TypeVar('_Object')
 
 
 @dataclass(frozen=True)
@@ -51,14 +52,12 @@ class KnownWorld:
 
     :param frames: frames of requests, to which those of objects are added, and those of their
         subframes as ``object/subframe``.
-    :param use: called with each new world before it counts; an exception refuses it.
     :ivar world: the objects, where they are now.
     """
 
-    def __init__(self, frames: Frames, use: Use = lambda world: None) -> None:
+    def __init__(self, frames: Frames) -> None:
         self.world = World()
         self._frames = frames
-        self._use = use
         self._lock = threading.Lock()
         self._records: dict[str, _Record] = {}
         self._anchors: dict[str, tuple[str, np.ndarray]] = {}  # of the records that have one
@@ -74,6 +73,7 @@ class KnownWorld:
         """
         with self._lock:
             placing = self._placing(measured)
+            _check_name(message.id, measured)
             world = changed_world(self.world, message, placing)
             if operation_of(message) == REMOVE:
                 names = [message.id] if message.id else [*self.world.objects]
@@ -96,6 +96,7 @@ class KnownWorld:
         """
         with self._lock:
             old = self.world
+            _check_name(message.object.id, measured)
             world = attached_world(old, message, self._placing(measured))
             if operation_of(message.object) == REMOVE:
                 records = {
@@ -113,18 +114,19 @@ class KnownWorld:
 
     def adopt(self, arm: Arm) -> list[str]:
         """
-        Take another robot: what was attached to a link that it does not have is dropped.
+        Take another robot: objects on links that it does not have, or called like one, go.
 
         :param arm: the arm.
-        :returns: the names of the objects that were dropped.
+        :returns: the names of the objects that went.
         """
         with self._lock:
-            attached = self.world.attached
-            lost = [name for name, held in attached.items() if not arm.has_link(held.link)]
+            old = self.world
+            lost = {name for name in (*old.objects, *old.attached) if arm.has_link(name)}
+            lost |= {name for name, held in old.attached.items() if not arm.has_link(held.link)}
             if lost:
-                kept = {name: held for name, held in attached.items() if name not in lost}
-                self._commit(World(self.world.objects, kept), lost, {})
-            return lost
+                world = World(_without(old.objects, lost), _without(old.attached, lost))
+                self._commit(world, lost, {})
+            return sorted(lost)
 
     def refresh(self, measured: MeasuredState) -> str:
         """
@@ -143,7 +145,7 @@ class KnownWorld:
                 except IkServiceError as error:
                     fault = str(error)
                     continue
-                if not np.array_equal(T_root_frame, self._feet.get(frame)):
+                if frame not in self._feet or (T_root_frame != self._feet[frame]).any():
                     self._feet[frame] = moved[frame] = T_root_frame
             if moved:
                 self._move(moved)
@@ -160,9 +162,7 @@ class KnownWorld:
         for name, (frame, T_frame_object) in self._anchors.items():
             if frame in moved:
                 objects[name] = objects[name].at(moved[frame] @ T_frame_object)
-        world = World(objects, self.world.attached)
-        self._use(world)
-        self.world = world
+        self.world = World(objects, self.world.attached)
 
     def _placing(self, measured: MeasuredState | None) -> Placing:
         if measured is None:
@@ -199,12 +199,7 @@ class KnownWorld:
             added[name] = _standing(world, name, record)
             for subframe, T in record.subframes.items():
                 added[f'{name}/{subframe}'] = name, T
-        self._use(world)
-        try:
-            self._frames.update(added, removed)
-        except IkServiceError:
-            self._use(self.world)
-            raise
+        self._frames.update(added, removed)
         self.world = world
         for name in changed:
             self._records.pop(name, None)
@@ -217,6 +212,15 @@ class KnownWorld:
 
 
 _NOTHING = _Record({})
+
+
+def _check_name(name: str, measured: MeasuredState | None) -> None:
+    if measured is not None and measured.arm.has_link(name):
+        raise ArgumentError('id', 'is the name of a link of the robot')
+
+
+def _without(objects: Mapping[str, _Object], names: Collection[str]) -> dict[str, _Object]:
+    return {name: other for name, other in objects.items() if name not in names}
 
 
 def _subframes(message: CollisionObject, old: _Record) -> Mapping[str, np.ndarray]:

@@ -138,14 +138,14 @@ def _plane(message: PlaneMessage, field: str) -> Plane:
     try:
         return Plane((a, b, c, d))
     except ArgumentError as error:
-        raise ArgumentError(f'{field}.coef', str(error)) from error
+        raise ArgumentError(f'{field}.coef', error.reason) from error
 
 
 def _mesh(message: MeshMessage, field: str) -> Mesh:
     try:
         return Mesh(_corners(message.vertices), _triangles(message.triangles))
     except ArgumentError as error:
-        raise ArgumentError(f'{field}.{error.argument}', str(error)) from error
+        raise ArgumentError(f'{field}.{error.argument}', error.reason) from error
 
 
 def _corners(points: np.ndarray | Sequence[Point]) -> np.ndarray:

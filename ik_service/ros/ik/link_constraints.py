@@ -22,6 +22,7 @@ from ik_service.arm.link_constraints import (
     OrientationBound,
     PositionBound,
 )
+from ik_service.collision.shapes import Cone
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, ConstraintError
 from ik_service.ros.common.conversions import matrix_from_pose
@@ -150,6 +151,7 @@ def _position_bound(constraint: PositionConstraint, field: str, to_base: ToBase)
             region = solid_primitive(shape, f'{within}.primitives[{number}]', _REGIONS)
         except ArgumentError as error:
             raise _refused(str(error)) from error
+        assert not isinstance(region, Cone)  # which is none of the types asked for
         T = matrix_from_pose(pose, f'{within}.primitive_poses[{number}]')
         regions.append((region, to_base(constraint.header.frame_id, T)))
     return PositionBound(field, constraint.link_name, point, tuple(regions))
