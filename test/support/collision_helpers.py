@@ -17,9 +17,9 @@ CRANE = """
 <robot name="crane">
   <link name="base"><collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link>
   <link name="upper"><collision><origin xyz="0.5 0 0"/>
-    <geometry><box size="0.7 0.1 0.1"/></geometry></collision></link>
+    <geometry><box size="0.9 0.1 0.1"/></geometry></collision></link>
   <link name="fore"><collision><origin xyz="0.5 0 0"/>
-    <geometry><box size="0.7 0.1 0.1"/></geometry></collision></link>
+    <geometry><box size="0.9 0.1 0.1"/></geometry></collision></link>
   <link name="hand"><collision><geometry><sphere radius="0.06"/></geometry></collision></link>
   <link name="tool"/>
   <link name="finger"><collision><geometry><sphere radius="0.02"/></geometry></collision></link>
@@ -50,12 +50,12 @@ LEFT_SEED = {'shoulder': 0.9, 'elbow': -1.8, 'wrist': 0.9}
 BALL = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.1])
 
 
-def crane_arm(**settings):
-    return build_arm(CRANE, ArmSettings(**{'base_link': 'base', 'tip_link': 'tool', **settings}))
+def crane_arm(urdf=CRANE, **settings):
+    return build_arm(urdf, ArmSettings(base_link='base', tip_link='tool', **settings))
 
 
-def crane_server():
-    server = Server(crane_arm(), task_weights=IN_PLANE)
+def crane_server(urdf=CRANE):
+    server = Server(crane_arm(urdf), task_weights=IN_PLANE)
     server.check_collisions()
     return server
 
