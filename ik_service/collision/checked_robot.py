@@ -65,7 +65,7 @@ class CheckedRobot:
         try:
             return threads.workspace
         except AttributeError:
-            threads.workspace = Workspace(self.bodies.count)
+            threads.workspace = Workspace(self.joint_names, self.bodies.count)
             return threads.workspace
 
     def loose_pairs(self) -> list[tuple[int, int]]:

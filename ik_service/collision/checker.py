@@ -113,7 +113,8 @@ class CollisionChecker:
         :raises ArgumentError: the vector has another length, or a position is not finite.
         :raises UnknownJointError: there is no such movable joint.
         """
-        return self._all.first_contact(self._vector(q)) is not None
+        test, vector = self._test_of(q)
+        return test.first_contact(vector) is not None
 
     def contacts(self, q: Positions) -> tuple[Pair, ...]:
         """
@@ -124,7 +125,8 @@ class CollisionChecker:
         :raises ArgumentError: as :meth:`in_collision`.
         :raises UnknownJointError: there is no such movable joint.
         """
-        return self._all.contacts(self._vector(q))
+        test, vector = self._test_of(q)
+        return test.contacts(vector)
 
     def contact_points(self, q: Positions) -> tuple[ContactPoint, ...]:
         """
@@ -134,7 +136,8 @@ class CollisionChecker:
         :raises ArgumentError: as :meth:`in_collision`.
         :raises UnknownJointError: there is no such movable joint.
         """
-        return self._all.contact_points(self._vector(q))
+        test, vector = self._test_of(q)
+        return test.contact_points(vector)
 
     def for_joints(
         self, joint_names: Sequence[str], others: Mapping[str, float] | None = None
@@ -318,6 +321,14 @@ class CollisionChecker:
     def _test(self, names: tuple[str, ...], base: Callable[[], np.ndarray]) -> PostureTest:
         columns = self._postures.columns(names)
         return PostureTest(names, columns, base, lambda: self._scene, self._statistics)
+
+    def _test_of(self, q: Positions) -> tuple[PostureTest, ArrayLike]:
+        """Return the checks for the joints of a vector, and the vector."""
+        if isinstance(q, np.ndarray) and q.ndim == 1:
+            for names in (self._model.chain_joints, self.joint_names):
+                if len(q) == len(names):
+                    return self.for_joints(names), q
+        return self._all, self._vector(q)
 
     def _vector(self, q: Positions) -> np.ndarray:
         return self._postures.vector(q, self._base)

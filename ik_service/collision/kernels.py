@@ -6,6 +6,7 @@ import math
 
 from ik_service.collision.outline_kernels import apart, point_distance
 from ik_service.kinematics.compile import inlined_kernel, inner_kernel, kernel
+from ik_service.kinematics.kernels import all_finite, copy_vector
 
 # Distance below which spheres count as touching: rounding errors are smaller [m].
 _CLOSE = 1e-5
@@ -262,8 +263,11 @@ def near_pairs(robot, world, q, still, most, buffers):
         otherwise it is left out.
     :param most: how many pairs are enough.
     :param buffers: the Buffers that are filled.
-    :returns: how many there are, which may be more than there is space for.
+    :returns: how many there are, which may be more than there is space for; −1 where a position
+        is not finite.
     """
+    if not still and not all_finite(q):
+        return -1
     place_bodies(robot, q, buffers.frames)
     place_spheres(robot, buffers)
     if still:
@@ -283,7 +287,9 @@ def rows_with_near_pairs(robot, world, postures, buffers, near):
     :param world: a WorldArrays.
     :param postures: (N, m) positions of the variables [rad] or [m].
     :param buffers: the Buffers to use.
-    :param near: (N,) bytes; 1 is written where something is near, else 0.
+    :param near: (N,) of bool; True is written where something is near, or a position is not finite.
     """
     for row in range(postures.shape[0]):
-        near[row] = 1 if near_pairs(robot, world, postures[row], False, 1, buffers) > 0 else 0
+        copy_vector(postures[row], buffers.posture)
+        count = near_pairs(robot, world, buffers.posture, False, 1, buffers)
+        near[row] = count != 0

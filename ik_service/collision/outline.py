@@ -40,6 +40,9 @@ class Outline:
     covers: np.ndarray
 
 
+_NO_COVERS = np.empty((0, 4))
+
+
 def outline_of(shape: Shape) -> Outline:
     """
     Return the outline of a shape.
@@ -59,7 +62,7 @@ def outline_of(shape: Shape) -> Outline:
         sizes, radius = (r, r, h, 0.0, CYLINDER), math.hypot(r, h)
     else:
         T, sizes, radius = _plane_frame(shape), (0.0, 0.0, 0.0, 0.0, PLANE), math.inf
-    return Outline(T, sizes, radius, np.empty((0, 4)))
+    return Outline(T, sizes, radius, _NO_COVERS)
 
 
 def _plane_frame(plane: Plane) -> np.ndarray:

@@ -117,7 +117,8 @@ def _colliding(model: CheckedRobot, arrays: RobotArrays, q: np.ndarray) -> set[f
     """Return the pairs of links that collide."""
     workspace = model.workspace
     found: set[frozenset[str]] = set()
-    for i, j in workspace.near_pairs(arrays, _NOTHING, q, False):
+    workspace.posture[:] = q
+    for i, j in workspace.near_pairs(arrays, _NOTHING):
         a, b = model.parts[i], model.parts[j]
         pair = frozenset((a.owner, b.owner))
         if pair not in found and workspace.collides(a, workspace.place(i), b, workspace.place(j)):
