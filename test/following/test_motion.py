@@ -142,7 +142,7 @@ def test_slowing_down_leads_along_the_line_to_the_resting_place_in_ticks_of_any_
             motion.move(goal, limits, DT)
     start, rest = motion.q, motion.resting_place(limits)
     way = rest - start
-    assume((LOWER <= rest).all() and (rest <= UPPER).all())
+    assume((rest >= LOWER).all() and (rest <= UPPER).all())
     passed, ticks = 0.0, st.floats(0.002, 0.1)
     while not motion.at_rest:
         motion.move(None, limits, data.draw(ticks))
