@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import copy
 from threading import Lock
 from types import MappingProxyType
@@ -259,7 +259,7 @@ class CollisionChecker:
                 old = self.objects[name]
                 shapes = old.shapes
                 if pose is None:
-                    pose = inverse_transform(self._T_root_link(link, q)) @ old.pose
+                    pose = inverse_transform(self._pose_of(link, q)) @ old.pose
             new = AttachedObject(name, shapes, link, touch_links, pose)
             self._change(self.world.with_attached(new))
 
@@ -275,7 +275,7 @@ class CollisionChecker:
             if name not in self.attached:
                 raise UnknownObjectError(name, self.attached)
             old = self.attached[name]
-            T = self._T_root_link(old.link, q) @ old.pose
+            T = self._pose_of(old.link, q) @ old.pose
             self._change(self.world.without(name).with_object(WorldObject(name, old.shapes, T)))
 
     def move(self, name: str, pose: ArrayLike) -> None:
@@ -315,13 +315,13 @@ class CollisionChecker:
         self._tests: dict[tuple[str, ...], PostureTest] = {}
         self._all = self.for_joints(self.joint_names)
 
-    def _test(self, names: tuple[str, ...], base) -> PostureTest:
+    def _test(self, names: tuple[str, ...], base: Callable[[], np.ndarray]) -> PostureTest:
         columns = self._postures.columns(names)
         return PostureTest(names, columns, base, lambda: self._scene, self._statistics)
 
     def _vector(self, q: Positions) -> np.ndarray:
         return self._postures.vector(q, self._base)
 
-    def _T_root_link(self, link: str, q: Positions | None) -> np.ndarray:
+    def _pose_of(self, link: str, q: Positions | None) -> np.ndarray:
         posture = self._base if q is None else self._vector(q)
-        return self._model.bodies.T_root_link(link, posture)
+        return self._model.bodies.pose_of(link, posture)

@@ -91,9 +91,13 @@ class PostureTest:
             raise ArgumentError(
                 'Q', f'has shape {rows.shape}, has to be (N, {len(self.joint_names)})'
             )
+        if not np.isfinite(rows).all():
+            raise ArgumentError('Q', 'has to be finite')
         scene = self._scene()
         began = perf_counter()
-        found = np.array([scene.first_contact(self._posture(q)) is not None for q in rows], bool)
+        postures = np.tile(self._base(), (len(rows), 1))
+        postures[:, self._columns] = rows
+        found = scene.colliding(postures)
         if len(rows):
             self._statistics.add(perf_counter() - began, len(rows))
         return found

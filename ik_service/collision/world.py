@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.collision.part import OBJECT, Part
 from ik_service.collision.shapes import checked_pose, Mesh, placed_shapes, PlacedShape, Shape
 from ik_service.collision.solid import Solid
 from ik_service.common.quoting import safe_repr
@@ -46,6 +47,11 @@ class WorldObject:
         self, name: str, shapes: Shape | Iterable[object], pose: ArrayLike | None = None
     ) -> None:
         _fill(self, name, shapes, pose)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """Its shapes, prepared for checks."""
+        return tuple(self.solid.parts(self.name, OBJECT, 0, self.pose))
 
     def at(self, pose: ArrayLike) -> WorldObject:
         """
@@ -164,7 +170,10 @@ class World:
         :raises UnknownObjectError: there is none of that name.
         """
         self._find(name)
-        return World(*({n: o for n, o in objects.items() if n != name} for objects in self._both))
+        objects, attached = dict(self.objects), dict(self.attached)
+        objects.pop(name, None)
+        attached.pop(name, None)
+        return World(objects, attached)
 
     def moved(self, name: str, pose: ArrayLike) -> World:
         """
@@ -229,6 +238,7 @@ def _at(old: _Object, pose: ArrayLike) -> _Object:
     moved = object.__new__(type(old))
     moved.__dict__.update(old.__dict__)
     moved.__dict__['pose'] = checked
+    moved.__dict__.pop('parts', None)
     return moved
 
 
