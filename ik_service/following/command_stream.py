@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ik_service.following.collision_guard import CollisionGuard
 from ik_service.following.command_gate import CommandGate, GateState
 from ik_service.following.motion import JointMotion, MotionLimits
 from ik_service.following.settings import FollowerCommand
@@ -23,10 +24,14 @@ class CommandStream:
     Commands between two rests of an arm.
 
     :ivar gate: the last bound on them; it outlives every single stream.
+    :ivar guard: keeps them free of collisions; None for no such guard.
+    :ivar obstacle: what kept the last command from going on to its goal; empty for nothing.
     """
 
     def __init__(self) -> None:
         self.gate = CommandGate()
+        self.guard: CollisionGuard | None = None
+        self.obstacle = ''
         self._period = 0.0
         self._stalled = 0.0
         self._unsent_from: _Snapshot | None = None
@@ -89,16 +94,39 @@ class CommandStream:
         motion, elapsed = self._motion, self.gate.elapsed(now)
         if motion is None or elapsed < _EARLY * period:
             return None
-        self._unsent_from = (motion, motion.q, motion.speed, motion.braking, self.gate.state)
+        self._unsent_from = self._snapshot(motion)
         # A tick is not late that the rate of the last command would have brought even later.
         expected, self._period = max(period, self._period), period
         late = max(elapsed - period if elapsed > _LATE * expected else 0.0, self._stalled)
         self._stalled = 0.0
         if late > 0.0:
             self._resume_late(motion, limits, late, measured_speed)
-        motion.move(goal, limits, min(elapsed, period), pace)
-        motion.q, motion.speed = self.gate.admit(motion.q, limits, now, period)
+        self._move(motion, goal, limits, now, period, pace)
         return FollowerCommand(motion.q.copy(), motion.speed * limits.velocity)
+
+    def _move(
+        self,
+        motion: JointMotion,
+        goal: np.ndarray | None,
+        limits: MotionLimits,
+        now: float,
+        period: float,
+        pace: float,
+    ) -> None:
+        """Move towards the goal where the guard allows it, otherwise towards rest."""
+        guard, dt, self.obstacle = self.guard, min(self.gate.elapsed(now), period), ''
+        if guard is not None and goal is not None:
+            before, resting = self._snapshot(motion), motion.at_rest
+            pace = min(pace, guard.pace(goal - motion.q, limits, dt))
+            motion.move(goal, limits, dt, pace, cautious=True)
+            motion.q, motion.speed = self.gate.admit(motion.q, limits, now, period)
+            verdict = guard.verdict(before[1], resting, motion, goal, limits)
+            if verdict.allowed:
+                return
+            self.obstacle, goal = verdict.obstacle, None
+            self._restore(before)
+        motion.move(goal, limits, dt, pace)
+        motion.q, motion.speed = self.gate.admit(motion.q, limits, now, period)
 
     def mark_sent(self, delay: float, period: float) -> None:
         """
@@ -126,10 +154,16 @@ class CommandStream:
         """
         if self._unsent_from is None or delay <= _LATE * period:
             return False
-        motion, q, speed, braking, self.gate.state = self._unsent_from
-        motion.q, motion.speed, motion.braking = q, speed, braking
-        self._motion, self._unsent_from = motion, None
+        self._restore(self._unsent_from)
+        self._motion, self._unsent_from = self._unsent_from[0], None
         return True
+
+    def _snapshot(self, motion: JointMotion) -> _Snapshot:
+        return motion, motion.q, motion.speed, motion.braking, self.gate.state
+
+    def _restore(self, snapshot: _Snapshot) -> None:
+        motion, q, speed, braking, self.gate.state = snapshot
+        motion.q, motion.speed, motion.braking = q, speed, braking
 
     def _resume_late(
         self,

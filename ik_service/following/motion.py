@@ -131,8 +131,27 @@ class JointMotion:
         """Whether the last move left the command where it was."""
         return not self.speed.any()
 
+    def resting_place(self, limits: MotionLimits) -> np.ndarray:
+        """
+        Return where the command comes to rest at the latest, (n,) [rad] or [m].
+
+        It slows down along the straight line to there, however long the ticks are, unless a joint
+        limit lies on the way.
+
+        :param limits: bounds on the motion.
+        """
+        fastest = _largest(np.abs(self.speed))
+        if fastest <= self.braking * _SHORTEST_TICK:
+            return self.q
+        return self.q + self.speed * limits.unit * (0.5 * fastest / self.braking)
+
     def move(
-        self, goal: np.ndarray | None, limits: MotionLimits, dt: float, pace: float = 1.0
+        self,
+        goal: np.ndarray | None,
+        limits: MotionLimits,
+        dt: float,
+        pace: float = 1.0,
+        cautious: bool = False,
     ) -> None:
         """
         Move by one tick.
@@ -141,6 +160,8 @@ class JointMotion:
         :param limits: bounds on the move.
         :param dt: length of the tick [s], above 0.
         :param pace: share of the full speed that is asked for, 0 to 1.
+        :param cautious: whether the resting place, too, may not lie beyond the goal; the arrival
+            then takes some ticks more.
         """
         movable, unit = limits.movable, limits.unit
         self.braking = max(0.0 if self.at_rest else self.braking, limits.braking)
@@ -151,23 +172,30 @@ class JointMotion:
             self.q, self.speed = np.where(movable, goal, self.q), last
             return
         braking = self.braking if goal is None else limits.acceleration
-        wanted = self._wanted(ahead / unit, braking, limits, dt, pace)
+        wanted = self._wanted(ahead / unit, braking, limits, dt, pace, cautious)
         self.speed = np.where(movable, clamped(wanted, low, high), 0.0)
         self.q = limits.inside(self.q + self.speed * unit * dt, self.q)
 
     def _wanted(
-        self, ahead: np.ndarray, braking: float, limits: MotionLimits, dt: float, pace: float
+        self,
+        ahead: np.ndarray,
+        braking: float,
+        limits: MotionLimits,
+        dt: float,
+        pace: float,
+        cautious: bool,
     ) -> np.ndarray:
         """Return the speeds (n,) that lead along the line to the goal, in shares."""
         distance = _largest(np.abs(ahead))
         most = self.braking * dt * _FULL_SPEED
-        if distance == 0.0:
-            return self.speed - clamped(self.speed, -most, most)
+        if distance == 0.0:  # all slow down in proportion
+            return self.speed * (1.0 - min(most / max(_largest(np.abs(self.speed)), 1e-12), 1.0))
         line = ahead / distance
         along = max(float(self.speed @ line) / float(line @ line), 0.0)
         cruise = max(pace * limits.scaling * _FULL_SPEED, along - most)
         faster = along + limits.acceleration * dt * _FULL_SPEED
-        stop = _arriving_speed(distance, braking, limits.scaling, dt)
+        ticks = 0.0 if cautious else _ramp_ticks(braking, limits.scaling, dt)
+        stop = _arriving_speed(distance, braking, ticks, dt)
         wanted = line * min(faster, cruise, max(stop, along - most))
         return self.speed + clamped(wanted - self.speed, -most, most)
 
@@ -194,7 +222,12 @@ def _is_arrival(speed: np.ndarray, low: np.ndarray, high: np.ndarray, accelerati
     return bool(slow and (speed >= low).all() and (speed <= high).all())
 
 
-def _arriving_speed(distance: float, braking: float, scaling: float, dt: float) -> float:
+def _ramp_ticks(braking: float, scaling: float, dt: float) -> float:
+    """Return how many ticks a slow-down from the highest speed takes; 0 without a limit."""
+    return scaling / (braking * dt) if 0.0 < braking < np.inf else 0.0
+
+
+def _arriving_speed(distance: float, braking: float, ticks: float, dt: float) -> float:
     """
     Return the highest speed from which the command arrives at a goal, in ticks of about ``dt``.
 
@@ -202,7 +235,6 @@ def _arriving_speed(distance: float, braking: float, scaling: float, dt: float) 
     much of that can be used without going too far depends on how many ticks the slow-down takes,
     and on how much shorter than this one they may be.
     """
-    ticks = scaling / (braking * dt) if 0.0 < braking < np.inf else 0.0
     if ticks < 1.0:
         return float(stopping_speed(np.array(distance), braking, dt))
     certainty = (1.0 / _JITTER - 2.0) / ticks

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 import math
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +37,9 @@ class FollowerState(Enum):
     STATE_IMPLAUSIBLE = 'the joint states cannot be true: the commands have stopped'
     TARGET_TIMED_OUT = 'no new target has arrived in time: the last one was dropped'
     TARGET_DROPPED = 'the target was dropped: a new one, or ~/enable, is waited for'
+    COLLISION_AHEAD = (
+        'the commands have stopped before a collision: a new target, or ~/enable, is waited for'
+    )
     OTHER_COMMANDER = 'somebody else commands the arm: no motion is started'
     DISABLED = 'following is switched off by ~/enable: targets are refused'
 
@@ -73,6 +78,8 @@ class FollowerSettings:
     :ivar resume: whether a target is taken up again, from where the arm is then, instead of being
         dropped when joint states were away or wrong, or something else has moved the arm.
     :ivar exclusive: whether no motion is started while somebody else commands the arm.
+    :ivar avoid_collisions: whether the commands stop before a collision; targets are refused
+        where collisions cannot be tested.
     :raises OptionError: naming the setting whose value cannot be.
     """
 
@@ -84,6 +91,7 @@ class FollowerSettings:
     lag_limit: float = 0.25
     resume: bool = False
     exclusive: bool = True
+    avoid_collisions: bool = False
 
     def __post_init__(self) -> None:
         for name in ('rate', 'state_timeout', 'lag_limit'):
@@ -96,6 +104,16 @@ class FollowerSettings:
         value = getattr(self, name)
         if not (holds and math.isfinite(value)):
             raise OptionError(name, f'has to be {wanted}, not {value!r}')
+
+    def changed(self, settings: Mapping[str, float]) -> FollowerSettings:
+        """
+        Return these settings with others in place of some of them.
+
+        :param settings: values by name of the field.
+        :raises OptionError: naming the setting whose value cannot be.
+        """
+        values: dict[str, Any] = dict(settings)  # some of them are truth values
+        return replace(self, **values)
 
     def motion_limits(self, chain: KinematicChain) -> MotionLimits:
         """

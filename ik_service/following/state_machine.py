@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ik_service.following.collision_guard import CollisionGuard, CollisionTest
 from ik_service.following.command_stream import CommandStream
 from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.joint_state_tracker import JointStateTracker
@@ -31,6 +32,7 @@ class FollowerStateMachine:
     :param settings: how targets are followed.
     :param targets: the target that is followed, and the one that was dropped.
     :param sharing: the followers of the arm, of which some may share joints with this one.
+    :param collisions: tests postures of the chain, for the setting ``avoid_collisions``.
     :param group: name of the group of joints that is moved, for messages.
     :ivar joints: the joints that commands name.
     :ivar settings: those in force; see :meth:`configure`.
@@ -50,6 +52,7 @@ class FollowerStateMachine:
         settings: FollowerSettings,
         targets: TargetStore,
         sharing: JointSharing,
+        collisions: CollisionTest,
         group: str = '',
     ) -> None:
         self.chain = chain
@@ -57,10 +60,12 @@ class FollowerStateMachine:
         self.group = group
         self.joints = chain.joint_names
         self._sharing = sharing
+        self._collisions = collisions
+        self._guard = CollisionGuard(chain, collisions)
+        self.stream = CommandStream()
         self.configure(settings)
         self.speeds = joint_speeds(chain)
         self.arm = JointStateTracker(chain, self.speeds)
-        self.stream = CommandStream()
         self._lag = LagMonitor(self.speeds)
         self._movable = self.speeds > 0.0
         self.state = FollowerState.IDLE
@@ -77,6 +82,7 @@ class FollowerStateMachine:
         """
         self.settings = settings
         self._limits = settings.motion_limits(self.chain)
+        self.stream.guard = self._guard if settings.avoid_collisions else None
 
     def tick(self, now: float) -> FollowerCommand | None:
         """
@@ -119,6 +125,11 @@ class FollowerStateMachine:
         self.targets.clear()
         self.state = FollowerState.DISABLED if self.disabled else FollowerState.IDLE
 
+    def retry(self) -> None:
+        """Go on to the target, if what is in the way has gone."""
+        if self.targets.current is not None:
+            self.targets.current.obstacle = ''
+
     @property
     def active(self) -> bool:
         """Whether there are commands."""
@@ -128,7 +139,7 @@ class FollowerStateMachine:
     def busy(self) -> bool:
         """Whether there is a target that the commands do not rest at."""
         target, commanded = self.targets.current, self.stream.q
-        if target is None:
+        if target is None or (target.obstacle and self.stream.at_rest):
             return False
         if commanded is None or target.goal is None or not self.stream.at_rest:
             return True
@@ -158,14 +169,22 @@ class FollowerStateMachine:
         """Return why no target may be followed now; empty when one may."""
         if self.disabled:
             return 'following is switched off; ~/enable with data: true switches it on'
-        shared = self._sharing.refusal(self)
-        if shared:
-            return shared
+        refusal = self._sharing.refusal(self) or self._unguarded()
+        if refusal:
+            return refusal
         if self.settings.resume or self.arm.measured is None:
             return ''
         if self.arm.reason:
             return self.arm.reason
         return '' if self.stream.active else self._occupied()
+
+    def _unguarded(self) -> str:
+        """Return why collisions cannot be avoided; empty when they can, or need not be."""
+        if not self.settings.avoid_collisions:
+            return ''
+        fault = self._collisions.fault
+        allow = 'follow.avoid_collisions: false would allow it'
+        return fault and f'collisions cannot be checked: {fault} ({allow})'
 
     def _occupied(self) -> str:
         """Return who keeps motions from being started; empty for nobody."""
@@ -218,8 +237,9 @@ class FollowerStateMachine:
             self._lose_target(FollowerState.TARGET_DROPPED, 'something else has moved the arm')
             return self._come_to_rest(now)
         speed, pace = self.arm.speed(now), self._lag.pace
-        towards = goal if self.arm.current else None
+        towards = goal if self.arm.current and not target.obstacle else None
         command = stream.advance(towards, self._limits, now, period, speed, pace)
+        target.obstacle = target.obstacle or stream.obstacle
         self.state = self._state_with(target)
         return command
 
@@ -245,6 +265,8 @@ class FollowerStateMachine:
     def _state_with(self, target: FollowedTarget) -> FollowerState:
         """Return the state on the way to a target, or at it."""
         commanded = self.stream.q
+        if target.obstacle:
+            return FollowerState.COLLISION_AHEAD
         if self._lag.lagging and commanded is not None:
             return FollowerState.LAGGING
         if not target.result.success:

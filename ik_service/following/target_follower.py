@@ -12,20 +12,13 @@ itself: the target is dropped, and the next one starts from the state measured t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 
 from ik_service.exceptions import TargetRefusedError
+from ik_service.following.collision_guard import CollisionTest, NoCollisionTest
 from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.nearby_solver import NearbySolver
-from ik_service.following.settings import (
-    FollowerCommand,
-    FollowerSettings,
-    FollowerState,
-)
+from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
 from ik_service.following.state_machine import FollowerStateMachine
 from ik_service.following.target_store import FollowedTarget, TargetStore
 from ik_service.kinematics.pose_error import check_transform
@@ -44,6 +37,8 @@ class TargetFollower:
     :param sharing: the followers of the same arm, of which those that share joints exclude each
         other; None for the only one.
     :param group: name of the group of joints that is moved, for messages of the others.
+    :param collisions: tests postures of the chain, for the setting ``avoid_collisions``; None
+        when collisions cannot be tested, and targets are refused with that setting.
     :param settings: fields of :class:`FollowerSettings`; :meth:`tick` is called at its ``rate``.
     :raises OptionError: naming the setting whose value cannot be.
     """
@@ -53,6 +48,7 @@ class TargetFollower:
         solver: Solver,
         sharing: JointSharing | None = None,
         group: str = '',
+        collisions: CollisionTest | None = None,
         **settings: float,
     ) -> None:
         self._sharing = sharing or JointSharing()
@@ -60,12 +56,13 @@ class TargetFollower:
         self._group = group
         self._targets = TargetStore()
         self._solver = NearbySolver(solver)
-        self._machine = self._new_machine(FollowerSettings(**_as_any(settings)))
+        self._collisions = collisions or NoCollisionTest()
+        self._machine = self._new_machine(FollowerSettings().changed(settings))
         self._sharing.join(lambda: self._machine)
 
     def _new_machine(self, settings: FollowerSettings) -> FollowerStateMachine:
-        chain = self._solver.chain
-        return FollowerStateMachine(chain, settings, self._targets, self._sharing, self._group)
+        around = self._targets, self._sharing, self._collisions, self._group
+        return FollowerStateMachine(self._solver.chain, settings, *around)
 
     # Inputs
 
@@ -139,7 +136,8 @@ class TargetFollower:
         """
         Allow motion, or stop and refuse all targets until it is allowed again.
 
-        A target that was dropped because of a fault is taken up again from where the arm is.
+        A target that was dropped because of a fault is taken up again from where the arm is, and
+        one that was stopped before a collision is tried again.
 
         :param enabled: whether motion is allowed.
         :returns: whether there is a target to move to now.
@@ -147,6 +145,7 @@ class TargetFollower:
         """
         with self._lock:
             self._machine.disabled = not enabled
+            self._machine.retry()
             dropped = self._targets.dropped
         if not enabled:
             self.stop()
@@ -168,7 +167,7 @@ class TargetFollower:
         """
         nearby = None if solver is None else NearbySolver(solver)
         with self._lock:
-            settings_now = replace(self._machine.settings, **_as_any(settings))
+            settings_now = self._machine.settings.changed(settings)
             before, self._solver = self._solver, nearby or self._solver
             if self._solver.chain is not before.chain:
                 self._targets.clear()
@@ -217,6 +216,12 @@ class TargetFollower:
     def drop_reason(self) -> str:
         """Why the last target was dropped; empty when none was, or another one is followed."""
         return self._targets.reason
+
+    @property
+    def obstacle(self) -> str:
+        """What the commands to the target have stopped before; empty for nothing."""
+        target = self._targets.current
+        return target.obstacle if target else ''
 
     @property
     def following_error(self) -> float | None:
@@ -272,7 +277,7 @@ class TargetFollower:
 
     def mark_sent(self, delay: float) -> None:
         """
-        Note that the command of the last tick was sent, and how long that took.
+        Note that the command of the last tick was sent.
 
         :param delay: from the tick to the end of sending [s].
         """
@@ -291,8 +296,3 @@ class TargetFollower:
         """
         with self._lock:
             return self._machine.stream.discard_late(delay, 1.0 / self._machine.settings.rate)
-
-
-def _as_any(settings: Mapping[str, float]) -> dict[str, Any]:
-    """Return settings as keyword arguments of mixed types: two of them are truth values."""
-    return dict(settings)

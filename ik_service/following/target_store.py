@@ -20,6 +20,7 @@ class FollowedTarget:
         arm's state.
     :ivar solving: whether some thread is doing so.
     :ivar since: time of the first tick with it [s].
+    :ivar obstacle: what the commands have stopped before, and wait there; empty for nothing.
     """
 
     T_base_tip: np.ndarray
@@ -27,6 +28,7 @@ class FollowedTarget:
     goal: np.ndarray | None
     solving: bool = False
     since: float | None = None
+    obstacle: str = ''
 
 
 class TargetStore:

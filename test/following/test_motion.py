@@ -1,4 +1,4 @@
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
@@ -128,6 +128,40 @@ def test_a_ramp_to_rest_takes_at_most_two_seconds():
         motion.move(None, limits, DT)
         ticks += 1
     assert 190 <= ticks <= 202
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_slowing_down_leads_along_the_line_to_the_resting_place_in_ticks_of_any_length(data):
+    limits, motion = limits_of(), JointMotion(np.array([0.0, 0.0, 0.0, 0.1]))
+    goals = data.draw(st.lists(st.sampled_from([-0.5, 0.1, 0.5]), min_size=2, max_size=4))
+    for k, share in enumerate(goals):
+        for _ in range(data.draw(st.integers(1, 30))):
+            goal = np.array([0.5, 1.0, 2.0, 0.1])
+            goal[k % 3] *= share
+            motion.move(goal, limits, DT)
+    start, rest = motion.q, motion.resting_place(limits)
+    way = rest - start
+    assume((rest >= LOWER).all() and (rest <= UPPER).all())
+    passed, ticks = 0.0, st.floats(0.002, 0.1)
+    while not motion.at_rest:
+        motion.move(None, limits, data.draw(ticks))
+        share = float((motion.q - start) @ way) / max(float(way @ way), 1e-300)
+        assert passed - 1e-9 <= share <= 1.0 + 1e-9
+        assert motion.q == pytest.approx(start + share * way, abs=1e-9)
+        passed = share
+
+
+@pytest.mark.parametrize('dt', [0.1, 0.01, 0.001])
+def test_cautious_motions_have_no_resting_place_beyond_the_goal(dt):
+    goal = np.array([0.9, -1.5, 7.0, 0.2])
+    motion, limits, most = JointMotion(np.zeros(4)), limits_of(), round(6.0 / dt)
+    for _ in range(most):
+        motion.move(goal, limits, dt, cautious=True)
+        beyond = (motion.resting_place(limits) - goal) * np.sign(goal)
+        assert beyond.max() <= 1e-12
+    assert motion.q.tolist() == goal.tolist()
+    assert motion.at_rest
 
 
 def test_a_pace_holds_the_speed_down_and_zero_stops():

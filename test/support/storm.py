@@ -111,11 +111,11 @@ class Faults:
 class Storm:
     """A follower, an arm that obeys within its limits, and random faults."""
 
-    def __init__(self, solver, seed):
+    def __init__(self, solver, seed, observer=Observer, **settings):
         self.random = np.random.default_rng(seed)
         self.solver, self.chain = solver, solver.chain
-        self.follower = TargetFollower(solver, rate=100.0)
-        self.observer = Observer(self.chain)
+        self.follower = TargetFollower(solver, rate=100.0, **settings)
+        self.observer = observer(self.chain)
         self.faults = Faults(self.random)
         self.q, self.goal = READY.copy(), READY.copy()
         self.now, self.refused = 50.0, 0

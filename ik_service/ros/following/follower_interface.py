@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 import time
 
 from geometry_msgs.msg import PoseStamped
@@ -16,10 +16,11 @@ from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.settings import FollowerSettings, FollowerState
 from ik_service.following.target_follower import TargetFollower
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.common.frames import FrameResolver, Frames
-from ik_service.ros.following.command_monitor import CommandMonitor
+from ik_service.ros.common.frames import FrameResolver
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.joint_state_intake import JointStateIntake
+from ik_service.ros.following.measured_collisions import MeasuredCollisions
+from ik_service.ros.following.node_context import NodeContext
 from ik_service.solvers.solver import Solver
 
 TARGET_TOPIC = 'target_pose'
@@ -34,28 +35,9 @@ _ALARMING = (
     FollowerState.OTHER_COMMANDER,
 )
 
+_AWAITED = 'a new target, or ~/enable, is waited for'
+
 _STATE_FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE)
-
-
-@dataclass(frozen=True)
-class NodeContext:
-    """
-    Access to the graph for the follower, through its node.
-
-    :ivar clock: returns the node's time [ns], which may be simulated.
-    :ivar state_publishers: returns the names of the nodes that publish joint states.
-    :ivar monitor: monitor of other publishers of commands; None without one.
-    :ivar frames: frames besides the links of the robot.
-    """
-
-    clock: Callable[[], int]
-    state_publishers: Callable[[], list[str]] = list
-    monitor: CommandMonitor | None = None
-    frames: Frames = field(default_factory=Frames)
-
-    def other_commanders(self) -> str:
-        """Return the names of the other nodes that command the arm; empty for none."""
-        return self.monitor.others() if self.monitor else ''
 
 
 @dataclass(frozen=True)
@@ -107,17 +89,19 @@ class FollowerInterface:
     ) -> None:
         self.group = group
         self.measured = states.measured
-        self.follower = TargetFollower(solver, sharing, group.name, **vars(settings))
+        self._collisions = MeasuredCollisions(context.collisions, states.measured, group)
+        around = sharing, group.name, self._collisions
+        self.follower = TargetFollower(solver, *around, **vars(settings))
         self.topic = topic
         self.ignored_targets = FaultLogger(warn)
         self._states = states
-        self._unreachable = FaultLogger(warn)
+        self._unreachable, self._obstacles = FaultLogger(warn), FaultLogger(warn)
         self._output = output
         self._warn = warn
         self._context = context
         self._label = f'following {group.name}' if topic != TARGET_TOPIC else 'following'
         self._logged_state: FollowerState | None = None
-        self._logged_drop = ''
+        self._logged_drop = self._logged_obstacle = ''
         self._stopped = False
 
     def forward_state(self) -> None:
@@ -178,12 +162,21 @@ class FollowerInterface:
         if message is not None:
             self._output.publish(message)
             self.follower.mark_sent(time.monotonic() - began)
+        self._log_stops()
+
+    def _log_stops(self) -> None:
+        """Log, once, why the target was dropped or the way to it is blocked."""
+        obstacle = self.follower.obstacle
+        if obstacle != self._logged_obstacle:
+            self._logged_obstacle = obstacle
+            if obstacle:
+                self._obstacles.report(f'{self._label}: {obstacle}; {_AWAITED}')
         dropped = self.follower.drop_reason
         if dropped != self._logged_drop:
             self._logged_drop = dropped
             if dropped:
                 of = '' if self.topic == TARGET_TOPIC else f' of {self.group.name}'
-                self._warn(f'target{of} dropped: {dropped}; a new one, or ~/enable, is waited for')
+                self._warn(f'target{of} dropped: {dropped}; {_AWAITED}')
 
     def _next_message(self, now: float) -> bytes | None:
         """Return the next command as a message; None when there is none."""
@@ -213,7 +206,7 @@ class FollowerInterface:
         if not enabled:
             text = 'the commands come to rest, and targets are refused'
         else:
-            text = 'the dropped target is followed again' if moves else 'waiting for a target'
+            text = 'the target is followed again' if moves else 'waiting for a target'
         return EnableAnswer(True, moves, text)
 
     def log_state(self) -> None:
@@ -240,6 +233,14 @@ class FollowerInterface:
             )
         return '; '.join(part for part in (fault, stamps) if part)
 
+    def collision_fault(self, settings: FollowerSettings) -> str:
+        """
+        Return why collisions cannot be avoided; empty when they can, or need not be.
+
+        :param settings: how targets are followed.
+        """
+        return self._collisions.fault if settings.avoid_collisions else ''
+
     def missing_joints(self) -> list[str]:
         """Return the group's joints that no joint state has named so far."""
         names = self.measured.arm.postures.names
@@ -252,6 +253,7 @@ class FollowerInterface:
             'state': self.follower.state.name,
             'following error [rad or m]': 'none' if error is None else f'{error:.6f}',
             'dropped target': self.follower.drop_reason or 'none',
+            'collision': self._collision(),
             'stopped by the gate': str(self.follower.violations),
             'joint states': self.state_fault() or 'good',
             'moved by something else': str(self.follower.displacements),
@@ -268,6 +270,11 @@ class FollowerInterface:
         if immobile:
             report['joints with velocity limit 0'] = ', '.join(immobile)
         return report
+
+    def _collision(self) -> str:
+        settings = self.follower.settings
+        free = 'none' if settings.avoid_collisions else 'not avoided'
+        return self.follower.obstacle or self.collision_fault(settings) or free
 
     def _commanders(self) -> Mapping[str, str]:
         monitor, others = self._context.monitor, self.follower.other_commander

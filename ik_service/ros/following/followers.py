@@ -11,16 +11,15 @@ from sensor_msgs.msg import JointState
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, SolverSettings
 from ik_service.common.quoting import quote
+from ik_service.exceptions import OptionError
 from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.motion import LONGEST_RAMP
 from ik_service.following.settings import FollowerSettings
+from ik_service.ros.collision.collision_parameters import AVOID_COLLISIONS
 from ik_service.ros.following.command_publisher import CommandPublisher
-from ik_service.ros.following.follower_interface import (
-    FollowerInterface,
-    NodeContext,
-    TARGET_TOPIC,
-)
+from ik_service.ros.following.follower_interface import FollowerInterface, TARGET_TOPIC
 from ik_service.ros.following.joint_state_intake import JointStateIntake
+from ik_service.ros.following.node_context import NodeContext
 from ik_service.ros.following.target_topics import followed_groups, topic_of
 from ik_service.solvers.solver import Solver
 
@@ -66,6 +65,7 @@ class Followers:
         self.measured = measured
         self.arm: Arm = measured.arm
         self.states = JointStateIntake(measured, context.clock, warn)
+        self._settings = settings
         sharing = JointSharing()
 
         def follower(group: ArmGroup, topic: str) -> FollowerInterface:
@@ -166,7 +166,12 @@ class Followers:
 
         :param solver: settings of the node's solver; groups keep what they set themselves.
         :param settings: how targets are followed.
+        :raises OptionError: collisions are to be avoided from now on, but cannot be checked.
         """
+        fault = '' if self._settings.avoid_collisions else self.collision_fault(settings)
+        if fault:
+            raise OptionError(AVOID_COLLISIONS.name, fault)
+        self._settings = settings
         for following, prepared in zip(self, self.solvers(solver), strict=True):
             following.follower.configure(solver=prepared, **vars(settings))
 
@@ -208,6 +213,14 @@ class Followers:
         """Log, once, why following has stopped where the user should know."""
         for following in self:
             following.log_state()
+
+    def collision_fault(self, settings: FollowerSettings) -> str:
+        """
+        Return why collisions cannot be avoided; empty when they can, or need not be.
+
+        :param settings: how targets are followed.
+        """
+        return self.default.collision_fault(settings)
 
     @property
     def immobile_joints(self) -> tuple[str, ...]:

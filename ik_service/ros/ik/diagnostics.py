@@ -21,6 +21,7 @@ _LEVELS = {
     FollowerState.STATE_STALE: DiagnosticStatus.ERROR,
     FollowerState.STATE_IMPLAUSIBLE: DiagnosticStatus.ERROR,
     FollowerState.TARGET_DROPPED: DiagnosticStatus.WARN,
+    FollowerState.COLLISION_AHEAD: DiagnosticStatus.WARN,
     FollowerState.OTHER_COMMANDER: DiagnosticStatus.WARN,
     FollowerState.DISABLED: DiagnosticStatus.WARN,
 }

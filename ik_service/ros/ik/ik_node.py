@@ -34,8 +34,9 @@ from ik_service.ros.common.runtime import spinning
 from ik_service.ros.common.tf_listener import tf_frames
 from ik_service.ros.following.command_monitor import publishers_of
 from ik_service.ros.following.command_publisher import CommandPublisher
-from ik_service.ros.following.follower_interface import FollowerInterface, NodeContext
+from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
+from ik_service.ros.following.node_context import NodeContext
 from ik_service.ros.following.stamps import queue_delay
 from ik_service.ros.following.stop_services import StopServices
 from ik_service.ros.following.target_topics import TargetTopics
@@ -83,12 +84,6 @@ class IkNode(Node):
         self._targets = TargetTopics(self, self._on_target)
         self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT])
         self._frames = Frames(self._tf)
-        self._around = NodeContext(
-            lambda: self.get_clock().now().nanoseconds,
-            lambda: publishers_of(self, 'joint_states'),
-            self._commands.monitor,
-            self._frames,
-        )
         self._errors = FaultLogger(lambda text: self.get_logger().error(text))
         warn = self.get_logger().warning
         self.collisions = CollisionWorld(
@@ -96,6 +91,13 @@ class IkNode(Node):
             lambda: self._arm_services.measured,
             lambda: self.parameters[REQUIRE_COLLISION_CHECKING],
             warn,
+        )
+        self._around = NodeContext(
+            lambda: self.get_clock().now().nanoseconds,
+            lambda: publishers_of(self, 'joint_states'),
+            self._commands.monitor,
+            self._frames,
+            self.collisions,
         )
         self._arm_services = Services(
             self, self.parameters.solver, self._frames, self.collisions, self._on_error
@@ -247,6 +249,9 @@ class IkNode(Node):
             self.get_logger().warning(
                 f'not moved, because their velocity limit is 0: {", ".join(immobile)}'
             )
+        fault = followers.collision_fault(self.parameters.follower)
+        if fault:
+            self.get_logger().warning(f'nothing is followed: {fault}')
 
     def _on_refused(self, error: Exception) -> None:
         self._refused = str(error)

@@ -107,7 +107,7 @@ def test_missing_states_stop_the_arm_until_it_is_enabled(cell):
     said(cell, 'target dropped: the last joint state is', since)
     time.sleep(0.5)
     assert len(cell.commands) == 0, 'it does not move by itself'
-    assert cell.enable(True) == 'the dropped target is followed again'
+    assert cell.enable(True) == 'the target is followed again'
     assert_recovers(cell, far)
 
 

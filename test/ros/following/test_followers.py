@@ -18,8 +18,8 @@ from ik_service.arm.group import GroupSettings, SolverSettings
 from ik_service.arm.loader import build_arm
 from ik_service.following.settings import FollowerSettings, FollowerState
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.following.follower_interface import NodeContext
 from ik_service.ros.following.followers import Followers
+from ik_service.ros.following.node_context import NodeContext
 from ik_service.ros.following.target_topics import followed_groups, MOST_FOLLOWED
 from ik_service.solvers.options import IkOptions
 
@@ -153,7 +153,7 @@ def test_enable_is_for_all_groups():
     body.run(1.0)
     done, text = body.followers.enable(True)
     assert done
-    assert text == "waiting for a target; group 'right_arm': the dropped target is followed again"
+    assert text == "waiting for a target; group 'right_arm': the target is followed again"
 
 
 def test_changed_settings_are_for_all_groups_but_what_a_group_sets_itself():

@@ -1,0 +1,208 @@
+"""
+Guard against collisions: a command is sent only if the way on which the arm comes to rest is free.
+
+From every command the arm can come to rest by slowing down along a straight line in joint space,
+however long the ticks are. So the next command is allowed only if the postures from the last one
+to it, and from it to where it would rest, are free. If they are not, the arm slows down instead,
+along the line that was found free one command before.
+
+Postures are checked at distances that no body is jumped over in: no point of the arm moves by more
+than :data:`RESOLUTION` from one to the next. A tick has :data:`MOST_CHECKS` at most. Where that
+would not be enough, the arm moves more slowly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+from typing import Protocol
+
+import numpy as np
+
+from ik_service.exceptions import TargetRefusedError
+from ik_service.following.motion import JointMotion, MotionLimits, stopping_speed
+from ik_service.kinematics.chain import KinematicChain
+
+RESOLUTION = 0.025
+"""Motion of any point of the arm between two postures that are checked, at most [m]."""
+
+MOST_CHECKS = 10
+"""Postures that are checked in a tick, at most."""
+
+_LONGEST_WAY = (MOST_CHECKS - 3) * RESOLUTION
+"""
+Motion of any point of the arm until it rests, at most [m]. A posture is left for the start of a
+motion, and one for each end of the two lines that are divided.
+"""
+
+_FIRST_WAY = 2.0 * RESOLUTION
+"""Way that has to be free for a motion to start, unless its goal is nearer [m]."""
+
+_BEYOND = 0.2
+"""How far bodies reach beyond the line from joint to joint and the tip [m]."""
+
+_ENDLESS = 1.0
+"""Length that a slide without limits counts for [m]."""
+
+_ROUNDING = 1e-9
+"""Share of a second's motion by which a resting place may lie beyond a joint limit."""
+
+
+class CollisionTest(Protocol):
+    """Test of postures of a chain, with all other joints where they are."""
+
+    @property
+    def fault(self) -> str:
+        """Why postures cannot be tested; empty when they can."""
+
+    def first_contact(self, q: np.ndarray) -> tuple[str, str] | None:
+        """
+        Return the names of two bodies that touch; None when none do.
+
+        :param q: (n,) posture of the chain [rad] or [m].
+        """
+
+
+class NoCollisionTest:
+    """Test where collisions cannot be tested."""
+
+    fault = 'there is no test of them'
+
+    def first_contact(self, q: np.ndarray) -> tuple[str, str] | None:
+        """
+        Refuse to test a posture.
+
+        :param q: (n,) posture of the chain [rad] or [m].
+        :raises TargetRefusedError: always.
+        """
+        raise TargetRefusedError(self.fault)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """
+    Verdict about a command.
+
+    :ivar allowed: whether it may be sent.
+    :ivar obstacle: what is in the way, as a sentence; empty when nothing is known to be.
+    """
+
+    allowed: bool
+    obstacle: str = ''
+
+
+_FREE, _TOO_FAST = Verdict(True), Verdict(False)
+
+
+class CollisionGuard:
+    """
+    Guard of the commands of a chain.
+
+    :param chain: the chain.
+    :param test: tests its postures; whatever it raises counts as a collision.
+    """
+
+    def __init__(self, chain: KinematicChain, test: CollisionTest) -> None:
+        self._test = test
+        self._levers = lever_lengths(chain)
+
+    def pace(self, ahead: np.ndarray, limits: MotionLimits, dt: float) -> float:
+        """
+        Return the share of the full speed, 0 to 1, whose way to rest can be checked in a tick.
+
+        :param ahead: (n,) from the command to its goal [rad] or [m].
+        :param limits: bounds on the motion.
+        :param dt: length of the tick [s].
+        """
+        time = float(np.abs(ahead / limits.unit).max(initial=0.0))
+        if time <= 0.0 or limits.scaling <= 0.0:
+            return 1.0
+        way = np.array(_LONGEST_WAY * time / self._length(ahead))
+        return min(float(stopping_speed(way, limits.braking, dt)) / limits.scaling, 1.0)
+
+    def verdict(
+        self,
+        start: np.ndarray,
+        resting: bool,
+        motion: JointMotion,
+        goal: np.ndarray,
+        limits: MotionLimits,
+    ) -> Verdict:
+        """
+        Return the verdict about a move.
+
+        :param start: (n,) the command before it [rad] or [m].
+        :param resting: whether that was at rest.
+        :param motion: the motion after it.
+        :param goal: (n,) where it leads to [rad] or [m].
+        :param limits: bounds on it.
+        """
+        if motion.at_rest:
+            return _FREE
+        rest = motion.resting_place(limits)
+        beyond = np.maximum(np.minimum(limits.lower, motion.q) - rest, 0.0)
+        beyond += np.maximum(rest - np.maximum(limits.upper, motion.q), 0.0)
+        if (beyond > _ROUNDING * limits.unit).any():
+            return _TOO_FAST
+        if resting:
+            rest = self._first_rest(start, rest, goal)
+        postures = [*self._between(start, motion.q), *self._between(motion.q, rest)]
+        if len(postures) > MOST_CHECKS - resting:
+            return _TOO_FAST
+        try:
+            fault = self._test.fault
+            if not fault:
+                return self._tested(start, resting, postures)
+        except Exception as error:  # the arm has to come to rest, whatever it is
+            fault = f'{type(error).__name__}: {error}'
+        return Verdict(False, f'stopped, because collisions cannot be checked: {fault}')
+
+    def _tested(self, start: np.ndarray, resting: bool, postures: list[np.ndarray]) -> Verdict:
+        touching = self._test.first_contact(start) if resting else None
+        if touching is not None:
+            return Verdict(
+                False,
+                f'not moved, because it is in a collision already, of {" and ".join(touching)} '
+                '(follow.avoid_collisions: false would allow it)',
+            )
+        for q in postures:
+            touching = self._test.first_contact(q)
+            if touching is not None:
+                return Verdict(False, f'stopped before a collision of {" and ".join(touching)}')
+        return _FREE
+
+    def _first_rest(self, start: np.ndarray, rest: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        """Return where a motion from rest is looked at up to: some way ahead, at least."""
+        length, ahead = self._length(rest - start), goal - start
+        whole = self._length(ahead)
+        if length >= min(whole, _FIRST_WAY):
+            return rest
+        return start + ahead * min(_FIRST_WAY / whole, 1.0)
+
+    def _between(self, a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
+        """Return postures (n,) on a straight line, without its start and with its end."""
+        way = b - a
+        count = math.ceil(self._length(way) / RESOLUTION)
+        return [a + way * (k / count) for k in range(1, count + 1)]
+
+    def _length(self, way: np.ndarray) -> float:
+        """Return a distance that no point of the arm exceeds [m]."""
+        return float(self._levers @ np.abs(way))
+
+
+def lever_lengths(chain: KinematicChain) -> np.ndarray:
+    """
+    Return how far a point of the arm moves at most for a unit of each joint.
+
+    :param chain: the chain; bodies reach 0.2 m beyond its tip at most.
+    :returns: (n,) [m/rad], or 1 for a joint that slides.
+    """
+    joints, variables = chain.arrays.joints, chain.arrays.variables
+    ends = np.maximum(np.abs(chain.lower), np.abs(chain.upper))[variables]
+    slides = np.abs(joints[:, 7])
+    strokes = slides * np.where(np.isfinite(ends), ends, _ENDLESS)
+    links = np.linalg.norm(joints[:, 1:4], axis=1) + strokes
+    beyond = np.cumsum(links[::-1])[::-1] + _BEYOND
+    levers = np.zeros(chain.n)
+    np.add.at(levers, variables, np.abs(joints[:, 6]) * beyond + slides)
+    return levers

@@ -1,0 +1,33 @@
+"""Access of the followers to the graph and to the known world, through their node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ik_service.ros.collision.collision_world import CollisionWorld
+from ik_service.ros.common.frames import Frames
+from ik_service.ros.following.command_monitor import CommandMonitor
+
+
+@dataclass(frozen=True)
+class NodeContext:
+    """
+    Access to the graph for the follower, through its node.
+
+    :ivar clock: returns the node's time [ns], which may be simulated.
+    :ivar state_publishers: returns the names of the nodes that publish joint states.
+    :ivar monitor: monitor of other publishers of commands; None without one.
+    :ivar frames: frames besides the links of the robot.
+    :ivar collisions: the known world, and the checker of collisions with it.
+    """
+
+    clock: Callable[[], int]
+    state_publishers: Callable[[], list[str]] = list
+    monitor: CommandMonitor | None = None
+    frames: Frames = field(default_factory=Frames)
+    collisions: CollisionWorld = field(default_factory=lambda: CollisionWorld(Frames()))
+
+    def other_commanders(self) -> str:
+        """Return the names of the other nodes that command the arm; empty for none."""
+        return self.monitor.others() if self.monitor else ''
