@@ -19,6 +19,7 @@ _COLORS = {Level.GOOD: '#2b8a3e', Level.WAITING: '#e67700', Level.BAD: '#c92a2a'
 _GROUNDS = {Level.GOOD: '#ebfbee', Level.WAITING: '#fff9db', Level.BAD: '#fff5f5'}
 _FONT = 'font-size:0.8125em;line-height:1.45;font-variant-numeric:tabular-nums'
 _FAINT = 'color:#868e96'
+_MOST_CONTACTS = 3
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,24 @@ def note(text: str) -> str:
     :param text: the remark.
     """
     return _framed(f'<span style="color:{_COLORS[Level.WAITING]}">{escape(text)}</span>')
+
+
+def collision_lines(contacts: Sequence[str], remarks: Sequence[str]) -> str:
+    """
+    Return the pairs of bodies in contact and remarks about the world, a line each.
+
+    :param contacts: a text for each pair; those beyond the first three are only counted.
+    :param remarks: sentences.
+    """
+    named = [f'collision: {escape(text)}' for text in contacts[:_MOST_CONTACTS]]
+    more = len(contacts) - len(named)
+    if more:
+        named.append(f'and {more} more')
+    found = ''.join(f'<div><b style="color:{_COLORS[Level.BAD]}">{line}</b></div>' for line in named)
+    told = ''.join(
+        f'<div style="color:{_COLORS[Level.WAITING]}">{escape(remark)}</div>' for remark in remarks
+    )
+    return _framed(found + told)
 
 
 def figures_table(figures: Figures) -> str:

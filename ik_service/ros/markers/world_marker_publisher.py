@@ -1,0 +1,102 @@
+"""Publication of the known world and of the measured arm's collisions, as markers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+from rclpy.node import Node
+from visualization_msgs.msg import MarkerArray
+
+from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.collision.checker import CollisionChecker
+from ik_service.collision.world import World
+from ik_service.exceptions import IkServiceError
+from ik_service.model.collision_geometry import CollisionGeometry, read_collision_geometry
+from ik_service.model.link_geometry import MeshFile
+from ik_service.model.mesh_files import MeshFiles
+from ik_service.ros.common.qos import MARKERS_QOS
+from ik_service.ros.markers.world_markers import world_marker_array, WorldScene
+
+WORLD_TOPIC = 'world_markers'
+"""Name of the topic."""
+
+RATE = 10.0
+"""Rate at which to look for changes [Hz]."""
+
+_PACKAGE = 'package://'
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+class KnownWorld(Protocol):
+    """
+    The world that is published.
+
+    :ivar world: the objects.
+    :ivar fault: why collisions are not checked; empty when they are.
+    """
+
+    @property
+    def world(self) -> World: ...
+
+    @property
+    def fault(self) -> str: ...
+
+    def checker(self) -> CollisionChecker | None:
+        """Return the checker of the present arm; None where collisions are not checked."""
+
+
+class WorldMarkerPublisher:
+    """
+    Publisher of ``world_markers``.
+
+    It does nothing while nobody listens.
+
+    :param node: the node that publishes.
+    :param measured: returns the measured state of the arm; None before there is one.
+    :param known: the world.
+    """
+
+    def __init__(
+        self, node: Node, measured: Callable[[], MeasuredState | None], known: KnownWorld
+    ) -> None:
+        self._node, self._measured, self._known = node, measured, known
+        self._publisher = node.create_publisher(MarkerArray, WORLD_TOPIC, MARKERS_QOS)
+        self._subscribers = 0
+        self._arm: Arm | None = None
+        self._geometry: tuple[CollisionGeometry, ...] = ()
+        self._seen: tuple[object, ...] = ()
+        self._contacts: Pairs = ()
+        self._scene: WorldScene | None = None
+
+    def update(self, _now: float) -> None:
+        """Publish when something has changed, or there is a new subscriber."""
+        subscribers, before = self._publisher.get_subscription_count(), self._subscribers
+        self._subscribers = subscribers
+        measured = self._measured()
+        if not subscribers or measured is None:
+            return
+        scene = self._present(measured)
+        if scene is not self._scene or subscribers > before:
+            self._scene = scene
+            now = self._node.get_clock().now().to_msg()
+            self._publisher.publish(world_marker_array(scene, now))
+
+    def _present(self, measured: MeasuredState) -> WorldScene:
+        """Return the scene of now; the last one where nothing has changed."""
+        arm, world, checker = measured.arm, self._known.world, self._known.checker()
+        if arm is not self._arm:
+            self._arm, self._geometry = arm, _link_shapes(arm)
+        q = None if measured.joints() is None else measured.posture()
+        seen = (arm, world, checker, None if q is None else q.tobytes())
+        if self._scene is not None and seen == self._seen:
+            return self._scene
+        contacts: Pairs = ()
+        if checker is not None and q is not None:
+            contacts = checker.contacts(arm.postures.by_name(q))
+        changed = self._scene is None or contacts != self._contacts or seen[:3] != self._seen[:3]
+        self._seen, self._contacts = seen, contacts
+        return self._make(arm, world, contacts) if changed else self._scene
