@@ -6,17 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-import numpy as np
 from rclpy.node import Node
 from visualization_msgs.msg import MarkerArray
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.world import World
-from ik_service.exceptions import IkServiceError
 from ik_service.model.collision_geometry import CollisionGeometry, read_collision_geometry
-from ik_service.model.link_geometry import MeshFile
-from ik_service.model.mesh_files import MeshFiles
+from ik_service.model.link_geometry import Geometry, MeshFile, Sphere
+from ik_service.model.mesh_files import MeshError, MeshFiles
 from ik_service.ros.common.qos import MARKERS_QOS
 from ik_service.ros.markers.world_markers import world_marker_array, WorldScene
 
@@ -27,23 +25,19 @@ RATE = 10.0
 """Rate at which to look for changes [Hz]."""
 
 _PACKAGE = 'package://'
+_PLACEHOLDER = Sphere(0.05)
 
-Pairs = tuple[tuple[str, str], ...]
 
-
-class KnownWorld(Protocol):
-    """
-    The world that is published.
-
-    :ivar world: the objects.
-    :ivar fault: why collisions are not checked; empty when they are.
-    """
+class WorldSource(Protocol):
+    """The world that is published."""
 
     @property
-    def world(self) -> World: ...
+    def world(self) -> World:
+        """The objects."""
 
     @property
-    def fault(self) -> str: ...
+    def fault(self) -> str:
+        """Why collisions are not checked; empty when they are."""
 
     def checker(self) -> CollisionChecker | None:
         """Return the checker of the present arm; None where collisions are not checked."""
@@ -61,7 +55,7 @@ class WorldMarkerPublisher:
     """
 
     def __init__(
-        self, node: Node, measured: Callable[[], MeasuredState | None], known: KnownWorld
+        self, node: Node, measured: Callable[[], MeasuredState | None], known: WorldSource
     ) -> None:
         self._node, self._measured, self._known = node, measured, known
         self._publisher = node.create_publisher(MarkerArray, WORLD_TOPIC, MARKERS_QOS)
@@ -69,7 +63,6 @@ class WorldMarkerPublisher:
         self._arm: Arm | None = None
         self._geometry: tuple[CollisionGeometry, ...] = ()
         self._seen: tuple[object, ...] = ()
-        self._contacts: Pairs = ()
         self._scene: WorldScene | None = None
 
     def update(self, _now: float) -> None:
@@ -94,9 +87,39 @@ class WorldMarkerPublisher:
         seen = (arm, world, checker, None if q is None else q.tobytes())
         if self._scene is not None and seen == self._seen:
             return self._scene
-        contacts: Pairs = ()
+        contacts: tuple[tuple[str, str], ...] = ()
         if checker is not None and q is not None:
             contacts = checker.contacts(arm.postures.by_name(q))
-        changed = self._scene is None or contacts != self._contacts or seen[:3] != self._seen[:3]
-        self._seen, self._contacts = seen, contacts
-        return self._make(arm, world, contacts) if changed else self._scene
+        last, self._seen = self._seen, seen
+        if self._scene is not None and seen[:3] == last[:3] and contacts == self._scene.contacts:
+            return self._scene
+        links = {name for pair in contacts for name in pair}
+        return WorldScene(
+            arm.root_link,
+            world,
+            contacts,
+            [part for part in self._geometry if part.link in links],
+            self._remarks(world),
+        )
+
+    def _remarks(self, world: World) -> tuple[str, ...]:
+        if self._known.fault and (world.objects or world.attached):
+            return (f'collisions are not checked: {self._known.fault}',)
+        return ()
+
+
+def _link_shapes(arm: Arm) -> tuple[CollisionGeometry, ...]:
+    """Return the collision geometry of an arm's links, its mesh files as URLs."""
+    files = MeshFiles(arm.robot.source)
+    parts = read_collision_geometry(arm.robot.urdf_text)
+    return tuple(replace(part, geometry=_located(part.geometry, files)) for part in parts)
+
+
+def _located(geometry: Geometry | None, files: MeshFiles) -> Geometry | None:
+    """Return geometry that names a mesh as RViz finds it; a small ball for one that is missing."""
+    if not isinstance(geometry, MeshFile) or geometry.filename.startswith(_PACKAGE):
+        return geometry
+    try:
+        return replace(geometry, filename=files.find(geometry.filename).as_uri())
+    except MeshError:
+        return _PLACEHOLDER

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_service.model.link_geometry import Box, Cylinder, Sphere
 from ik_service.exceptions import IkServiceError
+from ik_service.model.link_geometry import Box, Cylinder, Sphere
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.markers.world_markers import ATTACHED, CONTACTS, LINKS, OBJECTS, REMARKS
 from ik_service.viewer.scene.meshes import Mesh
@@ -69,15 +69,13 @@ def _part(marker: Marker) -> Part:
     size = (scale.x, scale.y, scale.z)
     if not (np.isfinite(size).all() and min(size) > 0.0):
         raise _error(marker, f'scale {size} is no size')
-    opacity = None if color.a >= 1.0 else max(color.a, 0.0)
-    rgb = tuple(min(max(float(value), 0.0), 1.0) for value in (color.r, color.g, color.b))
+    r, g, b, a = np.clip(np.nan_to_num([color.r, color.g, color.b, color.a]), 0.0, 1.0).tolist()
     T = matrix_from_pose(marker.pose)
-    return Part(marker.header.frame_id, _geometry(marker, size), T, rgb, opacity)
+    opacity = a if a < 1.0 else None
+    return Part(marker.header.frame_id, _geometry(marker, size), T, (r, g, b), opacity)
 
 
-def _geometry(
-    marker: Marker, size: tuple[float, float, float]
-) -> Box | Cylinder | Sphere | Mesh:
+def _geometry(marker: Marker, size: tuple[float, float, float]) -> Box | Cylinder | Sphere | Mesh:
     if marker.type == Marker.CUBE:
         return Box(size)
     if marker.type == Marker.SPHERE:
@@ -90,7 +88,7 @@ def _geometry(
 
 
 def _mesh(marker: Marker, size: Sequence[float]) -> Mesh:
-    corners = np.array([(p.x, p.y, p.z) for p in marker.points]) * size
+    corners = np.array([(p.x, p.y, p.z) for p in marker.points]).reshape(-1, 3) * size
     if not len(corners) or len(corners) % 3 or not np.isfinite(corners).all():
         raise _error(marker, f'{len(corners)} points make no triangles')
     faces = np.arange(len(corners), dtype=np.uint32).reshape(-1, 3)

@@ -78,15 +78,13 @@ def collision_lines(contacts: Sequence[str], remarks: Sequence[str]) -> str:
     :param contacts: a text for each pair; those beyond the first three are only counted.
     :param remarks: sentences.
     """
-    named = [f'collision: {escape(text)}' for text in contacts[:_MOST_CONTACTS]]
-    more = len(contacts) - len(named)
+    lines = [f'collision: {escape(text)}' for text in contacts[:_MOST_CONTACTS]]
+    more = len(contacts) - len(lines)
     if more:
-        named.append(f'and {more} more')
-    found = ''.join(f'<div><b style="color:{_COLORS[Level.BAD]}">{line}</b></div>' for line in named)
-    told = ''.join(
-        f'<div style="color:{_COLORS[Level.WAITING]}">{escape(remark)}</div>' for remark in remarks
-    )
-    return _framed(found + told)
+        lines.append(f'and {more} more')
+    found = ''.join(f'<b style="color:{_COLORS[Level.BAD]}">{line}</b><br>' for line in lines)
+    told = ''.join(escape(remark) + '<br>' for remark in remarks)
+    return _framed(f'{found}<span style="color:{_COLORS[Level.WAITING]}">{told}</span>')
 
 
 def figures_table(figures: Figures) -> str:
