@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
 
 from rclpy.node import Node
 from visualization_msgs.msg import MarkerArray
 
 from ik_service.arm.arm import Arm, MeasuredState
-from ik_service.collision.checker import CollisionChecker
-from ik_service.collision.world import World
 from ik_service.model.collision_geometry import CollisionGeometry, read_collision_geometry
 from ik_service.model.link_geometry import Geometry, MeshFile, Sphere
 from ik_service.model.mesh_files import MeshError, MeshFiles
+from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.qos import MARKERS_QOS
 from ik_service.ros.markers.world_markers import world_marker_array, WorldScene
 
@@ -28,21 +26,6 @@ _PACKAGE = 'package://'
 _PLACEHOLDER = Sphere(0.05)
 
 
-class WorldSource(Protocol):
-    """The world that is published."""
-
-    @property
-    def world(self) -> World:
-        """The objects."""
-
-    @property
-    def fault(self) -> str:
-        """Why collisions are not checked; empty when they are."""
-
-    def checker(self) -> CollisionChecker | None:
-        """Return the checker of the present arm; None where collisions are not checked."""
-
-
 class WorldMarkerPublisher:
     """
     Publisher of ``world_markers``.
@@ -51,13 +34,13 @@ class WorldMarkerPublisher:
 
     :param node: the node that publishes.
     :param measured: returns the measured state of the arm; None before there is one.
-    :param known: the world.
+    :param collisions: the world, and the checker of the arm's collisions.
     """
 
     def __init__(
-        self, node: Node, measured: Callable[[], MeasuredState | None], known: WorldSource
+        self, node: Node, measured: Callable[[], MeasuredState | None], collisions: CollisionWorld
     ) -> None:
-        self._node, self._measured, self._known = node, measured, known
+        self._node, self._measured, self._collisions = node, measured, collisions
         self._publisher = node.create_publisher(MarkerArray, WORLD_TOPIC, MARKERS_QOS)
         self._subscribers = 0
         self._arm: Arm | None = None
@@ -80,32 +63,28 @@ class WorldMarkerPublisher:
 
     def _present(self, measured: MeasuredState) -> WorldScene:
         """Return the scene of now; the last one where nothing has changed."""
-        arm, world, checker = measured.arm, self._known.world, self._known.checker()
+        arm, checker, fault = measured.arm, self._collisions.checker(), self._collisions.fault
         if arm is not self._arm:
             self._arm, self._geometry = arm, _link_shapes(arm)
-        q = None if measured.joints() is None else measured.posture()
-        seen = (arm, world, checker, None if q is None else q.tobytes())
-        if self._scene is not None and seen == self._seen:
+        world = self._collisions.known.world
+        q = measured.posture() if measured.joints() is not None else None
+        around = (arm, checker, fault, world)
+        seen, last = (*around, None if q is None else q.tobytes()), self._seen
+        if seen == last and self._scene is not None:
             return self._scene
+        self._seen = seen
         contacts: tuple[tuple[str, str], ...] = ()
         if checker is not None and q is not None:
             contacts = checker.contacts(arm.postures.by_name(q))
-        last, self._seen = self._seen, seen
-        if self._scene is not None and seen[:3] == last[:3] and contacts == self._scene.contacts:
+        if self._scene is not None and around == last[:-1] and contacts == self._scene.contacts:
             return self._scene
         links = {name for pair in contacts for name in pair}
-        return WorldScene(
-            arm.root_link,
-            world,
-            contacts,
-            [part for part in self._geometry if part.link in links],
-            self._remarks(world),
-        )
-
-    def _remarks(self, world: World) -> tuple[str, ...]:
-        if self._known.fault and (world.objects or world.attached):
-            return (f'collisions are not checked: {self._known.fault}',)
-        return ()
+        shapes = [part for part in self._geometry if part.link in links]
+        remarks: list[str] = []
+        if fault and (world.objects or world.attached):
+            what = 'collisions are not checked' if checker is None else 'collisions'
+            remarks = [f'{what}: {fault}']
+        return WorldScene(arm.root_link, world, contacts, shapes, remarks)
 
 
 def _link_shapes(arm: Arm) -> tuple[CollisionGeometry, ...]:

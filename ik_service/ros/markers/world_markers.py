@@ -38,7 +38,7 @@ MOST_TRIANGLES = 5000
 MOST_CONTACTS = 20
 """Largest number of pairs in contact that are named."""
 
-_COLORS = {OBJECTS: (0.60, 0.68, 0.55), ATTACHED: (0.50, 0.45, 0.70)}
+_COLORS = {OBJECTS: (0.77, 0.68, 0.54), ATTACHED: (0.36, 0.55, 0.62)}
 _COLLIDING_COLOR, _REMARK_COLOR = (0.88, 0.16, 0.13), (0.90, 0.47, 0.0)
 _PLANE_OPACITY, _LINK_OPACITY = 0.35, 0.5
 _GROWTH = 1.02  # of the shapes of links, which would flicker inside the visible ones

@@ -67,18 +67,15 @@ def test_a_cone_is_closed_faces_outwards_and_has_its_tip_up():
     np.testing.assert_allclose(matrix_from_pose(marker.pose), T, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    'coefficients', [(0, 0, 1, -2), (0, 0, -3, 1), (1, 2, -2, 5), (1, 0, 0, 0)]
-)
-def test_the_plate_of_a_plane_lies_in_it_and_nearest_to_the_origin(coefficients):
-    marker, _ = filled(Plane(coefficients))
+@pytest.mark.parametrize('plane', [(0, 0, 1, -2), (0, 0, -3, 1), (1, 2, -2, 5), (1, 0, 0, 0)])
+def test_the_plate_of_a_plane_lies_in_it_and_nearest_to_the_origin(plane):
+    marker, _ = filled(Plane(plane))
     assert (marker.type, size(marker)) == (Marker.CUBE, list(PLATE))
     T_plate = np.linalg.inv(T) @ matrix_from_pose(marker.pose)
-    normal = np.array(coefficients[:3])
+    normal = np.array(plane[:3])
     for x, y in ((0, 0), (1, 1), (-1, 1)):
-        assert normal @ (T_plate @ [x, y, 0, 1])[:3] + coefficients[3] == pytest.approx(
-            0, abs=1e-9
-        )
+        point = (T_plate @ [x, y, 0, 1])[:3]
+        assert normal @ point + plane[3] == pytest.approx(0, abs=1e-9)
     np.testing.assert_allclose(np.cross(T_plate[:3, 3], normal), 0, atol=1e-9)
 
 
