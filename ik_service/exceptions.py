@@ -190,11 +190,13 @@ class ArgumentError(IkServiceError, ValueError):
     Argument of the wrong type or shape, or with NaN or infinity in it.
 
     :ivar argument: the argument's name.
+    :ivar reason: what is wrong with it.
     """
 
     def __init__(self, argument: str, message: str) -> None:
         super().__init__(f'{argument}: {message}')
         self.argument = argument
+        self.reason = message
 
 
 class CollisionGeometryError(IkServiceError):
