@@ -9,6 +9,8 @@ from rclpy.node import Node
 from visualization_msgs.msg import MarkerArray
 
 from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.collision.checker import CollisionChecker
+from ik_service.collision.world import World
 from ik_service.model.collision_geometry import CollisionGeometry, read_collision_geometry
 from ik_service.model.link_geometry import Geometry, MeshFile, Sphere
 from ik_service.model.mesh_files import MeshError, MeshFiles
@@ -21,6 +23,8 @@ WORLD_TOPIC = 'world_markers'
 
 RATE = 10.0
 """Rate at which to look for changes [Hz]."""
+
+Pairs = tuple[tuple[str, str], ...]
 
 _PACKAGE = 'package://'
 _PLACEHOLDER = Sphere(0.05)
@@ -63,27 +67,36 @@ class WorldMarkerPublisher:
 
     def _present(self, measured: MeasuredState) -> WorldScene:
         """Return the scene of now; the last one where nothing has changed."""
-        arm, checker, fault = measured.arm, self._collisions.checker(), self._collisions.fault
+        checker, fault = self._collisions.checker(), self._collisions.fault
+        around = (measured.arm, checker, fault, self._collisions.known.world)
+        q = measured.posture() if measured.joints() is not None else None
+        seen = (*around, None if q is None else q.tobytes())
+        if self._scene is not None and seen == self._seen:
+            return self._scene
+        contacts: Pairs = ()
+        if checker is not None and q is not None:
+            contacts = checker.contacts(measured.arm.postures.by_name(q))
+        last, self._seen = self._seen, seen
+        if self._scene is not None and (around, contacts) == (last[:-1], self._scene.contacts):
+            return self._scene
+        return self._make(*around, contacts)
+
+    def _make(
+        self,
+        arm: Arm,
+        checker: CollisionChecker | None,
+        fault: str,
+        world: World,
+        contacts: Pairs,
+    ) -> WorldScene:
         if arm is not self._arm:
             self._arm, self._geometry = arm, _link_shapes(arm)
-        world = self._collisions.known.world
-        q = measured.posture() if measured.joints() is not None else None
-        around = (arm, checker, fault, world)
-        seen, last = (*around, None if q is None else q.tobytes()), self._seen
-        if seen == last and self._scene is not None:
-            return self._scene
-        self._seen = seen
-        contacts: tuple[tuple[str, str], ...] = ()
-        if checker is not None and q is not None:
-            contacts = checker.contacts(arm.postures.by_name(q))
-        if self._scene is not None and around == last[:-1] and contacts == self._scene.contacts:
-            return self._scene
         links = {name for pair in contacts for name in pair}
         shapes = [part for part in self._geometry if part.link in links]
-        remarks: list[str] = []
+        remarks = []
         if fault and (world.objects or world.attached):
             what = 'collisions are not checked' if checker is None else 'collisions'
-            remarks = [f'{what}: {fault}']
+            remarks.append(f'{what}: {fault}')
         return WorldScene(arm.root_link, world, contacts, shapes, remarks)
 
 

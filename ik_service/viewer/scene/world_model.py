@@ -35,15 +35,14 @@ class WorldModel:
         parts = [part for part in parts if part.link in poses]
         for body in self._bodies[len(parts) :]:
             body.remove()
-        before, self._bodies = self._bodies[: len(parts)], []
+        del self._bodies[len(parts) :]
         for number, part in enumerate(parts):
             T = poses[part.link] @ part.T_link_geometry
-            body = before[number] if number < len(before) else None
-            if body is None or not body.turn_into(part, T):
-                if body is not None:
-                    body.remove()
-                body = _Body(self._scene, f'{self._name}/{number}', part, T)
-            self._bodies.append(body)
+            if number < len(self._bodies):
+                if self._bodies[number].turn_into(part, T):
+                    continue
+                self._bodies.pop(number).remove()
+            self._bodies.insert(number, _Body(self._scene, f'{self._name}/{number}', part, T))
 
     def place(self, poses: Mapping[str, np.ndarray]) -> None:
         """
