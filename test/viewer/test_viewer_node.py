@@ -17,7 +17,6 @@ from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from support.harness import until
-
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.ros.common.qos import DESCRIPTION_QOS, MARKERS_QOS

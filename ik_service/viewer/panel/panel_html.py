@@ -84,7 +84,8 @@ def collision_lines(contacts: Sequence[str], remarks: Sequence[str]) -> str:
         lines.append(f'and {more} more')
     found = ''.join(f'<b style="color:{_COLORS[Level.BAD]}">{line}</b><br>' for line in lines)
     told = ''.join(escape(remark) + '<br>' for remark in remarks)
-    return _framed(f'{found}<span style="color:{_COLORS[Level.WAITING]}">{told}</span>')
+    told = f'<span style="color:{_COLORS[Level.WAITING]}">{told}</span>'
+    return _framed(f'<div style="padding-bottom:0.5em">{found}{told}</div>')
 
 
 def figures_table(figures: Figures) -> str:
