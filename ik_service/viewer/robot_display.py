@@ -10,6 +10,7 @@ import viser
 from ik_service.arm.arm import MeasuredState
 from ik_service.common.transforms import inverse_transform
 from ik_service.viewer.link.target import Target
+from ik_service.viewer.link.world_picture import WorldPicture
 from ik_service.viewer.panel.error_history import ErrorHistory
 from ik_service.viewer.panel.measures import (
     joint_positions,
@@ -107,6 +108,15 @@ class RobotDisplay:
         """
         self._scene.preview.place(poses, beside=self._poses)
 
+    def show_world(self, picture: WorldPicture) -> None:
+        """
+        Show the world and the collisions.
+
+        :param picture: as the IK node knows them.
+        """
+        self._scene.world.show(picture.parts, self._poses)
+        self._scene.arm.highlight(picture.colliding_links)
+
     def clear_trail(self) -> None:
         """Clear the trail of the tip."""
         self._trail.clear()
@@ -130,6 +140,7 @@ class RobotDisplay:
             self._posture, self._is_placed = posture, True
             self._poses = self.view.arm.link_poses(posture)
             scene.arm.place(self._poses)
+            scene.world.place(self._poses)
         self._draw_ghosts(now, panel)
         chain = self.view.arm.chain
         tip = self._poses[chain.tip_link]

@@ -11,6 +11,7 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 from sensor_msgs.msg import JointState
 import viser
+from visualization_msgs.msg import MarkerArray
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
@@ -23,6 +24,7 @@ from ik_service.viewer.link.service_requests import ServiceRequests
 from ik_service.viewer.link.target import Target
 from ik_service.viewer.link.task_queue import TaskQueue
 from ik_service.viewer.link.viewer_node import ViewerNode
+from ik_service.viewer.link.world_picture import NO_WORLD, read_world_picture, WorldPicture
 from ik_service.viewer.motions import Motions
 from ik_service.viewer.panel.panel import Actions, notify, Panel
 from ik_service.viewer.panel.parameter_fields import Field, Value
@@ -51,6 +53,7 @@ class Viewer:
         self._warn = node.get_logger().warning
         self._errors = FaultLogger(self._warn)
         self._bad_states, self._bad_targets = FaultLogger(self._warn), FaultLogger(self._warn)
+        self._bad_worlds = FaultLogger(self._warn)
         self._tasks = TaskQueue(self._on_error)
         add_surroundings(server)
         self._panel = Panel(server, self._actions())
@@ -65,6 +68,7 @@ class Viewer:
         )
         self._target = Target()
         self._display: RobotDisplay | None = None
+        self._world = NO_WORLD
         self._selection: RobotSelection | None = None
         self._requests = ServiceRequests(node, self._tasks, self._target, self._refuse)
         self._motions = Motions(self._target, self._requests, self._panel, self._refuse)
@@ -91,6 +95,8 @@ class Viewer:
         self._node.poll_states()
         self._tasks.run_pending()
         status = self._monitor.step(now)
+        if self._world is not NO_WORLD and not self._node.is_world_known():
+            self._show_world(NO_WORLD)
         self._select_robot()
         display = self._display
         is_watched = bool(self._server.get_clients())
@@ -107,6 +113,7 @@ class Viewer:
             self._refreshed_at = now
             with self._server.atomic():
                 self._panel.show_status(status)
+                self._panel.show_collisions(self._world.contacts, self._world.remarks)
                 if display is not None:
                     display.refresh(now, self._target, self._panel, self._monitor.report.solve)
 
@@ -122,6 +129,7 @@ class Viewer:
             on_description=lambda text: post(monitor.on_description, text),
             on_semantics=lambda text: post(monitor.on_semantics, text),
             on_parameters=lambda event: post(monitor.on_parameters, event),
+            on_world=lambda message: post(self._on_world, message),
         )
 
     def _on_state(self, message: JointState) -> None:
@@ -156,6 +164,20 @@ class Viewer:
             self._bad_targets.clear()
             self._target.receive(T, time.monotonic())
 
+    def _on_world(self, message: MarkerArray) -> None:
+        try:
+            self._show_world(read_world_picture(message))
+        except IkServiceError as error:
+            self._bad_worlds.report(f'the world is not shown: {error}')
+        else:
+            self._bad_worlds.clear()
+
+    def _show_world(self, picture: WorldPicture) -> None:
+        self._world = picture
+        if self._display is not None:
+            with self._server.atomic():
+                self._display.show_world(picture)
+
     def _on_fields(self, fields: list[Field]) -> None:
         self._panel.form.show(fields)
         self._target.mark_unsolved()
@@ -189,6 +211,7 @@ class Viewer:
         if self._display is not None:
             self._display.remove()
         self._display = RobotDisplay(self._server, view, self._on_drag)
+        self._display.show_world(self._world)
         self._motions.show(self._display)
         self._reach.set_base_link(view.arm.chain.base_link)
         self._server.gui.set_panel_label(view.arm.robot.name)

@@ -49,6 +49,7 @@ def test_rviz_shows_the_robot_its_frames_the_target_and_the_markers(displays):
         'Frames': 'TF',
         'Target': 'InteractiveMarkers',
         'Motion': 'MarkerArray',
+        'World': 'MarkerArray',
         'Reachable shell': 'MarkerArray',
     }
     assert all(entry['Enabled'] for entry in displays.values())
@@ -57,13 +58,19 @@ def test_rviz_shows_the_robot_its_frames_the_target_and_the_markers(displays):
 def test_topics_in_rviz_are_relative_so_that_namespaces_work(displays):
     assert displays['Robot']['Description Topic']['Value'] == 'robot_description'
     assert displays['Motion']['Topic']['Value'] == 'markers'
+    assert displays['World']['Topic']['Value'] == 'world_markers'
     assert displays['Reachable shell']['Topic']['Value'] == 'reachable_shell'
     assert displays['Target']['Interactive Markers Namespace'] == 'target_marker'
 
 
 @pytest.mark.parametrize(
     ('name', 'topic'),
-    [('Robot', 'Description Topic'), ('Motion', 'Topic'), ('Reachable shell', 'Topic')],
+    [
+        ('Robot', 'Description Topic'),
+        ('Motion', 'Topic'),
+        ('World', 'Topic'),
+        ('Reachable shell', 'Topic'),
+    ],
 )
 def test_rviz_receives_what_was_published_before(displays, name, topic):
     assert displays[name][topic]['Durability Policy'] == 'Transient Local'
@@ -74,10 +81,13 @@ def test_rviz_receives_what_was_published_before(displays, name, topic):
 def test_rviz_knows_the_namespaces_of_the_markers(displays):
     pytest.importorskip('visualization_msgs.msg')
     from ik_service.ros.markers import arm_markers as markers
-    from ik_service.ros.markers import reach_cloud_publisher
+    from ik_service.ros.markers import reach_cloud_publisher, world_markers
 
     motion = {markers.TARGET, markers.NEAREST, markers.TRAIL, markers.REACH}
     assert set(displays['Motion']['Namespaces']) == motion
+    world = {world_markers.OBJECTS, world_markers.ATTACHED, world_markers.LINKS}
+    world |= {world_markers.CONTACTS, world_markers.REMARKS}
+    assert set(displays['World']['Namespaces']) == world
     cloud = {reach_cloud_publisher.SHELL, reach_cloud_publisher.INSIDE}
     assert set(displays['Reachable shell']['Namespaces']) == cloud
 

@@ -17,8 +17,9 @@ from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from support.harness import until
+from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_service.ros.common.qos import DESCRIPTION_QOS
+from ik_service.ros.common.qos import DESCRIPTION_QOS, MARKERS_QOS
 
 VIEWER = 'ik_service.viewer.main'
 SLOW = 60.0  # for a robot that is read and, without a cache, compiled [s]
@@ -88,6 +89,8 @@ def test_bad_input_is_logged_once_and_survived(bench):
 
     states = bench.publisher(JointState, 'joint_states')
     targets = bench.publisher(PoseStamped, 'target_pose')
+    worlds = bench.publisher(MarkerArray, 'world_markers', MARKERS_QOS)
+    world = MarkerArray(markers=[Marker(ns='objects', type=Marker.ARROW)])
     nowhere = PoseStamped()
     nowhere.header.frame_id = 'nowhere'
 
@@ -96,6 +99,7 @@ def test_bad_input_is_logged_once_and_survived(bench):
         states.publish(JointState(name=['j', 'k'], position=[1.0]))
         states.publish(JointState(name=['j', 'j'], position=[1.0, 2.0]))
         targets.publish(nowhere)
+        worlds.publish(world)
         output = viewer.output
         return 'joint_states is ignored' in output and 'a target is not shown' in output
 
@@ -106,6 +110,7 @@ def test_bad_input_is_logged_once_and_survived(bench):
     assert serves(address(viewer))
     assert viewer.output.count('joint_states is ignored') == 1
     assert viewer.output.count('a target is not shown') == 1
+    assert viewer.output.count('the world is not shown: marker 0 of objects') == 1
     assert viewer.output.count('is not found') == 1
     assert 'Traceback' not in viewer.output
 

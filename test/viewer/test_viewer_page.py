@@ -17,6 +17,7 @@ pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 from support.harness import Bench, START_TIMEOUT, until
 
 import ik_service as iks
+from ik_service.ros.common.conversions import pose_from_matrix
 
 pytestmark = [pytest.mark.dds, pytest.mark.slow]
 URDF = str(Path(__file__).parents[2] / 'urdf' / 'panda.urdf')
@@ -102,6 +103,18 @@ def yellow_pixels(picture):
     """How many pixels have the colour of places that are reached with all orientations."""
     red, green, blue = np.moveaxis(picture, -1, 0)
     return int(((red > 180) & (green > 160) & (blue < 120)).sum())
+
+
+def red_pixels(picture):
+    """How many pixels have the colour of bodies in contact."""
+    red, green, blue = np.moveaxis(picture, -1, 0)
+    return int(((red > 130) & (green < 120) & (blue < 0.6 * red)).sum())
+
+
+def sandy_pixels(picture):
+    """How many pixels have the colour of objects of the world."""
+    red, green, blue = np.moveaxis(picture, -1, 0)
+    return int(((red - green > 4) & (green - blue > 10) & (red - blue < 90)).sum())
 
 
 def gizmo_arrow(scenario, axis):
@@ -241,6 +254,31 @@ def test_a_slider_moves_the_tip_to_the_pose_of_forward_kinematics(scenario):
     number.press('Enter')
     wanted = scenario.chain.forward(q)
     until(lambda: np.allclose(scenario.tip(), wanted, atol=5e-3), SLOW, 'the pose of the sliders')
+
+
+def test_objects_are_seen_and_what_collides_is_red_and_named(scenario):
+    pytest.importorskip('coal', reason="Coal comes with the extra 'collision'")
+    from moveit_msgs.msg import CollisionObject
+    from shape_msgs.msg import SolidPrimitive
+
+    until(scenario.is_at_rest, SLOW, 'rest')
+    free = scenario.view.shot('viewer-no-objects')
+    ball = CollisionObject(id='ball', pose=pose_from_matrix(scenario.tip()))
+    ball.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.12])]
+    objects = scenario.bench.publisher(CollisionObject, 'collision_object')
+
+    def publish_and_see(is_seen, what):
+        objects.publish(ball)
+        until(lambda: is_seen(scenario.view.shot('viewer-objects')), SLOW, what)
+
+    text = scenario.view.page.get_by_text('collision: panda_hand with ball')
+    publish_and_see(lambda now: red_pixels(now) > 1500 + red_pixels(free), 'a red ball')
+    assert text.count() == 1
+    ball.operation, ball.pose.position.x = CollisionObject.MOVE, -1.0
+    publish_and_see(lambda now: sandy_pixels(now) > 300 + sandy_pixels(free), 'a ball aside')
+    until(lambda: text.count() == 0, SLOW, 'no collision')
+    ball.operation = CollisionObject.REMOVE
+    publish_and_see(lambda now: sandy_pixels(now) < 100 + sandy_pixels(free), 'no ball')
 
 
 def test_a_node_that_was_killed_is_reported_and_reconnected(scenario):

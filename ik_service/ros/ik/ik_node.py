@@ -47,6 +47,7 @@ from ik_service.ros.ik.parameters import NodeParameters
 from ik_service.ros.ik.robot_descriptions import RobotDescriptions
 from ik_service.ros.ik.services import Services
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
+from ik_service.ros.markers.world_marker_publisher import RATE, WorldMarkerPublisher
 from ik_service.solvers.compilation import Compiler
 
 _THREADS = (3, 4, 1, 3)
@@ -105,6 +106,8 @@ class IkNode(Node):
         WorldTopics(
             self, self.collisions.known, lambda: self._arm_services.measured, self._on_error
         )
+        world = WorldMarkerPublisher(self, lambda: self._arm_services.measured, self.collisions)
+        self._world_ticker = PeriodicThread(world.update, RATE, self._on_error)
         self._diagnostics = DiagnosticsPublisher(self, self._arm_services.statistics)
         self._ticker = PeriodicThread(self._tick, self.parameters.follower.rate, self._on_error)
         self._compiler = Compiler(warn)
@@ -141,7 +144,7 @@ class IkNode(Node):
     @contextmanager
     def commanding(self) -> Iterator[None]:
         """Send commands for the time of a ``with`` block, in which an executor has to spin."""
-        with self._ticker:
+        with self._ticker, self._world_ticker:
             try:
                 yield
             finally:

@@ -17,7 +17,8 @@ from visualization_msgs.msg import MarkerArray
 from ik_service.common.periodic_thread import PeriodicThread
 from ik_service.ros.common.qos import MARKERS_QOS
 from ik_service.ros.following.follower_interface import FollowerInterface
-from ik_service.ros.markers.arm_markers import marker_array, MarkerScene, no_markers, point
+from ik_service.ros.markers.arm_markers import marker_array, MarkerScene, no_markers
+from ik_service.ros.markers.marker_messages import point
 from ik_service.solvers.result import IkResult
 
 TRAIL_LENGTH = 400

@@ -14,10 +14,11 @@ import math
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Vector3
 import numpy as np
-from std_msgs.msg import ColorRGBA, Header
+from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.markers.marker_messages import color_message, locked_marker, point
 
 TARGET, NEAREST, TRAIL, REACH = 'target', 'nearest', 'trail', 'reach'
 """Namespaces of the markers, which viewers show and hide one by one."""
@@ -91,65 +92,48 @@ def no_markers(frame_id: str, stamp: Time) -> MarkerArray:
     return array
 
 
-def point(position: np.ndarray) -> Point:
-    """
-    Return a position as a message.
-
-    :param position: (3,) [m].
-    """
-    x, y, z = position.tolist()
-    return Point(x=x, y=y, z=z)
-
-
 def _target(header: Header, scene: MarkerScene) -> list[Marker]:
-    axes = _marker(header, TARGET, 0, Marker.LINE_LIST)
+    axes = locked_marker(header, TARGET, 0, Marker.LINE_LIST)
     if scene.target is None:
         return [_deleted(axes)]
     return [_as_axes(axes, scene.target, scene.size, 1.0)]
 
 
 def _nearest(header: Header, scene: MarkerScene) -> list[Marker]:
-    axes = _marker(header, NEAREST, 0, Marker.LINE_LIST)
-    ball = _marker(header, NEAREST, 1, Marker.SPHERE)
-    gap = _marker(header, NEAREST, 2, Marker.LINE_LIST)
+    axes = locked_marker(header, NEAREST, 0, Marker.LINE_LIST)
+    ball = locked_marker(header, NEAREST, 1, Marker.SPHERE)
+    gap = locked_marker(header, NEAREST, 2, Marker.LINE_LIST)
     if scene.nearest is None or scene.target is None:
         return [_deleted(marker) for marker in (axes, ball, gap)]
     _as_axes(axes, scene.nearest, scene.size, 0.6)
     ball.pose = axes.pose
     ball.scale = _cube(_BALL * scene.size)
-    ball.color = _color(_SHORTFALL, 0.6)
+    ball.color = color_message(_SHORTFALL, 0.6)
     gap.scale.x = 0.5 * _WIDTH * scene.size
-    gap.color = _color(_SHORTFALL, 0.8)
+    gap.color = color_message(_SHORTFALL, 0.8)
     gap.points = [point(scene.nearest[:3, 3]), point(scene.target[:3, 3])]
     return [axes, ball, gap]
 
 
 def _trail(header: Header, scene: MarkerScene) -> Marker:
-    line = _marker(header, TRAIL, 0, Marker.LINE_STRIP)
+    line = locked_marker(header, TRAIL, 0, Marker.LINE_STRIP)
     if len(scene.trail) < 2:
         return _deleted(line)
     line.scale.x = _TRAIL_WIDTH * scene.size
-    line.color = _color(_TRAIL_COLOR, 0.9)
+    line.color = color_message(_TRAIL_COLOR, 0.9)
     line.points = list(scene.trail)
     return line
 
 
 def _reach(header: Header, scene: MarkerScene) -> Marker:
-    shell = _marker(header, REACH, 0, Marker.SPHERE)
+    shell = locked_marker(header, REACH, 0, Marker.SPHERE)
     radius = float(scene.reach[3])
     if not 0.0 < radius < math.inf:
         return _deleted(shell)
     shell.pose.position = point(scene.reach[:3])
     shell.scale = _cube(2.0 * radius)
-    shell.color = _color(_REACH_COLOR, 0.08)
+    shell.color = color_message(_REACH_COLOR, 0.08)
     return shell
-
-
-def _marker(header: Header, namespace: str, number: int, kind: int) -> Marker:
-    """Return a marker that stays, and moves with its frame."""
-    marker = Marker(header=header, ns=namespace, id=number, type=kind, frame_locked=True)
-    marker.pose.orientation.w = 1.0
-    return marker
 
 
 def _deleted(marker: Marker) -> Marker:
@@ -163,14 +147,9 @@ def _as_axes(marker: Marker, T: np.ndarray, size: float, alpha: float) -> Marker
     marker.scale.x = _WIDTH * size
     for axis, rgb in zip(np.eye(3), _AXIS_COLORS, strict=True):
         marker.points += [Point(), point(_AXIS * size * axis)]
-        marker.colors += 2 * [_color(rgb, alpha)]
+        marker.colors += 2 * [color_message(rgb, alpha)]
     return marker
 
 
 def _cube(side: float) -> Vector3:
     return Vector3(x=side, y=side, z=side)
-
-
-def _color(rgb: tuple[float, float, float], alpha: float) -> ColorRGBA:
-    r, g, b = rgb
-    return ColorRGBA(r=r, g=g, b=b, a=alpha)

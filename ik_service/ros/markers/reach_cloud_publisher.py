@@ -13,7 +13,7 @@ from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.ros.common.qos import MARKERS_QOS
-from ik_service.ros.markers.arm_markers import point
+from ik_service.ros.markers.marker_messages import point
 
 SHELL, INSIDE = 'shell', 'inside'
 """Namespaces of the markers: the outermost positions, and all others."""

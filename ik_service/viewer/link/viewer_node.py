@@ -19,10 +19,12 @@ from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from visualization_msgs.msg import MarkerArray
 
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.executors import PartialExecutor
-from ik_service.ros.common.qos import DESCRIPTION_QOS
+from ik_service.ros.common.qos import DESCRIPTION_QOS, MARKERS_QOS
+from ik_service.ros.markers.world_marker_publisher import WORLD_TOPIC
 from ik_service.viewer.link.remote_parameters import RemoteParameters
 
 _NEWEST = QoSProfile(
@@ -80,6 +82,7 @@ class ViewerNode(Node):
         on_description: Callable[[str], None],
         on_semantics: Callable[[str], None],
         on_parameters: Callable[[ParameterEvent], None],
+        on_world: Callable[[MarkerArray], None],
     ) -> None:
         """
         Subscribe to all topics.
@@ -94,6 +97,7 @@ class ViewerNode(Node):
         :param on_description: takes texts on ``robot_description``.
         :param on_semantics: takes texts on ``robot_description_semantic``.
         :param on_parameters: takes the parameter events of all nodes.
+        :param on_world: takes messages on ``world_markers``.
         """
 
         def take_foreign(message: PoseStamped) -> None:
@@ -112,7 +116,12 @@ class ViewerNode(Node):
         ):
             subscribe(String, topic, _taking_text(take), DESCRIPTION_QOS)
         subscribe(ParameterEvent, '/parameter_events', on_parameters, 100)
+        self._world = subscribe(MarkerArray, WORLD_TOPIC, on_world, MARKERS_QOS)
         self.main_executor.wake()
+
+    def is_world_known(self) -> bool:
+        """Whether a node that publishes ``world_markers`` is on the graph."""
+        return self._world.get_publisher_count() > 0
 
     def parameters_of(self, remote: str) -> RemoteParameters:
         """

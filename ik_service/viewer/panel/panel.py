@@ -14,7 +14,14 @@ from ik_service.viewer.panel.error_history import ErrorHistory, FLOOR, SPAN
 from ik_service.viewer.panel.joint_sliders import JointSliders
 from ik_service.viewer.panel.measures import JointPosition
 from ik_service.viewer.panel.named_states import NamedStates
-from ik_service.viewer.panel.panel_html import banner, Figures, figures_table, joints_table, note
+from ik_service.viewer.panel.panel_html import (
+    banner,
+    collision_lines,
+    Figures,
+    figures_table,
+    joints_table,
+    note,
+)
 from ik_service.viewer.panel.parameter_fields import Value
 from ik_service.viewer.panel.solver_form import SolverForm
 
@@ -57,6 +64,7 @@ class Panel:
     :ivar form: form of the node's parameters.
     :ivar sliders: sliders of the joints.
     :ivar note: remark below the status; hidden while there is none.
+    :ivar collisions: pairs of bodies in contact; hidden while there are none.
     :ivar reach_switch: checkbox of the reachable positions; hidden while none are known.
     """
 
@@ -64,6 +72,7 @@ class Panel:
         gui = self._gui = server.gui
         self._banner = gui.add_html('')
         self.note = gui.add_html('', visible=False)
+        self.collisions = gui.add_html('', visible=False)
         self._buttons = gui.add_button_group('Go', ('Home', 'Random pose', 'Stop'))
         self.states = NamedStates(gui, actions.go_to_state)
         main = gui.add_folder(None)
@@ -126,6 +135,16 @@ class Panel:
         """
         self._put('note', self.note, note(text))
         self.note.visible = bool(text)
+
+    def show_collisions(self, contacts: Sequence[str], remarks: Sequence[str]) -> None:
+        """
+        Show which bodies are in contact.
+
+        :param contacts: a text for each pair.
+        :param remarks: what is not shown or not checked.
+        """
+        self._put('collisions', self.collisions, collision_lines(contacts, remarks))
+        self.collisions.visible = bool(contacts or remarks)
 
     def show_figures(self, figures: Figures, positions: Sequence[JointPosition]) -> None:
         """

@@ -19,6 +19,7 @@ _COLORS = {Level.GOOD: '#2b8a3e', Level.WAITING: '#e67700', Level.BAD: '#c92a2a'
 _GROUNDS = {Level.GOOD: '#ebfbee', Level.WAITING: '#fff9db', Level.BAD: '#fff5f5'}
 _FONT = 'font-size:0.8125em;line-height:1.45;font-variant-numeric:tabular-nums'
 _FAINT = 'color:#868e96'
+_MOST_CONTACTS = 3
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,23 @@ def note(text: str) -> str:
     :param text: the remark.
     """
     return _framed(f'<span style="color:{_COLORS[Level.WAITING]}">{escape(text)}</span>')
+
+
+def collision_lines(contacts: Sequence[str], remarks: Sequence[str]) -> str:
+    """
+    Return the pairs of bodies in contact and remarks about the world, a line each.
+
+    :param contacts: a text for each pair; those beyond the first three are only counted.
+    :param remarks: sentences.
+    """
+    lines = [f'collision: {escape(text)}' for text in contacts[:_MOST_CONTACTS]]
+    more = len(contacts) - len(lines)
+    if more:
+        lines.append(f'and {more} more')
+    found = ''.join(f'<b style="color:{_COLORS[Level.BAD]}">{line}</b><br>' for line in lines)
+    told = ''.join(escape(remark) + '<br>' for remark in remarks)
+    told = f'<span style="color:{_COLORS[Level.WAITING]}">{told}</span>'
+    return _framed(f'<div style="padding-bottom:0.5em">{found}{told}</div>')
 
 
 def figures_table(figures: Figures) -> str:

@@ -3,41 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypedDict
 
 import numpy as np
 from viser import SceneApi
 
 from ik_service.common.transforms import quaternion_wxyz_from_rotation
-from ik_service.model.link_geometry import Box, Cylinder
-from ik_service.viewer.scene.meshes import Mesh
+from ik_service.viewer.scene.part_nodes import add_part, part_color, PLAIN, Style
 from ik_service.viewer.scene.parts import Part
-from ik_service.viewer.scene.visuals import Color
 
-_SAME = 6e-3  # difference of two poses below which they look the same [m] and (rotation) [rad]
-
-
-@dataclass(frozen=True)
-class Style:
-    """
-    Style of an arm.
-
-    :ivar color: colour of all parts; None for each part's own.
-    :ivar opacity: 0 to 1; None for opaque.
-    :ivar scale: a little more than 1 keeps a ghost from flickering inside the arm.
-    """
-
-    color: Color | None = None
-    opacity: float | None = None
-    scale: float = 1.0
-
-
-OPAQUE = Style()
 GHOST = Style(color=(0.16, 0.50, 0.95), opacity=0.35, scale=1.015)
 PREVIEW = Style(color=(0.48, 0.32, 0.78), opacity=0.30, scale=1.015)
+COLLIDING = Style(color=(0.90, 0.22, 0.18))
 
-_PLAIN: Color = (0.80, 0.82, 0.85)  # where neither URDF nor mesh names a colour
+_SAME = 6e-3  # difference of two poses below which they look the same [m] and (rotation) [rad]
 
 
 class ArmModel:
@@ -57,7 +35,7 @@ class ArmModel:
         name: str,
         links: Sequence[str],
         parts: Sequence[Part],
-        style: Style = OPAQUE,
+        style: Style = PLAIN,
     ) -> None:
         self._root = scene.add_frame(name, show_axes=False, visible=False)
         self._drawn = [link for link in links if any(part.link == link for part in parts)]
@@ -66,10 +44,14 @@ class ArmModel:
             scene.add_frame(f'{name}/{number}', show_axes=False)
             for number in range(len(self._drawn))
         ]
-        for number, part in enumerate(parts):
-            if part.link in self._drawn:
-                parent = f'{name}/{self._drawn.index(part.link)}'
-                _add(scene, f'{parent}/{number}', part, style)
+        self._style = style
+        self._highlighted: frozenset[str] = frozenset()
+        self._nodes = [
+            (part, add_part(scene, f'{name}/{parent}/{number}', part, part.T_link_geometry, style))
+            for number, part in enumerate(parts)
+            for parent, link in enumerate(self._drawn)
+            if part.link == link
+        ]
 
     @property
     def visible(self) -> bool:
@@ -102,40 +84,19 @@ class ArmModel:
             for frame, shown in zip(self._frames, apart.tolist(), strict=True):
                 frame.visible = shown
 
+    def highlight(self, links: frozenset[str]) -> None:
+        """
+        Colour links as those that collide, and all others as ever.
+
+        :param links: names of links.
+        """
+        changed = self._highlighted ^ links
+        self._highlighted = links
+        for part, node in self._nodes:
+            if part.link in changed:
+                style = COLLIDING if part.link in links else self._style
+                node.color = part_color(part, style)
+
     def remove(self) -> None:
         """Remove the arm from the scene."""
         self._root.remove()
-
-
-class _Appearance(TypedDict):
-    """Arguments that all kinds of nodes have in common."""
-
-    color: tuple[int, int, int]
-    opacity: float | None
-    scale: float
-    cast_shadow: bool
-    receive_shadow: bool
-    wxyz: np.ndarray
-    position: np.ndarray
-
-
-def _add(scene: SceneApi, name: str, part: Part, style: Style) -> None:
-    geometry, T = part.geometry, part.T_link_geometry
-    red, green, blue = style.color or part.color or _PLAIN
-    appearance: _Appearance = {
-        'color': (round(255 * red), round(255 * green), round(255 * blue)),
-        'opacity': style.opacity,
-        'scale': style.scale,
-        'cast_shadow': style.opacity is None,
-        'receive_shadow': style.opacity is None,
-        'wxyz': np.array(quaternion_wxyz_from_rotation(T[:3, :3])),
-        'position': T[:3, 3],
-    }
-    if isinstance(geometry, Mesh):
-        scene.add_mesh_simple(name, geometry.vertices, geometry.faces, side='double', **appearance)
-    elif isinstance(geometry, Box):
-        scene.add_box(name, dimensions=geometry.size, **appearance)
-    elif isinstance(geometry, Cylinder):
-        scene.add_cylinder(name, radius=geometry.radius, height=geometry.length, **appearance)
-    else:
-        scene.add_icosphere(name, radius=geometry.radius, **appearance)

@@ -27,12 +27,14 @@ class Part:
     :ivar geometry: its shape.
     :ivar T_link_geometry: (4, 4) pose of the shape in the link's frame [m].
     :ivar color: red, green and blue, 0 to 1; None where nothing names one.
+    :ivar opacity: 0 to 1; None for opaque.
     """
 
     link: str
     geometry: Box | Cylinder | Sphere | Mesh
     T_link_geometry: np.ndarray
     color: Color | None
+    opacity: float | None = None
 
 
 def robot_parts(robot: Robot, visuals: RobotVisuals, loader: MeshLoader) -> tuple[Part, ...]:

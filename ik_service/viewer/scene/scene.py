@@ -14,9 +14,10 @@ from ik_service.common.transforms import (
     rigid_transform,
     rotation_from_quaternion_xyzw,
 )
-from ik_service.viewer.scene.arm_model import ArmModel, GHOST, OPAQUE, PREVIEW
+from ik_service.viewer.scene.arm_model import ArmModel, GHOST, PREVIEW
 from ik_service.viewer.scene.parts import Part
 from ik_service.viewer.scene.trail import Trail
+from ik_service.viewer.scene.world_model import WorldModel
 
 Poses = Mapping[str, np.ndarray]
 OnDrag = Callable[[np.ndarray, bool], object]
@@ -43,6 +44,7 @@ class RobotScene:
     :ivar arm: the arm in its measured state.
     :ivar ghost: the arm in its commanded state.
     :ivar preview: the arm in the posture of the sliders.
+    :ivar world: the objects around the arm and on it.
     """
 
     def __init__(
@@ -55,9 +57,10 @@ class RobotScene:
     ) -> None:
         self._server = server
         scene = server.scene
-        self.arm = ArmModel(scene, '/arm', links, parts, OPAQUE)
+        self.arm = ArmModel(scene, '/arm', links, parts)
         self.ghost = ArmModel(scene, '/ghost', links, parts, GHOST)
         self.preview = ArmModel(scene, '/preview', links, parts, PREVIEW)
+        self.world = WorldModel(scene, '/world')
         self._trail = scene.add_line_segments(
             '/trail',
             np.zeros((1, 2, 3)),
@@ -112,7 +115,7 @@ class RobotScene:
 
     def remove(self) -> None:
         """Remove all nodes from the scene."""
-        for model in (self.arm, self.ghost, self.preview):
+        for model in (self.arm, self.ghost, self.preview, self.world):
             model.remove()
         for node in (self._trail, self._error_line, self._gizmo):
             node.remove()

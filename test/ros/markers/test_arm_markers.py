@@ -17,11 +17,11 @@ from ik_service.ros.markers.arm_markers import (
     MarkerScene,
     NEAREST,
     no_markers,
-    point,
     REACH,
     TARGET,
     TRAIL,
 )
+from ik_service.ros.markers.marker_messages import point
 
 REACH_OF_ARM = np.array([0.1, 0.2, 0.3, 1.5])
 STAMP = Time(sec=3, nanosec=4)

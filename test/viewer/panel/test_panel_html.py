@@ -84,3 +84,14 @@ def test_names_from_outside_cannot_become_markup():
 @pytest.mark.parametrize(('limit_proximity', 'hue'), [(0.0, 140), (0.5, 70), (1.0, 0), (3.0, 0)])
 def test_colours_go_from_green_to_red(limit_proximity, hue):
     assert panel_html.proximity_color(limit_proximity).startswith(f'hsl({hue},')
+
+
+def test_the_first_collisions_are_named_and_the_others_counted():
+    pairs = [f'link{i} with {EVIL}' for i in range(5)]
+    html = panel_html.collision_lines(pairs, [f'not checked: {EVIL}'])
+    assert 'collision: link2 with' in html
+    assert 'link3' not in html
+    assert 'and 2 more' in html
+    assert 'not checked' in html
+    assert '<script' not in html
+    assert 'more' not in panel_html.collision_lines(pairs[:3], [])

@@ -65,3 +65,15 @@ def test_it_can_be_removed_and_added_again(scene):
 
 def test_a_robot_without_visible_parts(scene):
     ArmModel(scene, '/arm', ['base'], []).place({'base': at(0.0)})
+
+
+def test_links_are_highlighted_and_get_their_colours_back(scene):
+    arm = ArmModel(scene, '/arm', ['base', 'arm/upper'], parts())
+    base, upper = scene.get_handle_by_name('/arm/0/0'), scene.get_handle_by_name('/arm/1/2')
+    own = upper.color
+    arm.highlight(frozenset({'arm/upper', 'bare'}))
+    assert upper.color != own
+    assert base.color == own
+    arm.highlight(frozenset({'base'}))
+    assert upper.color == own
+    assert base.color != own

@@ -1,0 +1,184 @@
+"""
+Marker messages of the known world and of collisions, for RViz, Foxglove and the page.
+
+Every array is complete: it begins by deleting all markers, so that a viewer that has missed the
+arrays before shows the same as all others. What moves with a link is given in that link's frame,
+and moves without further messages; the frame of a marker of :data:`LINKS` is a link in contact.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from builtin_interfaces.msg import Time
+import numpy as np
+from std_msgs.msg import Header
+from visualization_msgs.msg import Marker, MarkerArray
+
+from ik_service.collision.shapes import Plane
+from ik_service.collision.world import World
+from ik_service.model.collision_geometry import CollisionGeometry
+from ik_service.ros.markers.marker_messages import color_message, locked_marker, point
+from ik_service.ros.markers.shape_markers import AnyShape, fill_marker, TriangleBudget
+
+OBJECTS, ATTACHED, LINKS = 'objects', 'attached', 'colliding_links'
+"""Namespaces of the shapes: of objects of the world, of attached ones, and of links in contact."""
+
+CONTACTS, REMARKS = 'contacts', 'remarks'
+"""Namespaces of texts: a pair of bodies in contact each, and what the markers do not show."""
+
+MOST_SHAPES = 500
+"""Largest number of shapes that are shown."""
+
+MOST_TRIANGLES = 5000
+"""Largest number of triangles of all shapes together; meshes beyond it are shown as boxes."""
+
+MOST_CONTACTS = 20
+"""Largest number of pairs in contact that are named."""
+
+_COLORS = {OBJECTS: (0.77, 0.68, 0.54), ATTACHED: (0.36, 0.55, 0.62)}
+_COLLIDING_COLOR, _REMARK_COLOR = (0.88, 0.16, 0.13), (0.90, 0.47, 0.0)
+_PLANE_OPACITY, _LINK_OPACITY = 0.35, 0.5
+_GROWTH = 1.02  # of the shapes of links, which would flicker inside the visible ones
+_TEXT_HEIGHT = 0.04  # [m]
+_MOST_NAMES = 3  # of bodies in a remark
+
+
+@dataclass(frozen=True)
+class WorldScene:
+    """
+    Contents of the markers.
+
+    :ivar root_link: the robot's root link, whose frame the objects are in.
+    :ivar world: the objects.
+    :ivar contacts: pairs of bodies in contact.
+    :ivar links: shapes of the links in contact.
+    :ivar remarks: what a viewer has to be told besides.
+    """
+
+    root_link: str
+    world: World
+    contacts: Sequence[tuple[str, str]] = ()
+    links: Sequence[CollisionGeometry] = ()
+    remarks: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Shape of a body, and its pose (4, 4) in a frame [m]."""
+
+    body: str
+    namespace: str
+    frame: str
+    shape: AnyShape
+    T_frame_shape: np.ndarray
+
+
+def world_marker_array(scene: WorldScene, stamp: Time) -> MarkerArray:
+    """
+    Return the markers of a scene.
+
+    :param scene: what they show.
+    :param stamp: time of the scene.
+    """
+    colliding = frozenset(name for pair in scene.contacts for name in pair)
+    parts, remarks = [*_links(scene), *_attached(scene), *_objects(scene)], [*scene.remarks]
+    if len(parts) > MOST_SHAPES:
+        remarks.append(f'{MOST_SHAPES} of {len(parts)} shapes are shown')
+        parts = sorted(parts, key=lambda part: part.body not in colliding)[:MOST_SHAPES]
+    shapes, boxed = _shapes(parts, colliding, stamp)
+    if boxed:
+        names = ', '.join(boxed[:_MOST_NAMES]) + (' and others' if boxed[_MOST_NAMES:] else '')
+        remarks.append(f'shown as boxes, for their many triangles: {names}')
+    clear = Marker(header=Header(frame_id=scene.root_link, stamp=stamp), action=Marker.DELETEALL)
+    texts = [*_contacts(scene, stamp), *_remarks(scene.root_link, remarks, stamp)]
+    return MarkerArray(markers=[clear, *shapes, *texts])
+
+
+def _links(scene: WorldScene) -> Iterator[_Part]:
+    for part in scene.links:
+        if part.geometry is not None:
+            yield _Part(part.link, LINKS, part.link, part.geometry, part.T_link_geometry)
+
+
+def _attached(scene: WorldScene) -> Iterator[_Part]:
+    for name, body in scene.world.attached.items():
+        for shape, T_object_shape in body.shapes:
+            yield _Part(name, ATTACHED, body.link, shape, body.pose @ T_object_shape)
+
+
+def _objects(scene: WorldScene) -> Iterator[_Part]:
+    for name, body in scene.world.objects.items():
+        for shape, T_object_shape in body.shapes:
+            yield _Part(name, OBJECTS, scene.root_link, shape, body.pose @ T_object_shape)
+
+
+def _shapes(
+    parts: Sequence[_Part], colliding: frozenset[str], stamp: Time
+) -> tuple[list[Marker], list[str]]:
+    """Return the markers, and the names of the bodies with a mesh that is shown as a box."""
+    markers: list[Marker] = []
+    boxed: list[str] = []
+    budget, numbers = TriangleBudget(MOST_TRIANGLES), Counter[str]()
+    for part in parts:
+        marker = _marker(part.frame, part.namespace, numbers[part.namespace], stamp)
+        numbers[part.namespace] += 1
+        if not fill_marker(marker, part.shape, part.T_frame_shape, budget):
+            boxed.append(part.body)
+        _paint(marker, part, part.body in colliding)
+        markers.append(marker)
+    return markers, [*dict.fromkeys(boxed)]
+
+
+def _paint(marker: Marker, part: _Part, is_colliding: bool) -> None:
+    opacity = _PLANE_OPACITY if isinstance(part.shape, Plane) else 1.0
+    if part.namespace == LINKS:
+        opacity = _LINK_OPACITY
+        for axis in ('x', 'y', 'z'):
+            setattr(marker.scale, axis, _GROWTH * getattr(marker.scale, axis))
+    color = _COLLIDING_COLOR if is_colliding else _COLORS[part.namespace]
+    marker.color = color_message(color, opacity)
+
+
+def _contacts(scene: WorldScene, stamp: Time) -> Iterator[Marker]:
+    """Yield a text for each pair in contact, above its first body."""
+    lines = Counter[str]()
+    for number, (first, second) in enumerate(scene.contacts[:MOST_CONTACTS]):
+        frame, position = _place(scene, first)
+        lines[first] += 1
+        marker = _marker(frame, CONTACTS, number, stamp)
+        marker.color = color_message(_COLLIDING_COLOR, 1.0)
+        _write(marker, f'{first} with {second}', position, lines[first])
+        yield marker
+
+
+def _place(scene: WorldScene, body: str) -> tuple[str, np.ndarray]:
+    """Return the frame that a body is in, and its place there (3,) [m]."""
+    if body in scene.world.attached:
+        attached = scene.world.attached[body]
+        return attached.link, attached.pose[:3, 3]
+    if body in scene.world.objects:
+        return scene.root_link, scene.world.objects[body].pose[:3, 3]
+    return body, np.zeros(3)
+
+
+def _remarks(root_link: str, remarks: Sequence[str], stamp: Time) -> Iterator[Marker]:
+    """Yield a text for each remark, below the robot's root."""
+    for number, remark in enumerate(remarks):
+        marker = _marker(root_link, REMARKS, number, stamp)
+        marker.color = color_message(_REMARK_COLOR, 1.0)
+        _write(marker, remark, np.zeros(3), -number - 1)
+        yield marker
+
+
+def _write(marker: Marker, text: str, position: np.ndarray, line: int) -> None:
+    """Make a marker a text, so many lines above a position (3,) [m]."""
+    marker.type, marker.text, marker.scale.z = Marker.TEXT_VIEW_FACING, text, _TEXT_HEIGHT
+    marker.pose.position = point(position)
+    marker.pose.position.z += 1.5 * _TEXT_HEIGHT * line
+
+
+def _marker(frame: str, namespace: str, number: int, stamp: Time) -> Marker:
+    return locked_marker(Header(frame_id=frame, stamp=stamp), namespace, number, Marker.CUBE)

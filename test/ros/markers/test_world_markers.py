@@ -1,0 +1,111 @@
+"""Markers of the known world and of collisions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('visualization_msgs.msg', reason='visualization_msgs is not installed')
+
+from builtin_interfaces.msg import Time
+from visualization_msgs.msg import Marker
+
+from ik_service.collision.shapes import Box, Mesh, Plane, Sphere
+from ik_service.collision.world import AttachedObject, World, WorldObject
+from ik_service.common.transforms import rigid_transform
+from ik_service.model import link_geometry
+from ik_service.model.collision_geometry import CollisionGeometry
+from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.markers import world_markers
+from ik_service.ros.markers.world_markers import (
+    ATTACHED,
+    CONTACTS,
+    LINKS,
+    OBJECTS,
+    REMARKS,
+    world_marker_array,
+    WorldScene,
+)
+
+STAMP = Time(sec=3, nanosec=4)
+SHELF = WorldObject(
+    'shelf',
+    [(Box((1, 1, 0.02)), rigid_transform(None, (0, 0, 0.5))), Sphere(0.1)],
+    rigid_transform(None, (1, 2, 3)),
+)
+TOOL = AttachedObject('tool', Box((0.1, 0.1, 0.3)), 'hand', (), rigid_transform(None, (0, 0, 0.2)))
+WORLD = World({'shelf': SHELF, 'floor': WorldObject('floor', Plane((0, 0, 1, 0)))}, {'tool': TOOL})
+FOREARM = CollisionGeometry('forearm', link_geometry.Sphere(0.1), np.eye(4))
+
+
+def by_namespace(scene):
+    array = world_marker_array(scene, STAMP)
+    assert array.markers[0].action == Marker.DELETEALL
+    found = {}
+    for marker in array.markers[1:]:
+        assert marker.action == Marker.ADD
+        assert marker.frame_locked
+        assert marker.header.stamp == STAMP
+        assert marker.id == len(found.setdefault(marker.ns, []))
+        found[marker.ns].append(marker)
+    return found
+
+
+def rgb(marker):
+    return marker.color.r, marker.color.g, marker.color.b
+
+
+def test_objects_are_in_the_frame_of_the_root_and_attached_ones_in_that_of_their_link():
+    shown = by_namespace(WorldScene('base', WORLD))
+    assert set(shown) == {OBJECTS, ATTACHED}
+    board, ball, floor = shown[OBJECTS]
+    assert {marker.header.frame_id for marker in shown[OBJECTS]} == {'base'}
+    np.testing.assert_allclose(matrix_from_pose(board.pose)[:3, 3], [1, 2, 3.5])
+    np.testing.assert_allclose(matrix_from_pose(ball.pose)[:3, 3], [1, 2, 3])
+    assert floor.color.a < board.color.a == 1.0
+    (tool,) = shown[ATTACHED]
+    assert tool.header.frame_id == 'hand'
+    assert tool.pose.position.z == 0.2
+
+
+def test_bodies_in_contact_are_red_and_named():
+    contacts = [('forearm', 'shelf'), ('forearm', 'tool'), ('tool', 'shelf')]
+    shown = by_namespace(WorldScene('base', WORLD, contacts, [FOREARM]))
+    (link,) = shown[LINKS]
+    assert link.header.frame_id == 'forearm'
+    assert link.color.a < 1.0
+    assert link.scale.x > 0.2  # a little more than the link, whose surface would hide it
+    red = rgb(link)
+    assert [rgb(marker) == red for marker in shown[OBJECTS]] == [True, True, False]
+    assert rgb(shown[ATTACHED][0]) == red
+    assert [marker.text for marker in shown[CONTACTS]] == [
+        'forearm with shelf',
+        'forearm with tool',
+        'tool with shelf',
+    ]
+    first, second, third = shown[CONTACTS]
+    assert [marker.header.frame_id for marker in shown[CONTACTS]] == ['forearm', 'forearm', 'hand']
+    assert second.pose.position.z > first.pose.position.z + first.scale.z  # one above the other
+    assert third.pose.position.z > 0.2
+
+
+def test_what_is_too_much_is_left_out_and_said(monkeypatch):
+    for name, value in (('MOST_SHAPES', 3), ('MOST_TRIANGLES', 1), ('MOST_CONTACTS', 1)):
+        monkeypatch.setattr(world_markers, name, value)
+    slab = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    names = [f'slab_{i}' for i in range(5)]
+    world = World({name: WorldObject(name, slab) for name in names})
+    contacts = [('forearm', 'slab_4'), ('forearm', 'slab_3')]
+    shown = by_namespace(WorldScene('base', world, contacts, [FOREARM], ['not checked: x']))
+    assert len(shown[LINKS]) == len(shown[CONTACTS]) == 1
+    assert [rgb(marker) for marker in shown[OBJECTS]] == 2 * [rgb(shown[LINKS][0])]
+    assert [marker.text for marker in shown[REMARKS]] == [
+        'not checked: x',
+        '3 of 6 shapes are shown',
+        'shown as boxes, for their many triangles: slab_3, slab_4',
+    ]
+
+
+def test_an_empty_world_clears_all():
+    assert by_namespace(WorldScene('base', World())) == {}
