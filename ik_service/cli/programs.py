@@ -19,6 +19,17 @@ _INTERRUPTED = 130
 _BROKEN_PIPE = 141
 
 
+def ik_conformance(arguments: Sequence[str] | None = None) -> int:
+    """
+    Run ``ik_conformance``: checks of any compute_ik and compute_fk server on the ROS graph.
+
+    :param arguments: the command line after the program's name; that of the process by default.
+    :returns: the exit code: 0 no check has failed, 1 one has, 2 a wrong command or no server,
+        130 Ctrl-C.
+    """
+    return _run('ik_conformance', 'conformance.main', arguments, failure=2)
+
+
 def ik_demo(arguments: Sequence[str] | None = None) -> int:
     """
     Run ``ik_demo``: IK node, simulated arm, page and client in one terminal.
@@ -87,7 +98,10 @@ def _run(
     return code
 
 
-_PROGRAMS = {program.__name__: program for program in (ik_demo, ik_solve, ik_study, ik_train)}
+_PROGRAMS = {
+    program.__name__: program
+    for program in (ik_conformance, ik_demo, ik_solve, ik_study, ik_train)
+}
 
 if __name__ == '__main__':  # python -m ik_service.cli.programs ik_solve …
     sys.exit(_PROGRAMS[sys.argv[1]](sys.argv[2:]))

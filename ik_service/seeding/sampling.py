@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.joint_space import JointSpace
 from ik_service.seeding.table_kernels import linearise
 
 # How far a variable without limits is sampled from its middle [rad] or [m].
@@ -18,14 +19,14 @@ _BLOCK = 16_384
 _DAMPING = 1e-3
 
 
-def sampled_range(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
+def sampled_range(chain: JointSpace) -> tuple[np.ndarray, np.ndarray]:
     """
     Return the bounds of the postures that are sampled.
 
     These are the joint limits, but no more than one turn about the middle for joints whose full
     turns change no pose: what lies beyond reaches nothing new and is closer to the limits.
 
-    :param chain: the chain.
+    :param chain: the chain, or a tree.
     :returns: (n,) lower and (n,) upper bounds [rad] or [m].
     """
     middle = chain.mid_range()

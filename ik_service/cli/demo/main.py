@@ -19,6 +19,7 @@ from ik_service.cli.demo.processes import node_and_arm, ros_domain
 from ik_service.cli.demo.text import clear_progress, progress, say
 from ik_service.cli.demo.viewer import announce, viewer_program
 from ik_service.cli.interrupts import check_interrupts
+from ik_service.cli.ros_installation import require_ros
 from ik_service.common.child_process import ChildProcess
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import IkServiceError
@@ -40,10 +41,6 @@ examples:
   ik_demo --urdf ur5e.urdf --base-link base_link --tip-link tool0
   ROS_DOMAIN_ID=7 ik_demo              in a ROS domain where others can watch and take part
 """
-
-
-class NoRosError(IkServiceError):
-    """ROS 2 is not installed."""
 
 
 class NotReadyError(IkServiceError):
@@ -68,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
 def _run(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     options.viewer = not options.once if options.viewer is None else options.viewer
-    _require_ros()
+    require_ros()
     urdf, chain = _robot(options)
     description = {'base_link': chain.base_link, 'tip_link': chain.tip_link}
     if options.srdf is not None:
@@ -206,14 +203,3 @@ def _robot(options: argparse.Namespace) -> tuple[Path, KinematicChain]:
     xacro_args = parse_xacro_args(options.xacro_args, '--xacro-args')
     chain = Robot.from_urdf(urdf, xacro_args, options.srdf).chain(base_link, tip_link)
     return urdf.absolute(), chain
-
-
-def _require_ros() -> None:
-    try:
-        import moveit_msgs.srv  # noqa: F401
-        import rclpy  # noqa: F401
-    except ImportError as error:
-        raise NoRosError(
-            f'ROS 2 is needed, but cannot be imported ({error}). Either source a ROS 2 '
-            'installation that has moveit_msgs, or run "make demo", which needs none'
-        ) from error

@@ -1,0 +1,1 @@
+"""The checks themselves, by what they ask about."""

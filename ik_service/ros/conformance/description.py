@@ -1,0 +1,97 @@
+"""Description of the server's robot, from the ROS graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from moveit_msgs import srv
+from rcl_interfaces.srv import GetParameters
+from rclpy.parameter import parameter_value_to_python
+from std_msgs.msg import String
+
+from ik_service.exceptions import IkServiceError
+from ik_service.ros.common.qos import DESCRIPTION_QOS
+from ik_service.ros.conformance.check import NoAnswerError
+from ik_service.ros.conformance.connection import Connection
+from ik_service.ros.conformance.names import COMPUTE_IK, SUCCESS
+
+_DISCOVERY = 1.0  # time in which a publisher is surely found [s]
+URDF, SRDF = 'robot_description', 'robot_description_semantic'
+
+
+class NoDescriptionError(IkServiceError):
+    """No description of the server's robot on the ROS graph."""
+
+
+def find_descriptions(connection: Connection, group: str) -> tuple[str, str, str]:
+    """
+    Return URDF and SRDF text of the server's robot, and where the URDF comes from.
+
+    The parameters of the server are asked first, as MoveIt's ``move_group`` has both, and several
+    robots may share a topic; ``get_urdf`` is the last, because MoveIt's describes the group only.
+
+    :param connection: connection to the server.
+    :param group: planning group, which MoveIt's ``get_urdf`` needs.
+    :raises NoDescriptionError: there is none.
+    """
+    servers = connection.servers_of(COMPUTE_IK)
+    urdf, source = _from_parameters(connection, servers, URDF), f'parameter {URDF} of the server'
+    if not urdf:
+        urdf, source = _from_topic(connection, URDF), f'topic {URDF}'
+    if not urdf:
+        urdf, source = _from_service(connection, group), 'service get_urdf'
+    if not urdf:
+        raise NoDescriptionError(
+            f'neither parameter nor topic {URDF} nor get_urdf describes the robot of the server; '
+            'name its file by --urdf'
+        )
+    srdf = _from_parameters(connection, servers, SRDF) or _from_topic(connection, SRDF)
+    return urdf, srdf, source
+
+
+def _from_parameters(connection: Connection, servers: Sequence[str], name: str) -> str:
+    """Return the XML text that a parameter of the servers holds; empty where none does."""
+    for server in servers:
+        service = f'{server}/get_parameters'
+        request = GetParameters.Request(names=[name])
+        if not connection.waited_for(partial(connection.offers, GetParameters, service)):
+            continue
+        try:
+            answer, _ = connection.ask(GetParameters, service, request, f'parameter {name}')
+        except NoAnswerError:
+            continue
+        values = [parameter_value_to_python(value) for value in answer.values]
+        for value in values:
+            if isinstance(value, str) and '<' in value:
+                return value
+    return ''
+
+
+def _from_service(connection: Connection, group: str) -> str:
+    kind = getattr(srv, 'GetGroupUrdf', None)  # other builds of moveit_msgs may lack it
+    if kind is None or not connection.offers(kind, 'get_urdf'):
+        return ''
+    try:
+        answer, _ = connection.ask(kind, 'get_urdf', kind.Request(group_name=group), 'the URDF')
+    except NoAnswerError:
+        return ''
+    return str(answer.urdf_string) if answer.error_code.val == SUCCESS else ''
+
+
+def _from_topic(connection: Connection, topic: str) -> str:
+    """Return the last text of a latched topic; empty where nobody publishes one in time."""
+    texts: list[str] = []
+    node = connection.node
+
+    def take(message: String) -> None:
+        texts.append(message.data)
+
+    subscription = node.create_subscription(String, topic, take, DESCRIPTION_QOS)
+    try:
+        connection.waited_for(lambda: bool(texts), _DISCOVERY)
+        if subscription.get_publisher_count() and not texts:
+            connection.waited_for(lambda: bool(texts))
+    finally:
+        node.destroy_subscription(subscription)
+    return texts[-1] if texts else ''

@@ -1,0 +1,90 @@
+"""Preparation of a run: the server's robot, and a planning group that it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from moveit_msgs.msg import MoveItErrorCodes as Code
+from moveit_msgs.srv import GetPositionIK
+
+from ik_service.exceptions import IkServiceError
+from ik_service.robot import Robot
+from ik_service.ros.conformance.arm import TestedArm
+from ik_service.ros.conformance.check import NoAnswerError
+from ik_service.ros.conformance.connection import Connection
+from ik_service.ros.conformance.description import find_descriptions
+from ik_service.ros.conformance.names import COMPUTE_IK
+from ik_service.ros.conformance.subject import Settings, Subject
+
+
+class GroupNeededError(IkServiceError):
+    """Server that takes no empty group name, and none of the names that are known."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """
+    Choice of the robot and its arm; empty where the graph or the robot says it.
+
+    :ivar urdf: URDF or xacro file.
+    :ivar srdf: SRDF or xacro file.
+    :ivar group: planning group.
+    :ivar base_link: base of the arm.
+    :ivar tip_link: its tip.
+    """
+
+    urdf: Path | None = None
+    srdf: Path | None = None
+    group: str = ''
+    base_link: str = ''
+    tip_link: str = ''
+
+
+def prepare(connection: Connection, choice: Choice, settings: Settings) -> tuple[Subject, str]:
+    """
+    Return the server with its robot and arm, and where the description comes from.
+
+    :param connection: connection to the server.
+    :param choice: the robot and its arm.
+    :param settings: settings of the run.
+    :raises NoServerError: there is no such service.
+    :raises IkServiceError: there is no description, or none that leads to an arm.
+    """
+    connection.wait_for(GetPositionIK, COMPUTE_IK)
+    robot, source = _robot(connection, choice)
+    arm = TestedArm.of(robot, choice.group, choice.base_link, choice.tip_link)
+    subject = Subject(arm, connection, settings, choice.group)
+    if choice.group or not _refuses_group(subject):
+        return subject, source
+    for name in robot.group_names:
+        if robot.groups[name].fault:
+            continue
+        arm = TestedArm.of(robot, name, choice.base_link, choice.tip_link)
+        subject = Subject(arm, connection, settings, name)
+        if not _refuses_group(subject):
+            return subject, source
+    raise GroupNeededError(
+        'the server takes no empty group name; name one of its groups by --group'
+        + f', and its SRDF by --srdf (refused: {", ".join(robot.group_names)})'
+    )
+
+
+def _robot(connection: Connection, choice: Choice) -> tuple[Robot, str]:
+    if choice.urdf is not None:
+        return Robot.from_urdf(choice.urdf, srdf=choice.srdf), str(choice.urdf)
+    urdf, srdf, source = find_descriptions(connection, choice.group)
+    robot = Robot.from_urdf_text(urdf)
+    if choice.srdf is not None:
+        return robot.with_srdf(choice.srdf), source
+    return (robot.with_srdf_text(srdf) if srdf else robot), source
+
+
+def _refuses_group(subject: Subject) -> bool:
+    """Return whether the server knows no such group; no answer is left to the checks."""
+    request, _, _ = subject.ordinary_request('group')
+    try:
+        answer = subject.ik(request, f'group {subject.group_name!r}')
+    except NoAnswerError:
+        return False
+    return answer.code == Code.INVALID_GROUP_NAME
