@@ -52,7 +52,12 @@ def test_contact_points_tell_where_and_how_deep():
     checker = row(2)
     checker.add('ball', Sphere(0.1), at(0.64))
     (point,) = checker.contact_points({})
-    assert (point.body_a, point.kind_a, point.body_b, point.kind_b) == ('b', 'link', 'ball', 'object')
+    assert (point.body_a, point.kind_a, point.body_b, point.kind_b) == (
+        'b',
+        'link',
+        'ball',
+        'object',
+    )
     np.testing.assert_allclose(point.normal, [1, 0, 0], atol=1e-6)
     assert point.depth == pytest.approx(0.01, abs=1e-6)
     assert 0.54 - 1e-6 <= point.position[0] <= 0.55 + 1e-6
@@ -166,7 +171,7 @@ def test_an_object_is_taken_along_and_put_down():
         lambda: checker.move('none', FAR),
         lambda: checker.remove('none'),
     ):
-        with pytest.raises(UnknownObjectError, match='cup|valid: none'):
+        with pytest.raises(UnknownObjectError, match='unknown object'):
             change()
 
 
@@ -228,7 +233,7 @@ def test_threads_check_while_the_world_changes():
 
     with ThreadPoolExecutor(4) as pool:
         changing = pool.submit(change)
-        found = {contact for contact in pool.map(lambda _: test.first_contact([3.0]), range(2000))}
+        found = set(pool.map(lambda _: test.first_contact([3.0]), range(2000)))
         changing.result()
     assert found <= {None, ('b', 'wall')}
 
