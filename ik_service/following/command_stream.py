@@ -117,7 +117,7 @@ class CommandStream:
         guard, dt, self.obstacle = self.guard, min(self.gate.elapsed(now), period), ''
         if guard is not None and goal is not None:
             before, resting = self._snapshot(motion), motion.at_rest
-            pace = min(pace, guard.pace(goal - motion.q, limits, dt))
+            pace = min(pace, guard.pace(motion.q, goal, limits, dt))
             motion.move(goal, limits, dt, pace, cautious=True)
             motion.q, motion.speed = self.gate.admit(motion.q, limits, now, period)
             verdict = guard.verdict(before[1], resting, motion, goal, limits)
