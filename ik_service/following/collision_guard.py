@@ -11,7 +11,7 @@ than :data:`RESOLUTION` from one to the next. A tick has :data:`MOST_CHECKS` at 
 
 As long as a motion is straight, its way to rest is that of the command before, with a new end, and
 only this end is checked so finely. The checks that are left go to the command itself and the rest
-of the way, at other places in every tick, to notice what has changed there. A motion that turns has
+of the way, at other places in every tick, to notice what has changed. A motion that turns has
 another way to rest altogether, and is only as fast as the checks allow.
 """
 
