@@ -18,6 +18,7 @@ another way to rest altogether, and is only as fast as the checks allow.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 import math
 from typing import Protocol
 
@@ -166,23 +167,26 @@ class CollisionGuard:
         if resting:
             self._free = None  # the world may be another one by now
             rest = self._first_rest(start, rest, goal)
-        postures = self._postures(start, motion.q, rest)
-        if len(postures) > MOST_CHECKS - resting:
+        most = MOST_CHECKS - resting
+        postures = self._postures(start, motion.q, rest, most)
+        if len(postures) > most:
             return _TOO_FAST
         verdict = self._tested(start, resting, postures)
         self._free = (motion.q, rest) if verdict.allowed else None
         return verdict
 
-    def _postures(self, start: np.ndarray, q: np.ndarray, rest: np.ndarray) -> list[np.ndarray]:
+    def _postures(
+        self, start: np.ndarray, q: np.ndarray, rest: np.ndarray, most: int
+    ) -> list[np.ndarray]:
         """Return the postures (n,) to check for a command q and its way to rest."""
         if not (self._is_straight(start, q) and self._is_straight(start, rest)):
-            return [*self._between(start, q), *self._between(q, rest)]
+            return self._along(most, start, q, rest)
         assert self._free is not None
         end = self._free[1]
         longer = self._length(rest - start) > self._length(end - start)
-        new = [*(self._between(end, rest) if longer else []), q]
+        new = [*(self._along(most - 4, end, rest) if longer else []), q]
         way = (end if longer else rest) - q
-        count = min(math.ceil(self._length(way) / RESOLUTION), MOST_CHECKS - len(new))
+        count = min(math.ceil(self._length(way) / RESOLUTION), most - len(new))
         self._phase = (self._phase + _GOLDEN) % 1.0
         return new + [q + way * ((k + self._phase) / count) for k in range(count)]
 
@@ -227,11 +231,21 @@ class CollisionGuard:
             return rest
         return start + ahead * min(_FIRST_WAY / whole, 1.0)
 
-    def _between(self, a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
-        """Return postures (n,) on a straight line, without its start and with its end."""
-        way = b - a
-        count = math.ceil(self._length(way) / RESOLUTION)
-        return [a + way * (k / count) for k in range(1, count + 1)]
+    def _along(self, most: int, *corners: np.ndarray) -> list[np.ndarray]:
+        """
+        Return postures (n,) on straight lines between some, without the first of these.
+
+        They are closer to each other than necessary where these are no more than ``most``.
+        """
+        lines = list(pairwise(corners))
+        lengths = [self._length(b - a) / RESOLUTION for a, b in lines]
+        closer = next((k for k in (4, 3, 2) if sum(math.ceil(k * x) for x in lengths) <= most), 1)
+        counts = [math.ceil(closer * length) for length in lengths]
+        return [
+            a + (b - a) * (k / count)
+            for (a, b), count in zip(lines, counts, strict=True)
+            for k in range(1, count + 1)
+        ]
 
     def _length(self, way: np.ndarray) -> float:
         """Return a distance that no point of the arm exceeds [m]."""
