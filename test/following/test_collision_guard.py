@@ -92,6 +92,18 @@ def test_goes_on_to_a_target_on_this_side_of_the_wall_and_not_by_itself(solver):
     assert_gentle(rig, solver)
 
 
+def test_a_new_target_is_not_blamed_for_the_wall_before_the_last_one(solver):
+    rig, walls = walled_rig(solver)
+    wall = 0.6 * go(rig, solver)
+    walls.build((0, wall, 2.0 * wall))
+    rig.tick_until(AHEAD)
+    rig.follower.set_target(solver.chain.forward(READY))
+    rig.now += 0.1 / rig.rate
+    assert rig.follower.tick(rig.now) is None, 'too early for another command'
+    rig.tick_until(FollowerState.REACHED)
+    assert rig.follower.obstacle == ''
+
+
 def test_a_stream_of_targets_behind_a_wall_leads_to_rest_before_it(solver):
     rig, walls = walled_rig(solver)
     walls.build_thin((0, 0.25))
