@@ -7,13 +7,18 @@ to it, and from it to where it would rest, are free. If they are not, the arm sl
 along the line that was found free one command before.
 
 Postures are checked at distances that no body is jumped over in: no point of the arm moves by more
-than :data:`RESOLUTION` from one to the next. A tick has :data:`MOST_CHECKS` at most. Where that
-would not be enough, the arm moves more slowly.
+than :data:`RESOLUTION` from one to the next. A tick has :data:`MOST_CHECKS` at most.
+
+As long as a motion is straight, its way to rest is that of the command before, with a new end, and
+only this end is checked so finely. The checks that are left go to the command itself and the rest
+of the way, at other places in every tick, to notice what has changed. A motion that turns has
+another way to rest altogether, and is only as fast as the checks allow.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 import math
 from typing import Protocol
 
@@ -31,8 +36,8 @@ MOST_CHECKS = 10
 
 _LONGEST_WAY = (MOST_CHECKS - 3) * RESOLUTION
 """
-Motion of any point of the arm until it rests, at most [m]. A posture is left for the start of a
-motion, and one for each end of the two lines that are divided.
+Motion of any point of the arm that can be checked in a tick [m]. A posture is left for the start
+of a motion, and one for each end of the two lines that are divided.
 """
 
 _FIRST_WAY = 2.0 * RESOLUTION
@@ -46,6 +51,12 @@ _ENDLESS = 1.0
 
 _ROUNDING = 1e-9
 """Share of a second's motion by which a resting place may lie beyond a joint limit."""
+
+_STRAIGHT = 1e-6
+"""Motion of any point of the arm away from a straight line that counts as none [m]."""
+
+_GOLDEN = 0.618034
+"""Share of a distance by which the places that are looked at again shift in every tick."""
 
 
 class CollisionTest(Protocol):
@@ -105,20 +116,29 @@ class CollisionGuard:
     def __init__(self, chain: KinematicChain, test: CollisionTest) -> None:
         self._test = test
         self._levers = lever_lengths(chain)
+        self._free: tuple[np.ndarray, np.ndarray] | None = None  # a command and its way to rest
+        self._phase = 0.0
 
-    def pace(self, ahead: np.ndarray, limits: MotionLimits, dt: float) -> float:
+    def pace(self, start: np.ndarray, goal: np.ndarray, limits: MotionLimits, dt: float) -> float:
         """
         Return the share of the full speed, 0 to 1, whose way to rest can be checked in a tick.
 
-        :param ahead: (n,) from the command to its goal [rad] or [m].
+        :param start: (n,) the last command [rad] or [m].
+        :param goal: (n,) where it shall lead to [rad] or [m].
         :param limits: bounds on the motion.
         :param dt: length of the tick [s].
         """
+        ahead = goal - start
         time = float(np.abs(ahead / limits.unit).max(initial=0.0))
         if time <= 0.0 or limits.scaling <= 0.0:
             return 1.0
-        way = np.array(_LONGEST_WAY * time / self._length(ahead))
-        return min(float(stopping_speed(way, limits.braking, dt)) / limits.scaling, 1.0)
+        way = _LONGEST_WAY * time / self._length(ahead)
+        fastest = float(stopping_speed(np.array(way), limits.braking, dt))
+        if self._is_straight(start, goal):
+            # In a tick, the way to rest from the speed s gets longer by 2 s dt + 3/2 braking dt².
+            gain = 0.0 if math.isinf(limits.braking) else 1.5 * limits.braking * dt * dt
+            fastest = max(fastest, (way - gain) / (2.0 * dt))
+        return min(fastest / limits.scaling, 1.0)
 
     def verdict(
         self,
@@ -145,19 +165,51 @@ class CollisionGuard:
         if (beyond > _ROUNDING * limits.unit).any():
             return _TOO_FAST
         if resting:
+            self._free = None  # the world may be another one by now
             rest = self._first_rest(start, rest, goal)
-        postures = [*self._between(start, motion.q), *self._between(motion.q, rest)]
-        if len(postures) > MOST_CHECKS - resting:
+        most = MOST_CHECKS - resting
+        postures = self._postures(start, motion.q, rest, most)
+        if len(postures) > most:
             return _TOO_FAST
+        verdict = self._tested(start, resting, postures)
+        self._free = (motion.q, rest) if verdict.allowed else None
+        return verdict
+
+    def _postures(
+        self, start: np.ndarray, q: np.ndarray, rest: np.ndarray, most: int
+    ) -> list[np.ndarray]:
+        """Return the postures (n,) to check for a command q and its way to rest."""
+        if not (self._is_straight(start, q) and self._is_straight(start, rest)):
+            return self._along(most, start, q, rest)
+        assert self._free is not None
+        end = self._free[1]
+        longer = self._length(rest - start) > self._length(end - start)
+        new = [*(self._along(most - 4, end, rest) if longer else []), q]
+        way = (end if longer else rest) - q
+        count = min(math.ceil(self._length(way) / RESOLUTION), most - len(new))
+        self._phase = (self._phase + _GOLDEN) % 1.0
+        return new + [q + way * ((k + self._phase) / count) for k in range(count)]
+
+    def _is_straight(self, start: np.ndarray, q: np.ndarray) -> bool:
+        """Whether a posture is straight ahead of a command whose way to rest is known as free."""
+        if self._free is None or self._free[0] is not start:
+            return False
+        line, ahead = self._free[1] - start, q - start
+        size, along = float(line @ line), float(ahead @ line)
+        if size <= 0.0 or along < 0.0:
+            return False
+        return self._length(ahead - line * (along / size)) <= _STRAIGHT
+
+    def _tested(self, start: np.ndarray, resting: bool, postures: list[np.ndarray]) -> Verdict:
         try:
             fault = self._test.fault
             if not fault:
-                return self._tested(start, resting, postures)
+                return self._touched(start, resting, postures)
         except Exception as error:  # the arm has to come to rest, whatever it is
             fault = f'{type(error).__name__}: {error}'
         return Verdict(False, f'stopped, because collisions cannot be checked: {fault}')
 
-    def _tested(self, start: np.ndarray, resting: bool, postures: list[np.ndarray]) -> Verdict:
+    def _touched(self, start: np.ndarray, resting: bool, postures: list[np.ndarray]) -> Verdict:
         touching = self._test.first_contact(start) if resting else None
         if touching is not None:
             return Verdict(
@@ -179,11 +231,21 @@ class CollisionGuard:
             return rest
         return start + ahead * min(_FIRST_WAY / whole, 1.0)
 
-    def _between(self, a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
-        """Return postures (n,) on a straight line, without its start and with its end."""
-        way = b - a
-        count = math.ceil(self._length(way) / RESOLUTION)
-        return [a + way * (k / count) for k in range(1, count + 1)]
+    def _along(self, most: int, *corners: np.ndarray) -> list[np.ndarray]:
+        """
+        Return postures (n,) on straight lines between some, without the first of these.
+
+        They are closer to each other than necessary where these are no more than ``most``.
+        """
+        lines = list(pairwise(corners))
+        lengths = [self._length(b - a) / RESOLUTION for a, b in lines]
+        closer = next((k for k in (4, 3, 2) if sum(math.ceil(k * x) for x in lengths) <= most), 1)
+        counts = [math.ceil(closer * length) for length in lengths]
+        return [
+            a + (b - a) * (k / count)
+            for (a, b), count in zip(lines, counts, strict=True)
+            for k in range(1, count + 1)
+        ]
 
     def _length(self, way: np.ndarray) -> float:
         """Return a distance that no point of the arm exceeds [m]."""

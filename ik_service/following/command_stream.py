@@ -91,7 +91,7 @@ class CommandStream:
         :returns: the command; None when the last one is less than half a period old, or the
             stream is not active.
         """
-        motion, elapsed = self._motion, self.gate.elapsed(now)
+        motion, elapsed, self.obstacle = self._motion, self.gate.elapsed(now), ''
         if motion is None or elapsed < _EARLY * period:
             return None
         self._unsent_from = self._snapshot(motion)
@@ -114,10 +114,10 @@ class CommandStream:
         pace: float,
     ) -> None:
         """Move towards the goal where the guard allows it, otherwise towards rest."""
-        guard, dt, self.obstacle = self.guard, min(self.gate.elapsed(now), period), ''
+        guard, dt = self.guard, min(self.gate.elapsed(now), period)
         if guard is not None and goal is not None:
             before, resting = self._snapshot(motion), motion.at_rest
-            pace = min(pace, guard.pace(goal - motion.q, limits, dt))
+            pace = min(pace, guard.pace(motion.q, goal, limits, dt))
             motion.move(goal, limits, dt, pace, cautious=True)
             motion.q, motion.speed = self.gate.admit(motion.q, limits, now, period)
             verdict = guard.verdict(before[1], resting, motion, goal, limits)

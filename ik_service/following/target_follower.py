@@ -161,7 +161,7 @@ class TargetFollower:
         Change the solver or settings while following, without a jump.
 
         :param solver: another solver. With another chain all else is forgotten as well: state,
-            command and target belong to the chain.
+            command, target and test of collisions belong to the chain.
         :param settings: fields of :class:`FollowerSettings`.
         :raises OptionError: naming the setting whose value cannot be; nothing is changed then.
         """
@@ -171,6 +171,7 @@ class TargetFollower:
             before, self._solver = self._solver, nearby or self._solver
             if self._solver.chain is not before.chain:
                 self._targets.clear()
+                self._collisions = NoCollisionTest()
                 self._machine = self._new_machine(settings_now)
             self._machine.configure(settings_now)
 

@@ -60,6 +60,18 @@ def test_stops_before_the_thinnest_wall_and_holds_there(solver, rate, scaling):
     assert_gentle(rig, solver, scaling)
 
 
+def test_without_walls_a_straight_motion_is_as_fast_as_ever(solver):
+    goal, times = READY + FAR, []
+    for guard in (None, CollisionGuard(solver.chain, Walls(solver.chain))):
+        stream, limits = CommandStream(), FollowerSettings().motion_limits(solver.chain)
+        stream.guard = guard
+        stream.begin(READY, 0.0)
+        commands = [stream.advance(goal, limits, 0.01 * k, 0.01, None) for k in range(1, 200)]
+        assert commands[-1].q.tolist() == goal.tolist()
+        times.append(sum(command.velocity.any() for command in commands))
+    assert times[1] <= times[0] + 5
+
+
 def test_goes_on_to_a_target_on_this_side_of_the_wall_and_not_by_itself(solver):
     rig, walls = walled_rig(solver)
     goal = go(rig, solver)
@@ -80,6 +92,18 @@ def test_goes_on_to_a_target_on_this_side_of_the_wall_and_not_by_itself(solver):
     assert_gentle(rig, solver)
 
 
+def test_a_new_target_is_not_blamed_for_the_wall_before_the_last_one(solver):
+    rig, walls = walled_rig(solver)
+    wall = 0.6 * go(rig, solver)
+    walls.build((0, wall, 2.0 * wall))
+    rig.tick_until(AHEAD)
+    rig.follower.set_target(solver.chain.forward(READY))
+    rig.now += 0.1 / rig.rate
+    assert rig.follower.tick(rig.now) is None, 'too early for another command'
+    rig.tick_until(FollowerState.REACHED)
+    assert rig.follower.obstacle == ''
+
+
 def test_a_stream_of_targets_behind_a_wall_leads_to_rest_before_it(solver):
     rig, walls = walled_rig(solver)
     walls.build_thin((0, 0.25))
@@ -96,17 +120,20 @@ def test_a_stream_of_targets_behind_a_wall_leads_to_rest_before_it(solver):
     assert_gentle(rig, solver)
 
 
-def test_brakes_at_once_when_a_wall_appears(solver):
+@pytest.mark.parametrize(('width', 'most'), [(0.05, 1), (0.02, 4)])
+def test_brakes_at_once_when_a_wall_appears(solver, width, most):
+    """At once where it is as thick as a body; the thinnest is found within some ticks."""
     rig, walls = walled_rig(solver)
     go(rig, solver)
     rig.tick(20)
     fast = rig.commands[-1]
-    assert np.abs(fast.velocity / solver.chain.velocity).max() > 0.3
-    walls.build((0, fast.q[0] + 0.01, fast.q[0] + 0.02))  # too near to stop before it
-    slower = rig.tick()
-    share = np.abs(slower.velocity).max() / np.abs(fast.velocity).max()
+    assert np.abs(fast.velocity / solver.chain.velocity).max() > 0.5
+    walls.build((0, fast.q[0] + 0.05, fast.q[0] + 0.05 + width))  # too near to stop before it
+    rig.tick(most)
+    last, slower = rig.commands[-1], rig.tick()
+    share = np.abs(slower.velocity).max() / np.abs(last.velocity).max()
     assert share < 1.0
-    assert slower.velocity == pytest.approx(share * fast.velocity)
+    assert slower.velocity == pytest.approx(share * last.velocity)
     rig.rest(1.0)
     assert rig.follower.state is AHEAD
     assert_gentle(rig, solver)
@@ -222,7 +249,7 @@ def test_in_a_storm_no_command_leads_into_a_wall_or_through_one(solver, seed):
     storm.run(6000)
     seen = storm.observer
     assert seen.commands > 1500
-    assert storm.stops > 100
+    assert storm.stops > 50
     assert seen.collisions == 0
     assert seen.worst_step <= 1.0 + 1e-6
     assert seen.worst_speed_step <= 1.0 + 1e-6

@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 from support.shared_storm import SharedStorm, upper_body_solvers
+from support.walls import Walls
 
 from ik_service.exceptions import TargetRefusedError
 from ik_service.following.joint_sharing import JointSharing
@@ -133,6 +134,24 @@ def test_a_group_that_only_holds_lets_go(solvers, order):
     body.tick_until(lambda: right.state is FollowerState.REACHED)
     assert left.state is FollowerState.IDLE
     body.assert_no_jump()
+
+
+def test_a_group_that_was_stopped_before_a_collision_lets_go(solvers):
+    body = Body(solvers, ('left', 'right'))
+    walls = Walls(body.chains['left'])
+    sharing = JointSharing()
+    for name, collisions in (('left', walls), ('right', None)):
+        avoid = {'collisions': collisions, 'avoid_collisions': collisions is not None}
+        body.followers[name] = TargetFollower(solvers[name], sharing, name, **avoid)
+    body.tick(5)
+    left, right = body.followers['left'], body.followers['right']
+    left.set_target(body.beside('left'))
+    walls.error = RuntimeError('no way')
+    body.tick(3)
+    assert left.state is FollowerState.COLLISION_AHEAD
+    right.set_target(body.beside('right', -0.1))
+    assert left.obstacle == ''
+    body.tick_until(lambda: right.state is FollowerState.REACHED)
 
 
 @pytest.mark.parametrize('rate', [100.0, 4.0])

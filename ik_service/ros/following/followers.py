@@ -171,9 +171,9 @@ class Followers:
         fault = '' if self._settings.avoid_collisions else self.collision_fault(settings)
         if fault:
             raise OptionError(AVOID_COLLISIONS.name, fault)
-        self._settings = settings
         for following, prepared in zip(self, self.solvers(solver), strict=True):
             following.follower.configure(solver=prepared, **vars(settings))
+        self._settings = settings
 
     def stop(self) -> str:
         """Let all commands come to rest, and drop all targets; return a sentence about it."""

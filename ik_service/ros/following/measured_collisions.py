@@ -39,8 +39,11 @@ class MeasuredCollisions:
     def fault(self) -> str:
         """Why postures cannot be tested; empty when they can."""
         arm = self._measured.arm
-        if self._collisions.checker(arm) is not None:
-            return ''
+        try:
+            if self._collisions.checker(arm) is not None:
+                return ''
+        except Exception as error:  # following has to be refused, whatever it is
+            return f'{type(error).__name__}: {error}'
         return self._collisions.fault_of(arm) or 'there is no checker'
 
     def first_contact(self, q: np.ndarray) -> tuple[str, str] | None:
