@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
+import threading
 from types import MappingProxyType
 
 import numpy as np
@@ -10,6 +12,8 @@ import numpy as np
 from ik_service.collision.pair_rules import disabled_pairs, given_pairs
 from ik_service.collision.rigid_bodies import RigidBodies
 from ik_service.collision.robot_parts import robot_parts
+from ik_service.collision.scene_arrays import robot_arrays
+from ik_service.collision.workspace import Workspace
 from ik_service.exceptions import ChainError
 from ik_service.robot import Robot
 
@@ -28,9 +32,9 @@ class CheckedRobot:
     :ivar bodies: the rigid bodies.
     :ivar parts: the collision geometry.
     :ivar left_out: by link why something of it is left out.
-    :ivar unchecked_links: links that an SRDF takes out of all checks.
     :ivar disabled_pairs: pairs of links that are not checked, with the reason.
     :ivar pairs: indices of the parts that are checked with each other.
+    :ivar arrays: all of that for the kernels.
     :ivar rest: (m,) the independent joints at 0, or at the limit next to 0.
     """
 
@@ -43,7 +47,7 @@ class CheckedRobot:
         self.bodies = RigidBodies(robot, self.joint_names)
         self.parts, self.left_out = robot_parts(robot, self.bodies, skip_faulty)
         self.rest = _rest(robot, self.joint_names)
-        self.unchecked_links = frozenset(robot.semantics.unchecked_links)
+        self._threads = threading.local()
         given = given_pairs(robot.semantics, robot.links)
         pairs = disabled_pairs(self) if given is None else given
         self.disabled_pairs: Mapping[frozenset[str], str] = MappingProxyType(dict(pairs))
@@ -52,18 +56,22 @@ class CheckedRobot:
             for i, j in self.loose_pairs()
             if frozenset((self.parts[i].owner, self.parts[j].owner)) not in self.disabled_pairs
         )
+        self.arrays = robot_arrays(self.bodies.arrays, self.parts, self.pairs)
+
+    @property
+    def workspace(self) -> Workspace:
+        """The memory of this thread."""
+        threads = self._threads
+        try:
+            return threads.workspace
+        except AttributeError:
+            threads.workspace = Workspace(self.joint_names, self.bodies.count)
+            return threads.workspace
 
     def loose_pairs(self) -> list[tuple[int, int]]:
-        """Return the pairs of parts of different rigid bodies, in the order of the links."""
-        order = {link: index for index, link in enumerate(self.robot.links)}
-        ranks = [order[part.owner] for part in self.parts]
-        pairs = [
-            (i, j) if ranks[i] <= ranks[j] else (j, i)
-            for j in range(len(self.parts))
-            for i in range(j)
-            if self.parts[i].body != self.parts[j].body
-        ]
-        return sorted(pairs, key=lambda pair: (ranks[pair[0]], ranks[pair[1]], pair))
+        """Return the pairs of parts of different rigid bodies."""
+        pairs = combinations(range(len(self.parts)), 2)
+        return [(i, j) for i, j in pairs if self.parts[i].body != self.parts[j].body]
 
 
 def _chain_joints(robot: Robot) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import copy
 from threading import Lock
 from types import MappingProxyType
@@ -113,7 +113,8 @@ class CollisionChecker:
         :raises ArgumentError: the vector has another length, or a position is not finite.
         :raises UnknownJointError: there is no such movable joint.
         """
-        return self._all.first_contact(self._vector(q)) is not None
+        test, vector = self._test_of(q)
+        return test.first_contact(vector) is not None
 
     def contacts(self, q: Positions) -> tuple[Pair, ...]:
         """
@@ -124,7 +125,8 @@ class CollisionChecker:
         :raises ArgumentError: as :meth:`in_collision`.
         :raises UnknownJointError: there is no such movable joint.
         """
-        return self._all.contacts(self._vector(q))
+        test, vector = self._test_of(q)
+        return test.contacts(vector)
 
     def contact_points(self, q: Positions) -> tuple[ContactPoint, ...]:
         """
@@ -134,7 +136,8 @@ class CollisionChecker:
         :raises ArgumentError: as :meth:`in_collision`.
         :raises UnknownJointError: there is no such movable joint.
         """
-        return self._all.contact_points(self._vector(q))
+        test, vector = self._test_of(q)
+        return test.contact_points(vector)
 
     def for_joints(
         self, joint_names: Sequence[str], others: Mapping[str, float] | None = None
@@ -259,7 +262,7 @@ class CollisionChecker:
                 old = self.objects[name]
                 shapes = old.shapes
                 if pose is None:
-                    pose = inverse_transform(self._T_root_link(link, q)) @ old.pose
+                    pose = inverse_transform(self._pose_of(link, q)) @ old.pose
             new = AttachedObject(name, shapes, link, touch_links, pose)
             self._change(self.world.with_attached(new))
 
@@ -275,7 +278,7 @@ class CollisionChecker:
             if name not in self.attached:
                 raise UnknownObjectError(name, self.attached)
             old = self.attached[name]
-            T = self._T_root_link(old.link, q) @ old.pose
+            T = self._pose_of(old.link, q) @ old.pose
             self._change(self.world.without(name).with_object(WorldObject(name, old.shapes, T)))
 
     def move(self, name: str, pose: ArrayLike) -> None:
@@ -315,13 +318,21 @@ class CollisionChecker:
         self._tests: dict[tuple[str, ...], PostureTest] = {}
         self._all = self.for_joints(self.joint_names)
 
-    def _test(self, names: tuple[str, ...], base) -> PostureTest:
+    def _test(self, names: tuple[str, ...], base: Callable[[], np.ndarray]) -> PostureTest:
         columns = self._postures.columns(names)
         return PostureTest(names, columns, base, lambda: self._scene, self._statistics)
+
+    def _test_of(self, q: Positions) -> tuple[PostureTest, ArrayLike]:
+        """Return the checks for the joints of a vector, and the vector."""
+        if isinstance(q, np.ndarray) and q.ndim == 1:
+            for names in (self._model.chain_joints, self.joint_names):
+                if len(q) == len(names):
+                    return self.for_joints(names), q
+        return self._all, self._vector(q)
 
     def _vector(self, q: Positions) -> np.ndarray:
         return self._postures.vector(q, self._base)
 
-    def _T_root_link(self, link: str, q: Positions | None) -> np.ndarray:
+    def _pose_of(self, link: str, q: Positions | None) -> np.ndarray:
         posture = self._base if q is None else self._vector(q)
-        return self._model.bodies.T_root_link(link, posture)
+        return self._model.bodies.pose_of(link, posture)

@@ -12,6 +12,10 @@ from ik_service.solvers.regions import Box, Cylinder, Sphere
 
 CoalShape = Any
 """A ``coal.CollisionGeometry``; Coal has no types."""
+CoalPlace = Any
+"""A ``coal.Transform3s``."""
+CoalContact = Any
+"""A ``coal.Contact``."""
 
 
 def load_coal() -> Any:  # noqa: ANN401 - a module without types
@@ -25,6 +29,15 @@ def load_coal() -> Any:  # noqa: ANN401 - a module without types
     except ImportError as error:
         raise MissingExtraError('coal', 'collision') from error
     return coal
+
+
+def coal_place(T: np.ndarray) -> CoalPlace:
+    """
+    Return a pose as Coal has it.
+
+    :param T: (4, 4).
+    """
+    return load_coal().Transform3s(T[:3, :3], T[:3, 3])
 
 
 def coal_shape(shape: Shape) -> CoalShape:

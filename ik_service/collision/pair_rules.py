@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.collision.coal_shapes import load_coal
-from ik_service.collision.rigid_bodies import matrix_of
+from ik_service.collision.scene_arrays import robot_arrays, RobotArrays, world_arrays
 from ik_service.model.semantics import Semantics
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ NEARLY_ALWAYS = 0.95
 """Share of them in which a pair has to collide to be left out."""
 
 _SEED = 1
+_NOTHING = world_arrays(())
 _ENDLESS = {True: math.pi, False: 1.0}  # range of joints that turn or slide without end
 
 Pairs = Mapping[frozenset[str], str]
@@ -57,11 +57,17 @@ def disabled_pairs(model: CheckedRobot) -> Pairs:
         in N % of random postures``.
     """
     found = dict.fromkeys(_adjacent(model), 'adjacent')
-    for pair in _colliding(model, model.rest) - found.keys():
+    pairs = [
+        (i, j)
+        for i, j in model.loose_pairs()
+        if frozenset((model.parts[i].owner, model.parts[j].owner)) not in found
+    ]
+    arrays = robot_arrays(model.bodies.arrays, model.parts, pairs)
+    for pair in _colliding(model, arrays, model.rest) - found.keys():
         found[pair] = 'in collision at home'
     counts: dict[frozenset[str], int] = {}
     for q in random_postures(model, POSTURES):
-        for pair in _colliding(model, q) - found.keys():
+        for pair in _colliding(model, arrays, q) - found.keys():
             counts[pair] = counts.get(pair, 0) + 1
     for pair, count in counts.items():
         if count >= NEARLY_ALWAYS * POSTURES:
@@ -107,19 +113,14 @@ def _adjacent(model: CheckedRobot) -> Iterator[frozenset[str]]:
             yield frozenset((a, b))
 
 
-def _colliding(model: CheckedRobot, q: np.ndarray) -> set[frozenset[str]]:
-    coal = load_coal()
-    request, result = coal.CollisionRequest(), coal.CollisionResult()
-    request.enable_contact = False
-    frames = [matrix_of(frame) for frame in model.bodies.frames(q)]
-    places = []
-    for part in model.parts:
-        T = frames[part.body] @ part.T_body_part
-        places.append(coal.Transform3s(T[:3, :3], T[:3, 3]))
-    found = set()
-    for i, j in model.loose_pairs():
+def _colliding(model: CheckedRobot, arrays: RobotArrays, q: np.ndarray) -> set[frozenset[str]]:
+    """Return the pairs of links that collide."""
+    workspace = model.workspace
+    found: set[frozenset[str]] = set()
+    workspace.posture[:] = q
+    for i, j in workspace.near_pairs(arrays, _NOTHING):
         a, b = model.parts[i], model.parts[j]
-        result.clear()
-        if coal.collide(a.shape, places[i], b.shape, places[j], request, result):
-            found.add(frozenset((a.owner, b.owner)))
+        pair = frozenset((a.owner, b.owner))
+        if pair not in found and workspace.collides(a, workspace.place(i), b, workspace.place(j)):
+            found.add(pair)
     return found

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from ik_service.collision.frames import frame_of, matrix_of
 from ik_service.collision.kernels import place_bodies
+from ik_service.collision.scene_arrays import BodyArrays
 from ik_service.common.transforms import inverse_transform, rigid_transform, rotation_from_z_to
 from ik_service.kinematics.entry import entry_point
 from ik_service.kinematics.joint_path import joint_motion
 from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
-
-
-class BodyArrays(NamedTuple):
-    """
-    Constants of the rigid bodies as the kernels take them: b of them, the first never moves.
-
-    Frames are written as 12 numbers: the x, y and z axes, then the origin.
-
-    :ivar parents: (b - 1,) index of the body that carries each of the others; it comes before it.
-    :ivar before: (b - 1, 12) frame in which each moves, in the frame of that body.
-    :ivar variables: (b - 1,) index of the variable that moves it.
-    :ivar moves: (b - 1, 2) how far it turns about z [rad] and slides along z [m] per unit of that.
-    """
-
-    parents: np.ndarray
-    before: np.ndarray
-    variables: np.ndarray
-    moves: np.ndarray
 
 
 class RigidBodies:
@@ -87,7 +69,7 @@ class RigidBodies:
         self._place(self.arrays, q, frames)
         return frames
 
-    def T_root_link(self, link: str, q: np.ndarray) -> np.ndarray:
+    def pose_of(self, link: str, q: np.ndarray) -> np.ndarray:
         """
         Return the pose of a link.
 
@@ -101,23 +83,3 @@ class RigidBodies:
     def _buffers(self, variables: int) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(variables), np.zeros((self.count, 12))
 
-
-def frame_of(T: np.ndarray) -> np.ndarray:
-    """
-    Return a transform as 12 numbers: the x, y and z axes, then the origin.
-
-    :param T: (4, 4).
-    """
-    return np.ascontiguousarray(T[:3].T).reshape(12)
-
-
-def matrix_of(frame: np.ndarray) -> np.ndarray:
-    """
-    Return a frame as a transform.
-
-    :param frame: (12,) the x, y and z axes, then the origin.
-    :returns: (4, 4).
-    """
-    T = np.eye(4)
-    T[:3] = frame.reshape(4, 3).T
-    return T

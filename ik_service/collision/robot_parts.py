@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-import numpy as np
-
 from ik_service.collision.mesh_reader import MeshReader
 from ik_service.collision.part import LINK, Part
 from ik_service.collision.rigid_bodies import RigidBodies
@@ -35,6 +33,7 @@ def robot_parts(
     :raises CollisionGeometryError: an element is faulty or a mesh cannot be read, and it must not
         be left out.
     """
+    unchecked = robot.semantics.unchecked_links
     reader = MeshReader(robot.source)
     parts: list[Part] = []
     left_out: dict[str, str] = {}
@@ -48,9 +47,9 @@ def robot_parts(
             continue
         body = bodies.body_of[element.link]
         T_body_link = bodies.T_body_link[element.link]
-        for part in Solid(((shape, np.eye(4)),)).parts:
-            T = T_body_link @ element.T_link_geometry @ part.T_object_part
-            parts.append(Part(element.link, LINK, part.shape, body, T))
+        solid = Solid(((shape, element.T_link_geometry),))
+        checked = element.link not in unchecked
+        parts += solid.parts(element.link, LINK, body, T_body_link, checked)
     return tuple(parts), MappingProxyType(left_out)
 
 

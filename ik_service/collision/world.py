@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, cast, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.collision.part import OBJECT, Part
 from ik_service.collision.shapes import checked_pose, Mesh, placed_shapes, PlacedShape, Shape
 from ik_service.collision.solid import Solid
 from ik_service.common.quoting import safe_repr
@@ -46,6 +47,11 @@ class WorldObject:
         self, name: str, shapes: Shape | Iterable[object], pose: ArrayLike | None = None
     ) -> None:
         _fill(self, name, shapes, pose)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """Its shapes, prepared for checks."""
+        return tuple(self.solid.parts(self.name, OBJECT, 0, self.pose))
 
     def at(self, pose: ArrayLike) -> WorldObject:
         """
@@ -130,6 +136,14 @@ class World:
         for name in ('objects', 'attached'):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
+    @classmethod
+    def _of(cls, objects: dict[str, WorldObject], attached: dict[str, AttachedObject]) -> World:
+        """Return a world of dictionaries that nobody else has, without copying them."""
+        world = object.__new__(cls)
+        object.__setattr__(world, 'objects', MappingProxyType(objects))
+        object.__setattr__(world, 'attached', MappingProxyType(attached))
+        return world
+
     def with_object(self, new: WorldObject) -> World:
         """
         Return a copy with an object more; one of that name is replaced.
@@ -142,7 +156,9 @@ class World:
             raise CollisionObjectError(
                 new.name, 'name', f'an object of that name is attached to {safe_repr(link)}'
             )
-        return self._checked(World({**self.objects, new.name: new}, self.attached), new)
+        objects, attached = self._copies()
+        objects[new.name] = new
+        return self._checked(World._of(objects, attached), new)
 
     def with_attached(self, new: AttachedObject) -> World:
         """
@@ -151,10 +167,10 @@ class World:
         :param new: the object.
         :raises CollisionObjectError: the world is full.
         """
-        others = self.objects
-        if new.name in others:
-            others = {name: other for name, other in others.items() if name != new.name}
-        return self._checked(World(others, {**self.attached, new.name: new}), new)
+        objects, attached = self._copies()
+        objects.pop(new.name, None)
+        attached[new.name] = new
+        return self._checked(World._of(objects, attached), new)
 
     def without(self, name: str) -> World:
         """
@@ -164,7 +180,10 @@ class World:
         :raises UnknownObjectError: there is none of that name.
         """
         self._find(name)
-        return World(*({n: o for n, o in objects.items() if n != name} for objects in self._both))
+        objects, attached = self._copies()
+        objects.pop(name, None)
+        attached.pop(name, None)
+        return World._of(objects, attached)
 
     def moved(self, name: str, pose: ArrayLike) -> World:
         """
@@ -176,24 +195,29 @@ class World:
         :raises CollisionObjectError: it is no pose.
         """
         moved = self._find(name).at(pose)
+        objects, attached = self._copies()
         if isinstance(moved, AttachedObject):
-            return World(self.objects, {**self.attached, name: moved})
-        return World({**self.objects, name: moved}, self.attached)
+            attached[name] = moved
+        else:
+            objects[name] = moved
+        return World._of(objects, attached)
 
     @cached_property
     def triangles(self) -> int:
         """Number of the triangles of all meshes."""
-        return sum(_triangles(other) for objects in self._both for other in objects.values())
+        return sum(map(_triangles, (*self.objects.values(), *self.attached.values())))
 
-    @property
-    def _both(self) -> tuple[Mapping[str, WorldObject], Mapping[str, AttachedObject]]:
-        return self.objects, self.attached
+    def _copies(self) -> tuple[dict[str, WorldObject], dict[str, AttachedObject]]:
+        # By way of this operator, which is quicker for a proxy than a constructor or `**`.
+        return cast(Any, self.objects) | {}, cast(Any, self.attached) | {}
 
     def _find(self, name: str) -> WorldObject | AttachedObject:
-        for objects in self._both:
-            if isinstance(name, str) and name in objects:
-                return objects[name]
-        raise UnknownObjectError(name, (*self.objects, *self.attached))
+        found = None
+        if isinstance(name, str):
+            found = self.objects.get(name) or self.attached.get(name)
+        if found is None:
+            raise UnknownObjectError(name, (*self.objects, *self.attached))
+        return found
 
     def _checked(self, changed: World, new: WorldObject | AttachedObject) -> World:
         """Return a changed world, if it is not too large."""
@@ -229,6 +253,7 @@ def _at(old: _Object, pose: ArrayLike) -> _Object:
     moved = object.__new__(type(old))
     moved.__dict__.update(old.__dict__)
     moved.__dict__['pose'] = checked
+    moved.__dict__.pop('parts', None)
     return moved
 
 

@@ -151,6 +151,23 @@ class KnownWorld:
                 self._move(moved)
         return fault
 
+    def held(self, name: str) -> tuple[str, np.ndarray] | None:
+        """
+        Return on which link an attached object, or a subframe of one, is, and its pose there.
+
+        :param name: name of the object, or ``object/subframe``.
+        :returns: the link and (4, 4) T_link_frame [m]; None where nothing of that name is held.
+        """
+        for held, _, subframe in ((name, '', ''), name.rpartition('/')):
+            found = self.world.attached.get(held)
+            if found is None:
+                continue
+            if not subframe:
+                return found.link, found.pose
+            T = self._records.get(held, _NOTHING).subframes.get(subframe)
+            return None if T is None else (found.link, found.pose @ T)
+        return None
+
     @property
     def is_anchored(self) -> bool:
         """Whether objects stand in frames of tf."""

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from moveit_msgs.srv import GetPositionFK, GetPositionIK
+from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetPositionIK, GetStateValidity
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import SolverSettings
-from ik_service.common.fault_logger import refusal_logger
+from ik_service.common.fault_logger import FaultLogger, refusal_logger
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.ik.compute_fk import FkHandler
 from ik_service.ros.ik.compute_ik import IkHandler
-from ik_service.ros.ik.service_handler import RequestStatistics, ServiceHandler
+from ik_service.ros.ik.group_urdf import UrdfHandler
+from ik_service.ros.ik.service_handler import RequestStatistics, ServiceHandler, StampClock
+from ik_service.ros.ik.state_validity import ValidityHandler
+
+_Around = tuple[StampClock, Frames, Callable[[Exception], object], Callable[[str], object]]
 
 
 class Services:
@@ -44,13 +48,19 @@ class Services:
         self.group = ReentrantCallbackGroup()
         warn = node.get_logger().warning
 
-        def around(service: str) -> tuple:
+        def around(service: str) -> _Around:
             return node.get_clock(), frames, on_error, refusal_logger(service, warn)
 
-        self.ik = IkHandler(settings, *around('compute_ik'))
+        states = FaultLogger(lambda text: warn(f'check_state_validity: {text}'))
+        self.ik = IkHandler(settings, *around('compute_ik'), collisions)
+        placed = FkHandler(*around('compute_fk'))
+        placed.held = collisions.known.held
+        checked = ValidityHandler(node.get_clock(), frames, on_error, states.report, collisions)
         self._handlers: dict[str, tuple[type, ServiceHandler]] = {
             'compute_ik': (GetPositionIK, self.ik),
-            'compute_fk': (GetPositionFK, FkHandler(*around('compute_fk'))),
+            'compute_fk': (GetPositionFK, placed),
+            'check_state_validity': (GetStateValidity, checked),
+            'get_urdf': (GetGroupUrdf, UrdfHandler(*around('get_urdf'))),
         }
 
     @property
