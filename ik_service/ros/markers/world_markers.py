@@ -23,6 +23,8 @@ from ik_service.model.collision_geometry import CollisionGeometry
 from ik_service.ros.markers.marker_messages import color_message, locked_marker, point
 from ik_service.ros.markers.shape_markers import AnyShape, fill_marker, TriangleBudget
 
+TOPIC = 'world_markers'
+
 OBJECTS, ATTACHED, LINKS = 'objects', 'attached', 'colliding_links'
 """Namespaces of the shapes: of objects of the world, of attached ones, and of links in contact."""
 
