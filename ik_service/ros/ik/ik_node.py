@@ -106,7 +106,9 @@ class IkNode(Node):
         )
         world = WorldMarkerPublisher(self, lambda: self._arm_services.measured, self.collisions)
         self._world_ticker = PeriodicThread(world.update, RATE, self._on_error)
-        self._diagnostics = DiagnosticsPublisher(self, self._arm_services.statistics)
+        self._diagnostics = DiagnosticsPublisher(
+            self, self._arm_services.statistics, self.collisions
+        )
         self._ticker = PeriodicThread(self._tick, self.parameters.follower.rate, self._on_error)
         self._compiler = Compiler(warn)
         self._arm_services.ik.trees.compile = self._compiler.prepare
