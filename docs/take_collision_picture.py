@@ -39,9 +39,7 @@ START = {
 }
 COLLISION = 'collision: panda_link5 with post'
 ZOOM = -300  # of the mouse wheel [px]
-TABLE_HEIGHT, THICKNESS = 0.15, 0.03  # [m]
-"""Height of the top of the table above the base [m]."""
-
+TABLE_HEIGHT, THICKNESS = 0.15, 0.03  # of the top of the table above the base [m]
 
 Part = tuple[int, Sequence[float], tuple[float, float, float]]
 

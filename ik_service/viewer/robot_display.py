@@ -141,6 +141,8 @@ class RobotDisplay:
             self._poses = self.view.arm.link_poses(posture)
             scene.arm.place(self._poses)
             scene.world.place(self._poses)
+        if scene.world.visible != panel.shows_objects:
+            scene.world.visible = panel.shows_objects
         self._draw_ghosts(now, panel)
         chain = self.view.arm.chain
         tip = self._poses[chain.tip_link]

@@ -174,6 +174,7 @@ class Viewer:
 
     def _show_world(self, picture: WorldPicture) -> None:
         self._world = picture
+        self._panel.objects_switch.visible = bool(picture.parts)
         if self._display is not None:
             with self._server.atomic():
                 self._display.show_world(picture)

@@ -8,7 +8,15 @@ import signal
 
 import numpy as np
 import pytest
-from support.browser import browser, changed_pixels, project, View
+from support.browser import (
+    browser,
+    changed_pixels,
+    project,
+    red_pixels,
+    sandy_pixels,
+    View,
+    yellow_pixels,
+)
 from support.reach_files import write_reach
 
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
@@ -97,24 +105,6 @@ def write_cloud(folder):
     return write_reach(
         folder, points=points, reachable=share, spacing=spacing, base_link=BASE, tip_link=TIP
     )
-
-
-def yellow_pixels(picture):
-    """How many pixels have the colour of places that are reached with all orientations."""
-    red, green, blue = np.moveaxis(picture, -1, 0)
-    return int(((red > 180) & (green > 160) & (blue < 120)).sum())
-
-
-def red_pixels(picture):
-    """How many pixels have the colour of bodies in contact."""
-    red, green, blue = np.moveaxis(picture, -1, 0)
-    return int(((red > 130) & (green < 120) & (blue < 0.6 * red)).sum())
-
-
-def sandy_pixels(picture):
-    """How many pixels have the colour of objects of the world."""
-    red, green, blue = np.moveaxis(picture, -1, 0)
-    return int(((red - green > 4) & (green - blue > 10) & (red - blue < 90)).sum())
 
 
 def gizmo_arrow(scenario, axis):
@@ -267,18 +257,33 @@ def test_objects_are_seen_and_what_collides_is_red_and_named(scenario):
     ball.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.12])]
     objects = scenario.bench.publisher(CollisionObject, 'collision_object')
 
-    def publish_and_see(is_seen, what):
-        objects.publish(ball)
-        until(lambda: is_seen(scenario.view.shot('viewer-objects')), SLOW, what)
+    def see(count, more, what):
+        """Wait until there are so many more pixels of a colour than without objects."""
+        least = more + count(free)
+        until(lambda: count(scenario.view.shot('viewer-objects')) > least, SLOW, what)
 
-    text = scenario.view.page.get_by_text('collision: panda_hand with ball')
-    publish_and_see(lambda now: red_pixels(now) > 1500 + red_pixels(free), 'a red ball')
+    def see_no_ball():
+        most = 100 + sandy_pixels(free)
+        until(lambda: sandy_pixels(scenario.view.shot('viewer-objects')) < most, SLOW, 'no ball')
+
+    page = scenario.view.page
+    text = page.get_by_text('collision: panda_hand with ball')
+    objects.publish(ball)
+    see(red_pixels, 1500, 'a red ball')
     assert text.count() == 1
     ball.operation, ball.pose.position.x = CollisionObject.MOVE, -1.0
-    publish_and_see(lambda now: sandy_pixels(now) > 300 + sandy_pixels(free), 'a ball aside')
+    objects.publish(ball)
+    see(sandy_pixels, 300, 'a ball aside')
     until(lambda: text.count() == 0, SLOW, 'no collision')
+    page.get_by_role('tab', name='View').click()
+    page.get_by_label('Objects').click()
+    see_no_ball()
+    page.get_by_label('Objects').click()
+    see(sandy_pixels, 300, 'the ball again')
     ball.operation = CollisionObject.REMOVE
-    publish_and_see(lambda now: sandy_pixels(now) < 100 + sandy_pixels(free), 'no ball')
+    objects.publish(ball)
+    see_no_ball()
+    until(lambda: page.get_by_label('Objects').count() == 0, SLOW, 'no switch')
 
 
 def test_a_node_that_was_killed_is_reported_and_reconnected(scenario):

@@ -16,10 +16,7 @@ from ik_service.model.link_geometry import Geometry, MeshFile, Sphere
 from ik_service.model.mesh_files import MeshError, MeshFiles
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.qos import MARKERS_QOS
-from ik_service.ros.markers.world_markers import world_marker_array, WorldScene
-
-WORLD_TOPIC = 'world_markers'
-"""Name of the topic."""
+from ik_service.ros.markers.world_markers import TOPIC, world_marker_array, WorldScene
 
 RATE = 10.0
 """Rate at which to look for changes [Hz]."""
@@ -45,7 +42,7 @@ class WorldMarkerPublisher:
         self, node: Node, measured: Callable[[], MeasuredState | None], collisions: CollisionWorld
     ) -> None:
         self._node, self._measured, self._collisions = node, measured, collisions
-        self._publisher = node.create_publisher(MarkerArray, WORLD_TOPIC, MARKERS_QOS)
+        self._publisher = node.create_publisher(MarkerArray, TOPIC, MARKERS_QOS)
         self._subscribers = 0
         self._arm: Arm | None = None
         self._geometry: tuple[CollisionGeometry, ...] = ()

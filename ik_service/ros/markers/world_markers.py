@@ -23,6 +23,8 @@ from ik_service.model.collision_geometry import CollisionGeometry
 from ik_service.ros.markers.marker_messages import color_message, locked_marker, point
 from ik_service.ros.markers.shape_markers import AnyShape, fill_marker, TriangleBudget
 
+TOPIC = 'world_markers'
+
 OBJECTS, ATTACHED, LINKS = 'objects', 'attached', 'colliding_links'
 """Namespaces of the shapes: of objects of the world, of attached ones, and of links in contact."""
 
@@ -43,6 +45,7 @@ _COLLIDING_COLOR, _REMARK_COLOR = (0.88, 0.16, 0.13), (0.90, 0.47, 0.0)
 _PLANE_OPACITY, _LINK_OPACITY = 0.35, 0.5
 _GROWTH = 1.02  # of the shapes of links, which would flicker inside the visible ones
 _TEXT_HEIGHT = 0.04  # [m]
+_IDENTITY = np.eye(4)
 _MOST_NAMES = 3  # of bodies in a remark
 
 
@@ -67,13 +70,14 @@ class WorldScene:
 
 @dataclass(frozen=True)
 class _Part:
-    """Shape of a body, and its pose (4, 4) in a frame [m]."""
+    """Shape of a body in its place: poses are (4, 4) [m]."""
 
     body: str
     namespace: str
     frame: str
+    T_frame_body: np.ndarray
     shape: AnyShape
-    T_frame_shape: np.ndarray
+    T_body_shape: np.ndarray
 
 
 def world_marker_array(scene: WorldScene, stamp: Time) -> MarkerArray:
@@ -100,19 +104,20 @@ def world_marker_array(scene: WorldScene, stamp: Time) -> MarkerArray:
 def _links(scene: WorldScene) -> Iterator[_Part]:
     for part in scene.links:
         if part.geometry is not None:
-            yield _Part(part.link, LINKS, part.link, part.geometry, part.T_link_geometry)
+            geometry, T_link_geometry = part.geometry, part.T_link_geometry
+            yield _Part(part.link, LINKS, part.link, _IDENTITY, geometry, T_link_geometry)
 
 
 def _attached(scene: WorldScene) -> Iterator[_Part]:
     for name, body in scene.world.attached.items():
         for shape, T_object_shape in body.shapes:
-            yield _Part(name, ATTACHED, body.link, shape, body.pose @ T_object_shape)
+            yield _Part(name, ATTACHED, body.link, body.pose, shape, T_object_shape)
 
 
 def _objects(scene: WorldScene) -> Iterator[_Part]:
     for name, body in scene.world.objects.items():
         for shape, T_object_shape in body.shapes:
-            yield _Part(name, OBJECTS, scene.root_link, shape, body.pose @ T_object_shape)
+            yield _Part(name, OBJECTS, scene.root_link, body.pose, shape, T_object_shape)
 
 
 def _shapes(
@@ -125,7 +130,8 @@ def _shapes(
     for part in parts:
         marker = _marker(part.frame, part.namespace, numbers[part.namespace], stamp)
         numbers[part.namespace] += 1
-        if not fill_marker(marker, part.shape, part.T_frame_shape, budget):
+        T_frame_shape = part.T_frame_body @ part.T_body_shape
+        if not fill_marker(marker, part.shape, T_frame_shape, budget):
             boxed.append(part.body)
         _paint(marker, part, part.body in colliding)
         markers.append(marker)

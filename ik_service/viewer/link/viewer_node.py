@@ -24,7 +24,7 @@ from visualization_msgs.msg import MarkerArray
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.executors import PartialExecutor
 from ik_service.ros.common.qos import DESCRIPTION_QOS, MARKERS_QOS
-from ik_service.ros.markers.world_marker_publisher import WORLD_TOPIC
+from ik_service.ros.markers.world_markers import TOPIC as WORLD_TOPIC
 from ik_service.viewer.link.remote_parameters import RemoteParameters
 
 _NEWEST = QoSProfile(

@@ -65,6 +65,7 @@ class Panel:
     :ivar sliders: sliders of the joints.
     :ivar note: remark below the status; hidden while there is none.
     :ivar collisions: pairs of bodies in contact; hidden while there are none.
+    :ivar objects_switch: checkbox of the objects; hidden while there are none.
     :ivar reach_switch: checkbox of the reachable positions; hidden while none are known.
     """
 
@@ -86,6 +87,7 @@ class Panel:
             self._ghost = gui.add_checkbox('Commanded arm', True)
             self._trail = gui.add_checkbox('Trail of the tip', True)
             self._clear = gui.add_button('Clear trail')
+            self.objects_switch = gui.add_checkbox('Objects', True, visible=False)
             self.reach_switch = gui.add_checkbox('Reach', True, visible=False)
         self.form = SolverForm(gui, main, options, actions.change, actions.change_text)
         self.sliders = JointSliders(gui, joints, actions.move_joints)
@@ -101,6 +103,11 @@ class Panel:
     def shows_trail(self) -> bool:
         """Whether the trail of the tip is to be shown."""
         return self._trail.value
+
+    @property
+    def shows_objects(self) -> bool:
+        """Whether the objects around the arm and on it are to be shown."""
+        return self.objects_switch.value
 
     @property
     def shows_reach(self) -> bool:

@@ -18,12 +18,22 @@ class WorldModel:
     Objects of the world, and attached ones, in a scene. To be used from one thread.
 
     :param scene: the scene.
-    :param name: path of its nodes in the scene.
+    :param name: path of its node in the scene.
     """
 
     def __init__(self, scene: SceneApi, name: str) -> None:
         self._scene, self._name = scene, name
+        self._root = scene.add_frame(name, show_axes=False)
         self._bodies: list[_Body] = []
+
+    @property
+    def visible(self) -> bool:
+        """Whether the parts are shown."""
+        return self._root.visible
+
+    @visible.setter
+    def visible(self, visible: bool) -> None:
+        self._root.visible = visible
 
     def show(self, parts: Sequence[Part], poses: Mapping[str, np.ndarray]) -> None:
         """
@@ -56,6 +66,7 @@ class WorldModel:
     def remove(self) -> None:
         """Remove all parts from the scene."""
         self.show((), {})
+        self._root.remove()
 
 
 class _Body:

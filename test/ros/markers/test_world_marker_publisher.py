@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 pytest.importorskip('coal', reason="Coal comes with the extra 'collision'")
 
+from builtin_interfaces.msg import Time
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
@@ -16,8 +19,16 @@ from support.arm_helpers import panda_arm
 from support.node_helpers import Arm, LATCHED, start_panda
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ik_service.arm.arm import Arm as RobotArm
+from ik_service.arm.arm import ArmSettings, MeasuredState
+from ik_service.collision.shapes import Box
+from ik_service.collision.world import World, WorldObject
 from ik_service.common.transforms import rigid_transform
+from ik_service.robot import Robot
+from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
+from ik_service.ros.common.frames import Frames
+from ik_service.ros.markers.world_marker_publisher import WorldMarkerPublisher
 
 READY = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
 ASIDE = (1.5, *READY[1:])
@@ -104,17 +115,18 @@ def test_attached_objects_are_in_the_frame_of_their_link_and_late_subscribers_ge
         np.testing.assert_allclose(matrix_from_pose(marker.pose), T, atol=1e-9)
 
 
-BOXES = """<robot name="boxes">
-  <link name="a"><collision><geometry><mesh filename="{mesh}"/></geometry></collision></link>
-  <link name="b"><collision><geometry><sphere radius="0.1"/></geometry></collision></link>
-  <joint name="j" type="revolute"><parent link="a"/><child link="b"/><origin xyz="1 0 0"/>
-    <axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+ROBOT = """<robot name="two">
+  <link name="a"/>
+  <link name="b"><collision><geometry><mesh filename="b.stl" scale="2 2 2"/></geometry></collision>
+  </link>
+  <joint name="j" type="prismatic"><parent link="a"/><child link="b"/><origin xyz="5 0 0"/>
+    <axis xyz="1 0 0"/><limit lower="-9" upper="1" effort="1" velocity="1"/></joint>
 </robot>"""
 
 
 def test_what_cannot_be_checked_is_said_once_there_are_objects(bench, tmp_path):
-    urdf = tmp_path / 'boxes.urdf'
-    urdf.write_text(BOXES.format(mesh='gone.stl'))
+    urdf = tmp_path / 'two.urdf'
+    urdf.write_text(ROBOT)
     bench.start('ik_service.ros.ik.main', urdf=str(urdf))
     world = bench.record(MarkerArray, 'world_markers', LATCHED, publishers=1)
     world.wait(lambda array: not shown(array))
@@ -122,4 +134,59 @@ def test_what_cannot_be_checked_is_said_once_there_are_objects(bench, tmp_path):
     objects.publish(ball('far', 0.1, np.eye(4)))
     (remark,) = shown(world.wait(lambda array: 'objects' in shown(array)))['remarks']
     assert remark.text.startswith('collisions are not checked: ')
-    assert 'gone.stl' in remark.text
+    assert 'b.stl' in remark.text
+
+
+class Node:
+    """Keeps what is published, and has as many subscribers as the test says."""
+
+    def __init__(self):
+        self.subscribers, self.published = 0, []
+
+    def create_publisher(self, *_):
+        return SimpleNamespace(
+            get_subscription_count=lambda: self.subscribers, publish=self.published.append
+        )
+
+    def get_clock(self):
+        return SimpleNamespace(now=lambda: SimpleNamespace(to_msg=Time))
+
+
+def test_it_publishes_changes_only_and_to_somebody_and_names_meshes_by_their_files(tmp_path):
+    urdf, mesh = tmp_path / 'two.urdf', tmp_path / 'b.stl'
+    urdf.write_text(ROBOT)
+    facet = 'facet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop'
+    mesh.write_text(f'solid a\n{facet}\nendfacet\nendsolid a\n')
+    robot = Robot.from_urdf(urdf)
+    measured = MeasuredState(RobotArm(robot, ArmSettings()))
+    collisions = CollisionWorld(Frames(), lambda: measured)
+    collisions.prepare(measured.arm)
+    box = WorldObject('box', Box((0.1, 0.1, 0.1)), rigid_transform(None, (0.3, 0.3, 0.0)))
+    collisions.known.world = World({'box': box})
+    node = Node()
+    publisher = WorldMarkerPublisher(node, lambda: measured, collisions)
+
+    def published(*, at=None):
+        """How many arrays are published after two looks at the joint's position [m]."""
+        if at is not None:
+            measured.update(['j'], [at], 0.0)
+        before = len(node.published)
+        publisher.update(0.0)
+        publisher.update(0.1)
+        return len(node.published) - before
+
+    assert published(at=0.0) == 0  # nobody listens
+    node.subscribers = 1
+    assert published() == 1
+    assert published(at=0.5) == 0  # the markers are the same
+    node.subscribers = 2
+    assert published() == 1
+    assert published(at=-5.0) == 1
+    found = shown(node.published[-1])
+    assert texts(node.published[-1]) == ['b with box']
+    (surface,) = found['colliding_links']
+    assert surface.header.frame_id == 'b'
+    assert (surface.type, surface.mesh_resource) == (Marker.MESH_RESOURCE, mesh.as_uri())
+    assert surface.scale.x == pytest.approx(2.0, rel=0.05)
+    assert published(at=0.0) == 1
+    assert set(shown(node.published[-1])) == {'objects'}

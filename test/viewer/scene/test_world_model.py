@@ -38,6 +38,9 @@ def test_attached_parts_move_with_their_links(scene):
     world.place({**POSES, 'arm/hand': rigid_transform(None, (0, 0, 4))})
     assert ball.position.tolist() == [2.0, 0.0, 4.0]
     assert box.position.tolist() == [1.0, 0.0, 0.0]
+    assert world.visible
+    world.visible = False
+    assert not scene.get_handle_by_name('/world').visible
 
 
 def test_colours_and_poses_change_in_place_and_shapes_are_exchanged(scene):
@@ -55,7 +58,7 @@ def test_colours_and_poses_change_in_place_and_shapes_are_exchanged(scene):
     world.show([replace(moved, opacity=0.5)], POSES)
     assert scene.get_handle_by_name('/world/0').opacity == 0.5
     world.remove()
-    assert scene.get_handle_by_name('/world/0') is None
+    assert scene.get_handle_by_name('/world') is None
 
 
 def test_parts_of_links_that_the_robot_does_not_have_are_not_shown(scene):
