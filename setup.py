@@ -38,6 +38,7 @@ setup(
     install_requires=['numba', 'numpy', 'pyyaml', 'urdf_parser_py'],
     extras_require={
         'test': TEST,
+        'collision': ['coal'],
         'dev': [*TEST, 'mypy', 'pin', 'ruff', 'types-PyYAML'],
         'docs': ['furo', 'myst-parser', 'sphinx'],
         'plot': ['matplotlib', 'tqdm'],

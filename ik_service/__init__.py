@@ -21,6 +21,10 @@ _HOME = {
     'IkTrace': 'ik_service.solvers.result',
     'Solver': 'ik_service.solvers.solver',
     'ToolFrame': 'ik_service.model.tool_frame',
+    'CollisionChecker': 'ik_service.collision.checker',
+    'Cone': 'ik_service.collision.shapes',
+    'Mesh': 'ik_service.collision.shapes',
+    'Plane': 'ik_service.collision.shapes',
     'SolverSpec': 'ik_service.solvers.registry',
     'Task': 'ik_service.solvers.task',
     'Box': 'ik_service.solvers.regions',
@@ -37,6 +41,8 @@ _HOME = {
 
 __all__ = [
     'Box',
+    'CollisionChecker',
+    'Cone',
     'Cylinder',
     'IkBatchResult',
     'IkOptions',
@@ -45,6 +51,8 @@ __all__ = [
     'IkTrace',
     'KinematicChain',
     'KinematicTree',
+    'Mesh',
+    'Plane',
     'Robot',
     'Solver',
     'SolverSpec',
@@ -62,6 +70,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from ik_service.collision.checker import CollisionChecker
+    from ik_service.collision.shapes import Cone, Mesh, Plane
     from ik_service.kinematics.chain import KinematicChain
     from ik_service.kinematics.tree import KinematicTree
     from ik_service.model.tool_frame import ToolFrame

@@ -123,6 +123,12 @@ class UnknownStateError(_UnknownNameError):
     kind = 'named state'
 
 
+class UnknownObjectError(_UnknownNameError):
+    """Name of an object that is not in the world, or not attached."""
+
+    kind = 'object'
+
+
 class UnknownSolverError(_UnknownNameError):
     """Name of a solver that does not exist."""
 
@@ -184,11 +190,45 @@ class ArgumentError(IkServiceError, ValueError):
     Argument of the wrong type or shape, or with NaN or infinity in it.
 
     :ivar argument: the argument's name.
+    :ivar reason: what is wrong with it.
     """
 
     def __init__(self, argument: str, message: str) -> None:
         super().__init__(f'{argument}: {message}')
         self.argument = argument
+        self.reason = message
+
+
+class CollisionGeometryError(IkServiceError):
+    """
+    Collision geometry of a link that cannot be used.
+
+    :ivar link: the link's name.
+    :ivar file: the mesh file as the URDF names it; empty where the fault lies elsewhere.
+    :ivar reason: what is wrong.
+    """
+
+    def __init__(self, link: str, file: str, reason: str) -> None:
+        super().__init__(f'collision geometry of link {safe_repr(link)}: {reason}')
+        self.link = link
+        self.file = file
+        self.reason = reason
+
+
+class CollisionObjectError(IkServiceError, ValueError):
+    """
+    Object that the world of collision checks cannot take.
+
+    :ivar object: its name.
+    :ivar field: what of it is at fault, such as ``shapes[2].radius``.
+    :ivar reason: what is wrong.
+    """
+
+    def __init__(self, name: str, field: str, reason: str) -> None:
+        super().__init__(f'object {safe_repr(name)}: {field}: {reason}')
+        self.object = name if isinstance(name, str) else safe_repr(name)
+        self.field = field
+        self.reason = reason
 
 
 class SimulationError(IkServiceError):

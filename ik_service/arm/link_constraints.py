@@ -27,8 +27,8 @@ _ANYWHERE = Sphere(math.inf)
 _ANY_ORIENTATION = (math.inf, math.inf, math.inf)
 _EXACT = Sphere(0.0)
 _MOST_TASKS = 64
-# By how much a pose may exceed a tolerance, as numbers that a client has rounded do [m, rad].
-_SLACK = 1e-6
+SLACK = 1e-6
+"""By how much a pose may exceed a tolerance, as numbers that a client has rounded do [m, rad]."""
 
 
 @dataclass(frozen=True)
@@ -158,8 +158,13 @@ def _only(bounds: Sequence[AnyBound]) -> AnyBound | None:
     return bounds[0] if bounds else None
 
 
-def _beyond(bound: Bound, T_base_link: np.ndarray) -> tuple[float, str]:
-    """Return by how much a pose of a link is outside a constraint, and the unit."""
+def beyond(bound: Bound, T_base_link: np.ndarray) -> tuple[float, str]:
+    """
+    Return by how much a pose of a link is outside a constraint, and the unit.
+
+    :param bound: the constraint.
+    :param T_base_link: (4, 4) the pose.
+    """
     if isinstance(bound, OrientationBound):
         target = rigid_transform(bound.rotation, T_base_link[:3, 3])
         task = Task(target, None, None, (0.0, 0.0, 0.0), bound.tolerances, bound.parameterization)
@@ -173,10 +178,10 @@ def _beyond(bound: Bound, T_base_link: np.ndarray) -> tuple[float, str]:
 
 def _check_within(bound: Bound, T_base_link: np.ndarray) -> None:
     """Refuse a pose that is not within the tolerances of a constraint on its link."""
-    beyond, unit = _beyond(bound, T_base_link)
-    if beyond > _SLACK:
+    excess, unit = beyond(bound, T_base_link)
+    if excess > SLACK:
         raise ConstraintError(
-            f'{bound.field} and the pose contradict each other: the pose lies {beyond:.3g} {unit} '
+            f'{bound.field} and the pose contradict each other: the pose lies {excess:.3g} {unit} '
             'outside; it has to be within the tolerance, which then says how far the answer may '
             'differ from it'
         )
@@ -190,11 +195,11 @@ def check_still(bound: Bound, T_base_link: np.ndarray) -> None:
     :param T_base_link: (4, 4) where the link is.
     :raises ConstraintError: it does not hold.
     """
-    beyond, unit = _beyond(bound, T_base_link)
-    if beyond > _SLACK:
+    excess, unit = beyond(bound, T_base_link)
+    if excess > SLACK:
         raise ConstraintError(
             f'{bound.field} is for {quote(bound.link)}, which the group does not move, and which '
-            f'is {beyond:.3g} {unit} outside'
+            f'is {excess:.3g} {unit} outside'
         )
 
 

@@ -13,6 +13,7 @@ from ik_service.arm.link_constraints import AttachedTo, Bound, combinations, loo
 from ik_service.exceptions import ConstraintError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import Tip
+from ik_service.solvers.collision_test import CollisionTest
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
 from ik_service.solvers.task import Task
@@ -21,6 +22,8 @@ Goal = np.ndarray | Task
 Goals = Mapping[Tip, Goal]
 Narrow = Callable[[PreparedSolver], Solver]
 """Returns a solver for the joint limits that joint constraints leave."""
+TestOf = Callable[[Sequence[str]], CollisionTest | None]
+"""Returns the collision test of some joints; None where collisions are not checked."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ def solve_tasks(
     posture: np.ndarray,
     narrow: Narrow,
     timeout: float,
+    collisions: TestOf = lambda joint_names: None,
 ) -> TaskResult:
     """
     Place several links together, or one under constraints.
@@ -62,6 +66,7 @@ def solve_tasks(
     :param posture: (m,) full posture [rad] or [m], the seed.
     :param narrow: narrows the joint limits.
     :param timeout: time for all searches [s]; that for compiling and preparing does not count.
+    :param collisions: returns the collision test of some joints; None for none.
     :returns: the first solution, or else the attempt that came closest.
     :raises ConstraintError: constraints contradict each other or a pose, or are not supported.
     :raises ChainError: a link is not one of the group's, or no joint moves it.
@@ -75,7 +80,8 @@ def solve_tasks(
         solver = narrow(prepared)
         began = time.monotonic()
         share = max(left, 1e-6) / (len(attempts) - number)
-        result = _solve(solver, goals, posture[prepared.indices], share)
+        test = collisions(solver.chain.joint_names)
+        result = _solve(solver, goals, posture[prepared.indices], share, test)
         left -= time.monotonic() - began
         if result.success or best is None or _error(result) < _error(best.result):
             best = TaskResult(prepared, result, is_loosened)
@@ -140,10 +146,12 @@ def _prepared(group: ArmGroup, settings: SolverSettings, goals: Goals) -> Prepar
     return group.tree_solvers[tuple(goals), settings]
 
 
-def _solve(solver: Solver, goals: Goals, seed: np.ndarray, timeout: float) -> IkResult:
-    if isinstance(solver.chain, KinematicChain):
-        return solver.solve(next(iter(goals.values())), seed, timeout=timeout)
-    return solver.solve(goals, seed, timeout=timeout)
+def _solve(
+    solver: Solver, goals: Goals, seed: np.ndarray, timeout: float, test: CollisionTest | None
+) -> IkResult:
+    one = isinstance(solver.chain, KinematicChain)
+    target = next(iter(goals.values())) if one else goals
+    return solver.solve(target, seed, timeout=timeout, collisions=test)
 
 
 def _error(result: IkResult) -> float:

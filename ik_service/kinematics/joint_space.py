@@ -25,6 +25,7 @@ class JointSpace:
     :ivar upper: (n,) upper limits; inf where unlimited.
     :ivar middle: (n,) as :meth:`mid_range` returns it.
     :ivar velocity: (n,) largest speeds [rad/s] or [m/s]; inf where unlimited.
+    :ivar locked: positions of the joints that were locked [rad] or [m].
     """
 
     _compiled: frozenset[str] = frozenset()
@@ -36,6 +37,7 @@ class JointSpace:
     middle: np.ndarray
     velocity: np.ndarray
     arrays: Any
+    locked: dict[str, float]
 
     def mid_range(self) -> np.ndarray:
         """

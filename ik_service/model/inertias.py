@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import math
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
-from xml.parsers import expat
 
 import numpy as np
 
 from ik_service.exceptions import UrdfError
 from ik_service.model.part_names import named
 from ik_service.model.robot_model import RobotModel
+from ik_service.model.urdf_tree import read_tree
 
 DENSITY = 1000.0
 """
@@ -69,7 +69,7 @@ def complete_inertias(robot: RobotModel) -> CompletedInertias:
     :param robot: the robot.
     :raises UrdfError: a mass, a tensor or a size is not a number; the error names the link.
     """
-    root = _read(robot.urdf_text)
+    root = _bodies(robot.urdf_text)
     links = {link.get('name', ''): link for link in root.iterfind('link')}
     moved = [robot.joints[name].child for name in robot.movable_joint_names]
     rigid_parts = [[*_rigid_part(robot, link)] for link in moved]
@@ -91,14 +91,9 @@ def complete_inertias(robot: RobotModel) -> CompletedInertias:
     return CompletedInertias(text, tuple(shaped), tuple(corrected), tuple(nominal))
 
 
-def _read(text: str) -> Element:
-    """Read the elements that describe bodies; prefixes of tags need not be declared."""
-    builder = ElementTree.TreeBuilder()
-    parser = expat.ParserCreate('utf-8')
-    parser.StartElementHandler = builder.start
-    parser.EndElementHandler = builder.end
-    parser.Parse(text.strip().encode('utf-8'), True)
-    root = builder.close()
+def _bodies(text: str) -> Element:
+    """Read the elements that describe bodies."""
+    root = read_tree(text)
     for child in [*root]:
         if child.tag not in _KEPT:
             root.remove(child)

@@ -9,7 +9,6 @@ from contextlib import closing
 import os
 import time
 
-from numba.core.errors import NumbaError
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -17,14 +16,15 @@ from ik_service.exceptions import BatchInterruptedError, OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.argument_checks import check_course, check_seeds
+from ik_service.solvers.batch_rows import Rows
 from ik_service.solvers.batch_targets import batch_targets
-from ik_service.solvers.loop import many
+from ik_service.solvers.collision_free_rows import solve_free_rows
+from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
 from ik_service.solvers.loop.problem import Problem
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.result import IkBatchResult, IkStatus
 from ik_service.solvers.solver import prepared, Solver
-from ik_service.solvers.spec_checks import step_error
 from ik_service.solvers.task import BatchTargets
 
 _STATUS = tuple(IkStatus)
@@ -36,9 +36,6 @@ _SMALLEST_CHUNK = 16
 # that at the end no thread waits long for another.
 _PARTS = 8
 _PARTS_LEFT = 3
-# Time after which a thread comes back from the kernels between two targets: only then can Ctrl-C,
-# or what has failed elsewhere, end the batch [ns].
-_BUDGET = 100_000_000
 
 
 def solve_ik_batch(
@@ -50,6 +47,7 @@ def solve_ik_batch(
     progress: Callable[[int, int], object] | None = None,
     threads: int | None = None,
     chained: bool = False,
+    collisions: Collisions | CollisionTest | None = None,
 ) -> IkBatchResult:
     """
     Solve for many targets, on all cores.
@@ -68,6 +66,8 @@ def solve_ik_batch(
     :param threads: number of threads; as many as there are cores when left out.
     :param chained: seed each target after the first with the answer before it, as along a path;
         then there is one thread.
+    :param collisions: what the answers must be free of, such as a
+        :class:`~ik_service.CollisionChecker`.
     :returns: the answers, row by row.
     :raises ArgumentError: when an argument has another shape or is not finite; names the row.
     :raises UnknownSolverError: listing the valid names.
@@ -84,7 +84,8 @@ def solve_ik_batch(
     seeds = _starts(chosen, targets) if seeds is None else seeds
     seeds = check_seeds(chosen.chain, seeds, len(targets))
     # Along a path each answer has to be near the one before it, whatever the first one's seed was.
-    job = _Job(chosen, targets, seeds, chained, guessed and not chained)
+    test = None if collisions is None else collision_test(collisions, chosen.chain)
+    job = _Job(chosen, targets, seeds, chained, guessed and not chained, test)
     try:
         job.run(progress, 1 if chained else threads or len(os.sched_getaffinity(0)))
     except KeyboardInterrupt as error:
@@ -109,18 +110,13 @@ class _Job:
         seeds: np.ndarray,
         chained: bool,
         guessed: bool,
+        test: CollisionTest | None,
     ) -> None:
-        count, n = seeds.shape
-        self._solver = solver
-        self._targets = targets
-        self._seeds = seeds
+        self._solver = solver if test is None else solver.candidates
+        self._rows = Rows.unsolved(targets, seeds)
         self._chained = chained
         self._guessed = guessed
-        self._q = np.empty_like(seeds)
-        self._status = np.full(count, _INTERRUPTED)
-        self._errors = np.empty((count, 2))
-        self._counts = np.zeros((count, 2), np.int64)
-        self._no_trace = np.empty((0, 2 * n + 3))
+        self._test = test
         self._began = time.perf_counter()
         self._stopped = False
 
@@ -131,7 +127,7 @@ class _Job:
         :param progress: called with the number of targets done and N, or None.
         :param threads: number of threads, at least 1.
         """
-        total = len(self._targets)
+        total = len(self._rows)
         chunks = deque(_chunks(total, threads))
         done = 0
         with closing(
@@ -180,40 +176,32 @@ class _Job:
 
     def _solve(self, problem: Problem, first: int, last: int) -> int:
         """Solve from the first target on until the time is up; returns the number solved."""
+        rows = self._rows
         if self._chained and first > 0:
-            self._seeds[first] = self._q[first - 1]
-        try:
-            return many.solve_many(
-                problem,
-                self._solver.parameters,
-                self._targets[first:last],
-                self._seeds[first:last],
-                self._chained,
-                _BUDGET,
-                self._q[first:last],
-                self._status[first:last],
-                self._errors[first:last],
-                self._counts[first:last],
-                self._no_trace,
-            )
-        except NumbaError as error:
-            raise step_error(self._solver.name, error) from error
+            rows.seeds[first] = rows.q[first - 1]
+        if self._test is None:
+            return rows.take(slice(first, last)).solve(self._solver, problem, self._chained)
+        last = first + 1 if self._chained else last
+        return solve_free_rows(
+            rows.take(slice(first, last)), self._solver, problem, self._test, lambda: self._stopped
+        )
 
     def result(self) -> IkBatchResult:
         """Return the result so far; unsolved targets have their seed as the joint vector."""
-        unsolved = self._status == _INTERRUPTED
-        self._q[unsolved] = self._seeds[unsolved]
-        self._errors[unsolved] = np.inf
-        status = np.array(_STATUS, dtype=object)[self._status]
+        rows = self._rows
+        unsolved = rows.status == _INTERRUPTED
+        rows.q[unsolved] = rows.seeds[unsolved]
+        rows.errors[unsolved] = np.inf
         return IkBatchResult(
-            q=self._q,
-            success=self._status == _SUCCESS,
-            position_error=self._errors[:, 0],
-            orientation_error=self._errors[:, 1],
-            iterations=self._counts[:, 0],
-            searches=self._counts[:, 1],
-            status=status,
+            q=rows.q,
+            success=rows.status == _SUCCESS,
+            position_error=rows.errors[:, 0],
+            orientation_error=rows.errors[:, 1],
+            iterations=rows.counts[:, 0],
+            searches=rows.counts[:, 1],
+            status=np.array(_STATUS, dtype=object)[rows.status],
             solve_time=time.perf_counter() - self._began,
+            collision=None if self._test is None else rows.collision,
         )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
-from typing import Any, TYPE_CHECKING
+import threading
+from typing import Any, cast, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,9 @@ from numpy.typing import ArrayLike
 from ik_service.kinematics.compiled import is_cached, is_compiled
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.kinematics.tree import KinematicTree
+from ik_service.solvers.collision_test import Collisions, CollisionTest
 from ik_service.solvers.loop import search
+from ik_service.solvers.loop.fields import Settings, Workspace
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.seed_sources import SeedGuess
@@ -34,16 +37,25 @@ class PreparedMethod:
     :ivar name: the method's name.
     :ivar options: the options.
     :ivar guess: guess for solves without a seed; None for mid-range.
+    :ivar collisions: what the answers must be free of; None for nothing.
+    :ivar pauses: whether solves pause at every solution.
     """
 
     chain: Any
     name: str
     options: IkOptions
     guess: SeedGuess | None
+    collisions: Collisions | CollisionTest | None = None
+    pauses = False
     _given: SeedGuess | None
+    _thread: threading.local
 
     def solve(
-        self, target: Target, seed: ArrayLike | None = None, timeout: float | None = None
+        self,
+        target: Target,
+        seed: ArrayLike | None = None,
+        timeout: float | None = None,
+        collisions: Collisions | CollisionTest | None = None,
     ) -> IkResult:
         """
         Find joint positions for a target.
@@ -51,6 +63,7 @@ class PreparedMethod:
         :param target: the target.
         :param seed: (n,) where the search starts [rad] or [m].
         :param timeout: time for this solve [s].
+        :param collisions: what the answer must be free of.
         """
         raise NotImplementedError
 
@@ -76,7 +89,21 @@ class PreparedMethod:
     def with_tolerances(self) -> Solver:
         """The solver for targets with tolerances, which :meth:`solve` hands over to it."""
         options = replace(self.options, seed_source='given', seed_file=None)
-        return tree_solver()(KinematicTree.of_chain(self.chain), self.name, options)
+        tree = KinematicTree.of_chain(self.chain)
+        return tree_solver()(tree, self.name, options, collisions=self.collisions)
+
+    @cached_property
+    def candidates(self) -> Solver:
+        """The solver whose solves pause at every solution, to be taken up again."""
+        solver_class = cast('type[Solver]', type(self))
+        solver = solver_class(self.chain, self.name, self.options, self.guess)
+        solver.pauses = True
+        return solver
+
+    def progress(self) -> tuple[Settings, Workspace]:
+        """Return the settings and the workspace of this thread's last solve."""
+        _, _, settings, work = self._thread.prepared
+        return settings, work
 
     @property
     def compiled(self) -> bool:
@@ -93,7 +120,7 @@ class PreparedMethod:
         raise NotImplementedError
 
     def __reduce__(self) -> tuple[object, ...]:  # compiled code and threads cannot be pickled
-        return type(self), (self.chain, self.name, self.options, self._given)
+        return type(self), (self.chain, self.name, self.options, self._given, self.collisions)
 
     def __repr__(self) -> str:
         return f'Solver({self.chain!r}, {self.name!r})'

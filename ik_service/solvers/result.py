@@ -18,6 +18,7 @@ class IkStatus(Enum):
     UNREACHABLE = 'the target lies outside the reach of the chain'
     DIVERGED = 'the error grew and fell instead of shrinking, so the steps are too large'
     INTERRUPTED = 'the batch was stopped before it came to this target'
+    IN_COLLISION = 'only colliding solutions were found'
 
     @property
     def number(self) -> int:
@@ -60,9 +61,12 @@ class IkResult:
     :ivar orientation_error: rotation from the target at ``q`` [rad], about the weighted axes.
     :ivar iterations: steps taken, over all searches.
     :ivar searches: searches started.
-    :ivar solve_time: time in the compiled solver [s].
+    :ivar solve_time: time in the compiled solver [s]; with that of the collision test, where there
+        is one.
     :ivar trace: every iteration, when asked for.
     :ivar remark: note on the method for this chain, often empty.
+    :ivar collision: names of two bodies that collide at ``q``, when only colliding solutions were
+        found.
     """
 
     status: IkStatus
@@ -74,6 +78,7 @@ class IkResult:
     solve_time: float
     trace: IkTrace | None = None
     remark: str = ''
+    collision: tuple[str, str] | None = None
 
     @property
     def success(self) -> bool:
@@ -94,6 +99,9 @@ class IkResult:
             effort += f'; {self.remark}'
         if self.success:
             return f'reached within {pose} after {effort}'
+        if self.collision is not None:
+            bodies = ' and '.join(self.collision)
+            return f'{self.status.value}: {bodies} collide; within {pose} after {effort}'
         return f'{self.status.value}; the closest pose found is {pose} away, after {effort}'
 
 
@@ -113,6 +121,8 @@ class IkBatchResult:
     :ivar iterations: (N,) steps taken.
     :ivar searches: (N,) searches started.
     :ivar status: (N,) :class:`IkStatus` of each target.
+    :ivar collision: (N,) names of two bodies that collide where only colliding solutions were
+        found, else None; None for all when there was no collision test.
     :ivar solve_time: time of the whole batch [s].
     """
 
@@ -124,3 +134,4 @@ class IkBatchResult:
     searches: np.ndarray
     status: np.ndarray
     solve_time: float
+    collision: np.ndarray | None = None

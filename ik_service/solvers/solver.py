@@ -19,6 +19,8 @@ from ik_service.kinematics.pose_error import check_transform
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.argument_checks import check_kinds
 from ik_service.solvers.choices import Nearness
+from ik_service.solvers.collision_free import solve_free
+from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
 from ik_service.solvers.loop import search
 from ik_service.solvers.loop.approach import APPROACH_STEPS
 from ik_service.solvers.loop.fields import Settings, Workspace
@@ -60,7 +62,7 @@ class Solver(PreparedMethod):
     """
 
     _allocate: Callable = staticmethod(allocate)
-    _views: Callable = staticmethod(views)
+    views: Callable = staticmethod(views)
 
     def __new__(cls, chain: JointSpace, *others: object, **named: object) -> Solver:  # noqa: D102
         return object.__new__(tree_solver() if isinstance(chain, KinematicTree) else cls)
@@ -71,6 +73,7 @@ class Solver(PreparedMethod):
         solver: str = DEFAULT_SOLVER,
         options: IkOptions | None = None,
         guess: SeedGuess | None = None,
+        collisions: Collisions | CollisionTest | None = None,
     ) -> None:
         """
         Prepare a solver.
@@ -79,6 +82,8 @@ class Solver(PreparedMethod):
         :param solver: one of :func:`~ik_service.solver_names`.
         :param options: options; the defaults when left out.
         :param guess: guess for solves without a seed; by ``seed_source`` when left out.
+        :param collisions: what the answers must be free of, such as a
+            :class:`~ik_service.CollisionChecker`.
         :raises UnknownSolverError: listing the valid names.
         :raises OptionError: when the method does not use an option, or one does not fit the chain.
         :raises SeedFileError: when there is no learned guess; names the command that makes it.
@@ -104,10 +109,17 @@ class Solver(PreparedMethod):
         self._records = self.options.record_trace
         self._no_trace = np.empty((0, 2 * chain.n + 3))
         self._given = guess
+        self.collisions = collisions
+        if collisions is not None:
+            collision_test(collisions, chain)
         self._thread = threading.local()
 
     def solve(
-        self, target: Target, seed: ArrayLike | None = None, timeout: float | None = None
+        self,
+        target: Target,
+        seed: ArrayLike | None = None,
+        timeout: float | None = None,
+        collisions: Collisions | CollisionTest | None = None,
     ) -> IkResult:
         """
         Find joint positions that put the tip at the target.
@@ -117,11 +129,14 @@ class Solver(PreparedMethod):
         :param seed: (n,) where the search starts [rad] or [m]; the guess, or mid-range, when left
             out. A seed outside the limits is brought inside.
         :param timeout: time for this solve [s], instead of the options'.
+        :param collisions: what the answer must be free of, instead of the solver's.
         :returns: the best joint vector found, its errors and the status; also of a failure.
         :raises ArgumentError: when target or seed are of another shape, not finite or not rigid.
         :raises OptionError: when the timeout is not valid.
         :raises SolverSpecError: when the step of a user's method cannot be compiled, or raises.
         """
+        if collisions is not None or self.collisions is not None:
+            return solve_free(self, target, seed, timeout, collisions)
         thread = self._thread
         try:
             kernel, problem, settings, work = thread.prepared
@@ -189,7 +204,7 @@ class Solver(PreparedMethod):
         if not isinstance(memory, int) or memory < 0:
             check_memory(spec, memory)
         problem = self._allocate(self.chain, memory)
-        _, settings, work = self._views(problem)
+        _, settings, work = self.views(problem)
         settings.tolerances[:] = options.position_tolerance, options.orientation_tolerance
         settings.weights[:] = np.sqrt(options.task_weights)
         settings.largest_cost[0] = _LARGEST_COST * max(1.0, *options.task_weights)
@@ -209,6 +224,7 @@ class Solver(PreparedMethod):
         settings.nearness[0] = self._nearness(guessed)
         settings.random_seed[0] = options.random_seed
         settings.approach_counts[0] = spec.approach_counts
+        settings.pauses[0] = self.pauses
         return problem
 
     def _nearness(self, guessed: bool) -> Nearness:
@@ -220,7 +236,7 @@ class Solver(PreparedMethod):
     def _prepare(self) -> tuple[Callable, Problem, Settings, Workspace]:
         """Return the compiled solver, and a thread's problem, its settings and workspace."""
         arguments = self._arguments()
-        _, settings, work = self._views(arguments[0])
+        _, settings, work = self.views(arguments[0])
         try:
             return entry_point(search.solve, *arguments), arguments[0], settings, work
         except NumbaError as error:
@@ -244,6 +260,7 @@ def solve_ik(
     seed: ArrayLike | None = None,
     solver: str = DEFAULT_SOLVER,
     options: IkOptions | None = None,
+    collisions: Collisions | CollisionTest | None = None,
 ) -> IkResult:
     """
     Find joint positions that put the chain's tip at a target; for many, prepare a :class:`Solver`.
@@ -254,10 +271,12 @@ def solve_ik(
     :param seed: (n,) where the search starts [rad] or [m]; mid-range when left out.
     :param solver: one of :func:`~ik_service.solver_names`.
     :param options: options; the defaults when left out.
+    :param collisions: what the answer must be free of, such as a
+        :class:`~ik_service.CollisionChecker`.
     :returns: the best joint vector found, with its errors and the reason if it is no solution.
     :raises IkServiceError: as :class:`Solver` and :meth:`Solver.solve` do.
     """
-    return prepared(chain, solver, options).solve(target, seed)
+    return prepared(chain, solver, options).solve(target, seed, collisions=collisions)
 
 
 def prepared(

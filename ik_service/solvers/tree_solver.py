@@ -12,6 +12,8 @@ from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.kinematics.pose_error import check_transform, check_transforms
 from ik_service.kinematics.tree import KinematicTree, Tip
+from ik_service.solvers.collision_free import solve_free
+from ik_service.solvers.collision_test import Collisions, CollisionTest
 from ik_service.solvers.loop.tree.problem import allocate_tree, tree_views
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names, solver_spec
@@ -32,7 +34,7 @@ class TreeSolver(Solver):
 
     chain: KinematicTree
     _allocate: Callable = staticmethod(allocate_tree)
-    _views: Callable = staticmethod(tree_views)
+    views: Callable = staticmethod(tree_views)
 
     def __init__(
         self,
@@ -40,6 +42,7 @@ class TreeSolver(Solver):
         solver: str = DEFAULT_SOLVER,
         options: IkOptions | None = None,
         guess: SeedGuess | None = None,
+        collisions: Collisions | CollisionTest | None = None,
     ) -> None:
         """
         Prepare a solver.
@@ -48,6 +51,7 @@ class TreeSolver(Solver):
         :param solver: one of :func:`~ik_service.solver_names` that solves trees.
         :param options: options; the defaults when left out.
         :param guess: None: there are no guesses for trees.
+        :param collisions: what the answers must be free of.
         :raises UnknownSolverError: listing the valid names.
         :raises OptionError: when the method does not solve trees, or an option is not for trees.
         :raises ArgumentError: when there is a guess.
@@ -57,10 +61,14 @@ class TreeSolver(Solver):
         _check_method(solver)
         if isinstance(options, IkOptions):
             _check_options(options)
-        super().__init__(chain, solver, options)
+        super().__init__(chain, solver, options, collisions=collisions)
 
     def solve(
-        self, target: Target, seed: ArrayLike | None = None, timeout: float | None = None
+        self,
+        target: Target,
+        seed: ArrayLike | None = None,
+        timeout: float | None = None,
+        collisions: Collisions | CollisionTest | None = None,
     ) -> IkResult:
         """
         Find joint positions that put all tips at their targets.
@@ -68,11 +76,14 @@ class TreeSolver(Solver):
         :param target: mapping of every tip to its target: (4, 4), or a :class:`~ik_service.Task`.
         :param seed: (n,) where the search starts [rad] or [m]; mid-range when left out.
         :param timeout: time for this solve [s], instead of the options'.
+        :param collisions: what the answer must be free of, instead of the solver's.
         :returns: the best joint vector found; its errors are the largest of a tip, and 0 within
             its tolerances.
         :raises ArgumentError: when a tip is missing or unknown; otherwise as
             :meth:`Solver.solve`.
         """
+        if collisions is not None or self.collisions is not None:
+            return solve_free(self, target, seed, timeout, collisions)
         return super().solve(self.packed(target), seed, timeout)
 
     def start_for(self, target: Target) -> np.ndarray:

@@ -86,7 +86,7 @@ def test_ctrl_c_waits_for_one_target_of_each_thread(panda, monkeypatch, threads,
     poses = np.array(targets(panda, 20, seed=50))
     options = iks.IkOptions(timeout=0.3, prefer='nearest', max_searches=10**9)
     pressed = CtrlC(many.solve_many, idle_main)
-    monkeypatch.setattr(module.many, 'solve_many', pressed)
+    monkeypatch.setattr(many, 'solve_many', pressed)
     with pytest.raises(BatchInterruptedError) as caught:
         iks.solve_ik_batch(panda, poses, options=options, threads=threads)
     solved = caught.value.partial.status != iks.IkStatus.INTERRUPTED
@@ -107,7 +107,7 @@ def test_exceptions_in_other_threads_are_raised(panda, problems, monkeypatch):
         return solve_many(*arguments)
 
     solve_many = many.solve_many
-    monkeypatch.setattr(module.many, 'solve_many', fail_elsewhere)
+    monkeypatch.setattr(many, 'solve_many', fail_elsewhere)
     with pytest.raises(MemoryError, match='elsewhere'):
         iks.solve_ik_batch(panda, *problems, threads=2)
 

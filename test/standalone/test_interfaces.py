@@ -20,8 +20,17 @@ TYPE_HASHES = {
     'moveit_msgs/msg/CollisionObject': (
         'RIHS01_74b0acd6d56be032bf4f764b2c2633f50588b5fb2bd71e97206c59052747cf7e'
     ),
+    'moveit_msgs/msg/ConstraintEvalResult': (
+        'RIHS01_b632ab96d68fbfd587546b1c585a3b8be0606b7de7751929653392b343039997'
+    ),
     'moveit_msgs/msg/Constraints': (
         'RIHS01_71718200459ae8fecdc4f2c9631215f7eba5ff686c701a32e231ba8b11b3592b'
+    ),
+    'moveit_msgs/msg/ContactInformation': (
+        'RIHS01_47c926e539a1f54729ec4a9edc568a983678beefb908841d68fbb3cff3feeecb'
+    ),
+    'moveit_msgs/msg/CostSource': (
+        'RIHS01_dd6bd4e383e102b4b7ef54e46e2f8cd4b4323a2c56370c42862bd2d3358a59f6'
     ),
     'moveit_msgs/msg/JointConstraint': (
         'RIHS01_4996641a8e12f5b7fde07f1cec1490324e1c4035ac5fc989ce99c9600c31e30d'
@@ -41,14 +50,32 @@ TYPE_HASHES = {
     'moveit_msgs/msg/RobotState': (
         'RIHS01_7c516dc15713e545cb2836c5ca745fbdcfcc10de4855a41c83e6b4bf1afc3f83'
     ),
+    'moveit_msgs/msg/RobotTrajectory': (
+        'RIHS01_af1dc87fb94d13e5f233e9c210d2662fa06143a8b3c6aec47c57ad45074fcce8'
+    ),
+    'moveit_msgs/msg/ServoStatus': (
+        'RIHS01_882a75f7648d6f8a9bf528e4787f51c58f2d5d88b702e450443d99f270e6936b'
+    ),
     'moveit_msgs/msg/VisibilityConstraint': (
         'RIHS01_2b479935307de421623221520ee5d9ffab494af7f4b1945114fc7e4831856c75'
+    ),
+    'moveit_msgs/srv/GetCartesianPath': (
+        'RIHS01_b19f501df5d378141d918199894c3ad24533e76021a880b15dc5d62fec8d7b1a'
+    ),
+    'moveit_msgs/srv/GetGroupUrdf': (
+        'RIHS01_c163c6928521f2baf5e381b73f8ebdea4f2df895e643cb90de931a5319b8198c'
     ),
     'moveit_msgs/srv/GetPositionFK': (
         'RIHS01_2f16ec361a135d84b85a29385abeb9eeb025e39c09038bd6b2826645edc7edad'
     ),
     'moveit_msgs/srv/GetPositionIK': (
         'RIHS01_054ed6f6f71a09b01b5246c5d80beb4dacc6f444f58df039849c76292933e9e3'
+    ),
+    'moveit_msgs/srv/GetStateValidity': (
+        'RIHS01_e9fcd24ae0fd8c2f16d4afe397efaf03427d1f899fe91ecf6cb7f7f1c6ca8720'
+    ),
+    'moveit_msgs/srv/ServoCommandType': (
+        'RIHS01_2065f4daf271249330596d344ecd48f5c2d2a52e3b21b1fc56d99c52b8eeae22'
     ),
     'object_recognition_msgs/msg/ObjectType': (
         'RIHS01_5eb3ee3976403366d7c50d7dbee8bec96b3bced1e752674a7194a35841632134'

@@ -5,18 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from geometry_msgs.msg import PoseStamped
-from moveit_msgs.srv import GetPositionFK, GetPositionIK
+from moveit_msgs.srv import GetPositionFK, GetPositionIK, GetStateValidity
 import numpy as np
 from rclpy.time import Time
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import build_arm
+from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.ik.compute_fk import FkHandler
 from ik_service.ros.ik.compute_ik import IkHandler
+from ik_service.ros.ik.group_urdf import UrdfHandler
+from ik_service.ros.ik.state_validity import ValidityHandler
 from ik_service.solvers.options import IkOptions
 
 PANDA = Path(__file__).parents[2] / 'urdf' / 'panda.urdf'
@@ -101,12 +104,27 @@ class Server:
         self.refusals = []
         self.frames = Frames(tf)
         heard = (FixedClock(), self.frames, self.errors.append, self.refusals.append)
-        self.ik = IkHandler(self.settings, *heard)
+        self.required = False  # collision checks; there are none before check_collisions
+        self.collisions = CollisionWorld(
+            self.frames, lambda: self.measured, lambda: self.required, self.refusals.append
+        )
+        self.ik = IkHandler(self.settings, *heard, self.collisions)
         self.fk = FkHandler(*heard)
-        self.ik.measured = self.fk.measured = self.measured
+        self.fk.held = self.collisions.known.held
+        self.validity = ValidityHandler(*heard, self.collisions)
+        self.urdf = UrdfHandler(*heard)
+        for handler in (self.ik, self.fk, self.validity, self.urdf):
+            handler.measured = self.measured
+
+    def check_collisions(self):
+        self.collisions.prepare(self.arm)
+        self.required = True
 
     def solve(self, request):
         return self.ik.handle(request, GetPositionIK.Response())
+
+    def check(self, request):
+        return self.validity.handle(request, GetStateValidity.Response())
 
     def place(self, request):
         return self.fk.handle(request, GetPositionFK.Response())

@@ -9,7 +9,7 @@ sets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import threading
 
 import numpy as np
@@ -28,7 +28,7 @@ Of the robot's links, root first, and a frame: a link and (4, 4) T_link_frame, a
 Raises :class:`~ik_service.exceptions.NoTransformError` where tf knows no way between them.
 """
 
-MOST_REGISTERED = 10_000
+MOST_REGISTERED = 20_000
 """Frames that may be registered."""
 
 _LONGEST_FRAME = 1000  # characters of a frame that is looked up
@@ -49,7 +49,7 @@ class Frames:
 
     def register(self, name: str, parent: str, T_parent_frame: np.ndarray) -> None:
         """
-        Register a frame, such as that of an object of the world; an old one of the name goes.
+        Register a frame; an old one of the name goes.
 
         :param name: its name; a link of that name hides it.
         :param parent: its parent: a link, another frame, or empty for the root link.
@@ -57,21 +57,28 @@ class Frames:
         :raises ArgumentError: the name is empty or too long, the frame would be above itself, the
             matrix is not finite, or there are :data:`MOST_REGISTERED` already.
         """
-        T = np.array(T_parent_frame, dtype=np.float64)
-        if not 0 < len(name) <= _LONGEST_FRAME or name.startswith('/'):
-            raise ArgumentError('name', f'{quote(name)} is no name of a frame')
-        if T.shape != (4, 4) or not np.isfinite(T).all():
-            raise ArgumentError('T_parent_frame', 'has to be a finite (4, 4) matrix')
-        T.setflags(write=False)
+        self.update({name: (parent, T_parent_frame)})
+
+    def update(
+        self, added: Mapping[str, tuple[str, np.ndarray]], removed: Iterable[str] = ()
+    ) -> None:
+        """
+        Register frames, such as those of an object of the world, and remove others; or neither.
+
+        :param added: parent and (4, 4) pose by name, as for :meth:`register`, each parent before
+            what stands on it.
+        :param removed: names of frames that go before that, if they are there.
+        :raises ArgumentError: as :meth:`register` does; then nothing has changed.
+        """
         with self._lock:
-            if name not in self._registered and len(self._registered) >= MOST_REGISTERED:
+            frames = dict(self._registered)
+            for name in removed:
+                frames.pop(name, None)
+            for name, (parent, T_parent_frame) in added.items():
+                frames[name] = _checked(frames, name, parent.lstrip('/'), T_parent_frame)
+            if len(frames) > max(MOST_REGISTERED, len(self._registered)):
                 raise ArgumentError('name', f'{MOST_REGISTERED} frames are registered already')
-            at = parent = parent.lstrip('/')
-            while at in self._registered and at != name:
-                at = self._registered[at][0]
-            if at == name:
-                raise ArgumentError('parent', f'frame {quote(name)} would lie above itself')
-            self._registered = {**self._registered, name: (parent, T)}
+            self._registered = frames
 
     def remove(self, name: str) -> None:
         """
@@ -79,8 +86,23 @@ class Frames:
 
         :param name: its name.
         """
-        with self._lock:
-            self._registered = {k: v for k, v in self._registered.items() if k != name}
+        self.update({}, [name])
+
+    def foot(self, arm: Arm, frame: str) -> tuple[str, np.ndarray]:
+        """
+        Return on what a frame stands in the end: a link, or a frame that is not registered.
+
+        :param arm: the arm.
+        :param frame: name of the frame without a leading slash; empty for the root link.
+        :returns: the link or frame, and (4, 4) T_foot_frame [m].
+        """
+        T_above_frame = np.eye(4)
+        registered, at = self._registered, frame or arm.root_link
+        while not arm.has_link(at) and at in registered:
+            at, T_parent_above = registered[at]
+            T_above_frame = T_parent_above @ T_above_frame
+            at = at or arm.root_link
+        return at, T_above_frame
 
     def locate(
         self, arm: Arm, frame: str, virtual: Mapping[str, np.ndarray] = _NOT_GIVEN
@@ -95,18 +117,13 @@ class Frames:
         :returns: a link, and (4, 4) T_link_frame [m].
         :raises RequestError: FRAME_TRANSFORM_FAILURE, naming the frame.
         """
-        T_above_frame = np.eye(4)
-        registered, at = self._registered, frame or arm.root_link
-        while not arm.has_link(at):
-            if at in virtual:
-                return arm.root_link, inverse_transform(virtual[at]) @ T_above_frame
-            if at not in registered:
-                link, T_link_above = self._beyond(arm, at)
-                return link, T_link_above @ T_above_frame
-            at, T_parent_above = registered[at]
-            T_above_frame = T_parent_above @ T_above_frame
-            at = at or arm.root_link
-        return at, T_above_frame
+        foot, T_foot_frame = self.foot(arm, frame)
+        if arm.has_link(foot):
+            return foot, T_foot_frame
+        if foot in virtual:
+            return arm.root_link, inverse_transform(virtual[foot]) @ T_foot_frame
+        link, T_link_foot = self._beyond(arm, foot)
+        return link, T_link_foot @ T_foot_frame
 
     def _beyond(self, arm: Arm, frame: str) -> tuple[str, np.ndarray]:
         """Locate a frame that is neither a link nor registered."""
@@ -218,6 +235,24 @@ class FrameResolver:
             posture[missing] = self._seed[missing]
             self._posture = self._arm.postures.complete(posture)
         return self._posture
+
+
+def _checked(
+    frames: Mapping[str, tuple[str, np.ndarray]], name: str, parent: str, T: np.ndarray
+) -> tuple[str, np.ndarray]:
+    """Return parent and pose of a new frame."""
+    T_parent_frame = np.array(T, dtype=np.float64)
+    if not 0 < len(name) <= _LONGEST_FRAME or name.startswith('/'):
+        raise ArgumentError('name', f'{quote(name)} is no name of a frame')
+    if T_parent_frame.shape != (4, 4) or not np.isfinite(T_parent_frame).all():
+        raise ArgumentError('T_parent_frame', 'has to be a finite (4, 4) matrix')
+    T_parent_frame.setflags(write=False)
+    at = parent
+    while at in frames and at != name:
+        at = frames[at][0]
+    if at == name:
+        raise ArgumentError('parent', f'frame {quote(name)} would lie above itself')
+    return parent, T_parent_frame
 
 
 def _no_frame(arm: Arm, frame: str, reason: str) -> RequestError:

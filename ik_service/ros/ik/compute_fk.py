@@ -6,10 +6,13 @@ from collections.abc import Sequence
 
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionFK
+import numpy as np
 
+from ik_service.arm.arm import Arm
 from ik_service.common.quoting import quote
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.ik.goals import Held
 from ik_service.ros.ik.service_handler import (
     assumed_joints,
     require_arm,
@@ -25,10 +28,15 @@ _SHOWN = 10  # unknown links that are named in the message
 
 class FkHandler(ServiceHandler):
     """
-    Handler of ``compute_fk``, which answers with the poses of any links of the robot.
+    Handler of ``compute_fk``, which answers with the poses of any links and attached objects.
 
     Safe to call from several threads at once; nothing raises out of :meth:`handle`.
+
+    :ivar held: returns the link of an attached object, or of a subframe of one, and its pose
+        there; None for all else.
     """
+
+    held: Held = staticmethod(lambda name: None)
 
     def handle(
         self, request: GetPositionFK.Request, response: GetPositionFK.Response
@@ -56,21 +64,26 @@ class FkHandler(ServiceHandler):
         measured = require_arm(self.measured)
         arm = measured.arm
         _check_links(request.fk_link_names)
-        known = [link for link in request.fk_link_names if arm.has_link(link)]
-        used = arm.joints_that_move(known)
+        places = {
+            name: found for name in request.fk_link_names if (found := self._place(arm, name))
+        }
+        known = [name for name in request.fk_link_names if name in places]
+        used = arm.joints_that_move(link for link, _ in places.values())
         posture, given = start_posture(measured, request.robot_state, used)
         frame = request.header.frame_id.lstrip('/') or arm.root_link
         frames = resolver_of(measured, request.robot_state, posture, self._frames)
         T_frame_root = frames.frame_from_root(frame)
         poses = arm.link_poses(posture)
         stamp = self._clock.now().to_msg()
-        for link in known:
-            stamped = PoseStamped(pose=pose_from_matrix(T_frame_root @ poses[link]))
+        for name in known:
+            link, T_link_point = places[name]
+            T = T_frame_root @ poses[link] @ T_link_point
+            stamped = PoseStamped(pose=pose_from_matrix(T))
             stamped.header.frame_id = frame
             stamped.header.stamp = stamp
             response.pose_stamped.append(stamped)
         response.fk_link_names = known
-        unknown = [link for link in request.fk_link_names if link not in poses]
+        unknown = [link for link in request.fk_link_names if link not in places]
         if unknown:
             more = f' and {len(unknown) - _SHOWN} more' if len(unknown) > _SHOWN else ''
             raise RequestError(
@@ -83,6 +96,10 @@ class FkHandler(ServiceHandler):
             listed = ', '.join(assumed)
             notes = [*notes, f'neither measured nor given, so assumed in mid-range: {listed}']
         return '; '.join(notes)
+
+    def _place(self, arm: Arm, name: str) -> tuple[str, np.ndarray] | None:
+        """Return the link of a name, and the pose there of an attached object or a subframe."""
+        return (name, np.eye(4)) if arm.has_link(name) else self.held(name)
 
 
 def _check_links(names: Sequence[str]) -> None:

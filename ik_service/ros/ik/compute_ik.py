@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import array
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 
-from builtin_interfaces.msg import Time
-from moveit_msgs.msg import Constraints, PositionIKRequest, RobotState
+from moveit_msgs.msg import Constraints, PositionIKRequest
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
 
@@ -15,12 +12,15 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
 from ik_service.arm.task_solving import moving_only, solve_tasks
 from ik_service.arm.tree_preparation import TreePreparation
+from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError, CompilationError, ConstraintError
-from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.collision.avoidance import Avoidance, avoidance
+from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.solve_record import SolveRecord
 from ik_service.ros.ik.goals import goals_together, group_of, joints_of, pose_goals, PoseGoal
+from ik_service.ros.ik.ik_answer import bring_inside, Outcome, outcome_of, write_solution
 from ik_service.ros.ik.joint_constraints import constrained_chain
 from ik_service.ros.ik.link_constraints import bounds_of, moved_bounds
 from ik_service.ros.ik.service_handler import (
@@ -33,35 +33,10 @@ from ik_service.ros.ik.service_handler import (
     start_posture,
     write_code,
 )
-from ik_service.solvers.result import IkResult, IkStatus
 from ik_service.solvers.solver import Solver
-
-_CODES = {
-    IkStatus.SUCCESS: ErrorCode.SUCCESS,
-    IkStatus.TIMED_OUT: ErrorCode.TIMED_OUT,
-}
 
 LONGEST_TIMEOUT = 60.0
 """Longest time of a solve [s], that of solver.timeout: no request keeps a thread for longer."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """
-    Outcome of a request.
-
-    :ivar code: the error code of the answer.
-    :ivar message: the reason, in a sentence.
-    :ivar posture: (m,) the full posture that reaches the target [rad] or [m]; None without one.
-    :ivar result: the solver's result; None when there was no solve.
-    :ivar solver: name of the method.
-    """
-
-    code: ErrorCode
-    message: str
-    posture: np.ndarray | None = None
-    result: IkResult | None = None
-    solver: str = ''
 
 
 class IkHandler(ServiceHandler):
@@ -75,6 +50,7 @@ class IkHandler(ServiceHandler):
     :param frames: frames besides the links of the robot; None for none.
     :param on_error: called with an unexpected exception.
     :param on_refused: called with the reason why a request could not be answered as it stood.
+    :param collisions: the known world, and the checker of collisions; None for none.
     :ivar settings: name and options of the solver; may be replaced at any time.
     :ivar trees: compilation for requests with several poses or tolerances.
     """
@@ -86,8 +62,10 @@ class IkHandler(ServiceHandler):
         frames: Frames | None = None,
         on_error: Callable[[Exception], object] = lambda error: None,
         on_refused: Callable[[str], object] = lambda message: None,
+        collisions: CollisionWorld | None = None,
     ) -> None:
         super().__init__(clock, frames, on_error, on_refused)
+        self._collisions = collisions or CollisionWorld(self._frames, required=lambda: False)
         self.settings = settings
         self.trees = TreePreparation()
         self.statistics = RequestStatistics(solves=True)
@@ -111,7 +89,7 @@ class IkHandler(ServiceHandler):
             now = self._clock.now()
             solve = SolveRecord(now, 'compute_ik', outcome.solver, outcome.result)
             if outcome.posture is not None and measured is not None:
-                _write_solution(response.solution, measured.arm, outcome.posture, now.to_msg())
+                write_solution(response.solution, measured.arm, outcome.posture, now.to_msg())
         write_code(response.error_code, outcome.code, outcome.message)
         self.statistics.add(outcome.code.name, solve)
         return response
@@ -119,29 +97,35 @@ class IkHandler(ServiceHandler):
     def _solve(self, request: PositionIKRequest, measured: MeasuredState) -> Outcome:
         arm = measured.arm
         group = group_of(arm, request.group_name)
-        goals = pose_goals(request)
+        goals = pose_goals(request, self._collisions.known.held)
         if len(goals) > 1 or len(group.tip_links) > 1 or _limits_links(request.constraints):
             return self._solve_together(request, goals, group, measured)
         goal = goals[0]
         settings = self.settings
+        _check_whole(goals, settings)
         chosen = _chain_solver(group, goal.link, settings)
         posture, given = start_posture(measured, request.robot_state, chosen.indices)
         # Before frames are looked up, so that they are where the answer says that they are.
-        outside = _bring_inside(arm, chosen, posture, given)
-        T = matrix_from_pose(goal.pose.pose, f'{goal.field}.pose')
+        outside = bring_inside(arm, chosen, posture, given)
+        T = goal.matrix()
         frames = resolver_of(measured, request.robot_state, posture, self._frames)
-        T_base_target = frames.in_base(group.base_link, goal.pose.header.frame_id, T)
+        T_base_target = frames.in_base(group.base_link, goal.frame_id, T)
         seconds = _timeout(request)
         solver = chosen.solver
         if request.constraints.joint_constraints:
             solver = _constrained_solver(chosen, request.constraints, arm, posture)
         learned = settings.options.seed_source != 'given' and not len(given)
         seed = None if learned else posture[chosen.indices]
-        result = solver.solve(T_base_target, seed, timeout=min(seconds, LONGEST_TIMEOUT) or None)
-        notes = _notes(request, seconds, assumed_joints(measured, chosen.indices, given))
-        if frames.notes:
-            notes += '; ' + '; '.join(frames.notes)
-        return _outcome_of(result, arm, chosen, posture, notes, outside)
+        avoided = self._avoidance(request, arm, chosen, posture)
+        result = solver.solve(
+            T_base_target,
+            seed,
+            timeout=min(seconds, LONGEST_TIMEOUT) or None,
+            collisions=avoided.test(solver.chain.joint_names),
+        )
+        notes = _notes(seconds, assumed_joints(measured, chosen.indices, given))
+        notes += ''.join(f'; {note}' for note in (*frames.notes, *avoided.notes))
+        return outcome_of(result, arm, chosen, posture, notes, outside)
 
     def _solve_together(
         self,
@@ -151,9 +135,10 @@ class IkHandler(ServiceHandler):
         measured: MeasuredState,
     ) -> Outcome:
         """Answer a request with several poses, or with constraints on links."""
+        _check_whole(goals, self.settings)
         arm = measured.arm
         posture, given = start_posture(measured, request.robot_state, group.indices)
-        outside = _bring_inside(arm, group, posture, given)
+        outside = bring_inside(arm, group, posture, given)
         seconds = _timeout(request)
         frames = resolver_of(measured, request.robot_state, posture, self._frames)
 
@@ -171,9 +156,18 @@ class IkHandler(ServiceHandler):
         poses = goals_together(goals, arm, group, posture, to_base)
         bounds = moved_bounds(bounds_of(request.constraints, arm, to_base), arm, group, posture)
         time = min(seconds, LONGEST_TIMEOUT) or self.settings.options.timeout
+        avoided = self._avoidance(request, arm, group, posture)
         try:
             found = solve_tasks(
-                arm.link_frames.beside, group, self.settings, poses, bounds, posture, narrow, time
+                arm.link_frames.beside,
+                group,
+                self.settings,
+                poses,
+                bounds,
+                posture,
+                narrow,
+                time,
+                avoided.test,
             )
         except ConstraintError as error:
             raise RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, str(error)) from error
@@ -182,11 +176,36 @@ class IkHandler(ServiceHandler):
         except CompilationError as error:
             raise RequestError(ErrorCode.FAILURE, str(error)) from error
         chosen = found.prepared
-        notes = _notes(request, seconds, assumed_joints(measured, chosen.indices, given))
+        notes = _notes(seconds, assumed_joints(measured, chosen.indices, given))
         if found.loosened and found.result.success:
             notes += '; not the pose itself, but one within the tolerances of the constraints'
-        notes += ''.join(f'; {note}' for note in frames.notes)
-        return _outcome_of(found.result, arm, chosen, posture, notes, outside)
+        notes += ''.join(f'; {note}' for note in (*frames.notes, *avoided.notes))
+        return outcome_of(found.result, arm, chosen, posture, notes, outside)
+
+    def _avoidance(
+        self,
+        request: PositionIKRequest,
+        arm: Arm,
+        chosen: PreparedSolver | ArmGroup,
+        posture: np.ndarray,
+    ) -> Avoidance:
+        """Return the collision checks of a request, with the other joints as in the answer."""
+        if not request.avoid_collisions:
+            return Avoidance()
+        answered = posture.copy()
+        bring_inside(arm, chosen, answered)
+        return avoidance(self._collisions, arm, request.robot_state, answered, self._frames)
+
+
+def _check_whole(goals: Iterable[PoseGoal], settings: SolverSettings) -> None:
+    """Refuse poses of attached objects where axes are free: a point beside the link would move."""
+    for goal in goals:
+        if goal.T_link_point is not None and 0.0 in settings.options.task_weights:
+            raise RequestError(
+                ErrorCode.INVALID_LINK_NAME,
+                f'{quote(goal.link)} carries the object that {goal.field} is for, which needs '
+                'solver.task_weights without 0',
+            )
 
 
 def _timeout(request: PositionIKRequest) -> float:
@@ -198,34 +217,6 @@ def _timeout(request: PositionIKRequest) -> float:
             f'timeout is {seconds:g} s; it has to be positive, or 0 for the default',
         )
     return seconds
-
-
-def _outcome_of(
-    result: IkResult,
-    arm: Arm,
-    chosen: PreparedSolver,
-    posture: np.ndarray,
-    notes: str,
-    outside: list[str],
-) -> Outcome:
-    """Return the outcome of a solve; ``posture`` becomes that of the solution."""
-    code, name = _CODES.get(result.status, ErrorCode.NO_IK_SOLUTION), chosen.solver.name
-    if not result.success:
-        return Outcome(code, result.reason + notes, None, result, name)
-    posture[chosen.indices] = result.q
-    arm.postures.complete(posture)
-    outside += _bring_inside(arm, chosen, posture)  # measured outside their limits
-    if outside:
-        notes += f'; brought inside their limits: {", ".join(outside)}'
-    return Outcome(code, result.reason + notes, posture, result, name)
-
-
-def _write_solution(solution: RobotState, arm: Arm, posture: np.ndarray, stamp: Time) -> None:
-    joints = solution.joint_state
-    joints.header.frame_id = arm.root_link
-    joints.header.stamp = stamp
-    joints.name = list(arm.postures.names)
-    joints.position = array.array('d', posture.tobytes())
 
 
 def _chain_solver(group: ArmGroup, link: str, settings: SolverSettings) -> PreparedSolver:
@@ -259,20 +250,8 @@ def _limits_links(constraints: Constraints) -> bool:
     )
 
 
-def _bring_inside(
-    arm: Arm,
-    chosen: PreparedSolver | ArmGroup,
-    posture: np.ndarray,
-    among: np.ndarray | None = None,
-) -> list[str]:
-    """Bring joints beside the chain inside their limits, unless they are ignored; name them."""
-    if isinstance(chosen, PreparedSolver) and chosen.solver.options.joint_limits == 'ignore':
-        return []
-    return arm.postures.bring_inside(posture, chosen.indices, among)
-
-
-def _notes(request: PositionIKRequest, seconds: float, assumed: list[str]) -> str:
-    """Return remarks for the client: what was cut, assumed, or is not considered."""
+def _notes(seconds: float, assumed: list[str]) -> str:
+    """Return remarks for the client: what was cut or assumed."""
     notes = ''
     if seconds > LONGEST_TIMEOUT:
         notes += f'; the timeout of {seconds:g} s is cut to {LONGEST_TIMEOUT:g} s'
@@ -281,8 +260,4 @@ def _notes(request: PositionIKRequest, seconds: float, assumed: list[str]) -> st
             f'; neither measured nor in the seed, so started in the middle of the range: '
             f'{", ".join(assumed)}'
         )
-    if request.avoid_collisions:
-        notes += '; collisions are not checked'
-    if request.robot_state.attached_collision_objects:
-        notes += '; attached objects are not considered'
     return notes

@@ -12,6 +12,7 @@ import numpy as np
 from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup
 from ik_service.common.quoting import quote
+from ik_service.common.transforms import inverse_transform
 from ik_service.kinematics.tree import Tip
 from ik_service.model.part_names import listed
 from ik_service.ros.common.conversions import matrix_from_pose
@@ -21,6 +22,8 @@ _MOST_POSES = 64  # of a request
 
 ToBase = Callable[[str, np.ndarray], np.ndarray]
 """Of a frame and a pose (4, 4) in it: the pose in the base frame of the group."""
+Held = Callable[[str], tuple[str, np.ndarray] | None]
+"""Of a name: the link on which an attached object of that name is, and (4, 4) its pose there."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,27 @@ class PoseGoal:
     :ivar link: the link; empty for the group's tip.
     :ivar pose: the pose.
     :ivar field: field of the request, for messages.
+    :ivar T_link_point: (4, 4) what on the link the pose is for [m]; None for the link itself.
     """
 
     link: str
     pose: PoseStamped
     field: str
+    T_link_point: np.ndarray | None = None
+
+    @property
+    def frame_id(self) -> str:
+        """The frame in which the pose is given."""
+        return self.pose.header.frame_id
+
+    def matrix(self) -> np.ndarray:
+        """
+        Return the pose of the link as a matrix, (4, 4) [m].
+
+        :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming the field that is wrong.
+        """
+        T = matrix_from_pose(self.pose.pose, f'{self.field}.pose')
+        return T if self.T_link_point is None else T @ inverse_transform(self.T_link_point)
 
 
 def group_of(arm: Arm, name: str) -> ArmGroup:
@@ -64,13 +83,25 @@ def group_of(arm: Arm, name: str) -> ArmGroup:
     )
 
 
-def pose_goals(request: PositionIKRequest) -> list[PoseGoal]:
+def pose_goals(request: PositionIKRequest, held: Held = lambda name: None) -> list[PoseGoal]:
     """
     Return the poses that a request asks for, by MoveIt's rules of precedence.
 
+    A link name may also be that of an attached object or of a subframe of it.
+
     :param request: the request.
+    :param held: returns the link of an attached object and its pose there; None for all else.
     :raises RequestError: INVALID_LINK_NAME where poses and links do not go together.
     """
+    return [_on_link(goal, held) for goal in _goals_as_given(request)]
+
+
+def _on_link(goal: PoseGoal, held: Held) -> PoseGoal:
+    found = held(goal.link) if goal.link else None
+    return goal if found is None else PoseGoal(found[0], goal.pose, goal.field, found[1])
+
+
+def _goals_as_given(request: PositionIKRequest) -> list[PoseGoal]:
     poses, links = request.pose_stamped_vector, request.ik_link_names
     if not poses:
         return [PoseGoal(request.ik_link_name, request.pose_stamped, 'pose_stamped')]
@@ -117,13 +148,13 @@ def goals_together(
     held = _held(links, arm, group)
     poses: dict[Tip, np.ndarray] = {}
     for goal, link in zip(goals, links, strict=True):
-        T = matrix_from_pose(goal.pose.pose, f'{goal.field}.pose')
-        frame = goal.pose.header.frame_id.lstrip('/')
+        T = goal.matrix()
+        frame = goal.frame_id.lstrip('/')
         others = [other for other in (*links, *held) if other != link]
         if arm.has_link(frame) and _moves_apart(frame, link, others, arm, group):
             poses[frame, link] = T
         else:
-            poses[link] = to_base(goal.pose.header.frame_id, T)
+            poses[link] = to_base(goal.frame_id, T)
     return poses | {link: arm.pose_of(link, group.base_link, posture) for link in held}
 
 

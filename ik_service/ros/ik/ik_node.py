@@ -9,7 +9,6 @@ import traceback
 from typing import Unpack
 
 from geometry_msgs.msg import PoseStamped
-from moveit_msgs.srv import GetPositionFK, GetPositionIK
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -19,15 +18,17 @@ from sensor_msgs.msg import JointState
 from ik_service.arm.arm import Arm, ArmSettings, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import ArmLoader
-from ik_service.common.fault_logger import FaultLogger, refusal_logger
+from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.periodic_thread import PeriodicThread
 from ik_service.exceptions import IkServiceError
 from ik_service.following.settings import FollowerSettings
+from ik_service.ros.collision.collision_parameters import REQUIRE_COLLISION_CHECKING
+from ik_service.ros.collision.collision_world import CollisionWorld
+from ik_service.ros.collision.world_topics import WorldTopics
 from ik_service.ros.common.executors import PartialExecutor, partition
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.parameter_services import ParameterServices
-from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.common.runtime import spinning
 from ik_service.ros.common.tf_listener import tf_frames
@@ -38,14 +39,12 @@ from ik_service.ros.following.followers import Followers
 from ik_service.ros.following.stamps import queue_delay
 from ik_service.ros.following.stop_services import StopServices
 from ik_service.ros.following.target_topics import TargetTopics
-from ik_service.ros.ik.compute_fk import FkHandler
-from ik_service.ros.ik.compute_ik import IkHandler
 from ik_service.ros.ik.diagnostics import DiagnosticsPublisher
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT
 from ik_service.ros.ik.parameter_table import COMMAND_INTERFACE, PUBLISH_MARKERS
 from ik_service.ros.ik.parameters import NodeParameters
 from ik_service.ros.ik.robot_descriptions import RobotDescriptions
-from ik_service.ros.ik.world_frames import WorldFrames
+from ik_service.ros.ik.services import Services
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.solvers.compilation import Compiler
 
@@ -64,6 +63,8 @@ class IkNode(Node):
     executor of its own, add it there and use :meth:`commanding`. It changes nothing else in the
     process: no signal handlers, interpreter settings or environment.
 
+    :ivar parameters: its parameters.
+    :ivar collisions: the known world, and the checker of collisions.
     :param node_options: passed on to :class:`rclpy.node.Node`, such as ``context``.
     :raises IkServiceError: a parameter has a value it cannot have.
     """
@@ -78,12 +79,10 @@ class IkNode(Node):
         self._started_at = time.monotonic()
         self._commands = CommandPublisher(self, self.parameters[COMMAND_INTERFACE])
         self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error)
-        self._service_group = ReentrantCallbackGroup()
         self._stop = StopServices(self, lambda: self._followers)
         self._targets = TargetTopics(self, self._on_target)
         self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT])
         self._frames = Frames(self._tf)
-        WorldFrames(self, self._frames, lambda: self._fk.measured)
         self._around = NodeContext(
             lambda: self.get_clock().now().nanoseconds,
             lambda: publishers_of(self, 'joint_states'),
@@ -91,15 +90,23 @@ class IkNode(Node):
             self._frames,
         )
         self._errors = FaultLogger(lambda text: self.get_logger().error(text))
-        warn, shared = self.get_logger().warning, (self.get_clock(), self._frames, self._on_error)
-        self._ik = IkHandler(self.parameters.solver, *shared, refusal_logger('compute_ik', warn))
-        self._fk = FkHandler(*shared, refusal_logger('compute_fk', warn))
-        self._diagnostics = DiagnosticsPublisher(
-            self, {'compute_ik': self._ik.statistics, 'compute_fk': self._fk.statistics}
+        warn = self.get_logger().warning
+        self.collisions = CollisionWorld(
+            self._frames,
+            lambda: self._arm_services.measured,
+            lambda: self.parameters[REQUIRE_COLLISION_CHECKING],
+            warn,
         )
+        self._arm_services = Services(
+            self, self.parameters.solver, self._frames, self.collisions, self._on_error
+        )
+        WorldTopics(
+            self, self.collisions.known, lambda: self._arm_services.measured, self._on_error
+        )
+        self._diagnostics = DiagnosticsPublisher(self, self._arm_services.statistics)
         self._ticker = PeriodicThread(self._tick, self.parameters.follower.rate, self._on_error)
         self._compiler = Compiler(warn)
-        self._ik.trees.compile = self._compiler.prepare
+        self._arm_services.ik.trees.compile = self._compiler.prepare
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
         self._descriptions = RobotDescriptions(self, self.parameters, self._loader)
         self._executors: tuple[PartialExecutor, ...] = ()
@@ -123,7 +130,7 @@ class IkNode(Node):
     def running(self) -> Iterator[None]:
         """Spin in threads of its own, and send commands, for the time of a ``with`` block."""
         # Each group with threads of its own: a stop, for example, waits for no solve.
-        apart = (self._service_group, self._change_group, self._stop.group)
+        apart = (self._arm_services.group, self._change_group, self._stop.group)
         self._executors = partition(self, *apart)
         threads = [e for e, n in zip(self._executors, _THREADS, strict=True) for _ in range(n)]
         with spinning(*threads), self.commanding():
@@ -192,6 +199,7 @@ class IkNode(Node):
     # In the loader's thread
 
     def _on_loaded(self, arm: Arm) -> None:
+        self.collisions.prepare(arm)
         old = self._followers
         if old is not None:
             old.end()
@@ -201,13 +209,15 @@ class IkNode(Node):
             self._stop.replace(followers, self._use)
         self._targets.update(followers.others)
         if old is None:
-            self._advertise()
+            self._arm_services.advertise()
+            retry_dropped_responses(self)
         self._wake()
         self._announce(followers, old.arm if old else None)
-        self._ik.trees.begin(arm, self.parameters.solver)
+        self._arm_services.ik.trees.begin(arm, self.parameters.solver)
 
     def _use(self, followers: Followers) -> None:
-        self._ik.measured = self._fk.measured = followers.measured
+        self.collisions.adopt(followers.arm)
+        self._arm_services.measured = followers.measured
         self._followers, self._refused = followers, ''
 
     def _make_followers(self, measured: MeasuredState) -> Followers:
@@ -244,15 +254,6 @@ class IkNode(Node):
             self._on_error(error)
         self.get_logger().error(f'robot description refused: {error}')
 
-    def _advertise(self) -> None:
-        group = self._service_group
-        for kind, name, handle in (
-            (GetPositionIK, 'compute_ik', self._ik.handle),
-            (GetPositionFK, 'compute_fk', self._fk.handle),
-        ):
-            self.create_service(kind, name, handle, qos_profile=SERVICE_QOS, callback_group=group)
-        retry_dropped_responses(self)
-
     def _wake(self) -> None:
         """Let the executors notice new services and subscriptions."""
         for executor in self._executors:
@@ -278,7 +279,7 @@ class IkNode(Node):
         if self._followers is not None:
             self._followers.configure(solver, follower)
         self._ticker.rate = follower.rate
-        self._ik.settings = solver
+        self._arm_services.ik.settings = solver
 
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))

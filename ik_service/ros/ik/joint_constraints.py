@@ -41,16 +41,11 @@ def constrained_chain(
     :param joint_limits: the solver's strategy; with 'ignore' joint constraints cannot be kept.
     :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong.
     """
-    if len(constraints) > _MOST:
-        raise _refused(
-            f'joint_constraints has {len(constraints)} elements, more than the {_MOST} that are '
-            'looked at'
-        )
     if joint_limits == 'ignore':
         raise _refused("joint_constraints need joint limits, but solver.joint_limits is 'ignore'")
     lower, upper = chain.lower.copy(), chain.upper.copy()
-    for number, constraint in enumerate(constraints):
-        low, high = _interval(constraint, chain.robot, f'joint_constraints[{number}]')
+    intervals = checked_constraints(constraints, chain.robot)
+    for constraint, (low, high) in zip(constraints, intervals, strict=True):
         name = constraint.joint_name
         if name in chain.joint_names:
             i = chain.joint_names.index(name)
@@ -63,6 +58,27 @@ def constrained_chain(
         return chain.with_limits(lower, upper)
     except ChainError as error:
         raise _refused(f'joint_constraints: {error}') from error
+
+
+def checked_constraints(
+    constraints: Sequence[JointConstraint], robot: RobotModel
+) -> list[tuple[float, float]]:
+    """
+    Return the lowest and highest position that each constraint allows [rad or m].
+
+    :param constraints: the joint constraints of the request.
+    :param robot: the robot.
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is wrong.
+    """
+    if len(constraints) > _MOST:
+        raise _refused(
+            f'joint_constraints has {len(constraints)} elements, more than the {_MOST} that are '
+            'looked at'
+        )
+    return [
+        _interval(constraint, robot, f'joint_constraints[{number}]')
+        for number, constraint in enumerate(constraints)
+    ]
 
 
 def _interval(constraint: JointConstraint, robot: RobotModel, field: str) -> tuple[float, float]:

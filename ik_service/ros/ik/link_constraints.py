@@ -8,7 +8,6 @@ which was not considered.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-import math
 
 from geometry_msgs.msg import Pose
 from moveit_msgs.msg import Constraints, OrientationConstraint, PositionConstraint
@@ -23,11 +22,12 @@ from ik_service.arm.link_constraints import (
     OrientationBound,
     PositionBound,
 )
+from ik_service.collision.shapes import Cone
 from ik_service.common.quoting import quote
-from ik_service.exceptions import ConstraintError
+from ik_service.exceptions import ArgumentError, ConstraintError
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode, RequestError
-from ik_service.solvers.regions import Box, Cylinder, Region, Sphere
+from ik_service.ros.common.solid_primitives import solid_primitive
 
 ToBase = Callable[[str, np.ndarray], np.ndarray]
 """Of a frame and a pose (4, 4) in it: the pose in the base frame."""
@@ -37,11 +37,7 @@ _PARAMETERIZATIONS = {
     OrientationConstraint.XYZ_EULER_ANGLES: 'euler_xyz',
     OrientationConstraint.ROTATION_VECTOR: 'rotation_vector',
 }
-_SHAPES = {
-    SolidPrimitive.BOX: ('box', 3),
-    SolidPrimitive.SPHERE: ('sphere', 1),
-    SolidPrimitive.CYLINDER: ('cylinder', 2),
-}
+_REGIONS = (SolidPrimitive.BOX, SolidPrimitive.SPHERE, SolidPrimitive.CYLINDER)
 
 
 def bounds_of(constraints: Constraints, arm: Arm, to_base: ToBase) -> list[Bound]:
@@ -151,29 +147,14 @@ def _position_bound(constraint: PositionConstraint, field: str, to_base: ToBase)
     for number, (shape, pose) in enumerate(
         zip(volume.primitives, volume.primitive_poses, strict=True)
     ):
-        region = _region(shape, f'{within}.primitives[{number}]')
+        try:
+            region = solid_primitive(shape, f'{within}.primitives[{number}]', _REGIONS)
+        except ArgumentError as error:
+            raise _refused(str(error)) from error
+        assert not isinstance(region, Cone)  # which is none of the types asked for
         T = matrix_from_pose(pose, f'{within}.primitive_poses[{number}]')
         regions.append((region, to_base(constraint.header.frame_id, T)))
     return PositionBound(field, constraint.link_name, point, tuple(regions))
-
-
-def _region(shape: SolidPrimitive, field: str) -> Region:
-    if shape.type not in _SHAPES:
-        raise _refused(
-            f'{field}.type is {shape.type}; supported are box (1), sphere (2) and cylinder (3)'
-        )
-    name, count = _SHAPES[shape.type]
-    sizes = [float(size) for size in shape.dimensions]
-    if len(sizes) < count or not all(0.0 <= size < math.inf for size in sizes[:count]):
-        raise _refused(
-            f'{field}.dimensions of a {name} have to be {count} '
-            f'finite number{"s" if count > 1 else ""} of at least 0 [m], not {sizes[:4]}'
-        )
-    if shape.type == SolidPrimitive.BOX:
-        return Box((sizes[0], sizes[1], sizes[2]))
-    if shape.type == SolidPrimitive.SPHERE:
-        return Sphere(sizes[SolidPrimitive.SPHERE_RADIUS])
-    return Cylinder(sizes[SolidPrimitive.CYLINDER_RADIUS], sizes[SolidPrimitive.CYLINDER_HEIGHT])
 
 
 def _refused(message: str) -> RequestError:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ik_service.following.settings import FollowerSettings
+from ik_service.ros.collision.collision_parameters import REQUIRE_COLLISION_CHECKING
 from ik_service.ros.common.parameter_declaration import ParameterSpec
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT, TOOL_FRAMES_TEXT, XACRO_ARGS
 from ik_service.ros.ik.group_parameters import (
@@ -279,7 +280,7 @@ ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     GROUPS_TEXT,
     GROUP_NAMES,
 )
-NODE_PARAMETERS: tuple[ParameterSpec, ...] = (COMMAND_INTERFACE, PUBLISH_MARKERS, TF_TIMEOUT)
+NODE_PARAMETERS = (COMMAND_INTERFACE, PUBLISH_MARKERS, TF_TIMEOUT, REQUIRE_COLLISION_CHECKING)
 FOLLOWER_PARAMETERS = _table(_FOLLOWER)
 SOLVER_PARAMETERS = _table(_SOLVER, SOLVER_PREFIX)
 PARAMETERS: dict[str, ParameterSpec] = {

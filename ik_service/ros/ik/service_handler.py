@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 import threading
-from typing import Protocol
+from typing import Any, Protocol
 
 from moveit_msgs.msg import MoveItErrorCodes, RobotState
 import numpy as np
@@ -116,6 +116,15 @@ class ServiceHandler:
         self._frames = frames or Frames()
         self._on_error = on_error
         self._on_refused = on_refused
+
+    def handle(self, request: Any, response: Any) -> Any:  # noqa: ANN401 - of any service
+        """
+        Fill in the response to a request and return it.
+
+        :param request: the request.
+        :param response: the response.
+        """
+        raise NotImplementedError
 
     def _code_and_message(self, error: Exception) -> tuple[ErrorCode, str]:
         """Report an exception; return the code and message that the client gets."""

@@ -36,6 +36,7 @@ class Settings(NamedTuple):
     penalty: Annotated[Array, floats(1), 'weight of the penalty on joints close to their limits']
     largest_cost: Annotated[Array, floats(1), 'above which an error makes no sense for any arm']
     largest_motion: Annotated[Array, floats(1), 'of a joint from the start [rad, m]; 0: no bound']
+    pauses: Annotated[Array, integers(1), 'whether to return every solution, to be judged outside']
 
 
 class Workspace(NamedTuple):
@@ -69,6 +70,11 @@ class Workspace(NamedTuple):
     clock: Annotated[Array, integers(2), 'scratch of the clock']
     lower: Annotated[Array, per_joint(), 'lower limits, which `largest_motion` does not narrow']
     upper: Annotated[Array, per_joint(), 'upper limits, likewise']
+    searched: Annotated[Array, integers(1), 'searches before the pause that ends; 0: none']
+    spent: Annotated[Array, integers(1), 'time that the solve has taken until then [ns]']
+    kept: Annotated[Array, floats(1), 'motion from the seed to the solution accepted; inf: none']
+    motion: Annotated[Array, floats(1), 'out: motion from the seed to the solution found']
+    goes_on: Annotated[Array, integers(1), 'out: whether a nearer solution is wanted still']
 
 
 describe(Settings)

@@ -4,6 +4,11 @@ Solver loop: searches, restarts, stopping rules and the status of a solve.
 A search iterates the method's step from a start until the pose is within tolerance, the error
 stops falling, or its iterations are used up. The first search starts at the seed, the others at
 random postures within the limits.
+
+A solve can pause at every solution, for a judgement that is made outside. It then ends as if that
+were the answer. The next call with the same arguments takes it up again, when ``work.searched``
+has the number of searches so far, ``work.spent`` the time and ``work.kept`` how far the best
+solution that was accepted is from the seed; what it finds from then on is nearer.
 """
 
 from __future__ import annotations
@@ -81,7 +86,9 @@ def solve(problem, method, target, seed, best, trace):
 def solve_one(chain, method, settings, work, target, seed, best, trace):
     """Search until the target is reached or no searches are left; returns what `solve` does."""
     began = monotonic_ns(work.clock)
-    deadline = began + settings.timeout
+    deadline = began + settings.timeout - work.spent[0]
+    resumed = work.searched[0] > 0
+    kept = work.kept[0] if resumed else math.inf
     strategy = settings.limits
     nearest = settings.nearness == Nearness.NEAREST
     jumps = settings.nearness == Nearness.ANY
@@ -89,16 +96,18 @@ def solve_one(chain, method, settings, work, target, seed, best, trace):
     if settings.largest_motion > 0.0:
         narrow_limits(chain, settings, work, seed)
     start_inside(chain, seed, work.start, strategy)
-    work.random[0] = settings.random_seed
+    if not resumed:
+        work.random[0] = settings.random_seed
     work.recorded[0] = 0
     beyond = beyond_reach(chain, settings, work.goal)
-    ending, found, near, diverged = _STALLED, False, False, True
+    ending, found, more, diverged = _STALLED, False, False, True
     # Typed, because Numba would otherwise compile all that they are passed to once more, for 0.
-    iterations, searches = np.int64(0), np.int64(0)
+    iterations, searches = np.int64(0), np.int64(work.searched[0])
+    near = resumed and not jumps and _tracks(work, searches)
     score = math.inf  # of the best: its largest motion once a solution is found, its cost before
     copy_vector(work.start, best)
     while searches < settings.max_searches and not beyond and ending != _OUT_OF_TIME:
-        radius = score if found else math.inf
+        radius = score if found else kept
         if near:
             radius = min(radius, _NEAR_RADIUS * _NEAR_GROWTH**searches)
         work.seeks_seed[0] = near and searches % 2 == 1
@@ -117,16 +126,18 @@ def solve_one(chain, method, settings, work, target, seed, best, trace):
         if converged:
             turn_towards(chain, seed, work.q, strategy)
             cost = largest_difference(work.start, work.q)
-        if (converged and not found) or (converged == found and cost < score):
+        if (converged and not found and cost < kept) or (converged == found and cost < score):
             found, score = converged, cost
             copy_vector(work.q, best)
-        tracked = searches < _NEAR_SEARCHES and work.seed_cost[0] < _NEAR_COST
-        near = bool(tracked and not jumps)
-        if found and not nearest and not (near and score > _JUMP):
+        near = not jumps and _tracks(work, searches)
+        motion = score if found else kept
+        more = nearest or (near and motion > _JUMP)
+        if motion < math.inf and not (more and (settings.pauses == 0 or not found)):
             break
         if monotonic_ns(work.clock) > deadline:
             ending = _OUT_OF_TIME
-    if not found:
+    work.motion[0], work.goes_on[0] = score, more
+    if not found and not resumed:
         if strategy >= LimitStrategy.PENALTY:
             bring_inside(chain, best)
         used, solved = approach(chain, settings, work, deadline, searches, best, trace)
@@ -140,6 +151,12 @@ def solve_one(chain, method, settings, work, target, seed, best, trace):
     status = _status(reached, beyond, ending, diverged)
     elapsed = monotonic_ns(work.clock) - began
     return status, position_error, orientation_error, iterations, max(searches, 1), elapsed
+
+
+@inner_kernel
+def _tracks(work, searches):
+    """Return whether searches start close to the seed, at which the tip is near the target."""
+    return searches < _NEAR_SEARCHES and work.seed_cost[0] < _NEAR_COST
 
 
 @inner_kernel

@@ -10,9 +10,10 @@ import numpy as np
 from viser import SceneApi
 
 from ik_service.common.transforms import quaternion_wxyz_from_rotation
+from ik_service.model.link_geometry import Box, Cylinder
 from ik_service.viewer.scene.meshes import Mesh
 from ik_service.viewer.scene.parts import Part
-from ik_service.viewer.scene.visuals import Box, Color, Cylinder
+from ik_service.viewer.scene.visuals import Color
 
 _SAME = 6e-3  # difference of two poses below which they look the same [m] and (rotation) [rad]
 

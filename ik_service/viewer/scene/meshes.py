@@ -11,8 +11,9 @@ import numpy as np
 
 from ik_service.common.regular_file import open_regular
 from ik_service.exceptions import MissingExtraError
-from ik_service.viewer.scene.mesh_files import MeshError, MeshFiles
-from ik_service.viewer.scene.visuals import Color, MeshFile
+from ik_service.model.link_geometry import MeshFile
+from ik_service.model.mesh_files import MeshError, MeshFiles
+from ik_service.viewer.scene.visuals import Color
 
 LARGEST_FILE = 100 * 2**20
 """Longest mesh file that is read [byte]."""

@@ -7,17 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ik_service.model.link_geometry import Box, Cylinder, MeshFile, Sphere
 from ik_service.robot import Robot
 from ik_service.viewer.scene.meshes import Mesh, MeshLoader
-from ik_service.viewer.scene.visuals import (
-    Box,
-    Color,
-    Cylinder,
-    MeshFile,
-    RobotVisuals,
-    Sphere,
-    Visual,
-)
+from ik_service.viewer.scene.visuals import Color, RobotVisuals, Visual
 
 _PLACEHOLDER = Box((0.08, 0.08, 0.08))  # for a mesh that cannot be shown
 _BONE, _KNUCKLE = 0.02, 0.035  # radii of a skeleton's links and joints [m]

@@ -3,10 +3,10 @@ import pytest
 
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
+from ik_service.model.link_geometry import Box, Cylinder, Sphere
 from ik_service.viewer.scene.arm_model import ArmModel, GHOST
 from ik_service.viewer.scene.meshes import Mesh
 from ik_service.viewer.scene.parts import Part
-from ik_service.viewer.scene.visuals import Box, Cylinder, Sphere
 from ik_service.viewer.server import page
 
 TRIANGLE = Mesh(np.eye(3, dtype=np.float32), np.array([[0, 1, 2]], dtype=np.uint32))

@@ -4,9 +4,9 @@ import time
 import numpy as np
 import pytest
 
+from ik_service.model.link_geometry import MeshFile
 from ik_service.viewer.scene import meshes
 from ik_service.viewer.scene.meshes import MeshError, MeshLoader, read_mesh
-from ik_service.viewer.scene.visuals import MeshFile
 
 trimesh = pytest.importorskip('trimesh', reason='trimesh comes with the extra viewer')
 

@@ -1,9 +1,10 @@
 import numpy as np
 
 from ik_service import Robot
+from ik_service.model.link_geometry import Box, Cylinder, Sphere
 from ik_service.viewer.scene.meshes import MeshLoader
 from ik_service.viewer.scene.parts import robot_parts, skeleton
-from ik_service.viewer.scene.visuals import Box, Cylinder, read_visuals, Sphere
+from ik_service.viewer.scene.visuals import read_visuals
 
 TEXT = """<robot name="r">
   <link name="a">{a}</link><link name="b">{b}</link><link name="c"/>

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from ik_service.exceptions import UrdfError
-from ik_service.viewer.scene.visuals import Box, Cylinder, MeshFile, read_visuals, Sphere
+from ik_service.model.link_geometry import Box, Cylinder, MeshFile, Sphere
+from ik_service.viewer.scene.visuals import read_visuals
 
 ARMS = sorted((Path(__file__).parents[3] / 'urdf').glob('*.urdf'))
 

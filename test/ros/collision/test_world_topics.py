@@ -1,4 +1,4 @@
-"""Objects of the world as frames of requests."""
+"""Objects of the world from their topics: as bodies, and as frames of requests."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import Pose
 from moveit_msgs.msg import CollisionObject
+from rclpy.serialization import serialize_message
 from shape_msgs.msg import SolidPrimitive
 from support.arm_helpers import ik_request, panda_arm, posture_of
 from support.harness import until
@@ -19,12 +20,14 @@ from support.node_helpers import ask, start_panda
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.common.transforms import rigid_transform, rotation_from_rpy
+from ik_service.ros.collision.known_world import KnownWorld
+from ik_service.ros.collision.world_topics import WorldTopics
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import FrameResolver, Frames
-from ik_service.ros.ik.world_frames import WorldFrames
 
 T_BOX = rigid_transform(rotation_from_rpy(0.1, -0.2, 0.3), (0.4, 0.1, 0.3))
+BALL = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.1])
 T_GRASP = rigid_transform(rotation_from_rpy(math.pi, 0.0, 0.0), (0.0, 0.0, 0.1))
 
 
@@ -35,13 +38,19 @@ class World:
         self.measured = MeasuredState(panda_arm())
         self.frames, self.warnings = Frames(), []
         logger = SimpleNamespace(warning=self.warnings.append)
+        self.callbacks, self.errors = {}, []
         node = SimpleNamespace(
             get_logger=lambda: logger,
-            create_subscription=lambda kind, topic, callback, *_, **__: setattr(
-                self, 'receive', callback
+            create_subscription=lambda kind, topic, callback, *_, **__: self.callbacks.update(
+                {topic: callback}
             ),
         )
-        WorldFrames(node, self.frames, lambda: self.measured)
+        self.known = KnownWorld(self.frames)
+        WorldTopics(node, self.known, lambda: self.measured, self.errors.append)
+
+    def receive(self, message, topic='collision_object'):
+        self.callbacks[topic](serialize_message(message))
+        assert self.errors == []
 
     def at(self, frame):
         resolver = FrameResolver(self.measured, self.measured.posture(), self.frames)
@@ -55,6 +64,7 @@ def world():
 
 def item(operation=CollisionObject.ADD, T=T_BOX, name='box', frame='', **subframes):
     message = CollisionObject(id=name, pose=pose_from_matrix(T), operation=operation)
+    message.primitives = [BALL]
     message.header.frame_id = frame
     message.subframe_names = list(subframes)
     message.subframe_poses = [pose_from_matrix(T) for T in subframes.values()]
@@ -115,7 +125,6 @@ def test_an_object_may_stand_on_another(world):
 
 def test_the_pose_of_the_only_shape_counts_where_the_object_has_none(world):
     message = item(T=np.eye(4))
-    message.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.1])]
     message.primitive_poses = [pose_from_matrix(T_BOX)]
     world.receive(message)
     np.testing.assert_allclose(world.at('box'), T_BOX, atol=1e-12)
@@ -149,7 +158,7 @@ def test_faulty_objects_change_nothing_and_are_logged(world, kind):
 
 def test_an_object_that_is_not_there_cannot_be_moved(world):
     world.receive(item(CollisionObject.MOVE))
-    assert 'no object' in world.warnings[0]
+    assert 'unknown object' in world.warnings[0]
 
 
 def test_before_there_is_a_robot_only_the_root_is_known(world):

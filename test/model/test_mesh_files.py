@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ik_service.viewer.scene.mesh_files import MeshError, MeshFiles
+from ik_service.model.mesh_files import MeshError, MeshFiles
 
 MESH = 'meshes/link 1.stl'
 HOME_FOLDERS = ('installed', 'linked', 'source')

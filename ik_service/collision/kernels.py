@@ -1,0 +1,295 @@
+"""Compiled part of collision checks: which parts are near each other."""
+
+from __future__ import annotations
+
+import math
+
+from ik_service.collision.outline_kernels import apart, point_distance
+from ik_service.kinematics.compile import inlined_kernel, inner_kernel, kernel
+from ik_service.kinematics.kernels import all_finite, copy_vector
+
+# Distance below which spheres count as touching: rounding errors are smaller [m].
+_CLOSE = 1e-5
+
+
+@inlined_kernel
+def compose(outer, i, inner, j, frames, k):
+    """
+    Express a frame in another one's frame of reference.
+
+    :param outer: frames; its row i is in the wanted frame of reference.
+    :param i: row.
+    :param inner: frames; its row j is in the frame of that row.
+    :param j: row.
+    :param frames: its row k is filled.
+    :param k: row.
+    """
+    for axis in range(4):
+        x, y, z = inner[j, 3 * axis], inner[j, 3 * axis + 1], inner[j, 3 * axis + 2]
+        for r in range(3):
+            value = outer[i, r] * x + outer[i, 3 + r] * y + outer[i, 6 + r] * z
+            if axis == 3:
+                value += outer[i, 9 + r]
+            frames[k, 3 * axis + r] = value
+
+
+@kernel
+def place_bodies(robot, q, frames):
+    """
+    Compute the frames of the rigid bodies.
+
+    :param robot: RobotArrays, or BodyArrays.
+    :param q: (m,) positions of the variables [rad] or [m].
+    :param frames: (b, 12) is filled.
+    """
+    for k in range(12):
+        frames[0, k] = 1.0 if k == 0 or k == 4 or k == 8 else 0.0
+    for j in range(robot.parents.shape[0]):
+        value = q[robot.variables[j]]
+        compose(frames, robot.parents[j], robot.before, j, frames, j + 1)
+        angle = robot.moves[j, 0] * value
+        if angle != 0.0:
+            c, s = math.cos(angle), math.sin(angle)
+            for k in range(3):
+                x, y = frames[j + 1, k], frames[j + 1, 3 + k]
+                frames[j + 1, k] = c * x + s * y
+                frames[j + 1, 3 + k] = c * y - s * x
+        slide = robot.moves[j, 1] * value
+        for k in range(3):
+            frames[j + 1, 9 + k] += slide * frames[j + 1, 6 + k]
+
+
+@inlined_kernel
+def place_sphere(frames, i, spheres, j, placed, k):
+    """
+    Express a sphere in the frame of reference of its frame.
+
+    :param frames: (b, 12).
+    :param i: row.
+    :param spheres: (s, 4) centres in that frame and radii.
+    :param j: row.
+    :param placed: (t, 4), its row k is filled.
+    :param k: row.
+    """
+    x, y, z = spheres[j, 0], spheres[j, 1], spheres[j, 2]
+    for r in range(3):
+        placed[k, r] = (
+            frames[i, 9 + r] + frames[i, r] * x + frames[i, 3 + r] * y + frames[i, 6 + r] * z
+        )
+    placed[k, 3] = spheres[j, 3]
+
+
+@inlined_kernel
+def spheres_touch(first, i, second, j):
+    """Return whether two spheres touch, each given by its row of centre and radius."""
+    x = first[i, 0] - second[j, 0]
+    y = first[i, 1] - second[j, 1]
+    z = first[i, 2] - second[j, 2]
+    reach = first[i, 3] + second[j, 3] + _CLOSE
+    return x * x + y * y + z * z <= reach * reach
+
+
+@inner_kernel
+def place_outline(robot, part, buffers, k):
+    """Write the outline of a part of the robot into row k of the buffer for outlines."""
+    compose(buffers.frames, robot.bodies[part], robot.outlines, part, buffers.outlines, k)
+    for field in range(12, 17):
+        buffers.outlines[k, field] = robot.outlines[part, field]
+
+
+@inner_kernel
+def place_part(robot, part, buffers):
+    """Write where a part of the robot is, for Coal."""
+    body = robot.bodies[part]
+    frames = buffers.frames
+    for r in range(3):
+        for axis in range(4):
+            x = robot.frames[part, 3 * axis]
+            y = robot.frames[part, 3 * axis + 1]
+            z = robot.frames[part, 3 * axis + 2]
+            value = frames[body, r] * x + frames[body, 3 + r] * y + frames[body, 6 + r] * z
+            if axis < 3:
+                buffers.rotations[part, r, axis] = value
+            else:
+                buffers.origins[part, r] = value + frames[body, 9 + r]
+
+
+@inner_kernel
+def some_cover_near(robot, part, buffers, outlines, i):
+    """Return whether a sphere that covers a part is near an outline; True for what has none."""
+    first, last = robot.cover_starts[part], robot.cover_starts[part + 1]
+    frames, body = buffers.frames, robot.bodies[part]
+    for j in range(first, last):
+        x, y, z = robot.covers[j, 0], robot.covers[j, 1], robot.covers[j, 2]
+        px = frames[body, 0] * x + frames[body, 3] * y + frames[body, 6] * z + frames[body, 9]
+        py = frames[body, 1] * x + frames[body, 4] * y + frames[body, 7] * z + frames[body, 10]
+        pz = frames[body, 2] * x + frames[body, 5] * y + frames[body, 8] * z + frames[body, 11]
+        if point_distance(outlines, i, px, py, pz) <= robot.covers[j, 3] + _CLOSE:
+            return True
+    return first == last
+
+
+@inner_kernel
+def some_object_cover_near(world, part, outlines, i):
+    """Return whether a sphere that covers a part of an object is near an outline."""
+    first, last = world.cover_starts[part], world.cover_starts[part + 1]
+    for j in range(first, last):
+        x, y, z = world.covers[j, 0], world.covers[j, 1], world.covers[j, 2]
+        if point_distance(outlines, i, x, y, z) <= world.covers[j, 3] + _CLOSE:
+            return True
+    return first == last
+
+
+@inner_kernel
+def note_pair(buffers, count, i, j):
+    """Write down a pair that is near, where there is space; return how many there are now."""
+    if count < buffers.near.shape[0]:
+        buffers.near[count, 0] = i
+        buffers.near[count, 1] = j
+    return count + 1
+
+
+@inner_kernel
+def near_parts(robot, buffers, count, most):
+    """Write down the pairs of parts of the robot that are near; return how many there are."""
+    for g in range(robot.groups.shape[0]):
+        if not spheres_touch(buffers.bodies, robot.groups[g, 0], buffers.bodies, robot.groups[g, 1]):
+            continue
+        for p in range(robot.groups[g, 2], robot.groups[g, 3]):
+            i, j = robot.pairs[p, 0], robot.pairs[p, 1]
+            if not spheres_touch(buffers.spheres, i, buffers.spheres, j):
+                continue
+            place_outline(robot, i, buffers, 0)
+            place_outline(robot, j, buffers, 1)
+            if apart(buffers.outlines, 0, buffers.outlines, 1):
+                continue
+            if not some_cover_near(robot, i, buffers, buffers.outlines, 1):
+                continue
+            if not some_cover_near(robot, j, buffers, buffers.outlines, 0):
+                continue
+            place_part(robot, i, buffers)
+            place_part(robot, j, buffers)
+            count = note_pair(buffers, count, i, j)
+            if count >= most:
+                return count
+    return count
+
+
+@inner_kernel
+def bound_bodies(buffers, first, last):
+    """Compute a box around some bodies: its lower and its upper corner."""
+    for r in range(3):
+        buffers.box[0, r], buffers.box[1, r] = math.inf, -math.inf
+    for body in range(first, last):
+        radius = buffers.bodies[body, 3]
+        if radius >= 0.0:
+            for r in range(3):
+                centre = buffers.bodies[body, r]
+                buffers.box[0, r] = min(buffers.box[0, r], centre - radius)
+                buffers.box[1, r] = max(buffers.box[1, r], centre + radius)
+
+
+@inlined_kernel
+def is_far(world, w, box):
+    """Return whether the sphere around a part of an object is far from a box."""
+    square = 0.0
+    for r in range(3):
+        centre = world.spheres[w, r]
+        beyond = max(0.0, max(box[0, r] - centre, centre - box[1, r]))
+        square += beyond * beyond
+    reach = world.spheres[w, 3] + _CLOSE
+    return square > reach * reach
+
+
+@inner_kernel
+def near_objects(robot, world, first, last, buffers, count, most):
+    """Write down what of the world is near some bodies; return how many pairs there are."""
+    bound_bodies(buffers, first, last)
+    for w in range(world.spheres.shape[0]):
+        if is_far(world, w, buffers.box):
+            continue
+        for body in range(first, last):
+            radius = buffers.bodies[body, 3]
+            if radius < 0.0 or not spheres_touch(buffers.bodies, body, world.spheres, w):
+                continue
+            x, y, z = buffers.bodies[body, 0], buffers.bodies[body, 1], buffers.bodies[body, 2]
+            if point_distance(world.outlines, w, x, y, z) <= radius + _CLOSE:
+                count = near_parts_of(robot, world, body, w, buffers, count, most)
+                if count >= most:
+                    return count
+    return count
+
+
+@inner_kernel
+def near_parts_of(robot, world, body, w, buffers, count, most):
+    """Write down which parts of a body are near a part of an object; return how many pairs."""
+    for m in range(robot.body_starts[body], robot.body_starts[body + 1]):
+        i = robot.members[m]
+        if robot.meets_world[i] == 0 or not spheres_touch(buffers.spheres, i, world.spheres, w):
+            continue
+        place_outline(robot, i, buffers, 0)
+        if apart(buffers.outlines, 0, world.outlines, w):
+            continue
+        if not some_cover_near(robot, i, buffers, world.outlines, w):
+            continue
+        if some_object_cover_near(world, w, buffers.outlines, 0):
+            place_part(robot, i, buffers)
+            count = note_pair(buffers, count, i, robot.bodies.shape[0] + w)
+            if count >= most:
+                return count
+    return count
+
+
+@inner_kernel
+def place_spheres(robot, buffers):
+    """Compute the spheres around the bodies and their parts."""
+    for body in range(robot.body_spheres.shape[0]):
+        place_sphere(buffers.frames, body, robot.body_spheres, body, buffers.bodies, body)
+    for part in range(robot.bodies.shape[0]):
+        place_sphere(
+            buffers.frames, robot.bodies[part], robot.spheres, part, buffers.spheres, part
+        )
+
+
+@kernel
+def near_pairs(robot, world, q, still, most, buffers):
+    """
+    Write down the pairs of parts that are near each other, and so may collide.
+
+    :param robot: a RobotArrays.
+    :param world: a WorldArrays.
+    :param q: (m,) positions of the variables [rad] or [m].
+    :param still: whether what never moves is compared with the world, and nothing else is;
+        otherwise it is left out.
+    :param most: how many pairs are enough.
+    :param buffers: the Buffers that are filled.
+    :returns: how many there are, which may be more than there is space for; −1 where a position
+        is not finite.
+    """
+    if not still and not all_finite(q):
+        return -1
+    place_bodies(robot, q, buffers.frames)
+    place_spheres(robot, buffers)
+    if still:
+        return near_objects(robot, world, 0, 1, buffers, 0, most)
+    count = near_parts(robot, buffers, 0, most)
+    if count >= most or world.spheres.shape[0] == 0:
+        return count
+    return near_objects(robot, world, 1, robot.body_spheres.shape[0], buffers, count, most)
+
+
+@kernel
+def rows_with_near_pairs(robot, world, postures, buffers, near):
+    """
+    Find the postures in which something is near.
+
+    :param robot: a RobotArrays.
+    :param world: a WorldArrays.
+    :param postures: (N, m) positions of the variables [rad] or [m].
+    :param buffers: the Buffers to use.
+    :param near: (N,) of bool; True is written where something is near, or a position is not finite.
+    """
+    for row in range(postures.shape[0]):
+        copy_vector(postures[row], buffers.posture)
+        count = near_pairs(robot, world, buffers.posture, False, 1, buffers)
+        near[row] = count != 0

@@ -1,0 +1,78 @@
+"""Triangles of the mesh files that stand for links."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ik_service.collision.coal_shapes import load_coal
+from ik_service.collision.shapes import FARTHEST, Mesh, MOST_TRIANGLES
+from ik_service.common.regular_file import open_regular
+from ik_service.exceptions import ArgumentError
+from ik_service.model.link_geometry import MeshFile
+from ik_service.model.mesh_files import MeshError, MeshFiles
+
+LARGEST_FILE = 100 * 2**20
+"""Longest mesh file that is read [byte]."""
+LARGEST_SUM = 500 * 2**20
+"""Length of all mesh files of a robot together [byte]."""
+
+_FORMATS = ('.stl', '.obj', '.dae', '.ply', '.off')
+
+
+class MeshReader:
+    """
+    Reader of a robot's mesh files.
+
+    :param urdf: the file of the URDF; None when it came as text.
+    """
+
+    def __init__(self, urdf: Path | None) -> None:
+        self._files = MeshFiles(urdf)
+        self._meshes: dict[MeshFile, Mesh] = {}
+        self._sum = 0
+
+    def read(self, mesh: MeshFile) -> Mesh:
+        """
+        Return the triangles of a file, scaled.
+
+        :param mesh: the file and its scale.
+        :raises MeshError: it is missing, must not be read, is too large, or holds no triangles.
+        """
+        if mesh not in self._meshes:
+            path = self._files.find(mesh.filename)
+            self._check(path)
+            self._meshes[mesh] = _read(path, mesh.scale)
+        return self._meshes[mesh]
+
+    def _check(self, path: Path) -> None:
+        """Refuse what is no regular file, or too long, before Coal opens it."""
+        if path.suffix.lower() not in _FORMATS:
+            formats = ', '.join(_FORMATS)
+            raise MeshError(f'the mesh {path} cannot be read: it is none of {formats}')
+        try:
+            with open_regular(path, LARGEST_FILE) as file:
+                self._sum += file.seek(0, 2)
+        except OSError as error:
+            reason = error.strerror or error
+            raise MeshError(f'the mesh {path} cannot be read: {reason}') from error
+        if self._sum > LARGEST_SUM:
+            raise MeshError(
+                f'the mesh {path} is not read: the meshes of this robot are longer than '
+                f'{LARGEST_SUM // 2**20} MiB together'
+            )
+
+
+def _read(path: Path, scale: tuple[float, float, float]) -> Mesh:
+    try:
+        model = load_coal().MeshLoader().load(str(path), np.array(scale))
+        if not 0 < model.num_tris <= MOST_TRIANGLES:
+            raise ArgumentError('triangles', f'there are {model.num_tris}')
+        triangles = [[t[0], t[1], t[2]] for t in map(model.tri_indices, range(model.num_tris))]
+        return Mesh(np.array(model.vertices()).reshape(-1, 3), triangles)
+    except ArgumentError as error:
+        limit = f'at most {MOST_TRIANGLES} triangles within {FARTHEST:g} m are taken'
+        raise MeshError(f'the mesh {path} cannot be used: {error}; {limit}') from error
+    except Exception as error:  # what Coal and its reader raise
+        raise MeshError(f'the mesh {path} cannot be read: {error}') from error

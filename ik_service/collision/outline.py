@@ -1,0 +1,105 @@
+"""
+Outlines of shapes: simple bodies around them, for the compiled part of checks.
+
+An outline is a row of 17 numbers: its frame (x, y and z axes, then the origin), three half
+extents, a rounding radius [m], and its kind. A rounded box is a box with a sphere rolled around
+it, so spheres are rounded boxes without extents; a cylinder has its radius, again its radius and
+half its height; a plane is at the origin of its frame, z is its normal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+
+from ik_service.collision.shapes import Cone, Mesh, Plane, Shape
+from ik_service.common.transforms import rigid_transform, rotation_from_z_to
+from ik_service.solvers.regions import Box, Cylinder, Sphere
+
+ROUNDED_BOX, CYLINDER, PLANE = 0, 1, 2
+_MOST_COVERS = 32  # spheres that cover a mesh; a power of 2
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """
+    Outline of a shape.
+
+    :ivar T_shape_outline: (4, 4) its frame in that of the shape [m].
+    :ivar sizes: (5,) half extents, rounding radius [m], and kind.
+    :ivar radius: radius of a sphere about its origin that holds the shape [m]; inf for a plane.
+    :ivar covers: (k, 4) centres in the shape's frame and radii of spheres that hold a mesh
+        together [m]; none for other shapes, which the outline fits.
+    """
+
+    T_shape_outline: np.ndarray
+    sizes: tuple[float, float, float, float, int]
+    radius: float
+    covers: np.ndarray
+
+
+_NO_COVERS = np.empty((0, 4))
+
+
+def outline_of(shape: Shape) -> Outline:
+    """
+    Return the outline of a shape.
+
+    :param shape: the shape.
+    """
+    if isinstance(shape, Mesh):
+        return _of_mesh(shape)
+    T = np.eye(4)
+    if isinstance(shape, Box):
+        half = [value / 2 for value in shape.size]
+        sizes, radius = (half[0], half[1], half[2], 0.0, ROUNDED_BOX), math.hypot(*half)
+    elif isinstance(shape, Sphere):
+        sizes, radius = (0.0, 0.0, 0.0, shape.radius, ROUNDED_BOX), shape.radius
+    elif isinstance(shape, (Cylinder, Cone)):
+        r, h = shape.radius, shape.height / 2
+        sizes, radius = (r, r, h, 0.0, CYLINDER), math.hypot(r, h)
+    else:
+        T, sizes, radius = _plane_frame(shape), (0.0, 0.0, 0.0, 0.0, PLANE), math.inf
+    return Outline(T, sizes, radius, _NO_COVERS)
+
+
+def _plane_frame(plane: Plane) -> np.ndarray:
+    normal = np.array(plane.coefficients[:3])
+    return rigid_transform(rotation_from_z_to(normal), -plane.coefficients[3] * normal)
+
+
+def _of_mesh(mesh: Mesh) -> Outline:
+    corners = mesh.vertices[mesh.triangles]  # (m, 3, 3)
+    low, high = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
+    centre, half = (low + high) / 2, (high - low) / 2
+    radius = _radius(corners, centre)
+    sizes = (half[0], half[1], half[2], 0.0, ROUNDED_BOX)
+    return Outline(rigid_transform(position=centre), sizes, radius, _covers(corners))
+
+
+def _covers(corners: np.ndarray) -> np.ndarray:
+    """Return spheres around parts of a mesh: its triangles, halved again and again."""
+    clusters = [corners]
+    while len(clusters) < _MOST_COVERS and any(len(cluster) > 1 for cluster in clusters):
+        clusters = [half for cluster in clusters for half in _halves(cluster)]
+    rows = []
+    for cluster in clusters:
+        centre = (cluster.min(axis=(0, 1)) + cluster.max(axis=(0, 1))) / 2
+        rows.append([*centre, _radius(cluster, centre)])
+    return np.array(rows)
+
+
+def _halves(corners: np.ndarray) -> list[np.ndarray]:
+    """Split triangles in the middle of the direction in which they extend farthest."""
+    if len(corners) == 1:
+        return [corners]
+    middles = corners.mean(axis=1)
+    axis = int(np.argmax(np.ptp(middles, axis=0)))
+    order = np.argpartition(middles[:, axis], len(corners) // 2)
+    return [corners[order[: len(order) // 2]], corners[order[len(order) // 2 :]]]
+
+
+def _radius(corners: np.ndarray, centre: np.ndarray) -> float:
+    return float(np.sqrt(np.square(corners - centre).sum(axis=-1).max()))

@@ -1,0 +1,95 @@
+"""Parts that collide: one shape of a link, of an object or of an attached object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ik_service.collision.coal_shapes import coal_place, CoalPlace, CoalShape
+from ik_service.collision.frames import frame_of
+from ik_service.collision.outline import Outline
+
+LINK, ATTACHED, OBJECT = 'link', 'attached', 'object'
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """
+    Part of a body.
+
+    :ivar owner: name of the link or object that it belongs to.
+    :ivar kind: ``link``, ``attached`` or ``object``.
+    :ivar shape: as Coal has it.
+    :ivar shape_outline: its outline.
+    :ivar body: index of the rigid body that it moves with; 0 for what never moves.
+    :ivar T_body_part: (4, 4) its pose in the frame of that body [m].
+    :ivar meets_world: whether it is checked against objects of the world.
+    """
+
+    owner: str
+    kind: str
+    shape: CoalShape
+    shape_outline: Outline
+    body: int
+    T_body_part: np.ndarray
+    meets_world: bool = True
+
+    @cached_property
+    def place(self) -> CoalPlace:
+        """Its pose in the frame of its body, as Coal has it."""
+        return coal_place(self.T_body_part)
+
+    @cached_property
+    def frame(self) -> np.ndarray:
+        """(12,) its frame in that of its body."""
+        return frame_of(self.T_body_part)
+
+    @cached_property
+    def outline(self) -> np.ndarray:
+        """(17,) its outline in the frame of its body."""
+        row = np.empty(17)
+        row[:12] = frame_of(self.T_body_part @ self.shape_outline.T_shape_outline)
+        row[12:] = self.shape_outline.sizes
+        return row
+
+    @cached_property
+    def sphere(self) -> np.ndarray:
+        """(4,) centre in the frame of its body and radius of a sphere around it [m]."""
+        row = np.empty(4)
+        row[:3] = self.outline[9:12]
+        row[3] = self.shape_outline.radius
+        return row
+
+    @cached_property
+    def covers(self) -> np.ndarray:
+        """(k, 4) centres in the frame of its body and radii of spheres that cover a mesh [m]."""
+        if not len(self.shape_outline.covers):
+            return self.shape_outline.covers
+        covers = self.shape_outline.covers.copy()
+        covers[:, :3] = covers[:, :3] @ self.T_body_part[:3, :3].T + self.T_body_part[:3, 3]
+        return covers
+
+
+@dataclass(frozen=True)
+class ContactPoint:
+    """
+    Point where two bodies touch.
+
+    :ivar body_a: name of one body: a link, an object or an attached object.
+    :ivar body_b: name of the other one.
+    :ivar kind_a: ``link``, ``object`` or ``attached``.
+    :ivar kind_b: the same of the other one.
+    :ivar position: (3,) the point, in the frame of the root link [m].
+    :ivar normal: (3,) unit vector from the first body towards the second, in that frame.
+    :ivar depth: how far they penetrate each other [m].
+    """
+
+    body_a: str
+    body_b: str
+    kind_a: str
+    kind_b: str
+    position: np.ndarray
+    normal: np.ndarray
+    depth: float

@@ -1,0 +1,85 @@
+"""Rigid bodies of a robot: its links, joined where no joint moves between them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ik_service.collision.frames import frame_of, matrix_of
+from ik_service.collision.kernels import place_bodies
+from ik_service.collision.scene_arrays import BodyArrays
+from ik_service.common.transforms import inverse_transform, rigid_transform, rotation_from_z_to
+from ik_service.kinematics.entry import entry_point
+from ik_service.kinematics.joint_path import joint_motion
+from ik_service.model.joint import JointType
+from ik_service.model.robot_model import RobotModel
+
+
+class RigidBodies:
+    """
+    Rigid bodies of a robot.
+
+    :param robot: the robot.
+    :param joint_names: names of all independent joints, in the order of the joint vectors.
+    :ivar count: number of bodies.
+    :ivar arrays: their constants.
+    :ivar body_of: index of the body of each link.
+    :ivar T_body_link: (4, 4) pose of each link in the frame of its body [m].
+    """
+
+    def __init__(self, robot: RobotModel, joint_names: tuple[str, ...]) -> None:
+        variable = {name: index for index, name in enumerate(joint_names)}
+        self.body_of = {robot.root_link: 0}
+        self.T_body_link = {robot.root_link: np.eye(4)}
+        rows: list[tuple[int, np.ndarray, int, tuple[float, float]]] = []
+        pending = [robot.root_link]
+        while pending:
+            parent = pending.pop()
+            for joint in robot.child_joints_of(parent):
+                body, T = self.body_of[parent], self.T_body_link[parent] @ joint.T_parent_joint
+                if joint.movable:
+                    source, scale, offset = robot.resolve_mimic(joint.name)
+                    T_align = rigid_transform(rotation_from_z_to(joint.axis))
+                    turns = joint.type is not JointType.PRISMATIC
+                    move = (scale, 0.0) if turns else (0.0, scale)
+                    T_before = T @ joint_motion(joint, offset) @ T_align
+                    rows.append((body, frame_of(T_before), variable[source], move))
+                    body, T = len(rows), inverse_transform(T_align)
+                self.body_of[joint.child], self.T_body_link[joint.child] = body, T
+                pending.append(joint.child)
+        self.count = len(rows) + 1
+        self.arrays = BodyArrays(
+            np.array([row[0] for row in rows], np.int64),
+            np.array([row[1] for row in rows]).reshape(-1, 12),
+            np.array([row[2] for row in rows], np.int64),
+            np.array([row[3] for row in rows]).reshape(-1, 2),
+        )
+        for array in self.arrays:
+            array.setflags(write=False)
+        self._place = entry_point(place_bodies, self.arrays, *self._buffers(len(joint_names)))
+        self._variables = len(joint_names)
+
+    def frames(self, q: np.ndarray) -> np.ndarray:
+        """
+        Return the frames of the bodies.
+
+        :param q: (m,) positions of the independent joints [rad] or [m].
+        :returns: (b, 12) in the frame of the root link.
+        """
+        _, frames = self._buffers(0)
+        self._place(self.arrays, q, frames)
+        return frames
+
+    def pose_of(self, link: str, q: np.ndarray) -> np.ndarray:
+        """
+        Return the pose of a link.
+
+        :param link: its name.
+        :param q: as for :meth:`frames`.
+        :returns: (4, 4) [m].
+        """
+        T_root_body = matrix_of(self.frames(q)[self.body_of[link]])
+        return T_root_body @ self.T_body_link[link]
+
+    def _buffers(self, variables: int) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros(variables), np.zeros((self.count, 12))
+

@@ -1,0 +1,69 @@
+"""Collision geometry of a robot as parts of its rigid bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ik_service.collision.mesh_reader import MeshReader
+from ik_service.collision.part import LINK, Part
+from ik_service.collision.rigid_bodies import RigidBodies
+from ik_service.collision.shapes import Shape
+from ik_service.collision.solid import Solid
+from ik_service.exceptions import CollisionGeometryError
+from ik_service.model.collision_geometry import CollisionGeometry, read_collision_geometry
+from ik_service.model.link_geometry import Box as BoxElement
+from ik_service.model.link_geometry import Cylinder as CylinderElement
+from ik_service.model.link_geometry import MeshFile
+from ik_service.model.mesh_files import MeshError
+from ik_service.robot import Robot
+from ik_service.solvers.regions import Box, Cylinder, Sphere
+
+
+def robot_parts(
+    robot: Robot, bodies: RigidBodies, skip_faulty: bool
+) -> tuple[tuple[Part, ...], Mapping[str, str]]:
+    """
+    Return the collision geometry of a robot.
+
+    :param robot: the robot.
+    :param bodies: its rigid bodies.
+    :param skip_faulty: whether what cannot be used is left out.
+    :returns: the parts in document order, and by link why something of it is left out.
+    :raises CollisionGeometryError: an element is faulty or a mesh cannot be read, and it must not
+        be left out.
+    """
+    unchecked = robot.semantics.unchecked_links
+    reader = MeshReader(robot.source)
+    parts: list[Part] = []
+    left_out: dict[str, str] = {}
+    for element in read_collision_geometry(robot.urdf_text) if robot.urdf_text else ():
+        try:
+            shape = _shape(element, reader)
+        except CollisionGeometryError as error:
+            if not skip_faulty:
+                raise
+            left_out.setdefault(element.link, error.reason)
+            continue
+        body = bodies.body_of[element.link]
+        T_body_link = bodies.T_body_link[element.link]
+        solid = Solid(((shape, element.T_link_geometry),))
+        checked = element.link not in unchecked
+        parts += solid.parts(element.link, LINK, body, T_body_link, checked)
+    return tuple(parts), MappingProxyType(left_out)
+
+
+def _shape(element: CollisionGeometry, reader: MeshReader) -> Shape:
+    geometry = element.geometry
+    if geometry is None:
+        raise CollisionGeometryError(element.link, '', element.fault)
+    if isinstance(geometry, BoxElement):
+        return Box(geometry.size)
+    if isinstance(geometry, CylinderElement):
+        return Cylinder(geometry.radius, geometry.length)
+    if isinstance(geometry, MeshFile):
+        try:
+            return reader.read(geometry)
+        except MeshError as error:
+            raise CollisionGeometryError(element.link, geometry.filename, str(error)) from error
+    return Sphere(geometry.radius)

@@ -1,0 +1,262 @@
+"""Robot and world as the compiled part of checks takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Sized
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_service.collision.part import Part
+from ik_service.kinematics.joint_space import frozen
+
+_NO_SPHERE = (0.0, 0.0, 0.0, -1.0)
+
+
+class BodyArrays(NamedTuple):
+    """
+    The rigid bodies alone; see :class:`RobotArrays`.
+
+    :ivar parents: (b - 1,).
+    :ivar before: (b - 1, 12).
+    :ivar variables: (b - 1,).
+    :ivar moves: (b - 1, 2).
+    """
+
+    parents: np.ndarray
+    before: np.ndarray
+    variables: np.ndarray
+    moves: np.ndarray
+
+
+class RobotArrays(NamedTuple):
+    """
+    The robot with what it carries: b rigid bodies, the first of which never moves, with P parts.
+
+    Frames are written as 12 numbers: the x, y and z axes, then the origin; outlines as in
+    :mod:`ik_service.collision.outline`.
+
+    :ivar parents: (b - 1,) index of the body that carries each but the first; it comes before it.
+    :ivar before: (b - 1, 12) frame in which each of these moves, in the frame of that body.
+    :ivar variables: (b - 1,) index of the variable that moves it.
+    :ivar moves: (b - 1, 2) how far it turns about z [rad] and slides along z [m] per unit of that.
+    :ivar body_spheres: (b, 4) centre in the body's frame and radius of a sphere around all of its
+        parts [m]; a radius of −1 where it has none.
+    :ivar body_starts: (b + 1,) where the parts of each body begin in ``members``; then P.
+    :ivar members: (P,) indices of the parts, body by body.
+    :ivar bodies: (P,) the body of each part.
+    :ivar meets_world: (P,) 1 where it is checked against the objects of the world, else 0.
+    :ivar frames: (P, 12) frame of each part in that of its body.
+    :ivar spheres: (P, 4) centre in the body's frame and radius of a sphere around each part [m].
+    :ivar outlines: (P, 17) outlines in the body's frame.
+    :ivar covers: (k, 4) spheres that cover meshes, in the body's frame [m].
+    :ivar cover_starts: (P + 1,) where those of each part begin; then k.
+    :ivar groups: (g, 4) two bodies, and where the pairs of their parts begin and end.
+    :ivar pairs: (p, 2) pairs of parts that are checked.
+    """
+
+    parents: np.ndarray
+    before: np.ndarray
+    variables: np.ndarray
+    moves: np.ndarray
+    body_spheres: np.ndarray
+    body_starts: np.ndarray
+    members: np.ndarray
+    bodies: np.ndarray
+    meets_world: np.ndarray
+    frames: np.ndarray
+    spheres: np.ndarray
+    outlines: np.ndarray
+    covers: np.ndarray
+    cover_starts: np.ndarray
+    groups: np.ndarray
+    pairs: np.ndarray
+
+
+class WorldArrays(NamedTuple):
+    """
+    Objects of the world, of W parts, all in the frame of the robot's root link.
+
+    :ivar spheres: (W, 4) centre and radius of a sphere around each part [m]; inf for a plane.
+    :ivar outlines: (W, 17) outlines.
+    :ivar covers: (k, 4) spheres that cover meshes [m].
+    :ivar cover_starts: (W + 1,) where those of each part begin; then k.
+    """
+
+    spheres: np.ndarray
+    outlines: np.ndarray
+    covers: np.ndarray
+    cover_starts: np.ndarray
+
+
+class Buffers(NamedTuple):
+    """
+    Memory of one thread.
+
+    :ivar posture: (m,) positions of all independent joints [rad] or [m].
+    :ivar frames: (b, 12) frames of the bodies.
+    :ivar bodies: (b, 4) spheres around them, in the frame of the root link.
+    :ivar spheres: (P, 4) spheres around the parts, likewise.
+    :ivar outlines: (2, 17) two outlines.
+    :ivar box: (2, 3) lower and upper corner of a box around bodies [m].
+    :ivar rotations: (P, 3, 3) orientation of the parts that are near something.
+    :ivar origins: (P, 3) origins of these [m].
+    :ivar near: (k, 2) pairs that are near: two parts of the robot, or one and P + that of an
+        object.
+    """
+
+    posture: np.ndarray
+    frames: np.ndarray
+    bodies: np.ndarray
+    spheres: np.ndarray
+    outlines: np.ndarray
+    box: np.ndarray
+    rotations: np.ndarray
+    origins: np.ndarray
+    near: np.ndarray
+
+
+def robot_arrays(
+    bodies: BodyArrays, parts: Sequence[Part], pairs: Iterable[tuple[int, int]]
+) -> RobotArrays:
+    """
+    Return a robot as arrays.
+
+    :param bodies: its rigid bodies.
+    :param parts: its parts.
+    :param pairs: indices of the parts that are checked with each other.
+    """
+    count = len(bodies.parents) + 1
+    nothing = RobotArrays(
+        *bodies,
+        body_spheres=np.tile(_NO_SPHERE, (count, 1)),
+        body_starts=np.zeros(count + 1, np.int64),
+        members=np.zeros(0, np.int64),
+        bodies=np.zeros(0, np.int64),
+        meets_world=np.zeros(0, np.int64),
+        frames=np.zeros((0, 12)),
+        spheres=np.zeros((0, 4)),
+        outlines=np.zeros((0, 17)),
+        covers=np.zeros((0, 4)),
+        cover_starts=np.zeros(1, np.int64),
+        groups=np.zeros((0, 4), np.int64),
+        pairs=np.zeros((0, 2), np.int64),
+    )
+    return with_parts(nothing, parts, pairs)
+
+
+def with_parts(
+    robot: RobotArrays, parts: Sequence[Part], pairs: Iterable[tuple[int, int]]
+) -> RobotArrays:
+    """
+    Return a robot with further parts.
+
+    :param robot: the robot.
+    :param parts: the further parts.
+    :param pairs: indices of parts, those of the robot first, that are checked with each other as
+        well.
+    """
+    bodies = np.append(robot.bodies, np.array([part.body for part in parts], np.int64))
+    spheres = np.array([*robot.spheres, *(part.sphere for part in parts)]).reshape(-1, 4)
+    around = robot.body_spheres.copy()
+    for body in {part.body for part in parts}:
+        around[body] = _sphere_around(spheres[bodies == body])
+    covers = [part.covers for part in parts]
+    groups, grouped = _grouped(pairs, bodies.tolist(), len(robot.pairs))
+    changed = {
+        'body_spheres': around,
+        'body_starts': np.searchsorted(np.sort(bodies), np.arange(len(around) + 1)),
+        'members': np.argsort(bodies, kind='stable'),
+        'bodies': bodies,
+        'meets_world': [*robot.meets_world, *(int(part.meets_world) for part in parts)],
+        'frames': np.array([*robot.frames, *(part.frame for part in parts)]).reshape(-1, 12),
+        'spheres': spheres,
+        'outlines': np.array([*robot.outlines, *(part.outline for part in parts)]).reshape(-1, 17),
+        'covers': np.concatenate([robot.covers, *covers]),
+        'cover_starts': [*robot.cover_starts, *(len(robot.covers) + _ends(covers))],
+        'groups': np.concatenate([robot.groups, groups]),
+        'pairs': np.concatenate([robot.pairs, grouped]),
+    }
+    return robot._replace(
+        **{
+            name: frozen(np.asarray(array, getattr(robot, name).dtype))
+            for name, array in changed.items()
+        }
+    )
+
+
+def _grouped(
+    pairs: Iterable[tuple[int, int]], bodies: Sequence[int], first: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return pairs of parts sorted by the bodies of the parts.
+
+    :returns: (g, 4) the two bodies, and where their pairs begin and end behind the ``first`` ones
+        that there are; and (p, 2) the pairs.
+    """
+    groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for i, j in pairs:
+        groups.setdefault((bodies[i], bodies[j]), []).append((i, j))
+    ends = [first, *(first + _ends([*groups.values()])).tolist()]
+    rows = [(*key, *ends[k : k + 2]) for k, key in enumerate(groups)]
+    grouped = [pair for group in groups.values() for pair in group]
+    return np.array(rows, np.int64).reshape(-1, 4), np.array(grouped, np.int64).reshape(-1, 2)
+
+
+def _ends(lists: Sequence[Sized]) -> np.ndarray:
+    """Return where each of some lists ends once they are joined."""
+    return np.cumsum([len(entry) for entry in lists], dtype=np.int64)
+
+
+def still_bodies() -> BodyArrays:
+    """Return the rigid bodies of a robot without joints."""
+    indices, frames, moves = np.zeros(0, np.int64), np.zeros((0, 12)), np.zeros((0, 2))
+    return BodyArrays(*map(frozen, (indices, frames, indices, moves)))
+
+
+def world_arrays(parts: Sequence[Part]) -> WorldArrays:
+    """
+    Return objects of the world as arrays.
+
+    :param parts: their parts.
+    """
+    covers = [part.covers for part in parts]
+    present = [rows for rows in covers if len(rows)]
+    return WorldArrays(
+        *map(
+            frozen,
+            (
+                np.array([part.sphere for part in parts]).reshape(-1, 4),
+                np.array([part.outline for part in parts]).reshape(-1, 17),
+                np.concatenate([*present, np.empty((0, 4))]),
+                np.array([0, *_ends(covers)]),
+            ),
+        )
+    )
+
+
+def empty_buffers(joints: int, bodies: int, parts: int, pairs: int) -> Buffers:
+    """
+    Return memory for one thread.
+
+    :param joints: number of independent joints.
+    :param bodies: number of bodies.
+    :param parts: number of parts of the robot.
+    :param pairs: number of near pairs that there is space for.
+    """
+    shapes = (
+        (joints,),
+        *((bodies, 12), (bodies, 4), (parts, 4), (2, 17), (2, 3)),
+        *((parts, 3, 3), (parts, 3)),
+    )
+    return Buffers(*map(np.zeros, shapes), np.zeros((pairs, 2), np.int64))
+
+
+def _sphere_around(spheres: np.ndarray) -> np.ndarray:
+    """Return a sphere around others."""
+    centres, radii = spheres[:, :3], spheres[:, 3]
+    if np.isinf(radii).any():
+        return np.array([0.0, 0.0, 0.0, np.inf])
+    low, high = (centres - radii[:, None]).min(axis=0), (centres + radii[:, None]).max(axis=0)
+    centre = (low + high) / 2
+    return np.append(centre, (np.linalg.norm(centres - centre, axis=1) + radii).max())

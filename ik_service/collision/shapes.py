@@ -1,0 +1,199 @@
+"""Shapes of objects, as in ``shape_msgs``: box, sphere, cylinder, cone, plane and mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.common.quoting import safe_repr
+from ik_service.common.real_arrays import real_array
+from ik_service.exceptions import ArgumentError, CollisionObjectError
+from ik_service.kinematics.kernels import transform_fault
+from ik_service.solvers.regions import Box, Cylinder, length, Sphere
+
+MOST_TRIANGLES = 1_000_000
+"""Triangles of a mesh, at most."""
+MOST_SHAPES = 1_000
+"""Shapes of an object, at most."""
+FARTHEST = 1e6
+"""Largest length and coordinate [m]."""
+
+_FAULTS = {
+    1: 'holds NaN or infinity',
+    2: 'has a last row that is not (0, 0, 0, 1)',
+    3: 'is not rigid: its upper left block is no rotation',
+}
+
+
+@dataclass(frozen=True)
+class Cone:
+    """
+    Cone about the z axis, its tip up; the origin of its frame is half way up.
+
+    :ivar radius: radius of its base [m].
+    :ivar height: [m].
+    """
+
+    radius: float
+    height: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, 'radius', length(self.radius, 'radius'))
+        object.__setattr__(self, 'height', length(self.height, 'height'))
+
+
+@dataclass(frozen=True)
+class Plane:
+    """
+    Plane a·x + b·y + c·z + d = 0, infinitely thin: what lies wholly on one side is free.
+
+    :ivar coefficients: (4,) a, b, c and d [m]; brought to a unit normal.
+    """
+
+    coefficients: tuple[float, float, float, float]
+
+    def __post_init__(self) -> None:
+        values = real_array(self.coefficients, 'coefficients')
+        if values.shape != (4,) or not np.isfinite(values).all():
+            raise ArgumentError(
+                'coefficients', f'has to be 4 numbers, not {safe_repr(self.coefficients)}'
+            )
+        norm = math.hypot(*values[:3])
+        if not 0.0 < norm < math.inf:
+            raise ArgumentError('coefficients', f'{safe_repr(self.coefficients)} has no normal')
+        object.__setattr__(self, 'coefficients', tuple((values / norm).tolist()))
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """
+    Surface of triangles. What lies wholly inside of it is free.
+
+    :ivar vertices: (k, 3) corners [m]. Read-only.
+    :ivar triangles: (m, 3) indices of corners. Read-only.
+    """
+
+    vertices: np.ndarray
+    triangles: np.ndarray
+
+    def __init__(self, vertices: ArrayLike, triangles: ArrayLike) -> None:
+        for name, values in (('vertices', vertices), ('triangles', triangles)):
+            _check_count(name, values)
+        corners = _rows_of_three(real_array(vertices, 'vertices'), 'vertices')
+        if not (np.abs(corners) <= FARTHEST).all():
+            raise ArgumentError('vertices', f'has to be numbers of at most {FARTHEST:g} m')
+        numbers = _rows_of_three(real_array(triangles, 'triangles'), 'triangles')
+        if not ((numbers >= 0) & (numbers < len(corners)) & (numbers % 1 == 0)).all():
+            raise ArgumentError(
+                'triangles', f'has to be indices of the {len(corners)} vertices, from 0'
+            )
+        for name, array in (('vertices', corners), ('triangles', numbers.astype(np.int64))):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+
+Shape = Box | Sphere | Cylinder | Cone | Plane | Mesh
+PlacedShape = tuple[Shape, np.ndarray]
+"""A shape and (4, 4) T_object_shape [m]."""
+
+
+def placed_shapes(name: str, shapes: object) -> tuple[PlacedShape, ...]:
+    """
+    Return the shapes of an object, each with its pose.
+
+    :param name: the object's name, for errors.
+    :param shapes: a shape, or a sequence of shapes or pairs of a shape and (4, 4) T_object_shape.
+    :raises CollisionObjectError: there is none, or one of them is faulty; names the field.
+    """
+    entries: Sequence[object]
+    if isinstance(shapes, Shape):
+        entries = (shapes,)
+    elif isinstance(shapes, Iterable) and not isinstance(shapes, (str, bytes, np.ndarray)):
+        entries = tuple(shapes)
+    else:
+        raise CollisionObjectError(
+            name, 'shapes', f'has to be shapes with their poses, not {safe_repr(shapes)}'
+        )
+    if not 1 <= len(entries) <= MOST_SHAPES:
+        raise CollisionObjectError(
+            name, 'shapes', f'has to be 1 to {MOST_SHAPES} shapes, not {len(entries)}'
+        )
+    return tuple(_placed(name, f'shapes[{i}]', entry) for i, entry in enumerate(entries))
+
+
+def checked_pose(name: str, pose: ArrayLike | None, field: str = 'pose') -> np.ndarray:
+    """
+    Return a pose as a read-only array; the identity for None.
+
+    :param name: the object's name, for errors.
+    :param pose: (4, 4) [m].
+    :param field: what it is, for errors.
+    :raises CollisionObjectError: it has another shape, is not finite or not rigid.
+    """
+    try:
+        T = real_array(np.eye(4) if pose is None else pose, field)
+    except ArgumentError as error:
+        raise CollisionObjectError(name, error.argument, _reason(error)) from error
+    if T.shape != (4, 4):
+        raise CollisionObjectError(name, field, f'has shape {T.shape}, has to be (4, 4)')
+    fault = transform_fault(T)
+    if fault:
+        raise CollisionObjectError(name, field, _FAULTS[fault])
+    if not (np.abs(T[:3, 3]) <= FARTHEST).all():
+        raise CollisionObjectError(name, field, f'is more than {FARTHEST:g} m away')
+    T.setflags(write=False)
+    return T
+
+
+def _placed(name: str, field: str, entry: object) -> PlacedShape:
+    pose = None
+    if isinstance(entry, (tuple, list)) and len(entry) == 2:
+        entry, pose = entry
+    if not isinstance(entry, Shape):
+        raise CollisionObjectError(
+            name,
+            field,
+            'has to be a Box, Sphere, Cylinder, Cone, Plane or Mesh, with or without its pose, '
+            f'not {safe_repr(entry)}',
+        )
+    if isinstance(entry, (Box, Sphere, Cylinder, Cone)):
+        _check_sizes(name, field, entry)
+    return entry, checked_pose(name, pose, f'{field}.pose')
+
+
+def _check_sizes(name: str, field: str, shape: Shape) -> None:
+    """Refuse sizes that a region may have, and a body cannot: zero and infinity."""
+    for part in fields(shape):
+        sizes = np.atleast_1d(getattr(shape, part.name))
+        if not ((sizes > 0.0) & (sizes <= FARTHEST)).all():
+            raise CollisionObjectError(
+                name,
+                f'{field}.{part.name}',
+                f'has to be more than 0 and at most {FARTHEST:g} m, not '
+                f'{safe_repr(getattr(shape, part.name))}',
+            )
+
+
+def _check_count(name: str, values: object) -> None:
+    """Refuse what is too long, before anything of it is copied."""
+    try:
+        count = len(values)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise ArgumentError(name, f'has to be rows of three, not {safe_repr(values)}') from error
+    most = MOST_TRIANGLES * (3 if name == 'vertices' else 1)
+    if not 1 <= count <= most:
+        raise ArgumentError(name, f'has to be 1 to {most} rows of three, not {count}')
+
+
+def _rows_of_three(array: np.ndarray, name: str) -> np.ndarray:
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise ArgumentError(name, f'has shape {array.shape}, has to be rows of three')
+    return array
+
+
+def _reason(error: ArgumentError) -> str:
+    return str(error).removeprefix(f'{error.argument}: ')

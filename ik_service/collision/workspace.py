@@ -1,0 +1,142 @@
+"""Memory of one thread for checks, and the checks of pairs by Coal."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ik_service.collision.coal_shapes import CoalContact, CoalPlace, load_coal
+from ik_service.collision.kernels import near_pairs, rows_with_near_pairs
+from ik_service.collision.part import Part
+from ik_service.collision.scene_arrays import (
+    empty_buffers,
+    robot_arrays,
+    RobotArrays,
+    still_bodies,
+    world_arrays,
+    WorldArrays,
+)
+from ik_service.exceptions import ArgumentError
+from ik_service.kinematics.entry import entry_point
+
+ALL_PAIRS = 2**62
+_SPACE = 64  # near pairs that there is space for at first
+
+
+class Workspace:
+    """
+    Memory of one thread.
+
+    :param joint_names: names of the robot's independent joints.
+    :param bodies: number of its rigid bodies.
+    :ivar posture: (m,) positions of these joints [rad] or [m]; they are written here to be
+        checked.
+    """
+
+    def __init__(self, joint_names: tuple[str, ...], bodies: int) -> None:
+        coal = load_coal()
+        self._collide = coal.collide
+        self._result = coal.CollisionResult()
+        self._request = coal.CollisionRequest()
+        self._request.enable_contact = False
+        self._request_with_point = coal.CollisionRequest()
+        self._near_pairs = _near_pairs()
+        self._joint_names = joint_names
+        self._bodies = bodies
+        self._places: list[CoalPlace] = []
+        self._parts, self._space = 0, 0
+        self.posture = np.zeros(len(joint_names))
+        self._grow(1, _SPACE)
+
+    def near_pairs(
+        self, robot: RobotArrays, world: WorldArrays, still: bool = False
+    ) -> list[list[int]]:
+        """
+        Return the pairs of parts that are near each other, and write down where these are.
+
+        :param robot: the robot.
+        :param world: the objects.
+        :param still: whether what never moves is compared with the world, and nothing else.
+        :returns: pairs of indices: two parts of the robot, or one and P + that of an object.
+        :raises ArgumentError: a position is not finite.
+        """
+        if robot.bodies.shape[0] > self._parts:
+            self._grow(robot.bodies.shape[0], self._space)
+        count = self._near_pairs(robot, world, self.posture, still, ALL_PAIRS, self._buffers)
+        if count == 0:
+            return []
+        if count < 0:
+            worst = int(np.argmin(np.isfinite(self.posture)))
+            raise ArgumentError('q', f'{self._joint_names[worst]} is {self.posture[worst]}')
+        if count > self._space:
+            self._grow(self._parts, 2 * count)
+            return self.near_pairs(robot, world, still)
+        return self._buffers.near[:count].tolist()
+
+    def rows_with_near_pairs(
+        self, robot: RobotArrays, world: WorldArrays, postures: np.ndarray
+    ) -> np.ndarray:
+        """
+        Return in which postures something is near; the others are free of collisions.
+
+        :param robot: the robot.
+        :param world: the objects.
+        :param postures: (N, m) positions of all independent joints [rad] or [m].
+        :returns: (N,) of bool.
+        """
+        if len(robot.bodies) > self._parts:
+            self._grow(len(robot.bodies), self._space)
+        near = np.zeros(len(postures), bool)
+        rows_with_near_pairs(robot, world, postures, self._buffers, near)
+        return near
+
+    def place(self, i: int) -> CoalPlace:
+        """
+        Return where a part of the robot is that is near something.
+
+        :param i: its index.
+        """
+        place = self._places[i]
+        place.setTransform(self._rotations[i], self._origins[i])
+        return place
+
+    def collides(self, a: Part, place_a: CoalPlace, b: Part, place_b: CoalPlace) -> bool:
+        """
+        Return whether two parts collide.
+
+        :param a: one part.
+        :param place_a: where it is.
+        :param b: the other part.
+        :param place_b: where it is.
+        """
+        result = self._result
+        result.clear()
+        return self._collide(a.shape, place_a, b.shape, place_b, self._request, result) > 0
+
+    def contact(
+        self, a: Part, place_a: CoalPlace, b: Part, place_b: CoalPlace
+    ) -> CoalContact | None:
+        """Return where two parts collide, as Coal has it; None where they do not."""
+        result = self._result
+        result.clear()
+        request = self._request_with_point
+        if not self._collide(a.shape, place_a, b.shape, place_b, request, result):
+            return None
+        return result.getContact(0)
+
+    def _grow(self, parts: int, space: int) -> None:
+        coal = load_coal()
+        self._parts, self._space = parts, space
+        self._buffers = empty_buffers(len(self._joint_names), self._bodies, parts, space)
+        self._rotations, self._origins = [*self._buffers.rotations], [*self._buffers.origins]
+        self._places += [coal.Transform3s() for _ in range(parts - len(self._places))]
+
+
+@cache
+def _near_pairs() -> Any:  # noqa: ANN401 - machine code
+    """Return the machine code for the types of all robots and worlds."""
+    robot, world = robot_arrays(still_bodies(), (), ()), world_arrays(())
+    buffers = empty_buffers(0, 1, 1, 1)
+    return entry_point(near_pairs, robot, world, buffers.posture, False, ALL_PAIRS, buffers)

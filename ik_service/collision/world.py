@@ -1,0 +1,261 @@
+"""Objects of the world and objects that the robot carries, as immutable values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, cast, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.collision.part import OBJECT, Part
+from ik_service.collision.shapes import checked_pose, Mesh, placed_shapes, PlacedShape, Shape
+from ik_service.collision.solid import Solid
+from ik_service.common.quoting import safe_repr
+from ik_service.exceptions import CollisionObjectError, UnknownObjectError
+
+MOST_OBJECTS = 10_000
+"""Objects of a world, at most; attached ones and others together."""
+MOST_TRIANGLES = 5_000_000
+"""Triangles of all meshes of a world, at most."""
+LONGEST_NAME = 1_000
+"""Characters of an object's name, at most."""
+
+_Object = TypeVar('_Object', 'WorldObject', 'AttachedObject')
+
+
+@dataclass(frozen=True, eq=False)
+class WorldObject:
+    """
+    Object of the world.
+
+    :ivar name: its name.
+    :ivar shapes: its shapes, each with (4, 4) T_object_shape [m].
+    :ivar pose: (4, 4) T_root_object, in the frame of the robot's root link [m].
+    :raises CollisionObjectError: on construction, naming the field at fault.
+    """
+
+    name: str
+    shapes: tuple[PlacedShape, ...]
+    pose: np.ndarray
+    solid: Solid = field(init=False, repr=False)
+
+    def __init__(
+        self, name: str, shapes: Shape | Iterable[object], pose: ArrayLike | None = None
+    ) -> None:
+        _fill(self, name, shapes, pose)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """Its shapes, prepared for checks."""
+        return tuple(self.solid.parts(self.name, OBJECT, 0, self.pose))
+
+    def at(self, pose: ArrayLike) -> WorldObject:
+        """
+        Return a copy elsewhere.
+
+        :param pose: (4, 4) T_root_object [m].
+        :raises CollisionObjectError: it is no pose.
+        """
+        return _at(self, pose)
+
+    def with_shapes(self, shapes: Shape | Iterable[object]) -> WorldObject:
+        """
+        Return a copy with further shapes.
+
+        :param shapes: as for a new object, in the object's frame.
+        :raises CollisionObjectError: naming the field at fault.
+        """
+        more = placed_shapes(self.name, shapes)
+        return WorldObject(self.name, (*self.shapes, *more), self.pose)
+
+
+@dataclass(frozen=True, eq=False)
+class AttachedObject:
+    """
+    Object that moves with a link.
+
+    :ivar name: its name.
+    :ivar shapes: its shapes, each with (4, 4) T_object_shape [m].
+    :ivar link: the link.
+    :ivar touch_links: further links that it may touch; names of no link mean nothing.
+    :ivar pose: (4, 4) T_link_object [m].
+    :raises CollisionObjectError: on construction, naming the field at fault.
+    """
+
+    name: str
+    shapes: tuple[PlacedShape, ...]
+    link: str
+    touch_links: tuple[str, ...]
+    pose: np.ndarray
+    solid: Solid = field(init=False, repr=False)
+
+    def __init__(
+        self,
+        name: str,
+        shapes: Shape | Iterable[object],
+        link: str,
+        touch_links: Iterable[str] = (),
+        pose: ArrayLike | None = None,
+    ) -> None:
+        touched = (touch_links,) if isinstance(touch_links, str) else tuple(touch_links)
+        if not all(isinstance(entry, str) for entry in (link, *touched)):
+            raise CollisionObjectError(name, 'link', 'has to be the name of a link')
+        object.__setattr__(self, 'link', link)
+        object.__setattr__(self, 'touch_links', touched)
+        _fill(self, name, shapes, pose)
+
+    def at(self, pose: ArrayLike) -> AttachedObject:
+        """
+        Return a copy elsewhere on its link.
+
+        :param pose: (4, 4) T_link_object [m].
+        :raises CollisionObjectError: it is no pose.
+        """
+        return _at(self, pose)
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """
+    Objects around the robot and on it. Immutable: each change makes a copy.
+
+    Names are unique among all of them.
+
+    :ivar objects: objects of the world by name. Read-only.
+    :ivar attached: attached objects by name. Read-only.
+    """
+
+    objects: Mapping[str, WorldObject] = field(default_factory=dict)
+    attached: Mapping[str, AttachedObject] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ('objects', 'attached'):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @classmethod
+    def _of(cls, objects: dict[str, WorldObject], attached: dict[str, AttachedObject]) -> World:
+        """Return a world of dictionaries that nobody else has, without copying them."""
+        world = object.__new__(cls)
+        object.__setattr__(world, 'objects', MappingProxyType(objects))
+        object.__setattr__(world, 'attached', MappingProxyType(attached))
+        return world
+
+    def with_object(self, new: WorldObject) -> World:
+        """
+        Return a copy with an object more; one of that name is replaced.
+
+        :param new: the object.
+        :raises CollisionObjectError: the world is full, or an attached object has that name.
+        """
+        if new.name in self.attached:
+            link = self.attached[new.name].link
+            raise CollisionObjectError(
+                new.name, 'name', f'an object of that name is attached to {safe_repr(link)}'
+            )
+        objects, attached = self._copies()
+        objects[new.name] = new
+        return self._checked(World._of(objects, attached), new)
+
+    def with_attached(self, new: AttachedObject) -> World:
+        """
+        Return a copy with an attached object more; an object of that name is replaced.
+
+        :param new: the object.
+        :raises CollisionObjectError: the world is full.
+        """
+        objects, attached = self._copies()
+        objects.pop(new.name, None)
+        attached[new.name] = new
+        return self._checked(World._of(objects, attached), new)
+
+    def without(self, name: str) -> World:
+        """
+        Return a copy without an object, be it attached or not.
+
+        :param name: its name.
+        :raises UnknownObjectError: there is none of that name.
+        """
+        self._find(name)
+        objects, attached = self._copies()
+        objects.pop(name, None)
+        attached.pop(name, None)
+        return World._of(objects, attached)
+
+    def moved(self, name: str, pose: ArrayLike) -> World:
+        """
+        Return a copy with an object elsewhere.
+
+        :param name: its name.
+        :param pose: (4, 4) T_root_object; of an attached one T_link_object [m].
+        :raises UnknownObjectError: there is none of that name.
+        :raises CollisionObjectError: it is no pose.
+        """
+        moved = self._find(name).at(pose)
+        objects, attached = self._copies()
+        if isinstance(moved, AttachedObject):
+            attached[name] = moved
+        else:
+            objects[name] = moved
+        return World._of(objects, attached)
+
+    @cached_property
+    def triangles(self) -> int:
+        """Number of the triangles of all meshes."""
+        return sum(map(_triangles, (*self.objects.values(), *self.attached.values())))
+
+    def _copies(self) -> tuple[dict[str, WorldObject], dict[str, AttachedObject]]:
+        # By way of this operator, which is quicker for a proxy than a constructor or `**`.
+        return cast(Any, self.objects) | {}, cast(Any, self.attached) | {}
+
+    def _find(self, name: str) -> WorldObject | AttachedObject:
+        found = None
+        if isinstance(name, str):
+            found = self.objects.get(name) or self.attached.get(name)
+        if found is None:
+            raise UnknownObjectError(name, (*self.objects, *self.attached))
+        return found
+
+    def _checked(self, changed: World, new: WorldObject | AttachedObject) -> World:
+        """Return a changed world, if it is not too large."""
+        if len(changed.objects) + len(changed.attached) > MOST_OBJECTS:
+            raise CollisionObjectError(
+                new.name, 'name', f'there are {MOST_OBJECTS} objects, and no more are taken'
+            )
+        old = self.objects.get(new.name) or self.attached.get(new.name)
+        count = self.triangles + _triangles(new) - (_triangles(old) if old else 0)
+        if count > MOST_TRIANGLES:
+            raise CollisionObjectError(
+                new.name, 'shapes', f'more than {MOST_TRIANGLES} triangles in all'
+            )
+        changed.__dict__['triangles'] = count
+        return changed
+
+
+def _fill(new: WorldObject | AttachedObject, name: str, shapes: object, pose: object) -> None:
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
+        raise CollisionObjectError(
+            name, 'name', f'has to be a name of 1 to {LONGEST_NAME} characters'
+        )
+    placed = placed_shapes(name, shapes)
+    object.__setattr__(new, 'name', name)
+    object.__setattr__(new, 'shapes', placed)
+    object.__setattr__(new, 'pose', checked_pose(name, pose))  # type: ignore[arg-type]
+    object.__setattr__(new, 'solid', Solid(placed))
+
+
+def _at(old: _Object, pose: ArrayLike) -> _Object:
+    """Return a copy with another pose, which shares all that was prepared."""
+    checked = checked_pose(old.name, pose)
+    moved = object.__new__(type(old))
+    moved.__dict__.update(old.__dict__)
+    moved.__dict__['pose'] = checked
+    moved.__dict__.pop('parts', None)
+    return moved
+
+
+def _triangles(other: WorldObject | AttachedObject) -> int:
+    return sum(len(shape.triangles) for shape, _ in other.shapes if isinstance(shape, Mesh))

@@ -1,0 +1,115 @@
+"""Collision checks of one request: the world with what the request attaches to the robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from moveit_msgs.msg import RobotState
+import numpy as np
+
+from ik_service.arm.arm import Arm
+from ik_service.collision.checker import CollisionChecker
+from ik_service.collision.posture_test import PostureTest
+from ik_service.collision.world import World
+from ik_service.exceptions import IkServiceError
+from ik_service.ros.collision.collision_parameters import REQUIRE_COLLISION_CHECKING
+from ik_service.ros.collision.collision_world import CollisionWorld
+from ik_service.ros.collision.object_changes import attached_world
+from ik_service.ros.collision.placing import Placing
+from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.common.frames import Frames
+
+MOST_ATTACHED = 100
+"""Objects that a request may attach."""
+
+
+@dataclass(frozen=True)
+class Avoidance:
+    """
+    Collision checks of a request.
+
+    :ivar checker: the checker; None where nothing is checked.
+    :ivar notes: remarks for the client, about what is not checked.
+    :ivar others: positions of the joints that are not solved for, by name [rad] or [m].
+    """
+
+    checker: CollisionChecker | None = None
+    notes: tuple[str, ...] = ()
+    others: Mapping[str, float] = field(default_factory=dict)
+
+    def test(self, joint_names: Sequence[str]) -> PostureTest | None:
+        """
+        Return the checks of postures of some joints; None where nothing is checked.
+
+        :param joint_names: names of the joints.
+        """
+        if self.checker is None:
+            return None
+        return self.checker.for_joints(joint_names, self.others)
+
+
+def avoidance(
+    collisions: CollisionWorld, arm: Arm, state: RobotState, posture: np.ndarray, frames: Frames
+) -> Avoidance:
+    """
+    Return the collision checks of a request.
+
+    As with MoveIt, the objects that the request attaches come to those that are known, or take
+    their place where joints are given and ``is_diff`` is false.
+
+    :param collisions: the known world, and the checker.
+    :param arm: the arm.
+    :param state: robot state of the request.
+    :param posture: (m,) full posture of the request [rad] or [m].
+    :param frames: frames besides the links.
+    :raises RequestError: COLLISION_CHECKING_UNAVAILABLE where checks are required and there are
+        none; INVALID_ROBOT_STATE for an attached object that is faulty.
+    """
+    checker, fault = collisions.checker(arm), collisions.fault_of(arm)
+    if checker is None:
+        if collisions.required:
+            raise RequestError(
+                ErrorCode.COLLISION_CHECKING_UNAVAILABLE,
+                f'collisions cannot be checked: {fault}. With the parameter '
+                f'{REQUIRE_COLLISION_CHECKING.name} false, what can be checked is, and the '
+                'message says what is not',
+            )
+        return Avoidance(None, (f'collisions are not checked: {fault}',))
+    notes = [f'collisions are checked in part: {fault}'] if fault else []
+    if not checker.has_geometry:
+        notes.append(
+            'the robot has no collision geometry, so of the robot itself nothing is checked'
+        )
+    known = checker.world
+    world = _world_of(state, known, Placing(arm, posture, frames))
+    left_out = [name for name in known.attached if name not in world.attached]
+    if left_out:
+        notes.append(
+            'robot_state with is_diff false and without them detaches ' + ', '.join(left_out[:5])
+        )
+    if world is not known:
+        checker = checker.with_world(world)
+    return Avoidance(checker, tuple(notes), arm.postures.by_name(posture))
+
+
+def _world_of(state: RobotState, world: World, placing: Placing) -> World:
+    """Return the world with what a robot state attaches."""
+    attached = state.attached_collision_objects
+    joints = state.joint_state.name or state.multi_dof_joint_state.joint_names
+    if len(attached) > MOST_ATTACHED:
+        raise _invalid(f' has {len(attached)} objects, more than {MOST_ATTACHED}')
+    if joints and not state.is_diff and world.attached:
+        world = World(world.objects)
+    for number, message in enumerate(attached):
+        try:
+            world = attached_world(world, message, placing)
+        except IkServiceError as error:
+            raise _invalid(f'[{number}]: {error}') from error
+    return world
+
+
+def _invalid(message: str) -> RequestError:
+    return RequestError(
+        ErrorCode.INVALID_ROBOT_STATE, f'robot_state.attached_collision_objects{message}'
+    )

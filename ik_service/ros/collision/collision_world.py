@@ -1,0 +1,151 @@
+"""Known world of a node, and the checker of the collisions of its arm with it and itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+import threading
+import time
+from weakref import WeakKeyDictionary
+
+from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.collision.checker import CollisionChecker
+from ik_service.common.fault_logger import FaultLogger
+from ik_service.exceptions import IkServiceError
+from ik_service.ros.collision.known_world import KnownWorld
+from ik_service.ros.common.frames import Frames
+
+_REFRESH_PERIOD = 0.05  # of the objects in frames of tf [s]
+
+
+@dataclass
+class _Prepared:
+    """
+    Checker of an arm.
+
+    :ivar checker: the checker; None where there can be none.
+    :ivar fault: what cannot be checked, and why; empty for nothing.
+    """
+
+    checker: CollisionChecker | None
+    fault: str = ''
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class CollisionWorld:
+    """
+    Known world around an arm, and the checker of its collisions. Thread-safe.
+
+    :param frames: frames of requests, to which those of objects are added.
+    :param measured: returns the measured state; None while there is no arm.
+    :param required: returns whether all of the robot has to be checked, or nothing counts as
+        checked.
+    :param warn: logs a warning.
+    :ivar known: the objects.
+    """
+
+    def __init__(
+        self,
+        frames: Frames,
+        measured: Callable[[], MeasuredState | None] = lambda: None,
+        required: Callable[[], bool] = lambda: True,
+        warn: Callable[[str], object] = lambda text: None,
+    ) -> None:
+        self.known = KnownWorld(frames)
+        self._measured = measured
+        self._required = required
+        self._warn = warn
+        self._unplaced = FaultLogger(warn)
+        self._refreshed_at = 0.0
+        self._prepared: WeakKeyDictionary[Arm, _Prepared] = WeakKeyDictionary()
+
+    def prepare(self, arm: Arm) -> None:
+        """
+        Make the checker of an arm, which may take some seconds.
+
+        :param arm: the arm, which need not be in use yet.
+        """
+        prepared = _prepared(arm)
+        self._prepared[arm] = prepared
+        if prepared.fault:
+            self._warn(f'collisions: {prepared.fault}')
+
+    def adopt(self, arm: Arm) -> None:
+        """
+        Keep the objects of the world that go with an arm, which is in use from now on.
+
+        :param arm: the arm.
+        """
+        lost = self.known.adopt(arm)
+        if lost:
+            self._warn(f'objects that do not go with the new robot are dropped: {", ".join(lost)}')
+
+    @property
+    def required(self) -> bool:
+        """Whether all of the robot has to be checked, or nothing counts as checked."""
+        return self._required()
+
+    def checker(self, arm: Arm | None = None) -> CollisionChecker | None:
+        """
+        Return the checker, with the world as it is now; to be asked for before every check.
+
+        :param arm: the arm; the one in use by default.
+        :returns: None where collisions cannot be checked, see :attr:`fault`.
+        """
+        prepared = self._of(arm)
+        checker = prepared.checker
+        if checker is None or (prepared.fault and self._required()):
+            return None
+        self._refresh()
+        world = self.known.world
+        if checker.world is not world:
+            with prepared.lock:
+                checker.set_world(world)
+        return checker
+
+    @property
+    def fault(self) -> str:
+        """What of the arm in use cannot be checked, and why; empty where all can be."""
+        return self.fault_of(None)
+
+    def fault_of(self, arm: Arm | None) -> str:
+        """
+        Return what cannot be checked, and why; empty where all can be.
+
+        :param arm: the arm; the one in use by default.
+        """
+        return self._of(arm).fault
+
+    def _of(self, arm: Arm | None) -> _Prepared:
+        if arm is None:
+            measured = self._measured()
+            if measured is None:
+                return _Prepared(None, 'there is no robot yet')
+            arm = measured.arm
+        return self._prepared.get(arm) or _Prepared(None, 'the checker is not ready yet')
+
+    def _refresh(self) -> None:
+        now, measured = time.monotonic(), self._measured()
+        due = now - self._refreshed_at >= _REFRESH_PERIOD
+        if not due or measured is None or not self.known.is_anchored:
+            return
+        self._refreshed_at = now
+        fault = self.known.refresh(measured)
+        if fault:
+            self._unplaced.report(f'objects stay where they were last: {fault}')
+        else:
+            self._unplaced.clear()
+
+
+def _prepared(arm: Arm) -> _Prepared:
+    """Make the checker of an arm; whatever is wrong with it must not cost the arm."""
+    try:
+        checker = CollisionChecker(arm.robot, missing_meshes='skip')
+    except IkServiceError as error:
+        return _Prepared(None, str(error))
+    except Exception as error:  # such as one of Coal's, for a mesh that it cannot take
+        return _Prepared(None, f'{type(error).__name__}: {error}')
+    left_out = [f'{link!r}: {reason}' for link, reason in checker.unchecked.items()]
+    more = f' and {len(left_out) - 3} more' if len(left_out) > 3 else ''
+    fault = f'not checked are links {", ".join(left_out[:3])}{more}' if left_out else ''
+    return _Prepared(checker, fault)

@@ -1,0 +1,75 @@
+"""Topics ``collision_object`` and ``attached_collision_object``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.node import Node
+
+from ik_service.arm.arm import MeasuredState
+from ik_service.common.fault_logger import FaultLogger
+from ik_service.common.quoting import quote
+from ik_service.exceptions import IkServiceError
+from ik_service.ros.collision.known_world import KnownWorld
+from ik_service.ros.common.cdr import read_message
+
+_DEPTH = 1000  # messages that may wait, as a scene is often published at once
+
+
+class WorldTopics:
+    """
+    Subscriptions that change the known world; faulty messages are ignored and logged.
+
+    :param node: the node that subscribes.
+    :param known: the known world.
+    :param measured: returns the measured state; None while there is no arm.
+    :param on_error: called with an unexpected exception.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        known: KnownWorld,
+        measured: Callable[[], MeasuredState | None],
+        on_error: Callable[[Exception], object] = lambda error: None,
+    ) -> None:
+        self._node = node
+        self._measured = measured
+        self._on_error = on_error
+        self._ignored = FaultLogger(node.get_logger().warning)
+        self._group = MutuallyExclusiveCallbackGroup()  # changes come one after the other
+        self._subscribe(
+            CollisionObject, 'collision_object', lambda message: message.id, known.change
+        )
+        self._subscribe(
+            AttachedCollisionObject,
+            'attached_collision_object',
+            lambda message: message.object.id,
+            known.attach,
+        )
+
+    def _subscribe(
+        self,
+        kind: type,
+        topic: str,
+        name_of: Callable[..., str],
+        take: Callable[..., None],
+    ) -> None:
+        def on_message(data: bytes) -> None:
+            name = ''
+            try:
+                message = read_message(data, kind)
+                name = name_of(message)
+                take(message, self._measured())
+            except IkServiceError as error:
+                self._ignored.report(f'{topic} {quote(name)} ignored: {error}')
+            except Exception as error:  # of whatever reads the message
+                self._on_error(error)
+            else:
+                self._ignored.clear()
+
+        self._node.create_subscription(
+            kind, topic, on_message, _DEPTH, raw=True, callback_group=self._group
+        )

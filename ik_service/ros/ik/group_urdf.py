@@ -1,0 +1,43 @@
+"""Handler of the service ``get_urdf``: the robot description in use, or that of a group."""
+
+from __future__ import annotations
+
+from moveit_msgs.srv import GetGroupUrdf
+
+from ik_service.model.urdf_part import partial_urdf, whole_urdf
+from ik_service.ros.common.errors import ErrorCode
+from ik_service.ros.ik.goals import group_of
+from ik_service.ros.ik.service_handler import require_arm, ServiceHandler, write_code
+
+
+class UrdfHandler(ServiceHandler):
+    """
+    Handler of ``get_urdf``: links and joints of a planning group; all of the robot without one.
+
+    Safe to call from several threads at once; nothing raises out of :meth:`handle`.
+    """
+
+    def handle(
+        self, request: GetGroupUrdf.Request, response: GetGroupUrdf.Response
+    ) -> GetGroupUrdf.Response:
+        """
+        Fill in the response to a request and return it.
+
+        :param request: the request.
+        :param response: the response.
+        """
+        try:
+            response.urdf_string = self._urdf(request.group_name)
+            code, message = ErrorCode.SUCCESS, ''
+        except Exception as error:
+            code, message = self._code_and_message(error)
+        write_code(response.error_code, code, message)
+        self.statistics.add(code.name)
+        return response
+
+    def _urdf(self, name: str) -> str:
+        arm = require_arm(self.measured).arm
+        if not name:
+            return whole_urdf(arm.robot)
+        group = group_of(arm, name)
+        return partial_urdf(arm.robot, name, group.base_link, group.tip_links)

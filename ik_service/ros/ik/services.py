@@ -1,0 +1,86 @@
+"""Services that answer requests about the arm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetPositionIK, GetStateValidity
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.node import Node
+
+from ik_service.arm.arm import MeasuredState
+from ik_service.arm.group import SolverSettings
+from ik_service.common.fault_logger import FaultLogger, refusal_logger
+from ik_service.ros.collision.collision_world import CollisionWorld
+from ik_service.ros.common.frames import Frames
+from ik_service.ros.common.qos import SERVICE_QOS
+from ik_service.ros.ik.compute_fk import FkHandler
+from ik_service.ros.ik.compute_ik import IkHandler
+from ik_service.ros.ik.group_urdf import UrdfHandler
+from ik_service.ros.ik.service_handler import RequestStatistics, ServiceHandler, StampClock
+from ik_service.ros.ik.state_validity import ValidityHandler
+
+_Around = tuple[StampClock, Frames, Callable[[Exception], object], Callable[[str], object]]
+
+
+class Services:
+    """
+    Handlers of all services, and the services themselves once there is an arm.
+
+    :param node: the node that offers them.
+    :param settings: name and options of the solver.
+    :param frames: frames besides the links of the robot.
+    :param collisions: the known world, and the checker of collisions.
+    :param on_error: called with an unexpected exception.
+    :ivar group: callback group of the services.
+    :ivar ik: handler of ``compute_ik``.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        settings: SolverSettings,
+        frames: Frames,
+        collisions: CollisionWorld,
+        on_error: Callable[[Exception], object],
+    ) -> None:
+        self._node = node
+        self.group = ReentrantCallbackGroup()
+        warn = node.get_logger().warning
+
+        def around(service: str) -> _Around:
+            return node.get_clock(), frames, on_error, refusal_logger(service, warn)
+
+        states = FaultLogger(lambda text: warn(f'check_state_validity: {text}'))
+        self.ik = IkHandler(settings, *around('compute_ik'), collisions)
+        placed = FkHandler(*around('compute_fk'))
+        placed.held = collisions.known.held
+        checked = ValidityHandler(node.get_clock(), frames, on_error, states.report, collisions)
+        self._handlers: dict[str, tuple[type, ServiceHandler]] = {
+            'compute_ik': (GetPositionIK, self.ik),
+            'compute_fk': (GetPositionFK, placed),
+            'check_state_validity': (GetStateValidity, checked),
+            'get_urdf': (GetGroupUrdf, UrdfHandler(*around('get_urdf'))),
+        }
+
+    @property
+    def measured(self) -> MeasuredState | None:
+        """The measured state that requests are answered for; None before there is an arm."""
+        return self.ik.measured
+
+    @measured.setter
+    def measured(self, measured: MeasuredState) -> None:
+        for _, handler in self._handlers.values():
+            handler.measured = measured
+
+    @property
+    def statistics(self) -> Mapping[str, RequestStatistics]:
+        """Outcomes of the requests by the name of the service."""
+        return {name: handler.statistics for name, (_, handler) in self._handlers.items()}
+
+    def advertise(self) -> None:
+        """Offer the services."""
+        for name, (kind, handler) in self._handlers.items():
+            self._node.create_service(
+                kind, name, handler.handle, qos_profile=SERVICE_QOS, callback_group=self.group
+            )

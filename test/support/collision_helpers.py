@@ -1,0 +1,98 @@
+"""A crane that can reach its targets past an obstacle, and messages of objects of its world."""
+
+from __future__ import annotations
+
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
+import numpy as np
+from shape_msgs.msg import SolidPrimitive
+
+from ik_service.arm.arm import ArmSettings
+from ik_service.arm.loader import build_arm
+from ik_service.common.transforms import rigid_transform
+from ik_service.ros.common.conversions import pose_from_matrix
+from support.arm_helpers import IN_PLANE, Server
+
+# A planar arm with two elbow positions for most targets, and a finger beside its chain.
+CRANE = """
+<robot name="crane">
+  <link name="base"><collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link>
+  <link name="upper"><collision><origin xyz="0.5 0 0"/>
+    <geometry><box size="0.9 0.1 0.1"/></geometry></collision></link>
+  <link name="fore"><collision><origin xyz="0.5 0 0"/>
+    <geometry><box size="0.9 0.1 0.1"/></geometry></collision></link>
+  <link name="hand"><collision><geometry><sphere radius="0.06"/></geometry></collision></link>
+  <link name="tool"/>
+  <link name="finger"><collision><geometry><sphere radius="0.02"/></geometry></collision></link>
+  <joint name="shoulder" type="revolute">
+    <parent link="base"/><child link="upper"/><axis xyz="0 0 1"/>
+    <limit lower="-3" upper="3" velocity="1" effort="1"/>
+  </joint>
+  <joint name="elbow" type="revolute">
+    <parent link="upper"/><child link="fore"/><axis xyz="0 0 1"/><origin xyz="1 0 0"/>
+    <limit lower="-2.6" upper="2.6" velocity="1" effort="1"/>
+  </joint>
+  <joint name="wrist" type="continuous">
+    <parent link="fore"/><child link="hand"/><axis xyz="0 0 1"/><origin xyz="1 0 0"/>
+    <limit velocity="1" effort="1"/>
+  </joint>
+  <joint name="flange" type="fixed">
+    <parent link="hand"/><child link="tool"/><origin xyz="0.2 0 0"/>
+  </joint>
+  <joint name="slide" type="prismatic">
+    <parent link="hand"/><child link="finger"/><axis xyz="0 1 0"/><origin xyz="0.1 0 0"/>
+    <limit lower="0" upper="0.5" velocity="1" effort="1"/>
+  </joint>
+</robot>
+"""
+T_TOOL = rigid_transform(position=(1.4, 0.0, 0.0))  # the elbow is then at (0.6, ±0.8)
+LEFT, RIGHT = (0.6, 0.8, 0.0), (0.6, -0.8, 0.0)
+LEFT_SEED = {'shoulder': 0.9, 'elbow': -1.8, 'wrist': 0.9}
+BALL = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.1])
+
+
+def crane_arm(urdf=CRANE, **settings):
+    return build_arm(urdf, ArmSettings(base_link='base', tip_link='tool', **settings))
+
+
+def crane_server(urdf=CRANE):
+    server = Server(crane_arm(urdf), task_weights=IN_PLANE)
+    server.check_collisions()
+    return server
+
+
+def ball(name, position=(0.0, 0.0, 0.0), frame='', operation=CollisionObject.ADD, shape=BALL):
+    pose = pose_from_matrix(rigid_transform(position=position))
+    message = CollisionObject(id=name, operation=operation, pose=pose, primitives=[shape])
+    message.header.frame_id = frame
+    return message
+
+
+def attached(name, link, position=(0.0, 0.0, 0.0), touch_links=(), shape=BALL):
+    message = AttachedCollisionObject(link_name=link, touch_links=list(touch_links))
+    message.object = ball(name, position, link, shape=shape)
+    return message
+
+
+def by_name(name, link, operation=CollisionObject.ADD):
+    """Attach an object of the world, or detach one."""
+    return AttachedCollisionObject(
+        link_name=link, object=CollisionObject(id=name, operation=operation)
+    )
+
+
+def put(server, *messages):
+    for message in messages:
+        change = (
+            server.collisions.known.attach
+            if isinstance(message, AttachedCollisionObject)
+            else server.collisions.known.change
+        )
+        change(message, server.measured)
+
+
+def positions(arm, **joints):
+    """The full posture with some joints elsewhere than at rest."""
+    posture = arm.rest.copy()
+    for name, value in joints.items():
+        posture[arm.postures.names.index(name)] = value
+    return arm.postures.complete(np.array(posture))
