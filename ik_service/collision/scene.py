@@ -9,7 +9,7 @@ import numpy as np
 
 from ik_service.collision.checked_robot import CheckedRobot
 from ik_service.collision.coal_shapes import CoalContact
-from ik_service.collision.part import ATTACHED, ContactPoint, OBJECT, Part
+from ik_service.collision.part import ATTACHED, ContactPoint, Part
 from ik_service.collision.scene_arrays import RobotArrays, with_parts, world_arrays, WorldArrays
 from ik_service.collision.workspace import Workspace
 from ik_service.collision.world import World

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-import copy
 import itertools
 import threading
-import time
 
 from moveit_msgs.srv import GetPositionFK, GetPositionIK, GetStateValidity
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 
-from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.conformance.connection import Connection
 from support.arm_helpers import Server
@@ -99,88 +96,3 @@ def faulty_server(context, arm, patience):
             executor.shutdown()
         for node in (server.node, client):
             node.destroy_node()
-
-
-# Defects: each takes what answers rightly, and the request.
-
-
-def solved_by(request, positions=None):
-    """A SUCCESS with the seed of a request, or with other positions."""
-    response = GetPositionIK.Response()
-    response.error_code.val = ErrorCode.SUCCESS
-    joints = response.solution.joint_state
-    joints.name = list(request.ik_request.robot_state.joint_state.name)
-    joints.position = positions or list(request.ik_request.robot_state.joint_state.position)
-    return response
-
-
-def changed(change):
-    """A defect that changes right answers that are a SUCCESS."""
-
-    def defect(ik, request):
-        response = ik(request)
-        if response.error_code.val == ErrorCode.SUCCESS:
-            change(response)
-        return response
-
-    return defect
-
-
-def asked_otherwise(change):
-    """A defect that understands something else than what is asked."""
-
-    def defect(ik, request):
-        request = copy.deepcopy(request)
-        change(request.ik_request)
-        return ik(request)
-
-    return defect
-
-
-def searching(whole_seconds):
-    """A defect: what cannot be solved is searched for until the time is over."""
-
-    def defect(ik, request):
-        response = ik(request)
-        if response.error_code.val in (ErrorCode.NO_IK_SOLUTION, ErrorCode.TIMED_OUT):
-            timeout = request.ik_request.timeout
-            fraction = 0.0 if whole_seconds else 1e-9 * timeout.nanosec
-            time.sleep(timeout.sec + fraction or 0.05)
-            response.error_code.val = (
-                ErrorCode.NO_IK_SOLUTION if whole_seconds else ErrorCode.TIMED_OUT
-            )
-        return response
-
-    return defect
-
-
-def late(ik, request):
-    """A defect: a search in vain goes on for 5 s."""
-    response = ik(request)
-    if response.error_code.val == ErrorCode.NO_IK_SOLUTION and request.ik_request.timeout.sec == 2:
-        time.sleep(5.0)
-    return response
-
-
-class Confused:
-    """A defect: each answer is the one to the request before."""
-
-    def __init__(self):
-        self._last = None
-
-    def __call__(self, ik, request):
-        answer, self._last = self._last, ik(request)
-        return answer or self._last
-
-
-class Restless:
-    """A defect: no answer is quite like the one before."""
-
-    def __init__(self):
-        self._count = itertools.count()
-
-    def __call__(self, ik, request):
-        response = ik(request)
-        joints = response.solution.joint_state
-        joints.position = [value + 1e-9 * next(self._count) for value in joints.position]
-        return response

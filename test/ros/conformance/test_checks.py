@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from moveit_msgs.msg import CollisionObject, Constraints, ContactInformation
-import numpy as np
+from moveit_msgs.msg import CollisionObject, ContactInformation
 from support.arm_helpers import TIP
 from support.chains import arm_path
-from support.faulty_server import (
-    asked_otherwise,
-    changed,
-    Confused,
-    faulty_server,
-    late,
-    Restless,
-    searching,
-    SilenceError,
-    solved_by,
-)
+from support.faulty_server import faulty_server, SilenceError
+from support.server_defects import always_solved, changed, DEFECTS, without_last
 from support.tree_robots import group_xml, srdf_xml, tree_xml
 
 from ik_service import Robot
@@ -35,153 +23,6 @@ from ik_service.ros.conformance.table import CHECKS
 
 PATIENCE = 60.0  # on a machine that is busy, an answer may come late
 BY_NAME = {check.name: check for check in CHECKS}
-FAR = {'panda_joint2': -1.2, 'panda_joint4': -0.4, 'panda_joint5': 2.0}  # another elbow
-
-
-def without_last(response):
-    response.solution.joint_state.position = list(response.solution.joint_state.position)[:-1]
-
-
-def arm_only(response):
-    joints = response.solution.joint_state
-    kept = [(n, v) for n, v in zip(joints.name, joints.position, strict=True) if 'finger' not in n]
-    joints.name, joints.position = map(list, zip(*kept, strict=True))
-
-
-def beyond_a_limit(response):
-    joints = response.solution.joint_state
-    joints.position[joints.name.index('panda_joint1')] += math.tau
-
-
-def from_elsewhere(wanted):
-    joints = wanted.robot_state.joint_state
-    joints.position = [
-        FAR.get(name, value) for name, value in zip(joints.name, joints.position, strict=True)
-    ]
-
-
-def without_frames(wanted):
-    for stamped in (wanted.pose_stamped, *wanted.pose_stamped_vector):
-        stamped.header.frame_id = ''
-
-
-def without_rotation_off_unit(wanted):
-    q = wanted.pose_stamped.pose.orientation
-    if abs(math.hypot(q.x, q.y, q.z, q.w) - 1.0) > 1e-3:
-        q.x = q.y = q.z = 0.0
-        q.w = 1.0
-
-
-def without_constraints(wanted):
-    wanted.constraints = Constraints()
-
-
-def of_the_tip(wanted):
-    wanted.ik_link_name, wanted.ik_link_names = TIP, [TIP] * len(wanted.ik_link_names)
-
-
-def of_pose_stamped(wanted):
-    wanted.pose_stamped_vector = []
-
-
-def always_solved(ik, request):
-    return solved_by(request)
-
-
-def never_solved(ik, request):
-    response = solved_by(request, [0.0])
-    response.error_code.val = ErrorCode.NO_IK_SOLUTION
-    return response
-
-
-def nan_solved(ik, request):
-    p, q = (
-        request.ik_request.pose_stamped.pose.position,
-        request.ik_request.pose_stamped.pose.orientation,
-    )
-    numbers = (p.x, p.y, p.z, q.x, q.y, q.z, q.w)
-    return ik(request) if np.isfinite(numbers).all() else solved_by(request)
-
-
-def like_moveit(ik, request):
-    """As MoveIt's published source answers, as far as that is known."""
-    response = searching(whole_seconds=True)(ik, request)
-    kept = (ErrorCode.SUCCESS, ErrorCode.INVALID_GROUP_NAME, ErrorCode.FRAME_TRANSFORM_FAILURE)
-    several = len(request.ik_request.pose_stamped_vector) > 1
-    if response.error_code.val not in kept and not several:
-        response.error_code.val = ErrorCode.NO_IK_SOLUTION
-    response.error_code.message = response.error_code.source = ''
-    return response
-
-
-def wordy(ik, request):
-    response = ik(request)
-    response.error_code.message *= 10_000
-    return response
-
-
-DEFECTS = {
-    'SUCCESS with the seed, whatever is asked': (always_solved, """
-        round-trip random-walk unreachable reasons unknown-group known-groups link-empty
-        link-unknown link-other link-attached frame-unknown one-pose one-pose-no-link sizes-differ
-        joint-constraint-binds joint-constraint-unknown orientation-constraint-binds
-        position-constraint-binds not-a-number not-a-number-code zero-quaternion seed-lengths
-        seed-not-a-number seed-unknown-joint many-joints long-names clients-4
-        """, 'seed-is-solution repeatable'),
-    'errors that hold a solution': (never_solved, """
-        round-trip solve-rate seed-is-solution no-seed full-state unreachable not-a-number
-        time-default quaternion-scale seed-outside frame-empty joint-constraint
-        orientation-constraint position-constraint orientation-constraint-scale alive clients-1
-        clients-16 frame-moving-link
-        """, 'repeatable'),
-    'positions that are fewer than names': (
-        changed(without_last), 'round-trip seed-is-solution random-walk full-state alive',
-        'unreachable frame-unknown solve-rate'),
-    'only the joints of the arm': (changed(arm_only), 'full-state', 'round-trip random-walk'),
-    'solutions beyond the limits': (
-        changed(beyond_a_limit), 'round-trip seed-is-solution alive seed-outside', 'unreachable'),
-    'solutions that jump': (
-        asked_otherwise(from_elsewhere), 'seed-is-solution random-walk',
-        'round-trip unreachable quaternion-scale'),
-    'the answer to the request before': (
-        Confused(), 'round-trip random-walk clients-4 clients-16 quaternion-scale', 'fk-links'),
-    'never the same answer twice': (Restless(), 'repeatable', 'round-trip seed-is-solution'),
-    'NaN is solved': (nan_solved, 'not-a-number not-a-number-code', 'zero-quaternion round-trip'),
-    'frames are ignored': (
-        asked_otherwise(without_frames), 'frame-unknown frame-moving-link long-names',
-        'frame-empty round-trip'),
-    'a quaternion off unit norm is no rotation': (
-        asked_otherwise(without_rotation_off_unit), 'quaternion-scale', 'round-trip'),
-    'constraints are ignored': (
-        asked_otherwise(without_constraints), """joint-constraint-binds joint-constraint-unknown
-        orientation-constraint-binds position-constraint-binds""",
-        'joint-constraint orientation-constraint position-constraint round-trip'),
-    'links are ignored': (
-        asked_otherwise(of_the_tip), 'link-unknown link-attached link-other',
-        'link-empty one-pose sizes-differ'),
-    'pose_stamped always wins': (
-        asked_otherwise(of_pose_stamped), 'one-pose one-pose-no-link sizes-differ', 'round-trip'),
-    'a message that repeats itself': (wordy, 'long-names many-joints', 'reasons unknown-group'),
-    'nanoseconds are dropped': (
-        searching(whole_seconds=True), 'time-part-of-a-second time-code',
-        'time-seconds time-default'),
-    'time-outs are kept': (
-        searching(whole_seconds=False), '', 'time-seconds time-part-of-a-second time-code'),
-    'time-outs are exceeded': (late, 'time-seconds', 'time-default'),
-    "MoveIt's codes": (like_moveit, """
-        reasons link-unknown joint-constraint-unknown time-part-of-a-second time-code
-        not-a-number-code zero-quaternion seed-lengths seed-not-a-number seed-unknown-joint
-        many-joints
-        """, """
-        round-trip solve-rate seed-is-solution random-walk quaternion-scale seed-outside no-seed
-        full-state unreachable unknown-group known-groups link-empty link-attached frame-empty
-        frame-moving-link frame-unknown one-pose one-pose-no-link sizes-differ
-        joint-constraint joint-constraint-binds orientation-constraint
-        orientation-constraint-binds position-constraint position-constraint-binds time-default
-        time-seconds not-a-number long-names alive
-        """),
-}  # fmt: skip
-"""By what is wrong: the defect, the checks that have to fail, and some that have to pass."""
 
 
 def verdicts(subject, names):
@@ -254,7 +95,8 @@ def test_collisions_that_are_ignored_are_found(rig):
 
     server.check_validity(verdict)
     server.node.create_subscription(CollisionObject, 'collision_object', print, 10)
-    require(subject, 'state-contacts self-collision', 'state-validity avoid-collisions')
+    ignored = 'state-contacts self-collision attached-object'
+    require(subject, ignored, 'state-validity avoid-collisions')
     subject.connection.patience = 3.0  # after which an object has not been heard of
     require(subject, 'world-object', '')
 
@@ -367,7 +209,7 @@ def test_every_check_fails_on_some_server():
     """The defects above, with the checks that the other tests of this module see fail."""
     elsewhere = """
         fk-links fk-frame fk-no-links fk-unknown-link fk-unknown-frame state-contacts
-        self-collision world-object state-validity avoid-collisions several-tips
+        self-collision attached-object world-object state-validity avoid-collisions several-tips
         several-tips-apart frame-fixed-link
         """
     failing = {name for _, fails, _ in DEFECTS.values() for name in fails.split()}
