@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 
 import numpy as np
@@ -12,8 +13,11 @@ from ik_service.collision.check_statistics import CheckStatistics
 from ik_service.collision.part import ContactPoint
 from ik_service.collision.scene import Pair, Scene
 from ik_service.collision.workspace import Workspace
+from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
+
+_LEAST_ROWS = 64  # postures that a thread is worth starting for
 
 
 class PostureTest:
@@ -85,10 +89,13 @@ class PostureTest:
         Return of many postures whether something collides.
 
         :param Q: (N, n) joint positions [rad] or [m].
-        :param threads: how many threads share the work.
+        :param threads: how many threads share the work; what Coal has to look at is done one
+            after the other.
         :returns: (N,) of bool.
         :raises ArgumentError: as :meth:`first_contact`.
         """
+        if not isinstance(threads, int) or threads < 1:
+            raise ArgumentError('threads', f'has to be at least 1, not {safe_repr(threads)}')
         rows = real_array(Q, 'Q')
         if rows.ndim != 2 or rows.shape[1] != len(self.joint_names):
             raise ArgumentError(
@@ -98,7 +105,12 @@ class PostureTest:
         began = perf_counter()
         postures = np.tile(self._base(), (len(rows), 1))
         postures[:, self._columns] = rows
-        found = scene.colliding(postures)
+        blocks = np.array_split(postures, min(threads, 1 + len(rows) // _LEAST_ROWS))
+        if len(blocks) == 1:
+            found = scene.colliding(postures)
+        else:
+            with ThreadPoolExecutor(len(blocks)) as pool:
+                found = np.concatenate([*pool.map(scene.colliding, blocks)])
         if len(rows):
             self._statistics.add(perf_counter() - began, len(rows))
         return found

@@ -93,7 +93,6 @@ class Buffers(NamedTuple):
     """
     Memory of one thread.
 
-    :ivar posture: (m,) positions of all independent joints [rad] or [m].
     :ivar frames: (b, 12) frames of the bodies.
     :ivar bodies: (b, 4) spheres around them, in the frame of the root link.
     :ivar spheres: (P, 4) spheres around the parts, likewise.
@@ -105,7 +104,6 @@ class Buffers(NamedTuple):
         object.
     """
 
-    posture: np.ndarray
     frames: np.ndarray
     bodies: np.ndarray
     spheres: np.ndarray
@@ -235,21 +233,24 @@ def world_arrays(parts: Sequence[Part]) -> WorldArrays:
     )
 
 
-def empty_buffers(joints: int, bodies: int, parts: int, pairs: int) -> Buffers:
+def empty_buffers(bodies: int, parts: int, pairs: int) -> Buffers:
     """
     Return memory for one thread.
 
-    :param joints: number of independent joints.
     :param bodies: number of bodies.
     :param parts: number of parts of the robot.
     :param pairs: number of near pairs that there is space for.
     """
-    shapes = (
-        (joints,),
-        *((bodies, 12), (bodies, 4), (parts, 4), (2, 17), (2, 3)),
-        *((parts, 3, 3), (parts, 3)),
+    return Buffers(
+        frames=np.zeros((bodies, 12)),
+        bodies=np.zeros((bodies, 4)),
+        spheres=np.zeros((parts, 4)),
+        outlines=np.zeros((2, 17)),
+        box=np.zeros((2, 3)),
+        rotations=np.zeros((parts, 3, 3)),
+        origins=np.zeros((parts, 3)),
+        near=np.zeros((pairs, 2), np.int64),
     )
-    return Buffers(*map(np.zeros, shapes), np.zeros((pairs, 2), np.int64))
 
 
 def _sphere_around(spheres: np.ndarray) -> np.ndarray:

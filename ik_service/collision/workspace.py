@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ik_service.collision.coal_shapes import CoalContact, CoalPlace, load_coal
-from ik_service.collision.kernels import near_pairs, rows_with_near_pairs
+from ik_service.collision.kernels import near_pairs
 from ik_service.collision.part import Part
 from ik_service.collision.scene_arrays import (
     empty_buffers,
@@ -47,7 +47,8 @@ class Workspace:
         self._bodies = bodies
         self._places: list[CoalPlace] = []
         self._parts, self._space = 0, 0
-        self.posture = np.zeros(len(joint_names))
+        self._postures, self._near = np.zeros((1, len(joint_names))), np.zeros(1, bool)
+        self.posture = self._postures[0]
         self._grow(1, _SPACE)
 
     def near_pairs(
@@ -64,7 +65,9 @@ class Workspace:
         """
         if robot.bodies.shape[0] > self._parts:
             self._grow(robot.bodies.shape[0], self._space)
-        count = self._near_pairs(robot, world, self.posture, still, ALL_PAIRS, self._buffers)
+        count = self._near_pairs(
+            robot, world, self._postures, still, ALL_PAIRS, self._buffers, self._near
+        )
         if count == 0:
             return []
         if count < 0:
@@ -86,10 +89,10 @@ class Workspace:
         :param postures: (N, m) positions of all independent joints [rad] or [m].
         :returns: (N,) of bool.
         """
-        if len(robot.bodies) > self._parts:
-            self._grow(len(robot.bodies), self._space)
+        if robot.bodies.shape[0] > self._parts:
+            self._grow(robot.bodies.shape[0], self._space)
         near = np.zeros(len(postures), bool)
-        rows_with_near_pairs(robot, world, postures, self._buffers, near)
+        self._near_pairs(robot, world, postures, False, 1, self._buffers, near)
         return near
 
     def place(self, i: int) -> CoalPlace:
@@ -129,7 +132,7 @@ class Workspace:
     def _grow(self, parts: int, space: int) -> None:
         coal = load_coal()
         self._parts, self._space = parts, space
-        self._buffers = empty_buffers(len(self._joint_names), self._bodies, parts, space)
+        self._buffers = empty_buffers(self._bodies, parts, space)
         self._rotations, self._origins = [*self._buffers.rotations], [*self._buffers.origins]
         self._places += [coal.Transform3s() for _ in range(parts - len(self._places))]
 
@@ -138,5 +141,5 @@ class Workspace:
 def _near_pairs() -> Any:  # noqa: ANN401 - machine code
     """Return the machine code for the types of all robots and worlds."""
     robot, world = robot_arrays(still_bodies(), (), ()), world_arrays(())
-    buffers = empty_buffers(0, 1, 1, 1)
-    return entry_point(near_pairs, robot, world, buffers.posture, False, ALL_PAIRS, buffers)
+    buffers, posture, near = empty_buffers(1, 1, 1), np.zeros((1, 0)), np.zeros(1, bool)
+    return entry_point(near_pairs, robot, world, posture, False, ALL_PAIRS, buffers, near)

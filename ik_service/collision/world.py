@@ -205,7 +205,8 @@ class World:
     @cached_property
     def triangles(self) -> int:
         """Number of the triangles of all meshes."""
-        return sum(map(_triangles, (*self.objects.values(), *self.attached.values())))
+        free, attached = map(_triangles, self.objects.values()), self.attached.values()
+        return sum(free) + sum(map(_triangles, attached))
 
     def _copies(self) -> tuple[dict[str, WorldObject], dict[str, AttachedObject]]:
         # By way of this operator, which is quicker for a proxy than a constructor or `**`.

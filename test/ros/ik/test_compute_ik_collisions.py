@@ -107,7 +107,7 @@ def test_what_the_robot_carries_collides_unless_it_may_touch(server):
     put(server, attached('rod', 'tool', (-0.2, 0.0, 0.0)))
     answer = server.solve(with_attached(request()))
     refused(server, answer, ErrorCode.GOAL_IN_COLLISION, 'rod', 'fore')
-    put(server, attached('rod', 'tool', (-0.2, 0.0, 0.0), touch_links=['fore']))
+    put(server, attached('rod', 'tool', (-0.2, 0.0, 0.0), touch_links=['fore', 'finger']))
     assert solved(server.solve(with_attached(request())))
 
 
