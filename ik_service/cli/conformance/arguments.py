@@ -59,6 +59,14 @@ def _parser() -> ArgumentParser:
         metavar='S',
         help='how long to wait for a server, and for each answer (default: %(default)g s)',
     )
+    parser.add_argument(
+        '--first-timeout',
+        type=_positive,
+        default=120.0,
+        metavar='S',
+        help='how long to wait for the first answer, as a server may still compile or load a '
+        'solver (default: %(default)g s)',
+    )
     parser.add_argument('--junit', type=Path, metavar='FILE', help='write a report as JUnit XML')
     parser.add_argument('--json', type=Path, metavar='FILE', help='write a report as JSON')
     return parser

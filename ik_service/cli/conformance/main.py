@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
         options.change_world,
     )
     with connected(ros_arguments, options.namespace, options.timeout) as connection:
-        subject, source = prepare(connection, choice, settings)
+        subject, source = prepare(connection, choice, settings, options.first_timeout)
         return _run(subject, checks, _about(subject, source), options)
 
 

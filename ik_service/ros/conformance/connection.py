@@ -94,6 +94,10 @@ class Connection:
 
         :param service: its name.
         """
+        self.waited_for(lambda: bool(self._servers_of(service)))  # known later than the service
+        return self._servers_of(service)
+
+    def _servers_of(self, service: str) -> list[str]:
         name, found = self.full_name(service), []
         for node, namespace in self.node.get_node_names_and_namespaces():
             try:
@@ -104,7 +108,14 @@ class Connection:
                 found.append(f'{namespace.rstrip("/")}/{node}')
         return found
 
-    def ask(self, kind: type, service: str, request: object, asked: str) -> tuple[Any, float]:
+    def ask(
+        self,
+        kind: type,
+        service: str,
+        request: object,
+        asked: str,
+        patience: float | None = None,
+    ) -> tuple[Any, float]:
         """
         Send a request and wait for the answer.
 
@@ -112,6 +123,7 @@ class Connection:
         :param service: its name.
         :param request: the request.
         :param asked: the request, in words.
+        :param patience: how long to wait for this answer [s], if not as for others.
         :returns: the answer, and how long it took [s].
         :raises NoAnswerError: none came in time.
         :raises NotSupportedError: the service is not there.
@@ -123,9 +135,10 @@ class Connection:
         began = time.monotonic()
         future = client.call_async(request)
         future.add_done_callback(lambda _: done.set())
-        if not done.wait(self.patience):
+        patience = self.patience if patience is None else patience
+        if not done.wait(patience):
             client.remove_pending_request(future)
-            raise NoAnswerError(asked, f'no answer within {self.patience:g} s', 'an answer')
+            raise NoAnswerError(asked, f'no answer within {patience:g} s', 'an answer')
         return future.result(), time.monotonic() - began
 
     def ask_at_once(

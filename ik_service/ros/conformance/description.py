@@ -16,7 +16,7 @@ from ik_service.ros.conformance.check import NoAnswerError
 from ik_service.ros.conformance.connection import Connection
 from ik_service.ros.conformance.names import COMPUTE_IK, SUCCESS
 
-_DISCOVERY = 1.0  # time in which a publisher is surely found [s]
+_DISCOVERY = 1.0  # time in which a publisher is usually found [s]
 URDF, SRDF = 'robot_description', 'robot_description_semantic'
 
 
@@ -38,15 +38,17 @@ def find_descriptions(connection: Connection, group: str) -> tuple[str, str, str
     servers = connection.servers_of(COMPUTE_IK)
     urdf, source = _from_parameters(connection, servers, URDF), f'parameter {URDF} of the server'
     if not urdf:
-        urdf, source = _from_topic(connection, URDF), f'topic {URDF}'
+        urdf, source = _from_topic(connection, URDF, _DISCOVERY), f'topic {URDF}'
     if not urdf:
         urdf, source = _from_service(connection, group), 'service get_urdf'
+    if not urdf:
+        urdf, source = _from_topic(connection, URDF, connection.patience), f'topic {URDF}'
     if not urdf:
         raise NoDescriptionError(
             f'neither parameter nor topic {URDF} nor get_urdf describes the robot of the server; '
             'name its file by --urdf'
         )
-    srdf = _from_parameters(connection, servers, SRDF) or _from_topic(connection, SRDF)
+    srdf = _from_parameters(connection, servers, SRDF) or _from_topic(connection, SRDF, _DISCOVERY)
     return urdf, srdf, source
 
 
@@ -79,7 +81,7 @@ def _from_service(connection: Connection, group: str) -> str:
     return str(answer.urdf_string) if answer.error_code.val == SUCCESS else ''
 
 
-def _from_topic(connection: Connection, topic: str) -> str:
+def _from_topic(connection: Connection, topic: str, patience: float) -> str:
     """Return the last text of a latched topic; empty where nobody publishes one in time."""
     texts: list[str] = []
     node = connection.node
@@ -89,7 +91,7 @@ def _from_topic(connection: Connection, topic: str) -> str:
 
     subscription = node.create_subscription(String, topic, take, DESCRIPTION_QOS)
     try:
-        connection.waited_for(lambda: bool(texts), _DISCOVERY)
+        connection.waited_for(lambda: bool(texts), patience)
         if subscription.get_publisher_count() and not texts:
             connection.waited_for(lambda: bool(texts))
     finally:

@@ -41,13 +41,17 @@ class Choice:
     tip_link: str = ''
 
 
-def prepare(connection: Connection, choice: Choice, settings: Settings) -> tuple[Subject, str]:
+def prepare(
+    connection: Connection, choice: Choice, settings: Settings, first_patience: float
+) -> tuple[Subject, str]:
     """
     Return the server with its robot and arm, and where the description comes from.
 
     :param connection: connection to the server.
     :param choice: the robot and its arm.
     :param settings: settings of the run.
+    :param first_patience: how long to wait for the first answer [s], as a server may still load
+        or compile a solver.
     :raises NoServerError: there is no such service.
     :raises IkServiceError: there is no description, or none that leads to an arm.
     """
@@ -55,14 +59,14 @@ def prepare(connection: Connection, choice: Choice, settings: Settings) -> tuple
     robot, source = _robot(connection, choice)
     arm = TestedArm.of(robot, choice.group, choice.base_link, choice.tip_link)
     subject = Subject(arm, connection, settings, choice.group)
-    if choice.group or not _refuses_group(subject):
+    if not _refuses_group(subject, first_patience) or choice.group:
         return subject, source
     for name in robot.group_names:
         if robot.groups[name].fault:
             continue
         arm = TestedArm.of(robot, name, choice.base_link, choice.tip_link)
         subject = Subject(arm, connection, settings, name)
-        if not _refuses_group(subject):
+        if not _refuses_group(subject, first_patience):
             return subject, source
     raise GroupNeededError(
         'the server takes no empty group name; name one of its groups by --group'
@@ -80,11 +84,11 @@ def _robot(connection: Connection, choice: Choice) -> tuple[Robot, str]:
     return (robot.with_srdf_text(srdf) if srdf else robot), source
 
 
-def _refuses_group(subject: Subject) -> bool:
+def _refuses_group(subject: Subject, patience: float) -> bool:
     """Return whether the server knows no such group; no answer is left to the checks."""
     request, _, _ = subject.ordinary_request('group')
     try:
-        answer = subject.ik(request, f'group {subject.group_name!r}')
+        answer = subject.ik(request, f'group {subject.group_name!r}', patience)
     except NoAnswerError:
         return False
     return answer.code == Code.INVALID_GROUP_NAME

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 import time
 
+from ik_service.exceptions import IkServiceError
 from ik_service.ros.conformance.check import (
     Check,
     CheckFailedError,
@@ -40,12 +41,16 @@ def run_checks(checks: Iterable[Check], subject: Subject) -> Iterator[Outcome]:
 
 def _outcome(check: Check, subject: Subject) -> Outcome:
     began = time.monotonic()
+    failure: CheckFailedError | None = None
     try:
-        note, verdict, failure = check.run(subject), Verdict.PASS, None
+        note, verdict = check.run(subject), Verdict.PASS
     except NotSupportedError as reason:
-        note, verdict, failure = str(reason), Verdict.NOT_SUPPORTED, None
+        note, verdict = str(reason), Verdict.NOT_SUPPORTED
     except CheckFailedError as error:
         note, verdict, failure = str(error), Verdict.FAIL, error
+    except IkServiceError as error:  # a value in an answer that nothing can be computed from
+        failure = CheckFailedError(check.summary, str(error), 'an answer that can be read')
+        note, verdict = str(failure), Verdict.FAIL
     return Outcome(check, verdict, note, time.monotonic() - began, failure)
 
 

@@ -155,15 +155,18 @@ class Subject:
         poses = request.ik_request.pose_stamped_vector
         return poses[0] if len(poses) else request.ik_request.pose_stamped
 
-    def ik(self, request: GetPositionIK.Request, asked: str) -> IkAnswer:
+    def ik(
+        self, request: GetPositionIK.Request, asked: str, patience: float | None = None
+    ) -> IkAnswer:
         """
         Ask ``compute_ik``.
 
         :param request: the request.
         :param asked: the same in words.
+        :param patience: how long to wait for this answer [s], if not as for others.
         :raises NoAnswerError: no answer came.
         """
-        answer, seconds = self.connection.ask(GetPositionIK, COMPUTE_IK, request, asked)
+        answer, seconds = self.connection.ask(GetPositionIK, COMPUTE_IK, request, asked, patience)
         return IkAnswer.of(asked, answer, seconds)
 
     def fk(

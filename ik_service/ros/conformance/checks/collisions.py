@@ -9,7 +9,7 @@ from typing import Any
 
 from geometry_msgs.msg import Pose
 from moveit_msgs import srv
-from moveit_msgs.msg import CollisionObject
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 from moveit_msgs.msg import MoveItErrorCodes as Code
 from shape_msgs.msg import SolidPrimitive
 
@@ -102,21 +102,49 @@ def _world(subject: Subject) -> str:
     return f'{blocked.text.partition(":")[0]} inside the box'
 
 
-@contextmanager
-def _box(subject: Subject, centre: list[float]) -> Iterator[Callable[[], None]]:
-    """Add a box to the server's world for a ``with`` block; yields what removes it."""
-    publisher = subject.connection.publisher(CollisionObject, COLLISION_OBJECT)
+def _attached(subject: Subject) -> str:
+    valid, _ = _states(subject)
+    if not valid:
+        raise NotSupportedError('check_state_validity finds no posture valid')
+    tip, size = subject.arm.tips[0], 0.5 * subject.arm.reach()
+    carried = AttachedCollisionObject(
+        link_name=tip,
+        object=_box_object(tip, [0.0, 0.0, 0.0], size),
+        touch_links=[tip, *subject.arm.attached_to(tip)],
+    )
+    request = subject.request(subject.tips_at(valid[0]), valid[0])
+    request.ik_request.avoid_collisions = True
+    request.ik_request.robot_state.attached_collision_objects = [carried]
+    answer = subject.ik(
+        request, f'the pose of a valid seed, with a box of {size:.2g} m on the tip'
+    )
+    answer.no_success('the box is around the links above the tip')
+    return answer.text.partition(':')[0]
+
+
+def _box_object(frame: str, centre: list[float], size: float) -> CollisionObject:
+    """Return a cube as a message that adds it."""
     message = CollisionObject(id=_OBJECT, operation=CollisionObject.ADD)
-    message.header.frame_id = subject.arm.robot.root_link
+    message.header.frame_id = frame
     message.pose.orientation.w = 1.0
     pose = Pose()
     pose.orientation.w = 1.0
     pose.position.x, pose.position.y, pose.position.z = centre
-    message.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[_SIZE] * 3)]
+    message.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[size] * 3)]
     message.primitive_poses = [pose]
+    return message
+
+
+@contextmanager
+def _box(subject: Subject, centre: list[float]) -> Iterator[Callable[[], None]]:
+    """Add a box to the server's world for a ``with`` block; yields what removes it."""
+    publisher = subject.connection.publisher(CollisionObject, COLLISION_OBJECT)
+    message = _box_object(subject.arm.robot.root_link, centre, _SIZE)
+    pending = [CollisionObject(id=_OBJECT, operation=CollisionObject.REMOVE)]
 
     def remove() -> None:
-        publisher.publish(CollisionObject(id=_OBJECT, operation=CollisionObject.REMOVE))
+        if pending:
+            publisher.publish(pending.pop())
 
     publisher.publish(message)
     try:
@@ -202,6 +230,13 @@ CHECKS = (
         'With avoid_collisions, the pose of a colliding seed gets another posture, or an error',
         _self_collision,
         'answer table: avoid_collisions',
+    ),
+    Check(
+        'attached-object',
+        _SECTION,
+        'With avoid_collisions, a box on the tip in robot_state that hits the arm is an error',
+        _attached,
+        'answer table: avoid_collisions; RobotState: attached_collision_objects',
     ),
     Check(
         'world-object',

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from moveit_msgs.msg import MoveItErrorCodes as Code
+import numpy as np
 
 from ik_service.ros.conformance.check import Check, NotSupportedError
-from ik_service.ros.conformance.subject import Subject
+from ik_service.ros.conformance.subject import Poses, Posture, Subject
 
 _SECTION = 'links'
-_TRIES = 5
 
 
 def _empty_name(subject: Subject) -> str:
@@ -31,9 +31,8 @@ def _attached(subject: Subject) -> str:
     if not others:
         raise NotSupportedError(f'no other link is rigidly attached to {tip}')
     for link in others[:3]:
-        posture = subject.postures(1, link)[0]
-        poses = {link: subject.links_at(posture)[link]}
-        request = subject.request(poses, posture)
+        poses, seed = _near(subject, link)
+        request = subject.request(poses, seed)
         answer = subject.ik(request, f'a pose of {link}, which is rigidly attached to {tip}')
         subject.reached(answer, poses)
     return ', '.join(others[:3])
@@ -45,12 +44,18 @@ def _other(subject: Subject) -> str:
     if not between:
         raise NotSupportedError('no other link is moved by the arm')
     link = between[len(between) // 2]
-    posture = subject.postures(1, link)[0]
-    poses = {link: subject.links_at(posture)[link]}
-    answer = subject.ik(subject.request(poses, posture), f'a pose of {link}, in the middle')
+    poses, seed = _near(subject, link)
+    answer = subject.ik(subject.request(poses, seed), f'a pose of {link}, in the middle')
     answer.supported(f'link {link}', (Code.INVALID_LINK_NAME, Code.NO_IK_SOLUTION))
     subject.reached(answer, poses)
     return link
+
+
+def _near(subject: Subject, link: str) -> tuple[Poses, Posture]:
+    """Return a pose of a link, and a seed near it."""
+    rng = np.random.default_rng(5)
+    seed = subject.arm.random_posture(rng, margin=0.15)
+    return {link: subject.links_at(subject.arm.moved(seed, rng, 0.02))[link]}, seed
 
 
 def _unknown(subject: Subject) -> str:

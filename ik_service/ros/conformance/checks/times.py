@@ -12,10 +12,10 @@ from ik_service.ros.conformance.check import Check, NotSupportedError
 from ik_service.ros.conformance.subject import Poses, Subject
 
 _SECTION = 'time-outs'
-_LONG, _SHORT = 2, 0.5  # time-outs that are compared [s]
+_LONG, _SHORT = 2, 0.9  # time-outs that are compared [s]
 _USED = 0.75  # share of a time-out after which a search counts as ended by it
 _CUT, _TRIES = 1000, 20  # a time-out that no search keeps [ns], and poses that it is tried with
-_LATE = 1.0  # by which an answer may come after its time-out [s]
+_LATE = 2.0  # by which an answer may come after its time-out [s]
 _UNSEEN = 'it gives up on all poses that were tried before the time is over'
 
 
@@ -145,7 +145,7 @@ CHECKS = (
         f'{_CUT * 1e-3:g} µs is cut short',
         _part_of_a_second,
         'answer table: timeout',
-        moveit='it drops the nanoseconds, so 0.5 s becomes 0: its default',
+        moveit='it drops the nanoseconds, so 0.9 s becomes 0: its default',
     ),
     Check(
         'time-code',

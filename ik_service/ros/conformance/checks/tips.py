@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes as Code
+from moveit_msgs.srv import GetPositionIK
 
 from ik_service.ros.conformance.check import Check, NotSupportedError
-from ik_service.ros.conformance.subject import Subject
+from ik_service.ros.conformance.subject import Poses, Subject
 
 _SECTION = 'several poses'
 
 
 def _one_pose(subject: Subject) -> str:
-    subject.single_tip()
-    request, poses, _ = subject.ordinary_request('vector')
-    wanted = request.ik_request
-    wanted.pose_stamped_vector = [wanted.pose_stamped]
-    wanted.ik_link_names = [wanted.ik_link_name]
-    wanted.pose_stamped, wanted.ik_link_name = PoseStamped(), ''
-    wanted.pose_stamped.pose.position.x = 1e3
+    tip = subject.single_tip()
+    request, poses = _in_the_vector(subject)
+    request.ik_request.ik_link_names = [tip]
     answer = subject.ik(request, 'one pose in pose_stamped_vector, another in pose_stamped')
     subject.reached(answer, poses)
     return 'pose_stamped_vector wins'
@@ -26,16 +23,23 @@ def _one_pose(subject: Subject) -> str:
 
 def _one_pose_of_the_tip(subject: Subject) -> str:
     tip = subject.single_tip()
-    request, poses, _ = subject.ordinary_request('vector of the tip')
-    wanted = request.ik_request
-    wanted.pose_stamped_vector = [wanted.pose_stamped]
-    wanted.ik_link_name = ''
+    request, poses = _in_the_vector(subject)
     named = subject.ik(request, 'one pose in pose_stamped_vector, and no ik_link_names')
     at = subject.links_at(subject.inside_limits(named))
     placed = [link for link, T in at.items() if subject.places(T, poses[tip])]
     if not placed:
         raise named.fail('the tip at the pose', 'SUCCESS with no link of the robot there')
     return f'places {tip if tip in placed else placed[0]}'
+
+
+def _in_the_vector(subject: Subject) -> tuple[GetPositionIK.Request, Poses]:
+    """Return a request whose pose is in pose_stamped_vector, and another one in pose_stamped."""
+    request, poses, _ = subject.ordinary_request('vector')
+    wanted = request.ik_request
+    wanted.pose_stamped_vector = [wanted.pose_stamped]
+    wanted.pose_stamped, wanted.ik_link_name = PoseStamped(), ''
+    wanted.pose_stamped.pose.position.x = 1e3
+    return request, poses
 
 
 def _sizes(subject: Subject) -> str:
