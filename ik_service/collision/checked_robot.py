@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ik_service.collision.pair_rules import disabled_pairs, given_pairs
+from ik_service.collision.pair_rules import given_pairs, known_pairs
 from ik_service.collision.rigid_bodies import RigidBodies
 from ik_service.collision.robot_parts import robot_parts
 from ik_service.collision.scene_arrays import robot_arrays
@@ -49,7 +49,7 @@ class CheckedRobot:
         self.rest = _rest(robot, self.joint_names)
         self._threads = threading.local()
         given = given_pairs(robot.semantics, robot.links)
-        pairs = disabled_pairs(self) if given is None else given
+        pairs = known_pairs(self) if given is None else given
         self.disabled_pairs: Mapping[frozenset[str], str] = MappingProxyType(dict(pairs))
         self.pairs = tuple(
             (i, j)
@@ -65,7 +65,7 @@ class CheckedRobot:
         try:
             return threads.workspace
         except AttributeError:
-            threads.workspace = Workspace(self.bodies.count)
+            threads.workspace = Workspace(self.joint_names, self.bodies.count)
             return threads.workspace
 
     def loose_pairs(self) -> list[tuple[int, int]]:

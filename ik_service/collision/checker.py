@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import copy
-from threading import Lock
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,23 +14,21 @@ from ik_service.collision.checked_robot import CheckedRobot
 from ik_service.collision.coal_shapes import load_coal
 from ik_service.collision.part import ContactPoint
 from ik_service.collision.posture_test import PostureTest
-from ik_service.collision.postures import Postures
+from ik_service.collision.postures import Positions
+from ik_service.collision.robot_in_world import RobotInWorld
 from ik_service.collision.scene import Pair, Scene
-from ik_service.collision.shapes import Shape
-from ik_service.collision.world import AttachedObject, World, WorldObject
+from ik_service.collision.world import World
 from ik_service.common.quoting import safe_repr
-from ik_service.common.transforms import inverse_transform
-from ik_service.exceptions import ArgumentError, UnknownLinkError, UnknownObjectError
+from ik_service.exceptions import ArgumentError
 from ik_service.robot import Robot
 
 if TYPE_CHECKING:
     from typing import Self
 
-Positions = Mapping[str, float] | ArrayLike
 _MOST_TESTS = 256  # prepared tests that are kept
 
 
-class CollisionChecker:
+class CollisionChecker(RobotInWorld):
     """
     Collisions of a robot with itself, with the world and with what it carries. Thread-safe.
 
@@ -61,10 +57,8 @@ class CollisionChecker:
                 'missing_meshes', f'has to be refuse or skip, not {safe_repr(missing_meshes)}'
             )
         load_coal()
-        self._model = CheckedRobot(robot, missing_meshes == 'skip')
-        self._postures = Postures(self._model)
         self._statistics = CheckStatistics()
-        self._set_up(Scene(self._model, World()), self._model.rest)
+        super().__init__(CheckedRobot(robot, missing_meshes == 'skip'))
 
     @property
     def robot(self) -> Robot:
@@ -96,15 +90,6 @@ class CollisionChecker:
         """Number and duration of the checks so far."""
         return self._statistics
 
-    @property
-    def posture(self) -> Mapping[str, float]:
-        """Where joints are that are not given [rad] or [m]; may be set, also in part."""
-        return MappingProxyType(dict(zip(self.joint_names, self._base.tolist(), strict=True)))
-
-    @posture.setter
-    def posture(self, positions: Mapping[str, float]) -> None:
-        self._base = self._postures.vector(positions, self._base)
-
     def in_collision(self, q: Positions) -> bool:
         """
         Return whether anything collides.
@@ -113,7 +98,8 @@ class CollisionChecker:
         :raises ArgumentError: the vector has another length, or a position is not finite.
         :raises UnknownJointError: there is no such movable joint.
         """
-        return self._all.first_contact(self._vector(q)) is not None
+        test, vector = self._test_of(q)
+        return test.first_contact(vector) is not None
 
     def contacts(self, q: Positions) -> tuple[Pair, ...]:
         """
@@ -124,7 +110,8 @@ class CollisionChecker:
         :raises ArgumentError: as :meth:`in_collision`.
         :raises UnknownJointError: there is no such movable joint.
         """
-        return self._all.contacts(self._vector(q))
+        test, vector = self._test_of(q)
+        return test.contacts(vector)
 
     def contact_points(self, q: Positions) -> tuple[ContactPoint, ...]:
         """
@@ -134,7 +121,8 @@ class CollisionChecker:
         :raises ArgumentError: as :meth:`in_collision`.
         :raises UnknownJointError: there is no such movable joint.
         """
-        return self._all.contact_points(self._vector(q))
+        test, vector = self._test_of(q)
+        return test.contact_points(vector)
 
     def for_joints(
         self, joint_names: Sequence[str], others: Mapping[str, float] | None = None
@@ -159,33 +147,6 @@ class CollisionChecker:
                 self._tests[names] = test
         return test
 
-    @property
-    def world(self) -> World:
-        """The present objects, as an immutable snapshot."""
-        return self._scene.world
-
-    @property
-    def objects(self) -> Mapping[str, WorldObject]:
-        """The objects of the world by name; read-only."""
-        return self.world.objects
-
-    @property
-    def attached(self) -> Mapping[str, AttachedObject]:
-        """The attached objects by name; read-only."""
-        return self.world.attached
-
-    def set_world(self, world: World) -> None:
-        """
-        Exchange all objects at once.
-
-        :param world: the new ones.
-        :raises UnknownLinkError: an object is attached to a link that there is not.
-        :raises CollisionObjectError: an object has the name of a link.
-        """
-        scene = Scene(self._model, world)
-        with self._lock:
-            self._scene = scene
-
     def with_world(self, world: World) -> Self:
         """
         Return a checker of the same robot and posture in another world; this one stays as it is.
@@ -195,123 +156,11 @@ class CollisionChecker:
         :raises CollisionObjectError: as :meth:`set_world`.
         """
         other = copy.copy(self)
-        other._set_up(Scene(self._model, world), self._base)
+        other._place(Scene(self._model, world), self._base)
         return other
 
-    def add(
-        self,
-        name: str,
-        shapes: Shape | Iterable[object],
-        pose: ArrayLike | None = None,
-        append: bool = False,
-    ) -> None:
-        """
-        Add an object to the world; one of that name is replaced.
-
-        :param name: its name.
-        :param shapes: a shape, or shapes or pairs of a shape and its (4, 4) T_object_shape [m]:
-            ``iks.Box``, ``Sphere``, ``Cylinder``, ``Cone``, ``Plane``, ``Mesh``.
-        :param pose: (4, 4) T_root_object, in the frame of the root link [m]; the identity, or with
-            ``append`` that of the object that there is.
-        :param append: whether an object of that name gets further shapes instead.
-        :raises CollisionObjectError: a shape or the pose is faulty, the name is that of a link or
-            of an attached object, or the world is full; nothing has changed.
-        """
-        with self._lock:
-            new = WorldObject(name, shapes, pose)
-            old = self.objects.get(name) if append else None
-            if old is not None:
-                T = np.eye(4) if pose is None else inverse_transform(old.pose) @ new.pose
-                new = old.with_shapes([(shape, T @ T_shape) for shape, T_shape in new.shapes])
-            self._change(self.world.with_object(new))
-
-    def attach(
-        self,
-        name: str,
-        shapes: Shape | Iterable[object] | None,
-        link: str,
-        touch_links: Iterable[str] = (),
-        pose: ArrayLike | None = None,
-        q: Positions | None = None,
-    ) -> None:
-        """
-        Attach an object to a link: it moves with it, and may touch it.
-
-        :param name: its name; an object of that name is replaced.
-        :param shapes: as for :meth:`add`; None for those of the object of the world of that name,
-            which is attached where it is, unless a pose is given.
-        :param link: the link.
-        :param touch_links: further links that it may touch; names of no link mean nothing.
-        :param pose: (4, 4) T_link_object [m].
-        :param q: joint positions at which an object of the world is attached where it is;
-            :attr:`posture` by default.
-        :raises CollisionObjectError: a shape or the pose is faulty, the name is that of a link, or
-            the world is full; nothing has changed.
-        :raises UnknownLinkError: there is no such link.
-        :raises UnknownObjectError: there is no such object of the world.
-        """
-        with self._lock:
-            if not isinstance(link, str) or link not in self._model.bodies.body_of:
-                raise UnknownLinkError(link, self.robot.links)
-            if shapes is None:
-                if name not in self.objects:
-                    raise UnknownObjectError(name, self.objects)
-                old = self.objects[name]
-                shapes = old.shapes
-                if pose is None:
-                    pose = inverse_transform(self._pose_of(link, q)) @ old.pose
-            new = AttachedObject(name, shapes, link, touch_links, pose)
-            self._change(self.world.with_attached(new))
-
-    def detach(self, name: str, q: Positions | None = None) -> None:
-        """
-        Leave an attached object where it is: it becomes an object of the world.
-
-        :param name: its name.
-        :param q: joint positions at which that is; :attr:`posture` by default.
-        :raises UnknownObjectError: there is no such attached object.
-        """
-        with self._lock:
-            if name not in self.attached:
-                raise UnknownObjectError(name, self.attached)
-            old = self.attached[name]
-            T = self._pose_of(old.link, q) @ old.pose
-            self._change(self.world.without(name).with_object(WorldObject(name, old.shapes, T)))
-
-    def move(self, name: str, pose: ArrayLike) -> None:
-        """
-        Put an object elsewhere.
-
-        :param name: its name.
-        :param pose: (4, 4) T_root_object; of an attached one T_link_object [m].
-        :raises UnknownObjectError: there is no such object.
-        :raises CollisionObjectError: it is no pose.
-        """
-        with self._lock:
-            self._change(self.world.moved(name, pose))
-
-    def remove(self, name: str) -> None:
-        """
-        Take an object away, be it attached or not.
-
-        :param name: its name.
-        :raises UnknownObjectError: there is no such object.
-        """
-        with self._lock:
-            self._change(self.world.without(name))
-
-    def clear(self) -> None:
-        """Take all objects away."""
-        with self._lock:
-            self._change(World())
-
-    def _change(self, world: World) -> None:
-        self._scene = Scene(self._model, world)
-
-    def _set_up(self, scene: Scene, base: np.ndarray) -> None:
-        self._scene = scene
-        self._base = base
-        self._lock = Lock()
+    def _place(self, scene: Scene, base: np.ndarray) -> None:
+        super()._place(scene, base)
         self._tests: dict[tuple[str, ...], PostureTest] = {}
         self._all = self.for_joints(self.joint_names)
 
@@ -319,9 +168,10 @@ class CollisionChecker:
         columns = self._postures.columns(names)
         return PostureTest(names, columns, base, lambda: self._scene, self._statistics)
 
-    def _vector(self, q: Positions) -> np.ndarray:
-        return self._postures.vector(q, self._base)
-
-    def _pose_of(self, link: str, q: Positions | None) -> np.ndarray:
-        posture = self._base if q is None else self._vector(q)
-        return self._model.bodies.pose_of(link, posture)
+    def _test_of(self, q: Positions) -> tuple[PostureTest, ArrayLike]:
+        """Return the checks for the joints of a vector, and the vector."""
+        if isinstance(q, np.ndarray) and q.ndim == 1:
+            for names in (self._model.chain_joints, self.joint_names):
+                if len(q) == len(names):
+                    return self.for_joints(names), q
+        return self._all, self._vector(q)

@@ -14,6 +14,8 @@ CoalShape = Any
 """A ``coal.CollisionGeometry``; Coal has no types."""
 CoalPlace = Any
 """A ``coal.Transform3s``."""
+CoalContact = Any
+"""A ``coal.Contact``."""
 
 
 def load_coal() -> Any:  # noqa: ANN401 - a module without types

@@ -12,15 +12,3 @@ def frame_of(T: np.ndarray) -> np.ndarray:
     :param T: (4, 4).
     """
     return T[:3].T.reshape(12)
-
-
-def matrix_of(frame: np.ndarray) -> np.ndarray:
-    """
-    Return a frame as a transform.
-
-    :param frame: (12,).
-    :returns: (4, 4).
-    """
-    T = np.eye(4)
-    T[:3] = frame.reshape(4, 3).T
-    return T

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ik_service.collision.outline_kernels import apart, point_distance
-from ik_service.kinematics.compile import inlined_kernel, inner_kernel, kernel
+from ik_service.kinematics.compile import inlined_kernel, inner_kernel, kernel, merged_kernel
 
 # Distance below which spheres count as touching: rounding errors are smaller [m].
 _CLOSE = 1e-5
@@ -32,19 +32,29 @@ def compose(outer, i, inner, j, frames, k):
             frames[k, 3 * axis + r] = value
 
 
-@kernel
-def place_bodies(robot, q, frames):
+@inner_kernel
+def finite_row(postures, row):
+    """Return whether a row holds neither NaN nor infinity."""
+    for k in range(postures.shape[1]):
+        if not math.isfinite(postures[row, k]):
+            return False
+    return True
+
+
+@merged_kernel
+def place_bodies(robot, postures, row, frames):
     """
     Compute the frames of the rigid bodies.
 
-    :param robot: RobotArrays, or BodyArrays.
-    :param q: (m,) positions of the variables [rad] or [m].
+    :param robot: RobotArrays.
+    :param postures: (N, m) positions of the variables [rad] or [m].
+    :param row: the row to use.
     :param frames: (b, 12) is filled.
     """
     for k in range(12):
         frames[0, k] = 1.0 if k == 0 or k == 4 or k == 8 else 0.0
     for j in range(robot.parents.shape[0]):
-        value = q[robot.variables[j]]
+        value = postures[row, robot.variables[j]]
         compose(frames, robot.parents[j], robot.before, j, frames, j + 1)
         angle = robot.moves[j, 0] * value
         if angle != 0.0:
@@ -88,7 +98,7 @@ def spheres_touch(first, i, second, j):
     return x * x + y * y + z * z <= reach * reach
 
 
-@inner_kernel
+@merged_kernel
 def place_outline(robot, part, buffers, k):
     """Write the outline of a part of the robot into row k of the buffer for outlines."""
     compose(buffers.frames, robot.bodies[part], robot.outlines, part, buffers.outlines, k)
@@ -96,7 +106,7 @@ def place_outline(robot, part, buffers, k):
         buffers.outlines[k, field] = robot.outlines[part, field]
 
 
-@inner_kernel
+@merged_kernel
 def place_part(robot, part, buffers):
     """Write where a part of the robot is, for Coal."""
     body = robot.bodies[part]
@@ -113,7 +123,7 @@ def place_part(robot, part, buffers):
                 buffers.origins[part, r] = value + frames[body, 9 + r]
 
 
-@inner_kernel
+@merged_kernel
 def some_cover_near(robot, part, buffers, outlines, i):
     """Return whether a sphere that covers a part is near an outline; True for what has none."""
     first, last = robot.cover_starts[part], robot.cover_starts[part + 1]
@@ -128,7 +138,7 @@ def some_cover_near(robot, part, buffers, outlines, i):
     return first == last
 
 
-@inner_kernel
+@merged_kernel
 def some_object_cover_near(world, part, outlines, i):
     """Return whether a sphere that covers a part of an object is near an outline."""
     first, last = world.cover_starts[part], world.cover_starts[part + 1]
@@ -139,7 +149,7 @@ def some_object_cover_near(world, part, outlines, i):
     return first == last
 
 
-@inner_kernel
+@merged_kernel
 def note_pair(buffers, count, i, j):
     """Write down a pair that is near, where there is space; return how many there are now."""
     if count < buffers.near.shape[0]:
@@ -148,11 +158,14 @@ def note_pair(buffers, count, i, j):
     return count + 1
 
 
-@inner_kernel
-def near_parts(robot, buffers, count, most):
+@merged_kernel
+def near_parts(robot, buffers, most):
     """Write down the pairs of parts of the robot that are near; return how many there are."""
+    count = 0
     for g in range(robot.groups.shape[0]):
-        if not spheres_touch(buffers.bodies, robot.groups[g, 0], buffers.bodies, robot.groups[g, 1]):
+        if not spheres_touch(
+            buffers.bodies, robot.groups[g, 0], buffers.bodies, robot.groups[g, 1]
+        ):
             continue
         for p in range(robot.groups[g, 2], robot.groups[g, 3]):
             i, j = robot.pairs[p, 0], robot.pairs[p, 1]
@@ -174,7 +187,7 @@ def near_parts(robot, buffers, count, most):
     return count
 
 
-@inner_kernel
+@merged_kernel
 def bound_bodies(buffers, first, last):
     """Compute a box around some bodies: its lower and its upper corner."""
     for r in range(3):
@@ -200,7 +213,7 @@ def is_far(world, w, box):
     return square > reach * reach
 
 
-@inner_kernel
+@merged_kernel
 def near_objects(robot, world, first, last, buffers, count, most):
     """Write down what of the world is near some bodies; return how many pairs there are."""
     bound_bodies(buffers, first, last)
@@ -219,7 +232,7 @@ def near_objects(robot, world, first, last, buffers, count, most):
     return count
 
 
-@inner_kernel
+@merged_kernel
 def near_parts_of(robot, world, body, w, buffers, count, most):
     """Write down which parts of a body are near a part of an object; return how many pairs."""
     for m in range(robot.body_starts[body], robot.body_starts[body + 1]):
@@ -239,7 +252,7 @@ def near_parts_of(robot, world, body, w, buffers, count, most):
     return count
 
 
-@inner_kernel
+@merged_kernel
 def place_spheres(robot, buffers):
     """Compute the spheres around the bodies and their parts."""
     for body in range(robot.body_spheres.shape[0]):
@@ -251,39 +264,37 @@ def place_spheres(robot, buffers):
 
 
 @kernel
-def near_pairs(robot, world, q, still, most, buffers):
+def near_pairs(robot, world, postures, still, most, buffers, near):
     """
     Write down the pairs of parts that are near each other, and so may collide.
 
-    :param robot: a RobotArrays.
-    :param world: a WorldArrays.
-    :param q: (m,) positions of the variables [rad] or [m].
-    :param still: whether what never moves is compared with the world, and nothing else is;
-        otherwise it is left out.
-    :param most: how many pairs are enough.
-    :param buffers: the Buffers that are filled.
-    :returns: how many there are, which may be more than there is space for.
-    """
-    place_bodies(robot, q, buffers.frames)
-    place_spheres(robot, buffers)
-    if still:
-        return near_objects(robot, world, 0, 1, buffers, 0, most)
-    count = near_parts(robot, buffers, 0, most)
-    if count >= most or world.spheres.shape[0] == 0:
-        return count
-    return near_objects(robot, world, 1, robot.body_spheres.shape[0], buffers, count, most)
-
-
-@kernel
-def rows_with_near_pairs(robot, world, postures, buffers, near):
-    """
-    Find the postures in which something is near.
+    Of several postures, the pairs and frames of the last one stay.
 
     :param robot: a RobotArrays.
     :param world: a WorldArrays.
     :param postures: (N, m) positions of the variables [rad] or [m].
-    :param buffers: the Buffers to use.
-    :param near: (N,) bytes; 1 is written where something is near, else 0.
+    :param still: whether what never moves is compared with the world, and nothing else is;
+        otherwise it is left out.
+    :param most: how many pairs are enough.
+    :param buffers: the Buffers that are filled.
+    :param near: (N,) of bool: whether something is near, or a position is not finite.
+    :returns: how many pairs there are, which may be more than there is space for; −1 where a
+        position is not finite.
     """
+    count = 0
+    bodies = robot.body_spheres.shape[0]
     for row in range(postures.shape[0]):
-        near[row] = 1 if near_pairs(robot, world, postures[row], False, 1, buffers) > 0 else 0
+        if not still and not finite_row(postures, row):
+            count = -1
+        else:
+            place_bodies(robot, postures, row, buffers.frames)
+            place_spheres(robot, buffers)
+            count = 0
+            if not still:
+                count = near_parts(robot, buffers, most)
+            if count < most and world.spheres.shape[0] > 0:
+                first = 0 if still else 1
+                last = 1 if still else bodies
+                count = near_objects(robot, world, first, last, buffers, count, most)
+        near[row] = count != 0
+    return count

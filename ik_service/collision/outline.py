@@ -10,6 +10,7 @@ half its height; a plane is at the origin of its frame, z is its normal.
 from __future__ import annotations
 
 from dataclasses import dataclass
+import hashlib
 import math
 
 import numpy as np
@@ -32,12 +33,17 @@ class Outline:
     :ivar radius: radius of a sphere about its origin that holds the shape [m]; inf for a plane.
     :ivar covers: (k, 4) centres in the shape's frame and radii of spheres that hold a mesh
         together [m]; none for other shapes, which the outline fits.
+    :ivar surface: digest of a mesh; empty for other shapes.
     """
 
     T_shape_outline: np.ndarray
     sizes: tuple[float, float, float, float, int]
     radius: float
     covers: np.ndarray
+    surface: bytes = b''
+
+
+_NO_COVERS = np.empty((0, 4))
 
 
 def outline_of(shape: Shape) -> Outline:
@@ -59,7 +65,7 @@ def outline_of(shape: Shape) -> Outline:
         sizes, radius = (r, r, h, 0.0, CYLINDER), math.hypot(r, h)
     else:
         T, sizes, radius = _plane_frame(shape), (0.0, 0.0, 0.0, 0.0, PLANE), math.inf
-    return Outline(T, sizes, radius, np.empty((0, 4)))
+    return Outline(T, sizes, radius, _NO_COVERS)
 
 
 def _plane_frame(plane: Plane) -> np.ndarray:
@@ -73,7 +79,8 @@ def _of_mesh(mesh: Mesh) -> Outline:
     centre, half = (low + high) / 2, (high - low) / 2
     radius = _radius(corners, centre)
     sizes = (half[0], half[1], half[2], 0.0, ROUNDED_BOX)
-    return Outline(rigid_transform(position=centre), sizes, radius, _covers(corners))
+    surface = hashlib.sha256(corners.tobytes()).digest()
+    return Outline(rigid_transform(position=centre), sizes, radius, _covers(corners), surface)
 
 
 def _covers(corners: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.collision.pair_cache import load_pairs, model_digest, save_pairs
 from ik_service.collision.scene_arrays import robot_arrays, RobotArrays, world_arrays
 from ik_service.model.semantics import Semantics
 
@@ -26,6 +27,8 @@ NEARLY_ALWAYS = 0.95
 """Share of them in which a pair has to collide to be left out."""
 
 _SEED = 1
+_MOST_KEPT = 64  # robots whose pairs stay in memory
+_kept: dict[str, Pairs] = {}
 _NOTHING = world_arrays(())
 _ENDLESS = {True: math.pi, False: 1.0}  # range of joints that turn or slide without end
 
@@ -48,14 +51,28 @@ def given_pairs(semantics: Semantics, links: tuple[str, ...]) -> Pairs | None:
     return pairs or None
 
 
-def disabled_pairs(model: CheckedRobot) -> Pairs:
+def known_pairs(model: CheckedRobot) -> Pairs:
     """
     Return the pairs of links that need no check, or that would always fail it.
+
+    They are found once for a robot, and kept.
 
     :param model: the robot, with all but its pairs.
     :returns: by pair of links the reason: ``adjacent``, ``in collision at home`` or ``in collision
         in N % of random postures``.
     """
+    digest = model_digest(model)
+    pairs = _kept.get(digest) or load_pairs(digest)
+    if pairs is None or not all(pair <= {*model.robot.links} for pair in pairs):
+        pairs = _found_pairs(model)
+        save_pairs(digest, pairs)
+    if len(_kept) >= _MOST_KEPT:
+        _kept.clear()
+    _kept[digest] = pairs
+    return pairs
+
+
+def _found_pairs(model: CheckedRobot) -> Pairs:
     found = dict.fromkeys(_adjacent(model), 'adjacent')
     pairs = [
         (i, j)
@@ -117,7 +134,8 @@ def _colliding(model: CheckedRobot, arrays: RobotArrays, q: np.ndarray) -> set[f
     """Return the pairs of links that collide."""
     workspace = model.workspace
     found: set[frozenset[str]] = set()
-    for i, j in workspace.near_pairs(arrays, _NOTHING, q, False):
+    workspace.posture[:] = q
+    for i, j in workspace.near_pairs(arrays, _NOTHING):
         a, b = model.parts[i], model.parts[j]
         pair = frozenset((a.owner, b.owner))
         if pair not in found and workspace.collides(a, workspace.place(i), b, workspace.place(j)):

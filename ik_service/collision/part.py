@@ -49,17 +49,24 @@ class Part:
     @cached_property
     def outline(self) -> np.ndarray:
         """(17,) its outline in the frame of its body."""
-        T_body_outline = self.T_body_part @ self.shape_outline.T_shape_outline
-        return np.array([*frame_of(T_body_outline), *self.shape_outline.sizes])
+        row = np.empty(17)
+        row[:12] = frame_of(self.T_body_part @ self.shape_outline.T_shape_outline)
+        row[12:] = self.shape_outline.sizes
+        return row
 
     @cached_property
     def sphere(self) -> np.ndarray:
         """(4,) centre in the frame of its body and radius of a sphere around it [m]."""
-        return np.array([*self.outline[9:12], self.shape_outline.radius])
+        row = np.empty(4)
+        row[:3] = self.outline[9:12]
+        row[3] = self.shape_outline.radius
+        return row
 
     @cached_property
     def covers(self) -> np.ndarray:
         """(k, 4) centres in the frame of its body and radii of spheres that cover a mesh [m]."""
+        if not len(self.shape_outline.covers):
+            return self.shape_outline.covers
         covers = self.shape_outline.covers.copy()
         covers[:, :3] = covers[:, :3] @ self.T_body_part[:3, :3].T + self.T_body_part[:3, 3]
         return covers

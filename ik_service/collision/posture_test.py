@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 
 import numpy as np
@@ -11,8 +12,12 @@ from numpy.typing import ArrayLike
 from ik_service.collision.check_statistics import CheckStatistics
 from ik_service.collision.part import ContactPoint
 from ik_service.collision.scene import Pair, Scene
+from ik_service.collision.workspace import Workspace
+from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
+
+_LEAST_ROWS = 64  # postures that a thread is worth starting for
 
 
 class PostureTest:
@@ -38,7 +43,8 @@ class PostureTest:
         statistics: CheckStatistics,
     ) -> None:
         self.joint_names = joint_names
-        self._columns = columns
+        self._columns = _slice_of(columns)
+        self._shape = (len(joint_names),)
         self._base = base
         self._scene = scene
         self._statistics = statistics
@@ -50,10 +56,9 @@ class PostureTest:
         :param q: (n,) joint positions [rad] or [m].
         :raises ArgumentError: it has another shape, or is not finite.
         """
-        posture = self._posture(q)
-        scene = self._scene()
         began = perf_counter()
-        found = scene.first_contact(posture)
+        scene = self._scene()
+        found = scene.first_contact(self._with_posture(scene.model.workspace, q))
         self._statistics.add(perf_counter() - began)
         return found
 
@@ -66,7 +71,8 @@ class PostureTest:
             attached objects, then objects of the world.
         :raises ArgumentError: as :meth:`first_contact`.
         """
-        return self._scene().contacts(self._posture(q))
+        scene = self._scene()
+        return scene.contacts(self._with_posture(scene.model.workspace, q))
 
     def contact_points(self, q: ArrayLike) -> tuple[ContactPoint, ...]:
         """
@@ -75,45 +81,63 @@ class PostureTest:
         :param q: (n,) joint positions [rad] or [m].
         :raises ArgumentError: as :meth:`first_contact`.
         """
-        return self._scene().contact_points(self._posture(q))
+        scene = self._scene()
+        return scene.contact_points(self._with_posture(scene.model.workspace, q))
 
     def colliding(self, Q: ArrayLike, threads: int = 1) -> np.ndarray:
         """
         Return of many postures whether something collides.
 
         :param Q: (N, n) joint positions [rad] or [m].
-        :param threads: how many threads share the work.
+        :param threads: how many threads share the work; what Coal has to look at is done one
+            after the other.
         :returns: (N,) of bool.
         :raises ArgumentError: as :meth:`first_contact`.
         """
+        if not isinstance(threads, int) or threads < 1:
+            raise ArgumentError('threads', f'has to be at least 1, not {safe_repr(threads)}')
         rows = real_array(Q, 'Q')
         if rows.ndim != 2 or rows.shape[1] != len(self.joint_names):
             raise ArgumentError(
                 'Q', f'has shape {rows.shape}, has to be (N, {len(self.joint_names)})'
             )
-        if not np.isfinite(rows).all():
-            raise ArgumentError('Q', 'has to be finite')
         scene = self._scene()
         began = perf_counter()
         postures = np.tile(self._base(), (len(rows), 1))
         postures[:, self._columns] = rows
-        found = scene.colliding(postures)
+        blocks = np.array_split(postures, min(threads, 1 + len(rows) // _LEAST_ROWS))
+        if len(blocks) == 1:
+            found = scene.colliding(postures)
+        else:
+            with ThreadPoolExecutor(len(blocks)) as pool:
+                found = np.concatenate([*pool.map(scene.colliding, blocks)])
         if len(rows):
             self._statistics.add(perf_counter() - began, len(rows))
         return found
 
-    def _posture(self, q: ArrayLike) -> np.ndarray:
-        """Return the positions of all independent joints."""
+    def _with_posture(self, workspace: Workspace, q: ArrayLike) -> Workspace:
+        """Write a posture into the memory of this thread."""
+        if not (type(q) is np.ndarray and q.dtype == np.float64 and q.shape == self._shape):
+            q = self._checked(q)  # which takes longer than many checks
+        posture = workspace.posture
+        posture[:] = self._base()
+        posture[self._columns] = q
+        return workspace
+
+    def _checked(self, q: ArrayLike) -> np.ndarray:
         values = real_array(q, 'q')
-        if values.shape != self._columns.shape:
+        if values.shape != self._shape:
             raise ArgumentError(
                 'q',
-                f'has shape {values.shape}, has to be ({len(self._columns)},): one value each for '
+                f'has shape {values.shape}, has to be {self._shape}: one value each for '
                 + ', '.join(self.joint_names),
             )
-        if not np.isfinite(values).all():
-            worst = int(np.argmin(np.isfinite(values)))
-            raise ArgumentError('q', f'{self.joint_names[worst]} is {values[worst]}')
-        posture = self._base().copy()
-        posture[self._columns] = values
-        return posture
+        return values
+
+
+def _slice_of(columns: np.ndarray) -> np.ndarray | slice:
+    """Return columns as a slice where they follow each other, which is quicker."""
+    first = int(columns[0]) if len(columns) else 0
+    if np.array_equal(columns, np.arange(first, first + len(columns))):
+        return slice(first, first + len(columns))
+    return columns

@@ -11,6 +11,9 @@ from ik_service.collision.checked_robot import CheckedRobot
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError, UnknownJointError
 
+Positions = Mapping[str, float] | ArrayLike
+"""Joint positions by name, or a vector of them [rad] or [m]."""
+
 
 class Postures:
     """
@@ -28,7 +31,7 @@ class Postures:
             if names or not model.joint_names
         }
 
-    def vector(self, q: Mapping[str, float] | ArrayLike, base: np.ndarray) -> np.ndarray:
+    def vector(self, q: Positions, base: np.ndarray) -> np.ndarray:
         """
         Return the positions of all independent joints.
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_service.collision.frames import frame_of, matrix_of
-from ik_service.collision.kernels import place_bodies
+from ik_service.collision.frames import frame_of
 from ik_service.collision.scene_arrays import BodyArrays
 from ik_service.common.transforms import inverse_transform, rigid_transform, rotation_from_z_to
-from ik_service.kinematics.entry import entry_point
 from ik_service.kinematics.joint_path import joint_motion
 from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
@@ -55,31 +53,3 @@ class RigidBodies:
         )
         for array in self.arrays:
             array.setflags(write=False)
-        self._place = entry_point(place_bodies, self.arrays, *self._buffers(len(joint_names)))
-        self._variables = len(joint_names)
-
-    def frames(self, q: np.ndarray) -> np.ndarray:
-        """
-        Return the frames of the bodies.
-
-        :param q: (m,) positions of the independent joints [rad] or [m].
-        :returns: (b, 12) in the frame of the root link.
-        """
-        _, frames = self._buffers(0)
-        self._place(self.arrays, q, frames)
-        return frames
-
-    def pose_of(self, link: str, q: np.ndarray) -> np.ndarray:
-        """
-        Return the pose of a link.
-
-        :param link: its name.
-        :param q: as for :meth:`frames`.
-        :returns: (4, 4) [m].
-        """
-        T_root_body = matrix_of(self.frames(q)[self.body_of[link]])
-        return T_root_body @ self.T_body_link[link]
-
-    def _buffers(self, variables: int) -> tuple[np.ndarray, np.ndarray]:
-        return np.zeros(variables), np.zeros((self.count, 12))
-

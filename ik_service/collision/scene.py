@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
 
 from ik_service.collision.checked_robot import CheckedRobot
-from ik_service.collision.part import ATTACHED, ContactPoint, OBJECT, Part
-from ik_service.collision.scene_arrays import robot_arrays, RobotArrays, world_arrays, WorldArrays
+from ik_service.collision.coal_shapes import CoalContact
+from ik_service.collision.part import ATTACHED, ContactPoint, Part
+from ik_service.collision.scene_arrays import RobotArrays, with_parts, world_arrays, WorldArrays
 from ik_service.collision.workspace import Workspace
 from ik_service.collision.world import World
 from ik_service.exceptions import CollisionObjectError, UnknownLinkError
@@ -37,34 +38,40 @@ class Scene:
         for name in (*_shared(world.objects, links), *_shared(world.attached, links)):
             raise CollisionObjectError(name, 'name', 'a link of the robot has this name')
 
-    def first_contact(self, q: np.ndarray) -> Pair | None:
+    def first_contact(self, workspace: Workspace) -> Pair | None:
         """
         Return the names of two bodies that collide; None where nothing does.
 
-        :param q: (m,) positions of all independent joints [rad] or [m].
+        :param workspace: the memory of this thread, with the posture.
+        :raises ArgumentError: a position is not finite.
         """
-        workspace = self.model.workspace
-        for i, j in self._still_pairs or workspace.near_pairs(
-            self._robot, self._world, q, False
-        ):
+        near = workspace.near_pairs(self._robot, self._world)
+        if self._still_pairs:
+            i, j = self._still_pairs[0]
+            return self._parts[i].owner, self._parts[j].owner
+        for i, j in near:
             a, b = self._parts[i], self._parts[j]
-            if self._still_pairs or workspace.collides(a, workspace.place(i), b, self._place(j)):
+            place_b = workspace.place(j) if j < self._moving else b.place
+            if workspace.collides(a, workspace.place(i), b, place_b):
                 return a.owner, b.owner
         return None
 
-    def contacts(self, q: np.ndarray) -> tuple[Pair, ...]:
+    def contacts(self, workspace: Workspace) -> tuple[Pair, ...]:
         """
         Return the names of all pairs of bodies that collide, in the order of their parts.
 
-        :param q: (m,) positions of all independent joints [rad] or [m].
+        :param workspace: the memory of this thread, with the posture.
+        :raises ArgumentError: a position is not finite.
         """
-        return tuple(dict.fromkeys((a.owner, b.owner) for a, b, _ in self._collisions(q)))
+        found = ((a.owner, b.owner) for a, b, _ in self._collisions(workspace))
+        return tuple(dict.fromkeys(found))
 
-    def contact_points(self, q: np.ndarray) -> tuple[ContactPoint, ...]:
+    def contact_points(self, workspace: Workspace) -> tuple[ContactPoint, ...]:
         """
         Return a point for each pair of parts that collide, in the order of the parts.
 
-        :param q: (m,) positions of all independent joints [rad] or [m].
+        :param workspace: the memory of this thread, with the posture.
+        :raises ArgumentError: a position is not finite.
         """
         return tuple(
             ContactPoint(
@@ -76,7 +83,7 @@ class Scene:
                 np.array(contact.normal),
                 max(0.0, -float(contact.penetration_depth)),
             )
-            for a, b, contact in self._collisions(q)
+            for a, b, contact in self._collisions(workspace)
         )
 
     def colliding(self, postures: np.ndarray) -> np.ndarray:
@@ -88,34 +95,29 @@ class Scene:
         """
         if self._still_pairs:
             return np.ones(len(postures), bool)
-        found = np.zeros(len(postures), bool)
         workspace = self.model.workspace
-        for row in workspace.rows_with_near_pairs(self._robot, self._world, postures).tolist():
-            found[row] = self.first_contact(postures[row]) is not None
+        found = workspace.rows_with_near_pairs(self._robot, self._world, postures)
+        for row in np.flatnonzero(found).tolist():
+            workspace.posture[:] = postures[row]
+            found[row] = self.first_contact(workspace) is not None
         return found
 
-    def _collisions(self, q: np.ndarray) -> Iterator[tuple[Part, Part, object]]:
-        """Yield the pairs of parts that collide, and Coal's contact."""
-        workspace = self.model.workspace
-        near = workspace.near_pairs(self._robot, self._world, q, False)
-        moving = [(i, j, workspace.place(i), self._place(j)) for i, j in near]
-        still = [(i, j, self._parts[i].place, self._parts[j].place) for i, j in self._still_pairs]
-        for i, j, place_a, place_b in sorted(still + moving, key=lambda entry: entry[:2]):
-            contact = workspace.contact(self._parts[i], place_a, self._parts[j], place_b)
+    def _collisions(self, workspace: Workspace) -> Iterator[tuple[Part, Part, CoalContact]]:
+        """Yield the pairs of parts that collide, and where."""
+        near = workspace.near_pairs(self._robot, self._world)
+        for i, j in sorted([*self._still_pairs, *map(tuple, near)]):
+            a, b = self._parts[i], self._parts[j]
+            place_a = workspace.place(i) if a.body else a.place
+            place_b = workspace.place(j) if b.body else b.place
+            contact = workspace.contact(a, place_a, b, place_b)
             if contact is not None:
-                yield self._parts[i], self._parts[j], contact
-
-    def _place(self, j: int) -> object:
-        """Return where the second part of a near pair is."""
-        if j < self._moving:
-            return self.model.workspace.place(j)
-        return self._parts[j].place
+                yield a, b, contact
 
     @cached_property
     def _still_pairs(self) -> list[tuple[int, int]]:
         """The pairs that collide in every posture: parts that never move, with objects."""
         workspace = self.model.workspace
-        near = workspace.near_pairs(self._robot, self._world, self.model.rest, True)
+        near = workspace.near_pairs(self._robot, self._world, still=True)
         pairs = ((i, j, self._parts[i], self._parts[j]) for i, j in near)
         return [(i, j) for i, j, a, b in pairs if workspace.collides(a, a.place, b, b.place)]
 
@@ -148,8 +150,7 @@ class Scene:
     def _robot(self) -> RobotArrays:
         if not self._attached:
             return self.model.arrays
-        pairs = (*self.model.pairs, *self._pairs_of_attached())
-        return robot_arrays(self.model.bodies.arrays, self._parts[: self._moving], pairs)
+        return with_parts(self.model.arrays, self._attached, [*self._pairs_of_attached()])
 
     @cached_property
     def _world(self) -> WorldArrays:
@@ -158,15 +159,16 @@ class Scene:
     def _pairs_of_attached(self) -> Iterator[tuple[int, int]]:
         """Yield the pairs of attached parts with links and with each other."""
         first = len(self.model.parts)
+        parts = (*self.model.parts, *self._attached)
         for j, part in enumerate(self._attached, first):
             touched = self.world.attached[part.owner].touch_links
-            for i, other in enumerate(self._parts[:j]):
+            for i, other in enumerate(parts[:j]):
                 if other.body == part.body:
                     continue
                 if other.kind == ATTACHED or (other.meets_world and other.owner not in touched):
                     yield i, j
 
 
-def _shared(names: object, links: dict[str, int]) -> list[str]:
-    """Return the names of objects that links have as well."""
-    return sorted(links.keys() & names)
+def _shared(names: Mapping[str, object], links: dict[str, int]) -> list[str]:
+    """Return the names of links that objects have as well."""
+    return [link for link in links if link in names]

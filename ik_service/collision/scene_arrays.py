@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import NamedTuple
 
 import numpy as np
 
 from ik_service.collision.part import Part
 from ik_service.kinematics.joint_space import frozen
+
+_NO_SPHERE = (0.0, 0.0, 0.0, -1.0)
 
 
 class BodyArrays(NamedTuple):
@@ -123,36 +125,91 @@ def robot_arrays(
     :param pairs: indices of the parts that are checked with each other.
     """
     count = len(bodies.parents) + 1
-    owners = np.array([part.body for part in parts], np.int64)
-    spheres = np.array([part.sphere for part in parts]).reshape(-1, 4)
+    nothing = RobotArrays(
+        *bodies,
+        body_spheres=np.tile(_NO_SPHERE, (count, 1)),
+        body_starts=np.zeros(count + 1, np.int64),
+        members=np.zeros(0, np.int64),
+        bodies=np.zeros(0, np.int64),
+        meets_world=np.zeros(0, np.int64),
+        frames=np.zeros((0, 12)),
+        spheres=np.zeros((0, 4)),
+        outlines=np.zeros((0, 17)),
+        covers=np.zeros((0, 4)),
+        cover_starts=np.zeros(1, np.int64),
+        groups=np.zeros((0, 4), np.int64),
+        pairs=np.zeros((0, 2), np.int64),
+    )
+    return with_parts(nothing, parts, pairs)
+
+
+def with_parts(
+    robot: RobotArrays, parts: Sequence[Part], pairs: Iterable[tuple[int, int]]
+) -> RobotArrays:
+    """
+    Return a robot with further parts.
+
+    :param robot: the robot.
+    :param parts: the further parts.
+    :param pairs: indices of parts, those of the robot first, that are checked with each other as
+        well.
+    """
+    bodies = np.append(robot.bodies, np.array([part.body for part in parts], np.int64))
+    spheres = np.array([*robot.spheres, *(part.sphere for part in parts)]).reshape(-1, 4)
+    around = robot.body_spheres.copy()
+    for body in {part.body for part in parts}:
+        around[body] = _sphere_around(spheres[bodies == body])
     covers = [part.covers for part in parts]
+    groups, grouped = _grouped(pairs, bodies.tolist(), len(robot.pairs))
+    changed = {
+        'body_spheres': around,
+        'body_starts': np.searchsorted(np.sort(bodies), np.arange(len(around) + 1)),
+        'members': np.argsort(bodies, kind='stable'),
+        'bodies': bodies,
+        'meets_world': [*robot.meets_world, *(int(part.meets_world) for part in parts)],
+        'frames': np.array([*robot.frames, *(part.frame for part in parts)]).reshape(-1, 12),
+        'spheres': spheres,
+        'outlines': np.array([*robot.outlines, *(part.outline for part in parts)]).reshape(-1, 17),
+        'covers': np.concatenate([robot.covers, *covers]),
+        'cover_starts': [*robot.cover_starts, *(len(robot.covers) + _ends(covers))],
+        'groups': np.concatenate([robot.groups, groups]),
+        'pairs': np.concatenate([robot.pairs, grouped]),
+    }
+    return robot._replace(
+        **{
+            name: frozen(np.asarray(array, getattr(robot, name).dtype))
+            for name, array in changed.items()
+        }
+    )
+
+
+def _grouped(
+    pairs: Iterable[tuple[int, int]], bodies: Sequence[int], first: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return pairs of parts sorted by the bodies of the parts.
+
+    :returns: (g, 4) the two bodies, and where their pairs begin and end behind the ``first`` ones
+        that there are; and (p, 2) the pairs.
+    """
     groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for i, j in pairs:
-        groups.setdefault((parts[i].body, parts[j].body), []).append((i, j))
-    ends = np.cumsum([0, *map(len, groups.values())])
+        groups.setdefault((bodies[i], bodies[j]), []).append((i, j))
+    ends = [first, *(first + _ends([*groups.values()])).tolist()]
     rows = [(*key, *ends[k : k + 2]) for k, key in enumerate(groups)]
-    return RobotArrays(
-        *bodies,
-        *map(
-            frozen,
-            (
-                np.array([_sphere_around(spheres[owners == body]) for body in range(count)]),
-                np.searchsorted(np.sort(owners), np.arange(count + 1)),
-                np.argsort(owners, kind='stable'),
-                owners,
-                np.array([part.meets_world for part in parts], np.int64),
-                np.array([part.frame for part in parts]).reshape(-1, 12),
-                spheres,
-                np.array([part.outline for part in parts]).reshape(-1, 17),
-                np.concatenate([*covers, np.empty((0, 4))]),
-                np.cumsum([0, *map(len, covers)]),
-                np.array(rows, np.int64).reshape(-1, 4),
-                np.array([pair for group in groups.values() for pair in group], np.int64).reshape(
-                    -1, 2
-                ),
-            ),
-        ),
-    )
+    grouped = [pair for group in groups.values() for pair in group]
+    return np.array(rows, np.int64).reshape(-1, 4), np.array(grouped, np.int64).reshape(-1, 2)
+
+
+def _ends(lists: Sequence[Sized]) -> np.ndarray:
+    """Return where each of some lists ends once they are joined."""
+    return np.cumsum([len(entry) for entry in lists], dtype=np.int64)
+
+
+def still_bodies() -> BodyArrays:
+    """Return the rigid bodies of a robot without joints."""
+    indices, frames, moves = np.zeros(0, np.int64), np.zeros((0, 12)), np.zeros((0, 2))
+    return BodyArrays(*map(frozen, (indices, frames, indices, moves)))
 
 
 def world_arrays(parts: Sequence[Part]) -> WorldArrays:
@@ -162,14 +219,15 @@ def world_arrays(parts: Sequence[Part]) -> WorldArrays:
     :param parts: their parts.
     """
     covers = [part.covers for part in parts]
+    present = [rows for rows in covers if len(rows)]
     return WorldArrays(
         *map(
             frozen,
             (
                 np.array([part.sphere for part in parts]).reshape(-1, 4),
                 np.array([part.outline for part in parts]).reshape(-1, 17),
-                np.concatenate([*covers, np.empty((0, 4))]),
-                np.cumsum([0, *map(len, covers)]),
+                np.concatenate([*present, np.empty((0, 4))]),
+                np.array([0, *_ends(covers)]),
             ),
         )
     )
@@ -183,14 +241,20 @@ def empty_buffers(bodies: int, parts: int, pairs: int) -> Buffers:
     :param parts: number of parts of the robot.
     :param pairs: number of near pairs that there is space for.
     """
-    shapes = ((bodies, 12), (bodies, 4), (parts, 4), (2, 17), (2, 3), (parts, 3, 3), (parts, 3))
-    return Buffers(*map(np.zeros, shapes), np.zeros((pairs, 2), np.int64))
+    return Buffers(
+        frames=np.zeros((bodies, 12)),
+        bodies=np.zeros((bodies, 4)),
+        spheres=np.zeros((parts, 4)),
+        outlines=np.zeros((2, 17)),
+        box=np.zeros((2, 3)),
+        rotations=np.zeros((parts, 3, 3)),
+        origins=np.zeros((parts, 3)),
+        near=np.zeros((pairs, 2), np.int64),
+    )
 
 
 def _sphere_around(spheres: np.ndarray) -> np.ndarray:
-    """Return a sphere around others; one of radius −1 around none."""
-    if not len(spheres):
-        return np.array([0.0, 0.0, 0.0, -1.0])
+    """Return a sphere around others."""
     centres, radii = spheres[:, :3], spheres[:, 3]
     if np.isinf(radii).any():
         return np.array([0.0, 0.0, 0.0, np.inf])

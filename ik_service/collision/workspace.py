@@ -7,10 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ik_service.collision.coal_shapes import CoalPlace, load_coal
-from ik_service.collision.kernels import near_pairs, rows_with_near_pairs
+from ik_service.collision.coal_shapes import CoalContact, CoalPlace, load_coal
+from ik_service.collision.kernels import near_pairs
 from ik_service.collision.part import Part
-from ik_service.collision.scene_arrays import empty_buffers, RobotArrays, WorldArrays
+from ik_service.collision.scene_arrays import (
+    empty_buffers,
+    robot_arrays,
+    RobotArrays,
+    still_bodies,
+    world_arrays,
+    WorldArrays,
+)
+from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.entry import entry_point
 
 ALL_PAIRS = 2**62
@@ -21,58 +29,71 @@ class Workspace:
     """
     Memory of one thread.
 
-    :param bodies: number of rigid bodies of the robot.
+    :param joint_names: names of the robot's independent joints.
+    :param bodies: number of its rigid bodies.
+    :ivar posture: (m,) positions of these joints [rad] or [m]; they are written here to be
+        checked.
     """
 
-    def __init__(self, bodies: int) -> None:
+    def __init__(self, joint_names: tuple[str, ...], bodies: int) -> None:
         coal = load_coal()
         self._collide = coal.collide
         self._result = coal.CollisionResult()
         self._request = coal.CollisionRequest()
         self._request.enable_contact = False
         self._request_with_point = coal.CollisionRequest()
+        self._near_pairs = _near_pairs()
+        self._joint_names = joint_names
         self._bodies = bodies
-        self._parts, self._space = 0, _SPACE
         self._places: list[CoalPlace] = []
+        self._parts, self._space = 0, 0
+        self._postures, self._near = np.zeros((1, len(joint_names))), np.zeros(1, bool)
+        self.posture = self._postures[0]
         self._grow(1, _SPACE)
 
     def near_pairs(
-        self, robot: RobotArrays, world: WorldArrays, q: np.ndarray, still: bool
+        self, robot: RobotArrays, world: WorldArrays, still: bool = False
     ) -> list[list[int]]:
         """
         Return the pairs of parts that are near each other, and write down where these are.
 
         :param robot: the robot.
         :param world: the objects.
-        :param q: (m,) positions of all independent joints [rad] or [m].
         :param still: whether what never moves is compared with the world, and nothing else.
         :returns: pairs of indices: two parts of the robot, or one and P + that of an object.
+        :raises ArgumentError: a position is not finite.
         """
-        parts = len(robot.bodies)
-        if parts > self._parts:
-            self._grow(parts, self._space)
-        count = _near_pairs()(robot, world, q, still, ALL_PAIRS, self._buffers)
+        if robot.bodies.shape[0] > self._parts:
+            self._grow(robot.bodies.shape[0], self._space)
+        count = self._near_pairs(
+            robot, world, self._postures, still, ALL_PAIRS, self._buffers, self._near
+        )
+        if count == 0:
+            return []
+        if count < 0:
+            worst = int(np.argmin(np.isfinite(self.posture)))
+            raise ArgumentError('q', f'{self._joint_names[worst]} is {self.posture[worst]}')
         if count > self._space:
             self._grow(self._parts, 2 * count)
-            _near_pairs()(robot, world, q, still, ALL_PAIRS, self._buffers)
-        return self._buffers.near[:count].tolist() if count else []
+            return self.near_pairs(robot, world, still)
+        return self._buffers.near[:count].tolist()
 
     def rows_with_near_pairs(
         self, robot: RobotArrays, world: WorldArrays, postures: np.ndarray
     ) -> np.ndarray:
         """
-        Return the rows of postures in which something is near; others are free of collisions.
+        Return in which postures something is near; the others are free of collisions.
 
         :param robot: the robot.
         :param world: the objects.
         :param postures: (N, m) positions of all independent joints [rad] or [m].
-        :returns: indices of the rows.
+        :returns: (N,) of bool.
         """
-        if len(robot.bodies) > self._parts:
-            self._grow(len(robot.bodies), self._space)
-        near = np.zeros(len(postures), np.uint8)
-        rows_with_near_pairs(robot, world, postures, self._buffers, near)
-        return np.flatnonzero(near)
+        if robot.bodies.shape[0] > self._parts:
+            self._grow(robot.bodies.shape[0], self._space)
+        near = np.zeros(len(postures), bool)
+        self._near_pairs(robot, world, postures, False, 1, self._buffers, near)
+        return near
 
     def place(self, i: int) -> CoalPlace:
         """
@@ -99,7 +120,7 @@ class Workspace:
 
     def contact(
         self, a: Part, place_a: CoalPlace, b: Part, place_b: CoalPlace
-    ) -> Any:  # noqa: ANN401 - Coal has no types
+    ) -> CoalContact | None:
         """Return where two parts collide, as Coal has it; None where they do not."""
         result = self._result
         result.clear()
@@ -119,12 +140,6 @@ class Workspace:
 @cache
 def _near_pairs() -> Any:  # noqa: ANN401 - machine code
     """Return the machine code for the types of all robots and worlds."""
-    from ik_service.collision.scene_arrays import robot_arrays, world_arrays
-    from ik_service.collision.scene_arrays import BodyArrays
-    from ik_service.kinematics.joint_space import frozen
-
-    bodies = BodyArrays(
-        *map(frozen, (np.zeros(0, np.int64), np.zeros((0, 12)), np.zeros(0, np.int64), np.zeros((0, 2))))
-    )
-    examples = (robot_arrays(bodies, (), ()), world_arrays(()), np.zeros(1), False, ALL_PAIRS)
-    return entry_point(near_pairs, *examples, empty_buffers(1, 1, 1))
+    robot, world = robot_arrays(still_bodies(), (), ()), world_arrays(())
+    buffers, posture, near = empty_buffers(1, 1, 1), np.zeros((1, 0)), np.zeros(1, bool)
+    return entry_point(near_pairs, robot, world, posture, False, ALL_PAIRS, buffers, near)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, cast, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -136,6 +136,14 @@ class World:
         for name in ('objects', 'attached'):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
+    @classmethod
+    def _of(cls, objects: dict[str, WorldObject], attached: dict[str, AttachedObject]) -> World:
+        """Return a world of dictionaries that nobody else has, without copying them."""
+        world = object.__new__(cls)
+        object.__setattr__(world, 'objects', MappingProxyType(objects))
+        object.__setattr__(world, 'attached', MappingProxyType(attached))
+        return world
+
     def with_object(self, new: WorldObject) -> World:
         """
         Return a copy with an object more; one of that name is replaced.
@@ -148,7 +156,9 @@ class World:
             raise CollisionObjectError(
                 new.name, 'name', f'an object of that name is attached to {safe_repr(link)}'
             )
-        return self._checked(World({**self.objects, new.name: new}, self.attached), new)
+        objects, attached = self._copies()
+        objects[new.name] = new
+        return self._checked(World._of(objects, attached), new)
 
     def with_attached(self, new: AttachedObject) -> World:
         """
@@ -157,10 +167,10 @@ class World:
         :param new: the object.
         :raises CollisionObjectError: the world is full.
         """
-        others = self.objects
-        if new.name in others:
-            others = {name: other for name, other in others.items() if name != new.name}
-        return self._checked(World(others, {**self.attached, new.name: new}), new)
+        objects, attached = self._copies()
+        objects.pop(new.name, None)
+        attached[new.name] = new
+        return self._checked(World._of(objects, attached), new)
 
     def without(self, name: str) -> World:
         """
@@ -170,10 +180,10 @@ class World:
         :raises UnknownObjectError: there is none of that name.
         """
         self._find(name)
-        objects, attached = dict(self.objects), dict(self.attached)
+        objects, attached = self._copies()
         objects.pop(name, None)
         attached.pop(name, None)
-        return World(objects, attached)
+        return World._of(objects, attached)
 
     def moved(self, name: str, pose: ArrayLike) -> World:
         """
@@ -185,24 +195,30 @@ class World:
         :raises CollisionObjectError: it is no pose.
         """
         moved = self._find(name).at(pose)
+        objects, attached = self._copies()
         if isinstance(moved, AttachedObject):
-            return World(self.objects, {**self.attached, name: moved})
-        return World({**self.objects, name: moved}, self.attached)
+            attached[name] = moved
+        else:
+            objects[name] = moved
+        return World._of(objects, attached)
 
     @cached_property
     def triangles(self) -> int:
         """Number of the triangles of all meshes."""
-        return sum(_triangles(other) for objects in self._both for other in objects.values())
+        free, attached = map(_triangles, self.objects.values()), self.attached.values()
+        return sum(free) + sum(map(_triangles, attached))
 
-    @property
-    def _both(self) -> tuple[Mapping[str, WorldObject], Mapping[str, AttachedObject]]:
-        return self.objects, self.attached
+    def _copies(self) -> tuple[dict[str, WorldObject], dict[str, AttachedObject]]:
+        # By way of this operator, which is quicker for a proxy than a constructor or `**`.
+        return cast(Any, self.objects) | {}, cast(Any, self.attached) | {}
 
     def _find(self, name: str) -> WorldObject | AttachedObject:
-        for objects in self._both:
-            if isinstance(name, str) and name in objects:
-                return objects[name]
-        raise UnknownObjectError(name, (*self.objects, *self.attached))
+        found = None
+        if isinstance(name, str):
+            found = self.objects.get(name) or self.attached.get(name)
+        if found is None:
+            raise UnknownObjectError(name, (*self.objects, *self.attached))
+        return found
 
     def _checked(self, changed: World, new: WorldObject | AttachedObject) -> World:
         """Return a changed world, if it is not too large."""

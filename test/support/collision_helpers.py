@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 import numpy as np
+from rclpy.serialization import serialize_message
 from shape_msgs.msg import SolidPrimitive
 
-from ik_service.arm.arm import ArmSettings
+from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
 from ik_service.common.transforms import rigid_transform
+from ik_service.ros.collision.known_world import KnownWorld
+from ik_service.ros.collision.world_topics import WorldTopics
 from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.common.frames import FrameResolver, Frames
 from support.arm_helpers import IN_PLANE, Server
 
 # A planar arm with two elbow positions for most targets, and a finger beside its chain.
@@ -17,9 +23,9 @@ CRANE = """
 <robot name="crane">
   <link name="base"><collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link>
   <link name="upper"><collision><origin xyz="0.5 0 0"/>
-    <geometry><box size="0.7 0.1 0.1"/></geometry></collision></link>
+    <geometry><box size="0.9 0.1 0.1"/></geometry></collision></link>
   <link name="fore"><collision><origin xyz="0.5 0 0"/>
-    <geometry><box size="0.7 0.1 0.1"/></geometry></collision></link>
+    <geometry><box size="0.9 0.1 0.1"/></geometry></collision></link>
   <link name="hand"><collision><geometry><sphere radius="0.06"/></geometry></collision></link>
   <link name="tool"/>
   <link name="finger"><collision><geometry><sphere radius="0.02"/></geometry></collision></link>
@@ -50,12 +56,12 @@ LEFT_SEED = {'shoulder': 0.9, 'elbow': -1.8, 'wrist': 0.9}
 BALL = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.1])
 
 
-def crane_arm(**settings):
-    return build_arm(CRANE, ArmSettings(**{'base_link': 'base', 'tip_link': 'tool', **settings}))
+def crane_arm(urdf=CRANE, **settings):
+    return build_arm(urdf, ArmSettings(base_link='base', tip_link='tool', **settings))
 
 
-def crane_server():
-    server = Server(crane_arm(), task_weights=IN_PLANE)
+def crane_server(urdf=CRANE):
+    server = Server(crane_arm(urdf), task_weights=IN_PLANE)
     server.check_collisions()
     return server
 
@@ -90,9 +96,36 @@ def put(server, *messages):
         change(message, server.measured)
 
 
-def positions(arm, **joints):
-    """The full posture with some joints elsewhere than at rest."""
-    posture = arm.rest.copy()
-    for name, value in joints.items():
-        posture[arm.postures.names.index(name)] = value
-    return arm.postures.complete(np.array(posture))
+class WorldBench:
+    """A known world without a node: the bytes of messages are handed over directly."""
+
+    def __init__(self, arm, tf=None):
+        self.measured = MeasuredState(arm)
+        self.frames, self.warnings, self.errors = Frames(tf), [], []
+        self.known = KnownWorld(self.frames)
+        self._callbacks = {}
+        logger = SimpleNamespace(warning=self.warnings.append)
+        node = SimpleNamespace(get_logger=lambda: logger, create_subscription=self._subscribe)
+        WorldTopics(node, self.known, lambda: self.measured, self.errors.append)
+
+    def _subscribe(self, kind, topic, callback, *_, raw, callback_group):
+        assert raw
+        self._callbacks[kind] = callback
+
+    @property
+    def world(self):
+        return self.known.world
+
+    def receive(self, *messages):
+        for message in messages:
+            self._callbacks[type(message)](serialize_message(message))
+        assert self.errors == []
+
+    def measure(self, **joints):
+        self.measured.update(list(joints), list(joints.values()), now=0.0)
+
+    def at(self, frame):
+        """T_root_frame, with the robot as it is measured."""
+        arm = self.measured.arm
+        resolver = FrameResolver(self.measured, self.measured.posture(), self.frames)
+        return resolver.in_base(arm.root_link, frame, np.eye(4))

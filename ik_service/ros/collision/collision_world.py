@@ -116,6 +116,20 @@ class CollisionWorld:
         """
         return self._of(arm).fault
 
+    def report(self) -> dict[str, str]:
+        """Return the objects and the checks as keys and values of the diagnostics."""
+        world, checker = self.known.world, self._of(None).checker
+        report = {'objects': str(len(world.objects)), 'attached objects': str(len(world.attached))}
+        if checker is not None:
+            checks = checker.statistics
+            report |= {
+                'checks': str(checks.count),
+                'mean check time [µs]': f'{1e6 * checks.mean:.1f}',
+                'longest check time [µs]': f'{1e6 * checks.longest:.1f}',
+                'unchecked links': ', '.join(checker.unchecked) or 'none',
+            }
+        return report
+
     def _of(self, arm: Arm | None) -> _Prepared:
         if arm is None:
             measured = self._measured()

@@ -8,6 +8,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from ik_service.following.settings import FollowerState
+from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.solve_record import solve_values, SolveRecord
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
@@ -32,11 +33,18 @@ class DiagnosticsPublisher:
 
     :param node: the node; its name begins the name of each part.
     :param services: the statistics of each service by its name.
+    :param collisions: the known world, and the checker of collisions.
     """
 
-    def __init__(self, node: Node, services: Mapping[str, RequestStatistics]) -> None:
+    def __init__(
+        self,
+        node: Node,
+        services: Mapping[str, RequestStatistics],
+        collisions: CollisionWorld,
+    ) -> None:
         self._node = node
         self._services = services
+        self._collisions = collisions
         self._publisher = node.create_publisher(DiagnosticArray, 'diagnostics', 10)
         self._target_solves: dict[str, SolveRecord] = {}
 
@@ -74,12 +82,19 @@ class DiagnosticsPublisher:
             _status(service, DiagnosticStatus.OK, '', statistics.report())
             for service, statistics in self._services.items()
         ]
+        array.status.append(self._collision_checks())
         last = self._last_solve()
         if last is not None:
             array.status.append(_status('last solve', DiagnosticStatus.OK, '', solve_values(last)))
         for status in array.status:
             status.name = f'{self._node.get_name()}: {status.name}'
         self._publisher.publish(array)
+
+    def _collision_checks(self) -> DiagnosticStatus:
+        fault, required = self._collisions.fault, self._collisions.required
+        level = DiagnosticStatus.WARN if fault and required else DiagnosticStatus.OK
+        message = fault or 'robot and world are checked'
+        return _status('collisions', level, message, self._collisions.report())
 
     def _last_solve(self) -> SolveRecord | None:
         solves = [statistics.last_solve for statistics in self._services.values()]

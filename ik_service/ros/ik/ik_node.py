@@ -103,7 +103,9 @@ class IkNode(Node):
         WorldTopics(
             self, self.collisions.known, lambda: self._arm_services.measured, self._on_error
         )
-        self._diagnostics = DiagnosticsPublisher(self, self._arm_services.statistics)
+        self._diagnostics = DiagnosticsPublisher(
+            self, self._arm_services.statistics, self.collisions
+        )
         self._ticker = PeriodicThread(self._tick, self.parameters.follower.rate, self._on_error)
         self._compiler = Compiler(warn)
         self._arm_services.ik.trees.compile = self._compiler.prepare

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,54 +11,24 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import Pose
 from moveit_msgs.msg import CollisionObject
-from rclpy.serialization import serialize_message
 from shape_msgs.msg import SolidPrimitive
 from support.arm_helpers import ik_request, panda_arm, posture_of
+from support.collision_helpers import WorldBench
 from support.harness import until
 from support.node_helpers import ask, start_panda
 
-from ik_service.arm.arm import MeasuredState
 from ik_service.common.transforms import rigid_transform, rotation_from_rpy
-from ik_service.ros.collision.known_world import KnownWorld
-from ik_service.ros.collision.world_topics import WorldTopics
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode, RequestError
-from ik_service.ros.common.frames import FrameResolver, Frames
 
 T_BOX = rigid_transform(rotation_from_rpy(0.1, -0.2, 0.3), (0.4, 0.1, 0.3))
 BALL = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.1])
 T_GRASP = rigid_transform(rotation_from_rpy(math.pi, 0.0, 0.0), (0.0, 0.0, 0.1))
 
 
-class World:
-    """The frames of objects without a node: messages are handed over directly."""
-
-    def __init__(self):
-        self.measured = MeasuredState(panda_arm())
-        self.frames, self.warnings = Frames(), []
-        logger = SimpleNamespace(warning=self.warnings.append)
-        self.callbacks, self.errors = {}, []
-        node = SimpleNamespace(
-            get_logger=lambda: logger,
-            create_subscription=lambda kind, topic, callback, *_, **__: self.callbacks.update(
-                {topic: callback}
-            ),
-        )
-        self.known = KnownWorld(self.frames)
-        WorldTopics(node, self.known, lambda: self.measured, self.errors.append)
-
-    def receive(self, message, topic='collision_object'):
-        self.callbacks[topic](serialize_message(message))
-        assert self.errors == []
-
-    def at(self, frame):
-        resolver = FrameResolver(self.measured, self.measured.posture(), self.frames)
-        return resolver.in_base('panda_link0', frame, np.eye(4))
-
-
 @pytest.fixture
 def world():
-    return World()
+    return WorldBench(panda_arm())
 
 
 def item(operation=CollisionObject.ADD, T=T_BOX, name='box', frame='', **subframes):
