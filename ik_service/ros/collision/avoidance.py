@@ -46,7 +46,8 @@ class Avoidance:
         """
         if self.checker is None:
             return None
-        return self.checker.for_joints(joint_names, self.others)
+        others = {name: q for name, q in self.others.items() if name not in joint_names}
+        return self.checker.for_joints(joint_names, others)
 
 
 def avoidance(

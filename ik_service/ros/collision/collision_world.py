@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 import threading
 import time
@@ -10,8 +12,10 @@ from weakref import WeakKeyDictionary
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.checker import CollisionChecker
+from ik_service.collision.part import OBJECT
+from ik_service.collision.world import AttachedObject, WorldObject
 from ik_service.common.fault_logger import FaultLogger
-from ik_service.exceptions import IkServiceError
+from ik_service.exceptions import CollisionObjectError, IkServiceError
 from ik_service.ros.collision.known_world import KnownWorld
 from ik_service.ros.common.frames import Frames
 
@@ -51,7 +55,7 @@ class CollisionWorld:
         required: Callable[[], bool] = lambda: True,
         warn: Callable[[str], object] = lambda text: None,
     ) -> None:
-        self.known = KnownWorld(frames)
+        self.known = KnownWorld(frames, self._build)
         self._measured = measured
         self._required = required
         self._warn = warn
@@ -67,6 +71,11 @@ class CollisionWorld:
         """
         prepared = _prepared(arm)
         self._prepared[arm] = prepared
+        world = self.known.world
+        others: list[WorldObject | AttachedObject] = [*world.objects.values()]
+        for other in [*others, *world.attached.values()]:
+            with suppress(CollisionObjectError):  # the check will say so
+                self._build(other)
         if prepared.fault:
             self._warn(f'collisions: {prepared.fault}')
 
@@ -137,6 +146,19 @@ class CollisionWorld:
                 return _Prepared(None, 'there is no robot yet')
             arm = measured.arm
         return self._prepared.get(arm) or _Prepared(None, 'the checker is not ready yet')
+
+    def _build(self, other: WorldObject | AttachedObject) -> None:
+        """Build what is checked of an object, so that no check has to wait for it."""
+        if not any(prepared.checker for prepared in [*self._prepared.values()]):
+            return
+        try:
+            deque(other.solid.parts(other.name, OBJECT, 0, other.pose), maxlen=0)
+        except IkServiceError:
+            raise
+        except Exception as error:  # of Coal
+            raise CollisionObjectError(
+                other.name, 'shapes', f'cannot be checked: {error}'
+            ) from error
 
     def _refresh(self) -> None:
         now, measured = time.monotonic(), self._measured()
