@@ -72,6 +72,12 @@ TEXTS = {
         'both hands of an upper body in one solve, the pose of one hand in the other, and a '
         'target that leaves some freedom.',
     ),
+    '11': (
+        'A client with a box in the way',
+        'a box becomes known by a message, `check_state_validity` names what touches it, and '
+        '`compute_ik` finds another posture or names the two bodies that collide. '
+        '[Clients](clients.md) shows more of them.',
+    ),
 }
 """Heading and description of each example, by its number."""
 

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from support.repository import REPOSITORY
+from support.typed_messages import fill
 import yaml
 
 NUMBER = re.compile(r'\d+(\.\d+)?(e[-+]\d+)?')
@@ -77,15 +78,6 @@ def test_the_service_call_is_a_request_that_is_solved(page):
         pose.header.frame_id, 'panda_hand_tcp'
     )
     assert solve_ik(chain, matrix_from_pose(pose.pose, 'pose')).success
-
-
-def fill(message, values):
-    """Set the fields of a message; one that does not exist raises."""
-    for name, value in values.items():
-        if isinstance(value, dict):
-            fill(getattr(message, name), value)
-        else:
-            setattr(message, name, value)
 
 
 def test_the_table_of_times_is_that_of_the_benchmarks():

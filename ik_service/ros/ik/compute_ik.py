@@ -123,7 +123,7 @@ class IkHandler(ServiceHandler):
             timeout=min(seconds, LONGEST_TIMEOUT) or None,
             collisions=avoided.test(solver.chain.joint_names),
         )
-        notes = _notes(seconds, assumed_joints(measured, chosen.indices, given))
+        notes = _notes(goals, seconds, assumed_joints(measured, chosen.indices, given))
         notes += ''.join(f'; {note}' for note in (*frames.notes, *avoided.notes))
         return outcome_of(result, arm, chosen, posture, notes, outside)
 
@@ -176,7 +176,7 @@ class IkHandler(ServiceHandler):
         except CompilationError as error:
             raise RequestError(ErrorCode.FAILURE, str(error)) from error
         chosen = found.prepared
-        notes = _notes(seconds, assumed_joints(measured, chosen.indices, given))
+        notes = _notes(goals, seconds, assumed_joints(measured, chosen.indices, given))
         if found.loosened and found.result.success:
             notes += '; not the pose itself, but one within the tolerances of the constraints'
         notes += ''.join(f'; {note}' for note in (*frames.notes, *avoided.notes))
@@ -250,9 +250,9 @@ def _limits_links(constraints: Constraints) -> bool:
     )
 
 
-def _notes(seconds: float, assumed: list[str]) -> str:
-    """Return remarks for the client: what was cut or assumed."""
-    notes = ''
+def _notes(goals: list[PoseGoal], seconds: float, assumed: list[str]) -> str:
+    """Return remarks for the client: what was normalised, cut or assumed."""
+    notes = ''.join(f'; {note}' for goal in goals for note in goal.notes())
     if seconds > LONGEST_TIMEOUT:
         notes += f'; the timeout of {seconds:g} s is cut to {LONGEST_TIMEOUT:g} s'
     if assumed:

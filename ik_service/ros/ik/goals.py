@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+import math
 
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import PositionIKRequest
@@ -19,6 +20,7 @@ from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode, RequestError
 
 _MOST_POSES = 64  # of a request
+_HAND_TYPED = 0.05  # by which the length of a hand-typed quaternion may be off
 
 ToBase = Callable[[str, np.ndarray], np.ndarray]
 """Of a frame and a pose (4, 4) in it: the pose in the base frame of the group."""
@@ -55,6 +57,17 @@ class PoseGoal:
         """
         T = matrix_from_pose(self.pose.pose, f'{self.field}.pose')
         return T if self.T_link_point is None else T @ inverse_transform(self.T_link_point)
+
+    def notes(self) -> list[str]:
+        """Return remarks on a quaternion so far from unit length that it may be a slip."""
+        turn = self.pose.pose.orientation
+        length = math.hypot(turn.x, turn.y, turn.z, turn.w)
+        if abs(length - 1.0) <= _HAND_TYPED:
+            return []
+        return [
+            f'{self.field}.pose.orientation, of length {length:.3g}, was normalised (where w is '
+            'left out, ROS takes w = 1)'
+        ]
 
 
 def group_of(arm: Arm, name: str) -> ArmGroup:

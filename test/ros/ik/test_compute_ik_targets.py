@@ -64,6 +64,16 @@ def test_zero_quaternion(server):
     )
 
 
+def test_a_quaternion_far_from_unit_length_is_named(server):
+    request = ik_request(reachable(server.arm))
+    turn = request.ik_request.pose_stamped.pose.orientation
+    turn.x, turn.y, turn.z, turn.w = 0.7, 0.7, 0.0, 0.0
+    assert 'normalised' not in server.solve(request).error_code.message
+    turn.w = 1.0  # as where a client leaves it out
+    message = server.solve(request).error_code.message
+    assert 'pose_stamped.pose.orientation, of length 1.41, was normalised' in message
+
+
 def test_huge_position_is_out_of_reach(server):
     T = reachable(server.arm)
     T[:3, 3] = 1.5e308

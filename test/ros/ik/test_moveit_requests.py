@@ -132,9 +132,15 @@ def test_requests_of_known_clients(panda):
     request.ik_request.pose_stamped.header.stamp = panda.bench.node.get_clock().now().to_msg()
     panda.solved(request, panda_hand_tcp=hand)
 
-    # srv_kinematics_plugin: full seed, one pose in the vector
+    # srv_kinematics_plugin: the full state as the seed, the tip of the group, no timeout
+    request = ik_request(flange, base, group_name='panda_arm', avoid_collisions=True)
+    request.ik_request.ik_link_name = 'panda_link8'
+    state = with_seed(request, panda.measured, panda.measured.values()).ik_request.robot_state
+    state.joint_state.header.frame_id = state.multi_dof_joint_state.header.frame_id = base
+    panda.solved(request, panda_link8=flange)
+
+    # One pose in the vector
     request = together({'panda_link8': flange}, group_name='panda_arm', timeout=TWO_SECONDS)
-    with_seed(request, panda.measured, panda.measured.values())
     panda.solved(request, panda_link8=flange)
     request.ik_request.ik_link_names = []  # then the group's tip, and not ik_link_name
     request.ik_request.ik_link_name = 'panda_link3'
@@ -209,6 +215,11 @@ def test_requests_for_two_arms(bench):
 
     body.solved(together({LEFT: left, RIGHT: right}, **both), left_grip=left, right_grip=right)
     body.solved(together({RIGHT: right, LEFT: left}, **both), left_grip=left, right_grip=right)
+    # srv_kinematics_plugin, where its group has several tips
+    request = together({LEFT: left, RIGHT: right}, dict.fromkeys((LEFT, RIGHT), 'pelvis'), **both)
+    with_seed(request, body.measured, body.measured.values())
+    request.ik_request.avoid_collisions = True
+    body.solved(request, left_grip=left, right_grip=right)
     lifted = here[LEFT].copy()
     lifted[2, 3] += 0.05
     body.solved(together({LEFT: lifted}, **both), left_grip=lifted, right_grip=here[RIGHT])
