@@ -64,13 +64,24 @@ def collision_test(
 
     :param collisions: what makes tests, or such a test.
     :param chain: the chain; where its locked joints are counts.
-    :raises ArgumentError: when it is neither.
+    :raises ArgumentError: when it is neither, or a test for other joints.
     """
     given: Any = collisions  # asked for its methods, because isinstance takes as long as a test
     if hasattr(given, 'for_joints'):
         return given.for_joints(chain.joint_names, chain.locked or None)
     if hasattr(given, 'first_contact'):
+        _check_joints(getattr(given, 'joint_names', chain.joint_names), chain)
         return given
     raise ArgumentError(
         'collisions', f'have to be a CollisionChecker, not {safe_repr(collisions)}'
     )
+
+
+def _check_joints(names: Sequence[str], chain: JointSpace) -> None:
+    """Check that a test is for the joint vectors of a chain or a tree."""
+    if tuple(names) != chain.joint_names:
+        raise ArgumentError(
+            'collisions',
+            f'are a test for the joints {", ".join(names)}, '
+            f'have to be one for {", ".join(chain.joint_names)}',
+        )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 import threading
 import time
@@ -10,12 +12,19 @@ from weakref import WeakKeyDictionary
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.checker import CollisionChecker
+from ik_service.collision.part import OBJECT
+from ik_service.collision.posture_test import PostureTest
+from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.fault_logger import FaultLogger
-from ik_service.exceptions import IkServiceError
+from ik_service.exceptions import CollisionObjectError, IkServiceError
 from ik_service.ros.collision.known_world import KnownWorld
 from ik_service.ros.common.frames import Frames
+from ik_service.solvers.regions import Box
 
 _REFRESH_PERIOD = 0.05  # of the objects in frames of tf [s]
+
+Tests = dict[tuple[tuple[str, ...], tuple[float, ...]], PostureTest]
+"""Tests by the joints that they are for and the positions of the others."""
 
 
 @dataclass
@@ -25,10 +34,12 @@ class _Prepared:
 
     :ivar checker: the checker; None where there can be none.
     :ivar fault: what cannot be checked, and why; empty for nothing.
+    :ivar tests: tests of the checker that are kept.
     """
 
     checker: CollisionChecker | None
     fault: str = ''
+    tests: Tests = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -51,7 +62,7 @@ class CollisionWorld:
         required: Callable[[], bool] = lambda: True,
         warn: Callable[[str], object] = lambda text: None,
     ) -> None:
-        self.known = KnownWorld(frames)
+        self.known = KnownWorld(frames, self._build)
         self._measured = measured
         self._required = required
         self._warn = warn
@@ -67,6 +78,11 @@ class CollisionWorld:
         """
         prepared = _prepared(arm)
         self._prepared[arm] = prepared
+        world = self.known.world
+        others: list[WorldObject | AttachedObject] = [*world.objects.values()]
+        for other in [*others, *world.attached.values()]:
+            with suppress(CollisionObjectError):  # the check will say so
+                self._build(other)
         if prepared.fault:
             self._warn(f'collisions: {prepared.fault}')
 
@@ -116,6 +132,14 @@ class CollisionWorld:
         """
         return self._of(arm).fault
 
+    def tests(self, arm: Arm) -> Tests:
+        """
+        Return where tests of an arm's checker may be kept.
+
+        :param arm: the arm.
+        """
+        return self._of(arm).tests
+
     def report(self) -> dict[str, str]:
         """Return the objects and the checks as keys and values of the diagnostics."""
         world, checker = self.known.world, self._of(None).checker
@@ -138,6 +162,19 @@ class CollisionWorld:
             arm = measured.arm
         return self._prepared.get(arm) or _Prepared(None, 'the checker is not ready yet')
 
+    def _build(self, other: WorldObject | AttachedObject) -> None:
+        """Build what is checked of an object, so that no check has to wait for it."""
+        if not any(prepared.checker for prepared in [*self._prepared.values()]):
+            return
+        try:
+            deque(other.solid.parts(other.name, OBJECT, 0, other.pose), maxlen=0)
+        except IkServiceError:
+            raise
+        except Exception as error:  # of Coal
+            raise CollisionObjectError(
+                other.name, 'shapes', f'cannot be checked: {error}'
+            ) from error
+
     def _refresh(self) -> None:
         now, measured = time.monotonic(), self._measured()
         due = now - self._refreshed_at >= _REFRESH_PERIOD
@@ -155,6 +192,7 @@ def _prepared(arm: Arm) -> _Prepared:
     """Make the checker of an arm; whatever is wrong with it must not cost the arm."""
     try:
         checker = CollisionChecker(arm.robot, missing_meshes='skip')
+        _warm_up(checker)
     except IkServiceError as error:
         return _Prepared(None, str(error))
     except Exception as error:  # such as one of Coal's, for a mesh that it cannot take
@@ -163,3 +201,9 @@ def _prepared(arm: Arm) -> _Prepared:
     more = f' and {len(left_out) - 3} more' if len(left_out) > 3 else ''
     fault = f'not checked are links {", ".join(left_out[:3])}{more}' if left_out else ''
     return _Prepared(checker, fault)
+
+
+def _warm_up(checker: CollisionChecker) -> None:
+    """Load the code of the checks, so that neither a request nor a command waits for it."""
+    world = World().with_object(WorldObject('/', Box((1.0, 1.0, 1.0))))
+    checker.with_world(world).contacts({})

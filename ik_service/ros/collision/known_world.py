@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 import threading
 from typing import TypeVar
@@ -11,7 +11,7 @@ from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 import numpy as np
 
 from ik_service.arm.arm import Arm, MeasuredState
-from ik_service.collision.world import World
+from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.ros.collision.object_changes import (
@@ -27,6 +27,7 @@ from ik_service.ros.collision.placing import Placing
 from ik_service.ros.common.frames import Frames
 
 _Object = TypeVar('_Object')
+Prepare = Callable[[WorldObject | AttachedObject], object]
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,15 @@ class KnownWorld:
 
     :param frames: frames of requests, to which those of objects are added, and those of their
         subframes as ``object/subframe``.
+    :param prepare: called with each new object before it counts, as building what is checked may
+        take long; an exception refuses the object.
     :ivar world: the objects, where they are now.
     """
 
-    def __init__(self, frames: Frames) -> None:
+    def __init__(self, frames: Frames, prepare: Prepare = lambda other: None) -> None:
         self.world = World()
         self._frames = frames
+        self._prepare = prepare
         self._lock = threading.Lock()
         self._records: dict[str, _Record] = {}
         self._anchors: dict[str, tuple[str, np.ndarray]] = {}  # of the records that have one
@@ -213,6 +217,7 @@ class KnownWorld:
         ]
         added: dict[str, tuple[str, np.ndarray]] = {}
         for name, record in records.items():
+            self._prepare(world.attached.get(name) or world.objects[name])
             added[name] = _standing(world, name, record)
             for subframe, T in record.subframes.items():
                 added[f'{name}/{subframe}'] = name, T

@@ -98,3 +98,9 @@ def test_the_number_of_objects_that_a_message_becomes_is_bounded(monkeypatch):
     with pytest.raises(ArgumentError, match='more than 3'):
         read_message(serialize_message(message), CollisionObject)
     assert read_message(serialize_message(CollisionObject()), CollisionObject).id == ''
+
+
+@pytest.mark.parametrize('data', [b'', b'\x00\x01', b'\x77\x77\x00\x00 nothing'])
+def test_what_is_no_message_is_refused(data):
+    with pytest.raises(ArgumentError, match='message'):
+        read_message(data, CollisionObject)

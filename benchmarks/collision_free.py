@@ -1,0 +1,185 @@
+"""
+Time and success of solves that are free of collisions: one by one on one core, and in batches.
+
+The arm is the Panda of this package. Targets are the poses of random postures that are free of
+collisions; seeds are other random postures, or the middle of the limits. Beside it stand the same
+solves without a collision test. An answer counts as solved when the tip is at the target, and as
+colliding when Pinocchio's own test of all pairs finds one that does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from time import perf_counter
+
+import coal
+import numpy as np
+import pinocchio as pin
+from records import progress, save
+from robots import BenchRobot
+from timing import rounds_of, use_one_core
+from verifier import Problems, Verifier
+
+import ik_service as iks
+from ik_service.collision.world import WorldObject
+from ik_service.common.resources import urdf_path
+
+PANDA = BenchRobot('panda', urdf_path('panda'), 'panda_link0', 'panda_hand_tcp')
+READY = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
+"""Posture that objects leave free [rad]."""
+
+
+def main() -> None:
+    """Measure, print and save."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--count', type=int, default=1000, help='problems of each kind')
+    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
+    args = parser.parse_args()
+    use_one_core()
+    rows = []
+    for objects in (0, 10):
+        checker = iks.CollisionChecker(iks.Robot.from_urdf(PANDA.path))
+        add_objects(checker, objects, args.seed)
+        problems = free_problems(checker, args.count, args.seed)
+        middle = np.tile(PANDA.chain.mid_range(), (args.count, 1))
+        for seeds, given in (
+            ('random', problems),
+            ('mid-range', Problems(problems.truth, problems.targets, middle)),
+        ):
+            progress(f'collision_free: {objects} objects, {seeds} seeds')
+            table = compare(checker, given)
+            rows += [{'objects': objects, 'seeds': seeds, **row} for row in table]
+    for row in rows:
+        print('  '.join(f'{key} {value}' for key, value in row.items()))
+    save('collision_free', rows, count=args.count, seed=args.seed)
+
+
+def add_objects(checker: iks.CollisionChecker, count: int, seed: int) -> None:
+    """Add boxes and balls about the arm that leave it free in its ready posture."""
+    rng = np.random.default_rng(seed)
+    while len(checker.objects) < count:
+        name, pose = f'object {len(checker.objects)}', np.eye(4)
+        pose[:3, 3] = rng.uniform((-0.9, -0.9, 0.0), (0.9, 0.9, 1.2))
+        size = rng.uniform(0.05, 0.15)
+        balls = len(checker.objects) % 2
+        checker.add(name, iks.Sphere(size) if balls else iks.Box((2 * size,) * 3), pose)
+        if checker.in_collision(READY):
+            checker.remove(name)
+
+
+def free_problems(checker: iks.CollisionChecker, count: int, seed: int) -> Problems:
+    """Poses of random postures that are free of collisions, and random seeds."""
+    verifier = Verifier(PANDA)
+    postures = verifier.postures(3 * count, seed)
+    test = checker.for_joints(PANDA.chain.joint_names)
+    truth = postures[~test.colliding(postures)][:count]
+    return Problems(truth, verifier.poses(truth), verifier.postures(count, seed + 1))
+
+
+def compare(checker: iks.CollisionChecker, problems: Problems) -> list[dict[str, object]]:
+    """Rows of the table for one world and one kind of seed: with the test and without."""
+    solvers = {
+        'free of collisions': iks.Solver(PANDA.chain, collisions=checker),
+        'without a test': iks.Solver(PANDA.chain),
+    }
+    results = {name: [] for name in solvers}
+    times = {name: [] for name in solvers}
+    for solver in solvers.values():
+        solver.warm_up()
+    for rows in rounds_of(len(problems), 50):
+        part = problems.part(rows)
+        for name, solver in solvers.items():
+            for T, seed in zip(part.targets, part.seeds, strict=True):
+                began = perf_counter()
+                result = solver.solve(T, seed)
+                times[name].append(1e6 * (perf_counter() - began))
+                results[name].append(result)
+    verdicts = Verdicts(checker, problems.targets)
+    batches = batch_times(checker, problems)
+    return [
+        {
+            'answers': name,
+            'problems': len(problems),
+            **verdicts.shares(results[name]),
+            'mean_us': float(np.mean(times[name])),
+            'median_us': float(np.median(times[name])),
+            'p99_us': float(np.percentile(times[name], 99)),
+            'mean_searches': float(np.mean([result.searches for result in results[name]])),
+            'most_searches': max(result.searches for result in results[name]),
+            'batch_one_thread_us': batches[name, 1],
+            'batch_all_cores_us': batches[name, os.cpu_count()],
+        }
+        for name in solvers
+    ]
+
+
+def batch_times(
+    checker: iks.CollisionChecker, problems: Problems, repeats: int = 5
+) -> dict[tuple[str, int | None], float]:
+    """Median time for a pose in a batch [µs], by the kind of answers and the threads."""
+    chain, targets, seeds = PANDA.chain, problems.targets, problems.seeds
+    one_core = os.sched_getaffinity(0)
+    seconds: dict[tuple[str, int | None], list[float]] = {}
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    for _ in range(repeats):
+        for name, collisions in ('free of collisions', checker), ('without a test', None):
+            for threads in 1, os.cpu_count():
+                began = perf_counter()
+                iks.solve_ik_batch(chain, targets, seeds, threads=threads, collisions=collisions)
+                seconds.setdefault((name, threads), []).append(perf_counter() - began)
+    os.sched_setaffinity(0, one_core)
+    return {key: 1e6 * float(np.median(each)) / len(targets) for key, each in seconds.items()}
+
+
+class Verdicts:
+    """Pinocchio's kinematics, and its own test of all pairs of links and objects."""
+
+    def __init__(self, checker: iks.CollisionChecker, targets: np.ndarray) -> None:
+        self._targets, self._verifier = targets, Verifier(PANDA)
+        path = str(PANDA.path)
+        self._model = pin.buildModelFromUrdf(path)
+        self._geometry = pin.buildGeomFromUrdf(
+            self._model, path, pin.GeometryType.COLLISION, package_dirs=[str(PANDA.path.parent)]
+        )
+        parts = self._geometry.geometryObjects
+        bodies = [self._model.frames[part.parentFrame].name for part in parts]
+        for name, thing in checker.objects.items():
+            self._geometry.addGeometryObject(_pinocchio_object(name, thing))
+        # What does not move is no business of the arm's: objects, and the link they stand around.
+        still = {'panda_link0', None}
+        bodies += [None] * len(checker.objects)
+        for i, j in np.transpose(np.triu_indices(len(bodies), 1)).tolist():
+            pair = frozenset((bodies[i], bodies[j]))
+            if len(pair) == 2 and pair not in checker.disabled_pairs and not pair <= still:
+                self._geometry.addCollisionPair(pin.CollisionPair(i, j))
+
+    def shares(self, results: list[iks.IkResult]) -> dict[str, object]:
+        """Shares of the answers that are at their targets, and of those that collide [%]."""
+        there = zip(results, self._targets, strict=True)
+        solved = [result.success and self._verifier.accepts(result.q, T) for result, T in there]
+        colliding = [self._collides(result.q) for result in results]
+        return {
+            'solved_percent': 100.0 * np.mean(solved),
+            'colliding_percent': 100.0 * np.mean(colliding),
+        }
+
+    def _collides(self, q: np.ndarray) -> bool:
+        """Whether anything collides at a joint vector (7,) [rad], the fingers closed."""
+        # New data: what it remembers of the posture before can decide a close call.
+        data = self._model.createData(), pin.GeometryData(self._geometry)
+        configuration = np.append(q, (0.0, 0.0))
+        return pin.computeCollisions(
+            self._model, data[0], self._geometry, data[1], configuration, True
+        )
+
+
+def _pinocchio_object(name: str, thing: WorldObject) -> pin.GeometryObject:
+    """Return an object of one shape for Pinocchio."""
+    ((shape, T),) = thing.shapes
+    solid = coal.Sphere(shape.radius) if isinstance(shape, iks.Sphere) else coal.Box(*shape.size)
+    return pin.GeometryObject(name, 0, 0, pin.SE3(thing.pose @ T), solid)
+
+
+if __name__ == '__main__':
+    main()

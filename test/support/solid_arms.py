@@ -1,0 +1,51 @@
+"""Arms with collision geometry as URDF text, and mesh files."""
+
+import struct
+
+import numpy as np
+
+BOX = '<box size="0.1 0.1 0.1"/>'
+
+
+def solid(geometry=BOX, xyz='0 0 0', rpy='0 0 0'):
+    return (
+        f'<collision><origin xyz="{xyz}" rpy="{rpy}"/><geometry>{geometry}</geometry></collision>'
+    )
+
+
+def slider(*geometries, gap=0.5, names='abcdefgh'):
+    """Blocks in a row along x, each on a slider of ±10 m along x on the first one."""
+    links, joints = '', ''
+    for i, geometry in enumerate(geometries):
+        links += f'<link name="{names[i]}">{geometry}</link>'
+        if i:
+            joints += (
+                f'<joint name="to_{names[i]}" type="prismatic"><parent link="{names[0]}"/>'
+                f'<child link="{names[i]}"/><origin xyz="{gap * i} 0 0"/><axis xyz="1 0 0"/>'
+                '<limit lower="-10" upper="10" velocity="1" effort="1"/></joint>'
+            )
+    return f'<robot name="row">{links}{joints}</robot>'
+
+
+def cube(size=0.1):
+    """Corners (8, 3) and triangles (12, 3) of a cube."""
+    vertices = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * size / 2
+    triangles = [
+        *((0, 1, 3), (0, 3, 2), (4, 7, 5), (4, 6, 7), (0, 5, 1), (0, 4, 5)),
+        *((2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)),
+    ]
+    return vertices, np.array(triangles)
+
+
+def write_stl(path, vertices, triangles):
+    corners = np.asarray(vertices)[np.asarray(triangles)]
+    rows = np.zeros(len(corners), [('n', '<f4', 3), ('v', '<f4', (3, 3)), ('a', '<u2')])
+    rows['v'] = corners
+    path.write_bytes(bytes(80) + struct.pack('<I', len(rows)) + rows.tobytes())
+    return path
+
+
+def at(x=0.0, y=0.0, z=0.0):
+    T = np.eye(4)
+    T[:3, 3] = x, y, z
+    return T
