@@ -21,6 +21,12 @@ PARAMETER_TABLES = {
 }
 """Modules that hold the parameters of a program, by its name."""
 
+CHECK_TABLE = 'ik_service.ros.conformance.table'
+"""Module that holds the checks of ik_conformance."""
+
+CHECK_PARTS = ('conformance_checks', 'conformance_moveit')
+"""Names of the parts of its page that are made from them."""
+
 DOCUMENTED = frozenset({'ik_service.exceptions'})
 """Modules that have a page of their own."""
 
@@ -106,6 +112,33 @@ def _summary(path: Path) -> str:
     return ' '.join(docstring.split('\n\n')[0].split())
 
 
+def check_table(checks: Iterable[Any]) -> str:
+    """
+    Return the checks of ``ik_conformance`` as Markdown, a table a section.
+
+    :param checks: the checks.
+    """
+    lines: list[str] = []
+    section = ''
+    for check in checks:
+        if check.section != section:
+            section = check.section
+            title = section[0].upper() + section[1:]
+            lines += ['', f'### {title}', '', '| Check | Asks | From |', '|---|---|---|']
+        lines.append(f'| `{check.name}` | {check.summary} | {check.source} |')
+    return '\n'.join(lines).strip() + '\n'
+
+
+def expected_failures(checks: Iterable[Any]) -> str:
+    """
+    Return the checks that MoveIt's published source is expected to fail, as a Markdown table.
+
+    :param checks: the checks.
+    """
+    rows = [f'| `{check.name}` | {check.moveit} |' for check in checks if check.moveit]
+    return '\n'.join(['| Check | Reason |', '|---|---|', *rows]) + '\n'
+
+
 def write(app: Sphinx) -> None:
     """Write all generated parts into ``generated`` below the sources."""
     folder = Path(app.srcdir) / 'generated'
@@ -118,6 +151,14 @@ def write(app: Sphinx) -> None:
             table = '(this page was built without ROS 2)\n'
         _write(folder / f'{program}_parameters.md', table)
     _write(folder / 'modules.md', module_list())
+    try:
+        checks = import_module(CHECK_TABLE).CHECKS
+        parts = check_table(checks), expected_failures(checks)
+    except ImportError as error:
+        _log.warning('the checks of ik_conformance need ROS 2 (%s)', error)
+        parts = ('(this page was built without ROS 2)\n',) * 2
+    for name, text in zip(CHECK_PARTS, parts, strict=True):
+        _write(folder / f'{name}.md', text)
 
 
 def _write(path: Path, text: str) -> None:

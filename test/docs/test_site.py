@@ -79,6 +79,18 @@ def flat(values, prefix=''):
             yield prefix + name
 
 
+def test_the_lists_of_conformance_checks_have_every_check(pages):
+    pytest.importorskip('rclpy', reason='ROS 2 is needed for the list of checks')
+    from ik_service.ros.conformance.table import CHECKS
+
+    listed, failing = pages.check_table(CHECKS), pages.expected_failures(CHECKS)
+    for check in CHECKS:
+        assert f'| `{check.name}` | {check.summary} |' in listed
+        assert (f'| `{check.name}` | {check.moveit} |' in failing) == bool(check.moveit)
+    titles = re.findall(r'^### (.*)$', listed, re.MULTILINE)
+    assert len(titles) == len(set(titles)) > 5
+
+
 def test_the_module_list_has_every_module_with_a_summary(pages):
     text = pages.module_list()
     for path in PACKAGE.rglob('*.py'):

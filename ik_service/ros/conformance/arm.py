@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 import math
 
@@ -171,10 +171,14 @@ class TestedArm:
         at_work = {robot.resolve_mimic(name)[0] for name in self.joint_names}
         return [name for name in robot.independent_joint_names if name not in at_work]
 
-    def described_joints(self) -> list[str]:
-        """Return the movable joints that the URDF names; others stand for a floating one."""
-        names = self.robot.movable_joint_names
-        return [name for name in names if f'"{name}"' in self.robot.urdf_text]
+    def described(self, names: Iterable[str]) -> list[str]:
+        """
+        Return the names that the URDF has, without those that stand for a floating joint here.
+
+        :param names: of links or joints.
+        """
+        text = self.robot.urdf_text
+        return [name for name in names if f'"{name}"' in text or f"'{name}'" in text]
 
     def random_position(self, name: str, rng: np.random.Generator) -> float:
         """

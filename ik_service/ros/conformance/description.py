@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from moveit_msgs import srv
@@ -24,32 +25,53 @@ class NoDescriptionError(IkServiceError):
     """No description of the server's robot on the ROS graph."""
 
 
-def find_descriptions(connection: Connection, group: str) -> tuple[str, str, str]:
+@dataclass(frozen=True)
+class Descriptions:
     """
-    Return URDF and SRDF text of the server's robot, and where the URDF comes from.
+    Description of the server's robot.
+
+    :ivar urdf: URDF text.
+    :ivar srdf: SRDF text; empty where there is none.
+    :ivar source: where the URDF comes from, in words.
+    :ivar partial: whether the URDF may be of one planning group only.
+    """
+
+    urdf: str
+    srdf: str
+    source: str
+    partial: bool = False
+
+
+def find_descriptions(connection: Connection, group: str) -> Descriptions:
+    """
+    Return the description of the server's robot.
 
     The parameters of the server are asked first, as MoveIt's ``move_group`` has both, and several
-    robots may share a topic; ``get_urdf`` is the last, because MoveIt's describes the group only.
+    robots may share a topic; ``get_urdf`` is the last, because MoveIt's describes one group only.
 
     :param connection: connection to the server.
     :param group: planning group, which MoveIt's ``get_urdf`` needs.
     :raises NoDescriptionError: there is none.
     """
     servers = connection.servers_of(COMPUTE_IK)
-    urdf, source = _from_parameters(connection, servers, URDF), f'parameter {URDF} of the server'
-    if not urdf:
-        urdf, source = _from_topic(connection, URDF, _DISCOVERY), f'topic {URDF}'
-    if not urdf:
-        urdf, source = _from_service(connection, group), 'service get_urdf'
-    if not urdf:
-        urdf, source = _from_topic(connection, URDF, connection.patience), f'topic {URDF}'
-    if not urdf:
-        raise NoDescriptionError(
-            f'neither parameter nor topic {URDF} nor get_urdf describes the robot of the server; '
-            'name its file by --urdf'
-        )
-    srdf = _from_parameters(connection, servers, SRDF) or _from_topic(connection, SRDF, _DISCOVERY)
-    return urdf, srdf, source
+    sources = {
+        f'parameter {URDF} of the server': lambda: _from_parameters(connection, servers, URDF),
+        f'topic {URDF}': lambda: _from_topic(connection, URDF, _DISCOVERY),
+        'service get_urdf': lambda: _from_service(connection, ''),
+        f'service get_urdf, group {group}': lambda: _from_service(connection, group),
+        f'topic {URDF}, late': lambda: _from_topic(connection, URDF, connection.patience),
+    }
+    for source, find in sources.items():
+        urdf = find()
+        if urdf:
+            srdf = _from_parameters(connection, servers, SRDF) or _from_topic(
+                connection, SRDF, _DISCOVERY
+            )
+            return Descriptions(urdf, srdf, source, partial='group' in source)
+    raise NoDescriptionError(
+        f'neither parameter nor topic {URDF} nor get_urdf describes the robot of the server; '
+        'name its file by --urdf'
+    )
 
 
 def _from_parameters(connection: Connection, servers: Sequence[str], name: str) -> str:

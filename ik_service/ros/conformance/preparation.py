@@ -56,16 +56,16 @@ def prepare(
     :raises IkServiceError: there is no description, or none that leads to an arm.
     """
     connection.wait_for(GetPositionIK, COMPUTE_IK)
-    robot, source = _robot(connection, choice)
+    robot, source, partial = _robot(connection, choice)
     arm = TestedArm.of(robot, choice.group, choice.base_link, choice.tip_link)
-    subject = Subject(arm, connection, settings, choice.group)
+    subject = Subject(arm, connection, settings, choice.group, partial)
     if not _refuses_group(subject, first_patience) or choice.group:
         return subject, source
     for name in robot.group_names:
         if robot.groups[name].fault:
             continue
         arm = TestedArm.of(robot, name, choice.base_link, choice.tip_link)
-        subject = Subject(arm, connection, settings, name)
+        subject = Subject(arm, connection, settings, name, partial)
         if not _refuses_group(subject, first_patience):
             return subject, source
     raise GroupNeededError(
@@ -74,14 +74,17 @@ def prepare(
     )
 
 
-def _robot(connection: Connection, choice: Choice) -> tuple[Robot, str]:
+def _robot(connection: Connection, choice: Choice) -> tuple[Robot, str, bool]:
+    """Return the robot, where it comes from, and whether other parts of it may be missing."""
     if choice.urdf is not None:
-        return Robot.from_urdf(choice.urdf, srdf=choice.srdf), str(choice.urdf)
-    urdf, srdf, source = find_descriptions(connection, choice.group)
-    robot = Robot.from_urdf_text(urdf)
+        return Robot.from_urdf(choice.urdf, srdf=choice.srdf), str(choice.urdf), False
+    found = find_descriptions(connection, choice.group)
+    robot = Robot.from_urdf_text(found.urdf)
     if choice.srdf is not None:
-        return robot.with_srdf(choice.srdf), source
-    return (robot.with_srdf_text(srdf) if srdf else robot), source
+        robot = robot.with_srdf(choice.srdf)
+    elif found.srdf:
+        robot = robot.with_srdf_text(found.srdf)
+    return robot, found.source, found.partial
 
 
 def _refuses_group(subject: Subject, patience: float) -> bool:

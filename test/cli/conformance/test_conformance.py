@@ -38,12 +38,14 @@ def rows(output):
 def test_our_node_fails_no_check(bench, tmp_path):
     bench.start(NODE, urdf=str(PANDA), tip_link=TIP)
     junit, report = tmp_path / 'report.xml', tmp_path / 'report.json'
-    words = ('--urdf', str(PANDA), '--tip-link', TIP, '--count', '30', *PATIENT)
+    words = ('--tip-link', TIP, '--change-world', '--count', '30', *PATIENT)
     code, output = conformance(bench, *words, '--junit', str(junit), '--json', str(report))
     verdicts = rows(output)
     assert code == 0, output
     assert 'fail' not in verdicts.values()
-    assert len(verdicts) > 50
+    unseen = [name for name, verdict in verdicts.items() if verdict == 'not supported']
+    assert unseen == ['frame-fixed-link', 'several-tips', 'several-tips-apart', 'time-seconds']
+    assert 'from service get_urdf' in output
     assert f'Server    {bench.namespace}/compute_ik of {bench.namespace}/ik_service' in output
     [suite] = ElementTree.parse(junit).getroot()
     assert int(suite.get('tests')) == len(verdicts)
@@ -68,6 +70,15 @@ def test_the_robot_comes_from_the_topic_and_a_wrong_one_fails(bench):
     assert code == 1, output
     assert rows(output) == {'fk-links': 'fail', 'seed-is-solution': 'fail'}
     assert 'shoulder_link 100 mm' in output
+
+
+@pytest.mark.dds
+def test_the_robot_comes_from_the_parameter_of_the_server(bench):
+    bench.start(NODE, robot_description=arm_path('ur5e').read_text())
+    code, output = conformance(bench, '--only', 'links', 'full-state', *PATIENT)
+    assert code == 0, output
+    assert 'from parameter robot_description of the server' in output
+    assert set(rows(output).values()) == {'pass'}
 
 
 @pytest.mark.dds

@@ -13,6 +13,7 @@ from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 from moveit_msgs.msg import MoveItErrorCodes as Code
 from shape_msgs.msg import SolidPrimitive
 
+from ik_service.model.collision_geometry import read_collision_geometry
 from ik_service.ros.conformance.answers import IkAnswer
 from ik_service.ros.conformance.check import Check, CheckFailedError, NotSupportedError
 from ik_service.ros.conformance.names import COLLISION_OBJECT, STATE_VALIDITY
@@ -22,7 +23,7 @@ _SECTION = 'collisions'
 _POSTURES = 200
 _REFUSED = (Code.GOAL_IN_COLLISION, Code.NO_IK_SOLUTION, Code.TIMED_OUT)
 _OBJECT = 'ik_conformance_box'
-_SIZE = 0.5  # edge of the box around the tip [m]
+_SIZE = 0.5  # edge of the box around the tip, in lengths of the arm
 _PAUSE = 0.1  # between two requests while the world of the server changes [s]
 _VALIDITY = getattr(srv, 'GetStateValidity', None)  # other builds of moveit_msgs may lack it
 
@@ -82,11 +83,11 @@ def _world(subject: Subject) -> str:
     if not valid:
         raise NotSupportedError('check_state_validity finds no posture valid')
     seed = valid[0]
-    T = subject.tips_at(seed)[subject.arm.tips[0]]
+    T, size = subject.tips_at(seed)[subject.arm.tips[0]], _box_size(subject)
     free = _avoiding(subject, seed, 'the pose of a valid seed, with avoid_collisions')
     subject.reached(free, subject.tips_at(seed))
-    with _box(subject, T[:3, 3].tolist()) as remove:
-        asked = f'the same pose inside a box of {_SIZE} m that was added'
+    with _box(subject, T[:3, 3].tolist(), size) as remove:
+        asked = f'the same pose inside a box of {size:.2g} m that was added'
         blocked = _until(subject, seed, asked, lambda answer: not answer.solved)
         if blocked.solved:
             raise blocked.fail('an error, as the tip is inside the box')
@@ -106,7 +107,7 @@ def _attached(subject: Subject) -> str:
     valid, _ = _states(subject)
     if not valid:
         raise NotSupportedError('check_state_validity finds no posture valid')
-    tip, size = subject.arm.tips[0], 0.5 * subject.arm.reach()
+    tip, size = subject.arm.tips[0], _box_size(subject)
     carried = AttachedCollisionObject(
         link_name=tip,
         object=_box_object(tip, [0.0, 0.0, 0.0], size),
@@ -120,6 +121,20 @@ def _attached(subject: Subject) -> str:
     )
     answer.no_success('the box is around the links above the tip')
     return answer.text.partition(':')[0]
+
+
+def _box_size(subject: Subject) -> float:
+    """
+    Return the edge of a box that links near its middle cannot stay out of [m].
+
+    :raises NotSupportedError: the links that the arm moves have no shapes.
+    """
+    arm = subject.arm
+    moved = {*arm.links_between(), *arm.tips}.union(*map(arm.attached_to, arm.tips))
+    shapes = read_collision_geometry(arm.robot.urdf_text)
+    if not any(shape.link in moved for shape in shapes):
+        raise NotSupportedError('the URDF has no collision geometry of the links that move')
+    return _SIZE * arm.reach()
 
 
 def _box_object(frame: str, centre: list[float], size: float) -> CollisionObject:
@@ -136,10 +151,10 @@ def _box_object(frame: str, centre: list[float], size: float) -> CollisionObject
 
 
 @contextmanager
-def _box(subject: Subject, centre: list[float]) -> Iterator[Callable[[], None]]:
+def _box(subject: Subject, centre: list[float], size: float) -> Iterator[Callable[[], None]]:
     """Add a box to the server's world for a ``with`` block; yields what removes it."""
     publisher = subject.connection.publisher(CollisionObject, COLLISION_OBJECT)
-    message = _box_object(subject.arm.robot.root_link, centre, _SIZE)
+    message = _box_object(subject.arm.robot.root_link, centre, size)
     pending = [CollisionObject(id=_OBJECT, operation=CollisionObject.REMOVE)]
 
     def remove() -> None:

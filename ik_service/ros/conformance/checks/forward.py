@@ -15,7 +15,7 @@ from ik_service.ros.conformance.names import code_name, SUCCESS
 from ik_service.ros.conformance.subject import Subject
 
 _SECTION = 'forward kinematics'
-_POSTURES = 10
+_POSTURES, _MOST_LINKS = 10, 200
 _DISTANCE, _ANGLE = 1e-5, 1e-5  # by which poses may differ [m], [rad]
 _MISSING = 'there_is_no_such_link'
 
@@ -48,9 +48,7 @@ def answered_poses(
 
 
 def _links(subject: Subject) -> str:
-    # Virtual links, between the joints that a floating joint is read as, are of this package.
-    robot = subject.arm.robot
-    links = [link for link in robot.links if f'"{link}"' in robot.urdf_text][:200]
+    links = subject.arm.described(subject.arm.robot.links)[:_MOST_LINKS]
     worst = (0.0, 0.0)
     for posture in subject.postures(_POSTURES, 'fk'):
         asked = f'the poses of all {len(links)} links at a random posture'
