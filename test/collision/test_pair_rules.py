@@ -50,7 +50,8 @@ def test_pairs_that_collide_at_home_are_left_out():
     cover = solid('<sphere radius="0.4"/>')
     text = (
         f'<robot name="r"><link name="a">{solid()}</link>'
-        f'<link name="b">{solid(xyz="0 3 0")}</link><link name="c">{solid()}</link><link name="d">{cover}</link>'
+        f'<link name="b">{solid(xyz="0 3 0")}</link><link name="c">{solid()}</link>'
+        f'<link name="d">{cover}</link>'
         + hinge('ab', 'a', 'b', '0.05 0 0')
         + hinge('bc', 'b', 'c', '0.05 0 0')
         + hinge('cd', 'c', 'd', '0.6 0 0', limits='lower="0.4" upper="1"')

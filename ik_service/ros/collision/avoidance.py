@@ -14,7 +14,7 @@ from ik_service.collision.posture_test import PostureTest
 from ik_service.collision.world import World
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.collision.collision_parameters import REQUIRE_COLLISION_CHECKING
-from ik_service.ros.collision.collision_world import CollisionWorld
+from ik_service.ros.collision.collision_world import CollisionWorld, Tests
 from ik_service.ros.collision.object_changes import attached_world
 from ik_service.ros.collision.placing import Placing
 from ik_service.ros.common.errors import ErrorCode, RequestError
@@ -22,6 +22,7 @@ from ik_service.ros.common.frames import Frames
 
 MOST_ATTACHED = 100
 """Objects that a request may attach."""
+_MOST_TESTS = 64
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,14 @@ class Avoidance:
 
     :ivar checker: the checker; None where nothing is checked.
     :ivar notes: remarks for the client, about what is not checked.
-    :ivar others: positions of the joints that are not solved for, by name [rad] or [m].
+    :ivar positions: positions of all joints by name [rad] or [m], where they are not solved for.
+    :ivar tests: tests of the checker that are kept, as many requests differ in their pose only.
     """
 
     checker: CollisionChecker | None = None
     notes: tuple[str, ...] = ()
-    others: Mapping[str, float] = field(default_factory=dict)
+    positions: Mapping[str, float] = field(default_factory=dict)
+    tests: Tests = field(default_factory=dict)
 
     def test(self, joint_names: Sequence[str]) -> PostureTest | None:
         """
@@ -46,8 +49,15 @@ class Avoidance:
         """
         if self.checker is None:
             return None
-        others = {name: q for name, q in self.others.items() if name not in joint_names}
-        return self.checker.for_joints(joint_names, others)
+        others = {name: q for name, q in self.positions.items() if name not in joint_names}
+        key = tuple(joint_names), tuple(others.values())
+        test = self.tests.get(key)
+        if test is None:
+            test = self.checker.for_joints(joint_names, others)
+            if len(self.tests) >= _MOST_TESTS:
+                self.tests.clear()
+            self.tests[key] = test
+        return test
 
 
 def avoidance(
@@ -89,9 +99,10 @@ def avoidance(
         notes.append(
             'robot_state with is_diff false and without them detaches ' + ', '.join(left_out[:5])
         )
+    positions = arm.postures.by_name(posture)
     if world is not known:
-        checker = checker.with_world(world)
-    return Avoidance(checker, tuple(notes), arm.postures.by_name(posture))
+        return Avoidance(checker.with_world(world), tuple(notes), positions)
+    return Avoidance(checker, tuple(notes), positions, collisions.tests(arm))
 
 
 def _world_of(state: RobotState, world: World, placing: Placing) -> World:

@@ -13,13 +13,18 @@ from weakref import WeakKeyDictionary
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.part import OBJECT
-from ik_service.collision.world import AttachedObject, WorldObject
+from ik_service.collision.posture_test import PostureTest
+from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import CollisionObjectError, IkServiceError
 from ik_service.ros.collision.known_world import KnownWorld
 from ik_service.ros.common.frames import Frames
+from ik_service.solvers.regions import Box
 
 _REFRESH_PERIOD = 0.05  # of the objects in frames of tf [s]
+
+Tests = dict[tuple[tuple[str, ...], tuple[float, ...]], PostureTest]
+"""Tests by the joints that they are for and the positions of the others."""
 
 
 @dataclass
@@ -29,10 +34,12 @@ class _Prepared:
 
     :ivar checker: the checker; None where there can be none.
     :ivar fault: what cannot be checked, and why; empty for nothing.
+    :ivar tests: tests of the checker that are kept.
     """
 
     checker: CollisionChecker | None
     fault: str = ''
+    tests: Tests = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -125,6 +132,14 @@ class CollisionWorld:
         """
         return self._of(arm).fault
 
+    def tests(self, arm: Arm) -> Tests:
+        """
+        Return where tests of an arm's checker may be kept.
+
+        :param arm: the arm.
+        """
+        return self._of(arm).tests
+
     def report(self) -> dict[str, str]:
         """Return the objects and the checks as keys and values of the diagnostics."""
         world, checker = self.known.world, self._of(None).checker
@@ -177,6 +192,7 @@ def _prepared(arm: Arm) -> _Prepared:
     """Make the checker of an arm; whatever is wrong with it must not cost the arm."""
     try:
         checker = CollisionChecker(arm.robot, missing_meshes='skip')
+        _warm_up(checker)
     except IkServiceError as error:
         return _Prepared(None, str(error))
     except Exception as error:  # such as one of Coal's, for a mesh that it cannot take
@@ -185,3 +201,9 @@ def _prepared(arm: Arm) -> _Prepared:
     more = f' and {len(left_out) - 3} more' if len(left_out) > 3 else ''
     fault = f'not checked are links {", ".join(left_out[:3])}{more}' if left_out else ''
     return _Prepared(checker, fault)
+
+
+def _warm_up(checker: CollisionChecker) -> None:
+    """Load the code of the checks, so that neither a request nor a command waits for it."""
+    world = World().with_object(WorldObject('/', Box((1.0, 1.0, 1.0))))
+    checker.with_world(world).contacts({})

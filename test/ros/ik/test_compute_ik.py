@@ -107,7 +107,9 @@ def test_a_huge_timeout_is_cut_with_a_note(server, seconds):
     asked = []
     solver = server.arm.group.chain_solvers['', server.settings].solver
     solve = solver.solve
-    solver.solve = lambda T, seed, timeout: asked.append(timeout) or solve(T, seed, timeout)
+    solver.solve = lambda T, seed, timeout, **more: (
+        asked.append(timeout) or solve(T, seed, timeout, **more)
+    )
     try:
         answer = server.solve(ik_request(reachable(server.arm), timeout=Duration(sec=seconds)))
     finally:

@@ -11,7 +11,6 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Quaternion
 from moveit_msgs.msg import (
-    AttachedCollisionObject,
     JointConstraint,
     OrientationConstraint,
     PositionConstraint,
@@ -256,15 +255,6 @@ def test_joint_and_link_constraints_hold_together(server):
     answer = server.solve(request)
     assert 0.1 <= solved(answer)['panda_joint3'] <= 0.3
     np.testing.assert_allclose(placed(server, answer)[:3, 3], T[:3, 3], atol=2e-5)
-
-
-def test_a_note_says_that_collisions_are_not_checked(server):
-    request = ik_request(reachable(server.arm), avoid_collisions=True)
-    request.ik_request.robot_state.attached_collision_objects = [AttachedCollisionObject()]
-    answer = server.solve(request)
-    solved(answer)
-    assert 'collisions are not checked' in answer.error_code.message
-    assert 'attached objects' in answer.error_code.message
 
 
 def test_a_constraint_on_a_link_that_does_not_move_has_to_hold_already(server):
