@@ -284,7 +284,6 @@ def near_pairs(robot, world, postures, still, most, buffers, near):
         position is not finite.
     """
     count = 0
-    bodies = robot.body_spheres.shape[0]
     for row in range(postures.shape[0]):
         if not still and not finite_row(postures, row):
             count = -1
@@ -295,8 +294,7 @@ def near_pairs(robot, world, postures, still, most, buffers, near):
             if not still:
                 count = near_parts(robot, buffers, most)
             if count < most and world.spheres.shape[0] > 0:
-                first = 0 if still else 1
-                last = 1 if still else bodies
+                first, last = (0, 1) if still else (1, robot.body_spheres.shape[0])
                 count = near_objects(robot, world, first, last, buffers, count, most)
         near[row] = count != 0
     return count
