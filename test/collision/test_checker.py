@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.exceptions import (
     ArgumentError,
     CollisionObjectError,
+    MissingExtraError,
     UnknownJointError,
     UnknownLinkError,
     UnknownObjectError,
@@ -103,6 +105,10 @@ def test_joints_left_out_are_where_the_posture_has_them():
     assert test.first_contact([-0.45]) == ('b', 'c')
     away = checker.for_joints(['to_c'], others={'to_d': 3.0})
     assert away.first_contact([0.45]) is None
+    assert (
+        checker.for_joints(['to_c'], others=np.array([0.0, 0.0, 3.0])).first_contact([0.45])
+        is None
+    )
     checker.posture = {'to_b': 3.0}
     assert test.first_contact([-0.45]) is None
     assert test.first_contact([0.45]) == ('c', 'd')
@@ -245,6 +251,12 @@ def test_a_robot_without_geometry_meets_the_world_with_what_it_carries():
     assert not checker.in_collision({})
     checker.attach('tool', SMALL, 'b')
     assert checker.contacts({}) == (('tool', 'wall'),)
+
+
+def test_without_coal_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'coal', None)
+    with pytest.raises(MissingExtraError, match=r'coal is not installed.*\[collision\]'):
+        row(2)
 
 
 def test_arguments_are_checked():
