@@ -38,6 +38,7 @@ def test_the_readme_is_short():
         ('docs/python.md', 'all solutions'),
         ('docs/python.md', 'several tips'),
         ('docs/python.md', 'tolerances'),
+        ('docs/python.md', 'collisions'),
     ],
 )
 def test_the_python_example_prints_what_the_page_says(page, mark):

@@ -75,4 +75,11 @@ def _read(path: Path, scale: tuple[float, float, float]) -> Mesh:
         limit = f'at most {MOST_TRIANGLES} triangles within {FARTHEST:g} m are taken'
         raise MeshError(f'the mesh {path} cannot be used: {error}; {limit}') from error
     except Exception as error:  # what Coal and its reader raise
-        raise MeshError(f'the mesh {path} cannot be read: {error}') from error
+        raise MeshError(f'the mesh {path} cannot be read: {_told(error)}') from error
+
+
+def _told(error: Exception) -> str:
+    """Return what Coal's reader says, which comes after where in its source it says so."""
+    lines = str(error).partition('message: ')[2] or str(error)
+    said = [line.strip() for line in lines.splitlines() if line.strip()]
+    return ' '.join(line for line in said if not line.startswith('Hint'))

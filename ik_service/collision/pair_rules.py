@@ -62,7 +62,9 @@ def known_pairs(model: CheckedRobot) -> Pairs:
         in N % of random postures``.
     """
     digest = model_digest(model)
-    pairs = _kept.get(digest) or load_pairs(digest)
+    pairs = _kept.get(digest)
+    if pairs is None:
+        pairs = load_pairs(digest)
     if pairs is None or not all(pair <= {*model.robot.links} for pair in pairs):
         pairs = _found_pairs(model)
         save_pairs(digest, pairs)

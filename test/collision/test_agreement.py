@@ -76,7 +76,9 @@ def test_objects_of_all_shapes_collide_where_coal_says_so(seed):
         checker.add('other', b, T_b)
         places = coal_place(T_a), coal_place(T_b)
         result.clear()
-        expected = coal.collide(coal_shape(a), places[0], coal_shape(b), places[1], request, result)
+        expected = coal.collide(
+            coal_shape(a), places[0], coal_shape(b), places[1], request, result
+        )
         assert checker.in_collision({}) == bool(expected), (a, b)
         found.add(bool(expected))
     assert found == {True, False}

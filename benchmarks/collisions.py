@@ -1,0 +1,172 @@
+"""
+Collision checks of random postures, on one core: ours, beside Pinocchio's on all of its pairs.
+
+Agreement is counted against Pinocchio with new geometry data for each posture: what it keeps from
+one posture to the next makes it miss collisions (4.1 with Coal 3.0.3), as the table shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+import math
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pinocchio as pin
+from records import progress, save
+from timing import use_one_core
+
+import ik_service as iks
+from ik_service.collision.pair_rules import random_postures
+
+URDF = Path(__file__).resolve().parents[1] / 'urdf'
+# Distance of the objects' centres from the root link [m]: none stands in the base.
+_NEAREST, _FARTHEST = 0.3, 1.2
+
+
+def main() -> None:
+    """Measure and save."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--count', type=int, default=10000, help='postures of each robot')
+    parser.add_argument('--robots', default='panda,ur5e,upper_body', help='descriptions in urdf/')
+    parser.add_argument('--objects', default='10,100,10000', help='numbers of objects')
+    args = parser.parse_args()
+    use_one_core()
+    rows = []
+    for name in args.robots.split(','):
+        progress(f'collisions: {name}')
+        rows += compare(name, args.count, [int(number) for number in args.objects.split(',')])
+    save('collisions', rows, count=args.count)
+
+
+def compare(name: str, count: int, numbers: list[int]) -> list[dict[str, object]]:
+    """Rows of the table for one robot."""
+    path = URDF / f'{name}.urdf'
+    checker = iks.CollisionChecker(iks.Robot.from_urdf(path))
+    test = checker.for_joints(checker.joint_names)
+    # Not those that the unchecked pairs were found with.
+    postures = random_postures(checker._model, count)
+    postures += np.random.default_rng(2).normal(0.0, 0.01, postures.shape)
+    reference = PinocchioCollisions(checker, path)
+    configurations = [reference.configuration(q) for q in postures]
+    expected = np.array([reference.collides_anew(q) for q in configurations])
+    rows = [_row(name, 0, 'ours', *_timed(test.first_contact, postures), expected)]
+    rows.append(_row(name, 0, 'ours, many at once', *_timed_at_once(test, postures), expected))
+    times = _timed(reference.collides, configurations)
+    rows.append(_row(name, 0, 'Pinocchio', *times, expected))
+    for number in numbers:
+        checker.clear()
+        scatter(checker, number)
+        found = test.colliding(postures)
+        rows.append(_row(name, number, 'ours', *_timed(test.first_contact, postures), found))
+        rows.append(
+            _row(name, number, 'ours, many at once', *_timed_at_once(test, postures), found)
+        )
+    return rows
+
+
+def scatter(checker: iks.CollisionChecker, number: int) -> None:
+    """Add boxes, balls and cans of 2 to 10 cm around a robot."""
+    rng = np.random.default_rng(3)
+    for index in range(number):
+        size = rng.uniform(0.02, 0.1)
+        kinds = (iks.Box((size, size, size)), iks.Sphere(size / 2), iks.Cylinder(size / 2, size))
+        pose = np.eye(4)
+        angle, height = rng.uniform(-math.pi, math.pi), rng.uniform(-0.5, 1.2)
+        distance = rng.uniform(_NEAREST, _FARTHEST)
+        pose[:3, 3] = distance * math.cos(angle), distance * math.sin(angle), height
+        checker.add(f'object {index}', kinds[index % 3], pose)
+
+
+class PinocchioCollisions:
+    """
+    Pinocchio's own reading and checking of a URDF, on the pairs that a checker checks.
+
+    :param checker: the checker.
+    :param path: the URDF.
+    """
+
+    def __init__(self, checker: iks.CollisionChecker, path: Path) -> None:
+        self._checker = checker
+        self._model = pin.buildModelFromUrdf(str(path))
+        self._data = self._model.createData()
+        self._geometry = pin.buildGeomFromUrdf(self._model, str(path), pin.COLLISION)
+        parts = self._geometry.geometryObjects
+        links = [self._model.frames[part.parentFrame].name for part in parts]
+        for i, a in enumerate(links):
+            for j, b in enumerate(links[:i]):
+                moving = parts[i].parentJoint != parts[j].parentJoint
+                if moving and frozenset((a, b)) not in checker.disabled_pairs:
+                    self._geometry.addCollisionPair(pin.CollisionPair(j, i))
+        self._kept = self._geometry.createData()
+
+    def collides(self, q: np.ndarray) -> bool:
+        """Whether anything collides, with the same geometry data each time."""
+        return self._collides(q, self._kept)
+
+    def collides_anew(self, q: np.ndarray) -> bool:
+        """Whether anything collides, with new geometry data."""
+        return self._collides(q, self._geometry.createData())
+
+    def configuration(self, q: np.ndarray) -> np.ndarray:
+        """Return Pinocchio's vector of a posture."""
+        positions = dict(zip(self._checker.joint_names, q.tolist(), strict=True))
+        vector = pin.neutral(self._model)
+        for name, joint in zip(self._model.names, self._model.joints, strict=True):
+            if name != 'universe':
+                source, multiplier, offset = self._checker.robot.resolve_mimic(name)
+                value = multiplier * positions[source] + offset
+                turns = (math.cos(value), math.sin(value)) if joint.nq == 2 else (value,)
+                vector[joint.idx_q : joint.idx_q + joint.nq] = turns
+        return vector
+
+    def _collides(self, q: np.ndarray, data: pin.GeometryData) -> bool:
+        return pin.computeCollisions(self._model, self._data, self._geometry, data, q, True)
+
+
+def _timed(check: Callable, postures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return time [s] and verdict of each posture."""
+    times, found = np.empty(len(postures)), np.empty(len(postures), bool)
+    check(postures[0])
+    for row, q in enumerate(postures):
+        began = perf_counter()
+        answer = check(q)
+        times[row] = perf_counter() - began
+        found[row] = bool(answer)
+    return times, found
+
+
+def _timed_at_once(test: object, postures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean time [s] and verdict of each posture."""
+    test.colliding(postures[:2])
+    began = perf_counter()
+    found = test.colliding(postures)
+    return np.full(len(postures), (perf_counter() - began) / len(postures)), found
+
+
+def _row(
+    robot: str,
+    objects: int,
+    checker: str,
+    times: np.ndarray,
+    found: np.ndarray,
+    expected: np.ndarray,
+) -> dict[str, object]:
+    microseconds = 1e6 * times
+    return {
+        'robot': robot,
+        'objects': objects,
+        'checker': checker,
+        'postures': len(times),
+        'mean_us': microseconds.mean(),
+        'median_us': float(np.median(microseconds)),
+        'p99_us': float(np.percentile(microseconds, 99)),
+        'colliding_percent': 100.0 * found.mean(),
+        'other_verdicts': int((found != expected).sum()),
+    }
+
+
+if __name__ == '__main__':
+    main()

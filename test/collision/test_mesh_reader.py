@@ -1,0 +1,158 @@
+"""Mesh files of links: read, refused, or skipped on request."""
+
+import os
+
+import numpy as np
+import pytest
+from support.solid_arms import at, cube, slider, solid, write_stl
+
+from ik_service import Box, CollisionChecker, Robot
+from ik_service.collision import mesh_reader
+from ik_service.collision.mesh_reader import MeshReader
+from ik_service.exceptions import CollisionGeometryError
+from ik_service.model.link_geometry import MeshFile
+
+pytest.importorskip('coal', reason='Coal comes with the extra collision')
+
+VERTICES, TRIANGLES = cube(2.0)
+
+
+def mesh(filename, scale=''):
+    return solid(f'<mesh filename="{filename}"{scale}/>')
+
+
+def robot(folder, filename, scale=''):
+    path = folder / 'arm.urdf'
+    path.write_text(slider(solid(), mesh(filename, scale), gap=3.0))
+    return Robot.from_urdf(path)
+
+
+def obj(path):
+    lines = [f'v {x} {y} {z}' for x, y, z in VERTICES.tolist()]
+    lines += [f'f {a + 1} {b + 1} {c + 1}' for a, b, c in TRIANGLES.tolist()]
+    path.write_text('\n'.join(lines))
+
+
+@pytest.mark.parametrize('suffix', ['stl', 'STL', 'obj'])
+def test_meshes_are_read_and_scaled(tmp_path, suffix):
+    path = tmp_path / f'cube.{suffix}'
+    obj(path) if suffix == 'obj' else write_stl(path, VERTICES, TRIANGLES)
+    checker = CollisionChecker(robot(tmp_path, path.name, ' scale="0.5 0.1 -1"'))
+    small = Box((0.02, 0.02, 0.02))
+    for place, touches in (
+        (at(3.5), True),
+        (at(3.52), False),
+        (at(3.0, 0.1), True),
+        (at(3.0, 0.12), False),
+        (at(3.0, 0, -1.0), True),
+        (at(3.0), False),  # inside
+    ):
+        checker.add('probe', small, place)
+        assert checker.in_collision({}) == touches
+
+
+def test_a_mesh_is_read_once(tmp_path):
+    write_stl(tmp_path / 'cube.stl', VERTICES, TRIANGLES)
+    reader = MeshReader(tmp_path / 'arm.urdf')
+    file = MeshFile('cube.stl', (1.0, 1.0, 1.0))
+    assert reader.read(file) is reader.read(MeshFile('cube.stl', (1.0, 1.0, 1.0)))
+    assert len(reader.read(file).triangles) == 12
+
+
+def garbage(path):
+    path.write_bytes(b'garbage' * 30)
+
+
+def empty(path):
+    path.touch()
+
+
+def without_numbers(path):
+    write_stl(path, VERTICES * np.nan, TRIANGLES)
+
+
+def too_many_triangles(path):
+    """The file says that it holds 100 million, and ends."""
+    write_stl(path, VERTICES, TRIANGLES)
+    data = bytearray(path.read_bytes())
+    data[80:84] = (10**8).to_bytes(4, 'little')
+    path.write_bytes(data)
+
+
+def folder(path):
+    path.mkdir()
+
+
+def pipe(path):
+    os.mkfifo(path)
+
+
+def outside(path):
+    path.symlink_to('/etc/hostname')
+
+
+def absent(path):
+    pass
+
+
+FAULTS = [garbage, empty, without_numbers, too_many_triangles, folder, pipe, outside, absent]
+
+
+@pytest.mark.parametrize('make', FAULTS)
+def test_a_mesh_that_cannot_be_used_is_refused_or_skipped(tmp_path, make):
+    make(tmp_path / 'link.stl')
+    arm = robot(tmp_path, 'link.stl')
+    with pytest.raises(CollisionGeometryError, match=r'link\.stl') as caught:
+        CollisionChecker(arm)
+    assert (caught.value.link, caught.value.file) == ('b', 'link.stl')
+    assert '\n' not in str(caught.value)
+    checker = CollisionChecker(arm, missing_meshes='skip')
+    assert dict(checker.unchecked) == {'b': caught.value.reason}
+    checker.add('wall', Box((9.0, 9.0, 0.1)))
+    assert checker.contacts({}) == (('a', 'wall'),)
+
+
+@pytest.mark.parametrize(
+    'filename',
+    ['package://nobody/link.stl', 'link.xyz', 'http://host/link.stl', '/dev/zero', '../link.stl'],
+)
+def test_a_mesh_that_must_not_be_read_is_refused(tmp_path, filename):
+    write_stl(tmp_path / 'link.xyz', VERTICES, TRIANGLES)
+    (tmp_path / 'urdf').mkdir()
+    (tmp_path / 'urdf' / 'link.xyz').symlink_to(tmp_path / 'link.xyz')
+    with pytest.raises(CollisionGeometryError):
+        CollisionChecker(robot(tmp_path / 'urdf', filename))
+
+
+def test_text_without_a_file_has_no_folder_for_meshes():
+    arm = Robot.from_urdf(slider(solid(), mesh('link.stl')))
+    with pytest.raises(CollisionGeometryError, match='no folder'):
+        CollisionChecker(arm)
+
+
+def test_files_have_limits(tmp_path, monkeypatch):
+    write_stl(tmp_path / 'cube.stl', VERTICES, TRIANGLES)
+    monkeypatch.setattr(mesh_reader, 'LARGEST_SUM', 1000)
+    reader = MeshReader(tmp_path / 'arm.urdf')
+    reader.read(MeshFile('cube.stl', (1.0, 1.0, 1.0)))
+    with pytest.raises(mesh_reader.MeshError, match='together'):
+        reader.read(MeshFile('cube.stl', (2.0, 1.0, 1.0)))
+    monkeypatch.setattr(mesh_reader, 'LARGEST_FILE', 100)
+    with pytest.raises(mesh_reader.MeshError, match='longer'):
+        MeshReader(tmp_path / 'arm.urdf').read(MeshFile('cube.stl', (1.0, 1.0, 1.0)))
+
+
+@pytest.mark.parametrize(
+    'geometry',
+    [
+        *('', '<box size="1 1"/>', '<box size="0 1 1"/>', '<sphere radius="nan"/>', '<capsule/>'),
+        *('<cylinder radius="-1" length="1"/>', '<box size="1 1 1"/><sphere radius="1"/>'),
+    ],
+)
+def test_a_faulty_element_is_refused_or_skipped(geometry):
+    arm = Robot.from_urdf(slider(solid(), solid(geometry)))
+    with pytest.raises(CollisionGeometryError) as caught:
+        CollisionChecker(arm)
+    assert (caught.value.link, caught.value.file) == ('b', '')
+    checker = CollisionChecker(arm, missing_meshes='skip')
+    assert (*checker.unchecked,) == ('b',)

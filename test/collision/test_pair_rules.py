@@ -1,0 +1,148 @@
+"""Pairs of links that are not checked: by an SRDF, by neighbourhood, by random postures."""
+
+import numpy as np
+import pytest
+from support.arm_figures import path_of
+from support.solid_arms import at, BOX, slider, solid
+
+from ik_service import Box, CollisionChecker, Robot
+from ik_service.collision import pair_cache, pair_rules
+from ik_service.collision.pair_rules import random_postures
+
+pytest.importorskip('coal', reason='Coal comes with the extra collision')
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept(monkeypatch, tmp_path):
+    monkeypatch.setattr(pair_rules, '_kept', {})
+    monkeypatch.setattr(pair_cache, 'cache_folder', lambda: tmp_path / 'cache')
+    (tmp_path / 'cache').mkdir()
+
+
+def names(checker):
+    return {''.join(sorted(pair)): reason for pair, reason in checker.disabled_pairs.items()}
+
+
+def hinge(name, parent, child, xyz='0 0 0', kind='revolute', limits='lower="-1" upper="1"'):
+    limit = '' if kind == 'fixed' else f'<limit {limits} velocity="1" effort="1"/>'
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{xyz}"/><axis xyz="0 0 1"/>{limit}</joint>'
+    )
+
+
+def test_rigid_parts_and_empty_links_do_not_hide_neighbours():
+    box = solid(BOX)
+    text = (
+        f'<robot name="r"><link name="a">{box}</link><link name="b">{box}</link>'
+        f'<link name="c"/><link name="d">{box}</link><link name="e">{box}</link>'
+        + hinge('ab', 'a', 'b', '0.05 0 0', 'fixed')
+        + hinge('bc', 'b', 'c', '0.2 0 0')
+        + hinge('cd', 'c', 'd', '0.2 0 0')
+        + hinge('de', 'd', 'e', '0.2 0 0')
+        + '</robot>'
+    )
+    checker = CollisionChecker(Robot.from_urdf(text))
+    assert names(checker) == dict.fromkeys(('ab', 'ad', 'bd', 'de'), 'adjacent')
+
+
+def test_pairs_that_collide_at_home_are_left_out():
+    cover = solid('<sphere radius="0.4"/>')
+    text = (
+        f'<robot name="r"><link name="a">{solid()}</link>'
+        f'<link name="b">{solid(xyz="0 3 0")}</link><link name="c">{solid()}</link>'
+        f'<link name="d">{cover}</link>'
+        + hinge('ab', 'a', 'b', '0.05 0 0')
+        + hinge('bc', 'b', 'c', '0.05 0 0')
+        + hinge('cd', 'c', 'd', '0.6 0 0', limits='lower="0.4" upper="1"')
+        + '</robot>'
+    )
+    checker = CollisionChecker(Robot.from_urdf(text))
+    assert names(checker)['ac'] == 'in collision at home'
+    assert 'ad' not in names(checker)
+
+
+def test_the_share_of_random_postures_is_told():
+    # b turns without end, and only within 3 % of a turn is it away from the ring of c.
+    ring = ''.join(
+        solid('<sphere radius="0.1"/>', f'{np.cos(t):.4f} {np.sin(t):.4f} 0')
+        for t in np.linspace(0.15, 2 * np.pi - 0.15, 90)
+    )
+    text = (
+        f'<robot name="r"><link name="a">{solid(xyz="0 0 5")}</link>'
+        f'<link name="b">{solid("""<sphere radius="0.01"/>""", "1 0 0")}</link>'
+        f'<link name="c">{ring}</link>'
+        + hinge('ab', 'a', 'b', kind='continuous').replace('lower="-1" upper="1"', '')
+        + hinge('ac', 'a', 'c', limits='lower="-0.001" upper="0.001"')
+        + '</robot>'
+    )
+    checker = CollisionChecker(Robot.from_urdf(text))
+    reason = names(checker)['bc']
+    share = float(reason.removeprefix('in collision in ').split()[0])
+    assert 95.0 <= share < 100.0
+    assert reason == f'in collision in {share:g} % of random postures'
+    Q = random_postures(checker._model, pair_rules.POSTURES)
+    assert (np.abs(Q[:, checker.joint_names.index('ab')]) < 0.04).mean() == pytest.approx(
+        1 - share / 100, abs=0.002
+    )
+
+
+SRDF = """<robot name="row">
+  <group name="g"><joint name="to_b"/></group>
+  <disable_collisions link1="b" link2="c" reason="Never"/>
+  {more}
+</robot>"""
+
+
+def test_an_srdf_decides_where_it_disables_pairs():
+    robot = Robot.from_urdf(slider(*[solid()] * 4))
+    checker = CollisionChecker(robot.with_srdf_text(SRDF.format(more='')))
+    assert names(checker) == {'bc': 'Never'}
+    assert checker.contacts({'to_b': -0.5, 'to_c': -1.0}) == (('a', 'b'), ('a', 'c'))
+    groups_only = SRDF.format(more='').replace('<disable_collisions', '<ignored')
+    checker = CollisionChecker(robot.with_srdf_text(groups_only))
+    assert names(checker) == dict.fromkeys(('ab', 'ac', 'ad'), 'adjacent')
+
+
+def test_links_without_default_checks_meet_only_enabled_ones():
+    more = '<disable_default_collisions link="d"/><enable_collisions link1="c" link2="d"/>'
+    robot = Robot.from_urdf(slider(*[solid()] * 4)).with_srdf_text(SRDF.format(more=more))
+    checker = CollisionChecker(robot)
+    together = {'to_b': -0.5, 'to_c': -1.0, 'to_d': -1.5}
+    assert checker.contacts(together) == (('a', 'b'), ('a', 'c'), ('c', 'd'))
+    checker.add('wall', Box((0.1, 0.1, 0.1)), at(9))
+    checker.attach('tool', Box((0.1, 0.1, 0.1)), 'c', pose=at(0, 1))
+    assert checker.contacts({'to_d': 7.5}) == ()
+    assert checker.contacts({'to_b': 8.5}) == (('b', 'wall'),)
+
+
+def test_pairs_are_found_once_and_kept_on_disk(monkeypatch, tmp_path):
+    robot = Robot.from_urdf(path_of('panda'))
+    found = []
+    real = pair_rules._found_pairs
+    monkeypatch.setattr(pair_rules, '_found_pairs', lambda m: found.append(m) or real(m))
+    first = dict(CollisionChecker(robot).disabled_pairs)
+    assert CollisionChecker(robot).disabled_pairs == first
+    pair_rules._kept.clear()
+    assert CollisionChecker(robot).disabled_pairs == first
+    assert len(found) == 1
+    assert 'in collision at home' in first.values()
+    (file,) = (tmp_path / 'cache').iterdir()
+    for damaged in (b'', b'x' * 100, file.read_bytes()[:-3], file.read_bytes()[64:]):
+        file.write_bytes(damaged)
+        pair_rules._kept.clear()
+        assert CollisionChecker(robot).disabled_pairs == first
+    assert len(found) == 5
+    other = Robot.from_urdf(path_of('panda').read_text().replace('radius="0.0', 'radius="0.01'))
+    CollisionChecker(other)
+    assert len(found) == 6
+
+
+def test_a_cache_that_cannot_be_written_does_not_matter(monkeypatch, tmp_path):
+    robot = Robot.from_urdf(path_of('ur5e'))
+    pairs = CollisionChecker(robot).disabled_pairs
+    for folder in (None, tmp_path / 'missing', tmp_path / 'file' / 'below'):
+        (tmp_path / 'file').touch()
+        monkeypatch.setattr(pair_cache, 'cache_folder', lambda folder=folder: folder)
+        pair_rules._kept.clear()
+        assert CollisionChecker(robot).disabled_pairs == pairs

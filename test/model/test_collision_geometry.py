@@ -1,0 +1,52 @@
+"""Collision elements of a URDF."""
+
+import numpy as np
+import pytest
+
+from ik_service.exceptions import UrdfError
+from ik_service.model.collision_geometry import read_collision_geometry
+from ik_service.model.link_geometry import Box, Cylinder, MeshFile, Sphere
+
+
+def robot(collision):
+    return f'<robot name="r"><link name="a">{collision}</link></robot>'
+
+
+@pytest.mark.parametrize(
+    ('geometry', 'expected'),
+    [
+        ('<box size="1 2 3"/>', Box((1.0, 2.0, 3.0))),
+        ('<cylinder radius="0.1" length="0.2"/>', Cylinder(0.1, 0.2)),
+        ('<sphere radius="0.1"/>', Sphere(0.1)),
+        ('<mesh filename="a.stl"/>', MeshFile('a.stl', (1.0, 1.0, 1.0))),
+        ('<mesh filename="a.stl" scale="1 -2 3"/>', MeshFile('a.stl', (1.0, -2.0, 3.0))),
+    ],
+)
+def test_shapes_and_places_are_read(geometry, expected):
+    origin = '<origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/>'
+    (found,) = read_collision_geometry(
+        robot(
+            f'<visual><geometry><sphere radius="9"/></geometry></visual>'
+            f'<collision name="c">{origin}<geometry>{geometry}</geometry><extra/></collision>'
+        )
+    )
+    assert (found.link, found.geometry, found.fault) == ('a', expected, '')
+    np.testing.assert_allclose(
+        found.T_link_geometry,
+        [[0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]],
+        atol=1e-15,
+    )
+
+
+def test_a_faulty_element_ends_nothing_but_itself():
+    good = '<collision><geometry><sphere radius="1"/></geometry></collision>'
+    for bad in ('<collision/>', '<collision><geometry/></collision>', good.replace('"1"', '"x"')):
+        first, second = read_collision_geometry(robot(bad + good))
+        assert first.geometry is None
+        assert first.fault
+        assert second.geometry == Sphere(1.0)
+
+
+def test_hostile_text_is_refused():
+    with pytest.raises(UrdfError):
+        read_collision_geometry('<!DOCTYPE robot [<!ENTITY a "b">]><robot name="r"/>')
