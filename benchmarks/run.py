@@ -15,7 +15,7 @@ ROS_ENVIRONMENT = HERE.parent / '.venv'
 
 PARTS = (
     'solvers', 'chains', 'tracking', 'nearest', 'all_solutions', 'giving_up', 'growth', 'overhead',
-    'batch', 'two_arms', 'service',
+    'batch', 'two_arms', 'collision_free', 'service',
 )  # fmt: skip
 QUICK = {
     'solvers': '--count 100 --repeats 1',
@@ -28,6 +28,7 @@ QUICK = {
     'overhead': '--count 500 --repeats 2',
     'batch': '--count 3000 --repeats 3',
     'two_arms': '--count 100',
+    'collision_free': '--count 100',
     'service': '--count 300 --windows 2 --seconds 1',
 }
 FULL = {

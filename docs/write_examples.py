@@ -72,6 +72,11 @@ TEXTS = {
         'both hands of an upper body in one solve, the pose of one hand in the other, and a '
         'target that leaves some freedom.',
     ),
+    '10': (
+        'Free of collisions',
+        'solutions at which the robot collides neither with itself nor with objects around it, '
+        'and with what it would. Needs the extra `collision`.',
+    ),
 }
 """Heading and description of each example, by its number."""
 

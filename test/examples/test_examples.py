@@ -152,3 +152,15 @@ def test_the_solver_of_ones_own_is_a_solver_like_any_other(tmp_path):
     shares = dict(re.findall(r'^(\w+) +(\d+)%', text, re.MULTILINE))
     assert int(shares['momentum']) > 0
     assert int(shares['levenberg_marquardt']) >= 90
+
+
+def test_solutions_free_of_collisions(tmp_path):
+    pytest.importorskip('coal')
+    text = run('10', tmp_path)
+    ((solved, of, colliding),) = re.findall(r'without.*: (\d+) of (\d+) solved, (\d+) ', text)
+    ((free, left),) = re.findall(r'with a test: +(\d+) solved, (\d+) collide', text)
+    assert 0 < int(colliding) <= int(of)
+    assert 0 < int(free) <= int(solved)
+    assert int(left) == 0
+    assert re.search(r"^IN_COLLISION \('\w+', 'table'\)", text, re.MULTILINE)
+    assert re.findall(r'rod of [\d.]+ m: (\w+)', text) == ['SUCCESS', 'IN_COLLISION']

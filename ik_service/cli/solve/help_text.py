@@ -41,6 +41,7 @@ examples:
   ik_solve ur5e --random 7 --solver all              every method on the same pose
   ik_solve panda --joints 0 -0.8 0 -2.4 0 1.6 0.8 --seed 0 0 0 -1 0 1 0 --trace
   ik_solve panda --group panda_arm --random --seed ready
+  ik_solve panda --random 3 --avoid-collisions       not colliding with itself
   ik_solve my_robot.urdf --srdf my_robot.srdf --group left_arm --random
   ik_solve my_robot.urdf --base-link base --tip-link tool0 --lock torso=0.1 \\
            --xyz 0.3 0 0.4 --quaternion 1 0 0 0 --set timeout=0.05 prefer=nearest --json
