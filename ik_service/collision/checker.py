@@ -59,6 +59,7 @@ class CollisionChecker(RobotInWorld):
         load_coal()
         self._statistics = CheckStatistics()
         super().__init__(CheckedRobot(robot, missing_meshes == 'skip'))
+        self._all.contacts(self._base)  # compiles or loads the kernel now
 
     @property
     def robot(self) -> Robot:
@@ -125,19 +126,19 @@ class CollisionChecker(RobotInWorld):
         return test.contact_points(vector)
 
     def for_joints(
-        self, joint_names: Sequence[str], others: Mapping[str, float] | None = None
+        self, joint_names: Sequence[str], others: Positions | None = None
     ) -> PostureTest:
         """
         Return the checks of postures of some joints, for solvers.
 
         :param joint_names: names of independent joints, such as those of a chain.
-        :param others: positions of the remaining joints [rad] or [m] by name; those left out are
+        :param others: joint positions, see above, for the remaining joints; without them these are
             where :attr:`posture` has them at the time of the check.
         :raises UnknownJointError: there is no such independent joint.
         :raises ArgumentError: a joint comes twice, or a position is not finite.
         """
         names = tuple(joint_names)
-        if others:
+        if others is not None:
             base = self._postures.vector(others, self._base)
             return self._test(names, lambda: base)
         test = self._tests.get(names)
@@ -156,7 +157,7 @@ class CollisionChecker(RobotInWorld):
         :raises CollisionObjectError: as :meth:`set_world`.
         """
         other = copy.copy(self)
-        other._place(Scene(self._model, world), self._base)
+        other._place(Scene(self._model, world, self._scene), self._base)
         return other
 
     def _place(self, scene: Scene, base: np.ndarray) -> None:

@@ -15,12 +15,13 @@ import math
 
 import numpy as np
 
+from ik_service.collision.mesh_pieces import clusters
 from ik_service.collision.shapes import Cone, Mesh, Plane, Shape
 from ik_service.common.transforms import rigid_transform, rotation_from_z_to
 from ik_service.solvers.regions import Box, Cylinder, Sphere
 
 ROUNDED_BOX, CYLINDER, PLANE = 0, 1, 2
-_MOST_COVERS = 32  # spheres that cover a mesh; a power of 2
+_MOST_COVERS = 32  # spheres that cover a mesh, but for rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,24 +86,12 @@ def _of_mesh(mesh: Mesh) -> Outline:
 
 def _covers(corners: np.ndarray) -> np.ndarray:
     """Return spheres around parts of a mesh: its triangles, halved again and again."""
-    clusters = [corners]
-    while len(clusters) < _MOST_COVERS and any(len(cluster) > 1 for cluster in clusters):
-        clusters = [half for cluster in clusters for half in _halves(cluster)]
     rows = []
-    for cluster in clusters:
-        centre = (cluster.min(axis=(0, 1)) + cluster.max(axis=(0, 1))) / 2
-        rows.append([*centre, _radius(cluster, centre)])
+    for cluster in clusters(corners, -(-len(corners) // _MOST_COVERS)):
+        own = corners[cluster]
+        centre = (own.min(axis=(0, 1)) + own.max(axis=(0, 1))) / 2
+        rows.append([*centre, _radius(own, centre)])
     return np.array(rows)
-
-
-def _halves(corners: np.ndarray) -> list[np.ndarray]:
-    """Split triangles in the middle of the direction in which they extend farthest."""
-    if len(corners) == 1:
-        return [corners]
-    middles = corners.mean(axis=1)
-    axis = int(np.argmax(np.ptp(middles, axis=0)))
-    order = np.argpartition(middles[:, axis], len(corners) // 2)
-    return [corners[order[: len(order) // 2]], corners[order[len(order) // 2 :]]]
 
 
 def _radius(corners: np.ndarray, centre: np.ndarray) -> float:

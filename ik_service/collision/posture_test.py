@@ -37,13 +37,13 @@ class PostureTest:
     def __init__(
         self,
         joint_names: tuple[str, ...],
-        columns: np.ndarray,
+        columns: np.ndarray | slice,
         base: Callable[[], np.ndarray],
         scene: Callable[[], Scene],
         statistics: CheckStatistics,
     ) -> None:
         self.joint_names = joint_names
-        self._columns = _slice_of(columns)
+        self._columns = columns
         self._shape = (len(joint_names),)
         self._base = base
         self._scene = scene
@@ -133,11 +133,3 @@ class PostureTest:
                 + ', '.join(self.joint_names),
             )
         return values
-
-
-def _slice_of(columns: np.ndarray) -> np.ndarray | slice:
-    """Return columns as a slice where they follow each other, which is quicker."""
-    first = int(columns[0]) if len(columns) else 0
-    if np.array_equal(columns, np.arange(first, first + len(columns))):
-        return slice(first, first + len(columns))
-    return columns

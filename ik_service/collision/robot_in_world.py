@@ -67,7 +67,7 @@ class RobotInWorld:
         :raises UnknownLinkError: an object is attached to a link that there is not.
         :raises CollisionObjectError: an object has the name of a link.
         """
-        scene = Scene(self._model, world)
+        scene = Scene(self._model, world, self._scene)
         with self._lock:
             self._scene = scene
 
@@ -90,8 +90,9 @@ class RobotInWorld:
         :raises CollisionObjectError: a shape or the pose is faulty, the name is that of a link or
             of an attached object, or the world is full; nothing has changed.
         """
+        new = WorldObject(name, shapes, pose)
+        new.solid.prepare()  # not in a check, nor while another thread waits
         with self._lock:
-            new = WorldObject(name, shapes, pose)
             old = self.objects.get(name) if append else None
             if old is not None:
                 T = np.eye(4) if pose is None else inverse_transform(old.pose) @ new.pose
@@ -123,17 +124,19 @@ class RobotInWorld:
         :raises UnknownLinkError: there is no such link.
         :raises UnknownObjectError: there is no such object of the world.
         """
+        if not isinstance(link, str) or link not in self._model.bodies.body_of:
+            raise UnknownLinkError(link, self._model.robot.links)
+        if shapes is not None:
+            new = AttachedObject(name, shapes, link, touch_links, pose)
+            new.solid.prepare()
         with self._lock:
-            if not isinstance(link, str) or link not in self._model.bodies.body_of:
-                raise UnknownLinkError(link, self._model.robot.links)
             if shapes is None:
                 if name not in self.objects:
                     raise UnknownObjectError(name, self.objects)
                 old = self.objects[name]
-                shapes = old.shapes
                 if pose is None:
                     pose = inverse_transform(self._pose_of(link, q)) @ old.pose
-            new = AttachedObject(name, shapes, link, touch_links, pose)
+                new = AttachedObject(name, old.solid, link, touch_links, pose)
             self._change(self.world.with_attached(new))
 
     def detach(self, name: str, q: Positions | None = None) -> None:
@@ -149,7 +152,7 @@ class RobotInWorld:
                 raise UnknownObjectError(name, self.attached)
             old = self.attached[name]
             T = self._pose_of(old.link, q) @ old.pose
-            self._change(self.world.without(name).with_object(WorldObject(name, old.shapes, T)))
+            self._change(self.world.without(name).with_object(WorldObject(name, old.solid, T)))
 
     def move(self, name: str, pose: ArrayLike) -> None:
         """
@@ -185,7 +188,7 @@ class RobotInWorld:
         self._lock = Lock()
 
     def _change(self, world: World) -> None:
-        self._scene = Scene(self._model, world)
+        self._scene = Scene(self._model, world, self._scene)
 
     def _positions(self, posture: np.ndarray) -> dict[str, float]:
         return dict(zip(self._model.joint_names, posture.tolist(), strict=True))

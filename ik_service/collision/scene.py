@@ -12,10 +12,27 @@ from ik_service.collision.coal_shapes import CoalContact
 from ik_service.collision.part import ATTACHED, ContactPoint, Part
 from ik_service.collision.scene_arrays import RobotArrays, with_parts, world_arrays, WorldArrays
 from ik_service.collision.workspace import Workspace
-from ik_service.collision.world import World
+from ik_service.collision.world import World, WorldObject
 from ik_service.exceptions import CollisionObjectError, UnknownLinkError
 
 Pair = tuple[str, str]
+
+
+class _PlacedObjects:
+    """Objects of the world, prepared when they are first checked."""
+
+    def __init__(self, objects: Mapping[str, WorldObject]) -> None:
+        self._objects = objects
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """Their shapes."""
+        return tuple(part for other in self._objects.values() for part in other.parts)
+
+    @cached_property
+    def arrays(self) -> WorldArrays:
+        """The same for the kernels."""
+        return world_arrays(self.parts)
 
 
 class Scene:
@@ -24,12 +41,15 @@ class Scene:
 
     :param model: the robot.
     :param world: the world.
+    :param before: another scene of the robot; what is prepared of the same objects is taken over.
     :raises UnknownLinkError: an object is attached to a link that there is not.
     :raises CollisionObjectError: an object has the name of a link.
     """
 
-    def __init__(self, model: CheckedRobot, world: World) -> None:
+    def __init__(self, model: CheckedRobot, world: World, before: Scene | None = None) -> None:
         self.model = model
+        same = before is not None and before.world.objects is world.objects
+        self._placed = before._placed if before and same else _PlacedObjects(world.objects)
         self.world = world
         links = model.bodies.body_of
         for other in world.attached.values():
@@ -143,8 +163,7 @@ class Scene:
     @cached_property
     def _parts(self) -> tuple[Part, ...]:
         """All parts: of links, of attached objects, of objects of the world."""
-        placed = (part for other in self.world.objects.values() for part in other.parts)
-        return (*self.model.parts, *self._attached, *placed)
+        return (*self.model.parts, *self._attached, *self._placed.parts)
 
     @cached_property
     def _robot(self) -> RobotArrays:
@@ -152,9 +171,9 @@ class Scene:
             return self.model.arrays
         return with_parts(self.model.arrays, self._attached, [*self._pairs_of_attached()])
 
-    @cached_property
+    @property
     def _world(self) -> WorldArrays:
-        return world_arrays(self._parts[self._moving :])
+        return self._placed.arrays
 
     def _pairs_of_attached(self) -> Iterator[tuple[int, int]]:
         """Yield the pairs of attached parts with links and with each other."""

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ik_service.collision.coal_shapes import coal_shape, CoalShape
+from ik_service.collision.mesh_pieces import pieces_of
 from ik_service.collision.outline import Outline, outline_of
 from ik_service.collision.part import Part
 from ik_service.collision.shapes import PlacedShape
@@ -24,6 +25,10 @@ class Solid:
 
     shapes: tuple[PlacedShape, ...]
 
+    def prepare(self) -> None:
+        """Prepare what a check needs now; for large meshes that takes seconds."""
+        _ = self._prepared
+
     def parts(
         self, owner: str, kind: str, body: int, T: np.ndarray, meets_world: bool = True
     ) -> Iterator[Part]:
@@ -36,9 +41,13 @@ class Solid:
         :param T: (4, 4) T_body_object [m].
         :param meets_world: whether they are checked against objects of the world.
         """
-        for (shape, outline), (_, T_shape) in zip(self._prepared, self.shapes, strict=True):
+        for shape, outline, T_shape in self._prepared:
             yield Part(owner, kind, shape, outline, body, T @ T_shape, meets_world)
 
     @cached_property
-    def _prepared(self) -> tuple[tuple[CoalShape, Outline], ...]:
-        return tuple((coal_shape(shape), outline_of(shape)) for shape, _ in self.shapes)
+    def _prepared(self) -> tuple[tuple[CoalShape, Outline, np.ndarray], ...]:
+        return tuple(
+            (coal_shape(piece), outline_of(piece), T)
+            for shape, T in self.shapes
+            for piece in pieces_of(shape)
+        )

@@ -44,7 +44,7 @@ class WorldObject:
     solid: Solid = field(init=False, repr=False)
 
     def __init__(
-        self, name: str, shapes: Shape | Iterable[object], pose: ArrayLike | None = None
+        self, name: str, shapes: Shape | Iterable[object] | Solid, pose: ArrayLike | None = None
     ) -> None:
         _fill(self, name, shapes, pose)
 
@@ -96,7 +96,7 @@ class AttachedObject:
     def __init__(
         self,
         name: str,
-        shapes: Shape | Iterable[object],
+        shapes: Shape | Iterable[object] | Solid,
         link: str,
         touch_links: Iterable[str] = (),
         pose: ArrayLike | None = None,
@@ -137,11 +137,13 @@ class World:
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @classmethod
-    def _of(cls, objects: dict[str, WorldObject], attached: dict[str, AttachedObject]) -> World:
-        """Return a world of dictionaries that nobody else has, without copying them."""
+    def _of(
+        cls, objects: Mapping[str, WorldObject], attached: Mapping[str, AttachedObject]
+    ) -> World:
+        """Return a world of mappings that nobody changes, without copying them."""
         world = object.__new__(cls)
-        object.__setattr__(world, 'objects', MappingProxyType(objects))
-        object.__setattr__(world, 'attached', MappingProxyType(attached))
+        object.__setattr__(world, 'objects', objects)
+        object.__setattr__(world, 'attached', attached)
         return world
 
     def with_object(self, new: WorldObject) -> World:
@@ -156,9 +158,7 @@ class World:
             raise CollisionObjectError(
                 new.name, 'name', f'an object of that name is attached to {safe_repr(link)}'
             )
-        objects, attached = self._copies()
-        objects[new.name] = new
-        return self._checked(World._of(objects, attached), new)
+        return self._checked(World._of(_with(self.objects, new), self.attached), new)
 
     def with_attached(self, new: AttachedObject) -> World:
         """
@@ -167,10 +167,8 @@ class World:
         :param new: the object.
         :raises CollisionObjectError: the world is full.
         """
-        objects, attached = self._copies()
-        objects.pop(new.name, None)
-        attached[new.name] = new
-        return self._checked(World._of(objects, attached), new)
+        objects = _without(self.objects, new.name)
+        return self._checked(World._of(objects, _with(self.attached, new)), new)
 
     def without(self, name: str) -> World:
         """
@@ -180,10 +178,7 @@ class World:
         :raises UnknownObjectError: there is none of that name.
         """
         self._find(name)
-        objects, attached = self._copies()
-        objects.pop(name, None)
-        attached.pop(name, None)
-        return World._of(objects, attached)
+        return World._of(_without(self.objects, name), _without(self.attached, name))
 
     def moved(self, name: str, pose: ArrayLike) -> World:
         """
@@ -195,22 +190,15 @@ class World:
         :raises CollisionObjectError: it is no pose.
         """
         moved = self._find(name).at(pose)
-        objects, attached = self._copies()
         if isinstance(moved, AttachedObject):
-            attached[name] = moved
-        else:
-            objects[name] = moved
-        return World._of(objects, attached)
+            return World._of(self.objects, _with(self.attached, moved))
+        return World._of(_with(self.objects, moved), self.attached)
 
     @cached_property
     def triangles(self) -> int:
         """Number of the triangles of all meshes."""
         free, attached = map(_triangles, self.objects.values()), self.attached.values()
         return sum(free) + sum(map(_triangles, attached))
-
-    def _copies(self) -> tuple[dict[str, WorldObject], dict[str, AttachedObject]]:
-        # By way of this operator, which is quicker for a proxy than a constructor or `**`.
-        return cast(Any, self.objects) | {}, cast(Any, self.attached) | {}
 
     def _find(self, name: str) -> WorldObject | AttachedObject:
         found = None
@@ -241,11 +229,12 @@ def _fill(new: WorldObject | AttachedObject, name: str, shapes: object, pose: ob
         raise CollisionObjectError(
             name, 'name', f'has to be a name of 1 to {LONGEST_NAME} characters'
         )
-    placed = placed_shapes(name, shapes)
+    # What another object has prepared is taken over.
+    solid = shapes if isinstance(shapes, Solid) else Solid(placed_shapes(name, shapes))
     object.__setattr__(new, 'name', name)
-    object.__setattr__(new, 'shapes', placed)
+    object.__setattr__(new, 'shapes', solid.shapes)
     object.__setattr__(new, 'pose', checked_pose(name, pose))  # type: ignore[arg-type]
-    object.__setattr__(new, 'solid', Solid(placed))
+    object.__setattr__(new, 'solid', solid)
 
 
 def _at(old: _Object, pose: ArrayLike) -> _Object:
@@ -256,6 +245,19 @@ def _at(old: _Object, pose: ArrayLike) -> _Object:
     moved.__dict__['pose'] = checked
     moved.__dict__.pop('parts', None)
     return moved
+
+
+def _with(objects: Mapping[str, _Object], new: _Object) -> Mapping[str, _Object]:
+    # The operator is quicker for a proxy than a constructor or `**`.
+    return MappingProxyType(cast(Any, objects) | {new.name: new})
+
+
+def _without(objects: Mapping[str, _Object], name: str) -> Mapping[str, _Object]:
+    if name not in objects:
+        return objects
+    left = cast(Any, objects) | {}
+    del left[name]
+    return MappingProxyType(left)
 
 
 def _triangles(other: WorldObject | AttachedObject) -> int:

@@ -127,7 +127,7 @@ class _Job:
         :param progress: called with the number of targets done and N, or None.
         :param threads: number of threads, at least 1.
         """
-        total = len(self._rows)
+        total = self._rows.size
         chunks = deque(_chunks(total, threads))
         done = 0
         with closing(

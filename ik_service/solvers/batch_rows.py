@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from numba.core.errors import NumbaError
 import numpy as np
@@ -18,8 +18,7 @@ from ik_service.solvers.spec_checks import step_error
 _BUDGET = 100_000_000
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """
     Rows of a batch; the arrays are filled while they are solved.
 
@@ -69,8 +68,10 @@ class Rows:
         rows.motions[:, 1] = np.inf  # no solution is accepted
         return rows
 
-    def __len__(self) -> int:
-        return len(self.seeds)
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return len(self.status)
 
     def take(self, chosen: slice | np.ndarray) -> Rows:
         """
@@ -78,7 +79,7 @@ class Rows:
 
         :param chosen: a slice, for views; or indices or (N,) bool, for copies.
         """
-        return Rows(*(getattr(self, field.name)[chosen] for field in _FIELDS))
+        return Rows(*[array[chosen] for array in self])
 
     def put(self, chosen: slice | np.ndarray, rows: Rows) -> None:
         """
@@ -118,6 +119,3 @@ class Rows:
             )
         except NumbaError as error:
             raise step_error(solver.name, error) from error
-
-
-_FIELDS = fields(Rows)

@@ -33,7 +33,7 @@ def solve_free(
     target: Target,
     seed: ArrayLike | None,
     timeout: float | None,
-    collisions: Collisions | CollisionTest | None,
+    collisions: Collisions | CollisionTest,
 ) -> IkResult:
     """
     Solve for one target, free of collisions.
@@ -42,42 +42,42 @@ def solve_free(
     :param target: as for :meth:`~ik_service.Solver.solve`.
     :param seed: likewise.
     :param timeout: likewise [s].
-    :param collisions: tells which solutions collide; what the solver has when None.
+    :param collisions: tells which solutions collide.
     :returns: the answer; when only colliding solutions were found, the one nearest to the seed.
     """
     if isinstance(target, Task) and not isinstance(solver.chain, KinematicTree):
         solver = solver.with_tolerances
-    began = perf_counter_ns()
-    given = solver.collisions if collisions is None else collisions
-    test = collision_test(given, solver.chain)
+    test = collision_test(collisions, solver.chain)
     solver = solver.candidates
     results = [solver.solve(target, seed, timeout)]
     if not results[0].success:
         return results[0]
     settings, work = solver.progress()
     limit = int(settings.timeout[0]) if timeout is None else nanoseconds(timeout)
-    free, best, bodies = False, results[0], None
+    free, best, bodies, spent = False, results[0], None, 0
     work.kept[0] = nearest = math.inf
     try:
         while results[-1].success:
+            began = perf_counter_ns()
             contact = test.first_contact(results[-1].q)
+            spent += perf_counter_ns() - began + round(results[-1].solve_time * 1e9)
             if contact is None:
                 free, best, bodies, work.kept[0] = True, results[-1], None, work.motion[0]
                 if not work.goes_on[0]:
                     break
             elif not free and work.motion[0] < nearest:
                 best, bodies, nearest = results[-1], contact, work.motion[0]
-            work.searched[0], work.spent[0] = results[-1].searches, perf_counter_ns() - began
-            if work.searched[0] >= settings.max_searches[0] or work.spent[0] >= limit:
+            work.searched[0], work.spent[0] = results[-1].searches, spent
+            if work.searched[0] >= settings.max_searches[0] or spent >= limit:
                 break
             results.append(solver.solve(target, seed, timeout))
     finally:
         work.searched[0] = work.spent[0] = 0
-    return _answer(best, bodies, results, perf_counter_ns() - began)
+    return _answer(best, bodies, results, spent)
 
 
 def _answer(
-    best: IkResult, bodies: Bodies | None, results: Sequence[IkResult], elapsed: int
+    best: IkResult, bodies: Bodies | None, results: Sequence[IkResult], spent: int
 ) -> IkResult:
     """
     Return the answer of a solve, with the effort of all its parts.
@@ -85,9 +85,9 @@ def _answer(
     :param best: the best solution.
     :param bodies: two bodies that collide there.
     :param results: those of the parts.
-    :param elapsed: time that they and the test have taken [ns].
+    :param spent: time that they and the test have taken [ns].
     """
-    changes: dict[str, Any] = {'solve_time': elapsed * 1e-9}
+    changes: dict[str, Any] = {'solve_time': spent * 1e-9}
     if bodies is not None:
         changes.update(status=IkStatus.IN_COLLISION, collision=bodies)
     if len(results) > 1:

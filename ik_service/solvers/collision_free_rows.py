@@ -50,7 +50,7 @@ def solve_free_rows(
     answers.status[places] = _IN_COLLISION
     answers.motions[:, _FOUND] = np.inf
     _, settings, _ = solver.views(problem)
-    while len(going):
+    while going.size:
         wanted = _judge(answers, places, going, test)
         wanted &= going.counts[:, 1] < settings.max_searches[0]
         wanted &= going.states[:, _SPENT] < settings.timeout[0]
@@ -63,7 +63,7 @@ def solve_free_rows(
     for row in np.flatnonzero(answers.status == _IN_COLLISION):
         answers.collision[row] = test.first_contact(answers.q[row])
     rows.put(done, answers)
-    return len(answers)
+    return answers.size
 
 
 def _judge(answers: Rows, places: np.ndarray, going: Rows, test: CollisionTest) -> np.ndarray:
@@ -78,7 +78,7 @@ def _judge(answers: Rows, places: np.ndarray, going: Rows, test: CollisionTest) 
     """
     began = perf_counter_ns()
     colliding = test.colliding(going.q)
-    going.states[:, _SPENT] += (perf_counter_ns() - began) // len(going)
+    going.states[:, _SPENT] += (perf_counter_ns() - began) // going.size
     found = going.motions[:, _FOUND]
     going.motions[~colliding, _KEPT] = found[~colliding]
     free = answers.status[places] == _SUCCESS
@@ -93,6 +93,6 @@ def _judge(answers: Rows, places: np.ndarray, going: Rows, test: CollisionTest) 
 def _all_solved(rows: Rows, solver: Solver, problem: Problem, stopped: Callable[[], bool]) -> bool:
     """Solve rows; returns whether all are solved before the batch is to end."""
     first = 0
-    while first < len(rows) and not stopped():
+    while first < rows.size and not stopped():
         first += rows.take(slice(first, None)).solve(solver, problem)
-    return first == len(rows)
+    return first == rows.size

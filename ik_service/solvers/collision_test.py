@@ -56,9 +56,7 @@ class Collisions(Protocol):
         """
 
 
-def collision_test(
-    collisions: Collisions | CollisionTest | None, chain: JointSpace
-) -> CollisionTest:
+def collision_test(collisions: Collisions | CollisionTest, chain: JointSpace) -> CollisionTest:
     """
     Return a test for the joint vectors of a chain or a tree.
 

@@ -82,8 +82,7 @@ class Solver(PreparedMethod):
         :param solver: one of :func:`~ik_service.solver_names`.
         :param options: options; the defaults when left out.
         :param guess: guess for solves without a seed; by ``seed_source`` when left out.
-        :param collisions: what the answers must be free of, such as a
-            :class:`~ik_service.CollisionChecker`.
+        :param collisions: what answers must be free of: a :class:`~ik_service.CollisionChecker`.
         :raises UnknownSolverError: listing the valid names.
         :raises OptionError: when the method does not use an option, or one does not fit the chain.
         :raises SeedFileError: when there is no learned guess; names the command that makes it.
@@ -135,13 +134,16 @@ class Solver(PreparedMethod):
         :raises OptionError: when the timeout is not valid.
         :raises SolverSpecError: when the step of a user's method cannot be compiled, or raises.
         """
-        if collisions is not None or self.collisions is not None:
-            return solve_free(self, target, seed, timeout, collisions)
         thread = self._thread
         try:
             kernel, problem, settings, work = thread.prepared
-        except AttributeError:  # this thread's first solve
-            kernel, problem, settings, work = thread.prepared = self._prepare()
+        except AttributeError:  # this thread's first solve, or answers are to be free
+            if collisions is None:
+                collisions = self.collisions
+            if collisions is None:
+                kernel, problem, settings, work = thread.prepared = self._prepare()
+        if collisions is not None:
+            return solve_free(self, target, seed, timeout, collisions)
         if self.guess is not None:
             settings.nearness[0] = self._nearness(guessed=seed is None)
         if seed is None:
@@ -271,8 +273,7 @@ def solve_ik(
     :param seed: (n,) where the search starts [rad] or [m]; mid-range when left out.
     :param solver: one of :func:`~ik_service.solver_names`.
     :param options: options; the defaults when left out.
-    :param collisions: what the answer must be free of, such as a
-        :class:`~ik_service.CollisionChecker`.
+    :param collisions: what the answer must be free of: a :class:`~ik_service.CollisionChecker`.
     :returns: the best joint vector found, with its errors and the reason if it is no solution.
     :raises IkServiceError: as :class:`Solver` and :meth:`Solver.solve` do.
     """

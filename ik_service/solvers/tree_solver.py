@@ -82,7 +82,9 @@ class TreeSolver(Solver):
         :raises ArgumentError: when a tip is missing or unknown; otherwise as
             :meth:`Solver.solve`.
         """
-        if collisions is not None or self.collisions is not None:
+        if collisions is None:
+            collisions = self.collisions
+        if collisions is not None:
             return solve_free(self, target, seed, timeout, collisions)
         return super().solve(self.packed(target), seed, timeout)
 

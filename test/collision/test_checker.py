@@ -103,6 +103,10 @@ def test_joints_left_out_are_where_the_posture_has_them():
     assert test.first_contact([-0.45]) == ('b', 'c')
     away = checker.for_joints(['to_c'], others={'to_d': 3.0})
     assert away.first_contact([0.45]) is None
+    assert (
+        checker.for_joints(['to_c'], others=np.array([0.0, 0.0, 3.0])).first_contact([0.45])
+        is None
+    )
     checker.posture = {'to_b': 3.0}
     assert test.first_contact([-0.45]) is None
     assert test.first_contact([0.45]) == ('c', 'd')

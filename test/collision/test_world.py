@@ -180,6 +180,28 @@ def test_there_may_be_many_objects(checker):
         assert (test.first_contact([x]) is not None) == expected
 
 
+def test_a_large_mesh_is_prepared_in_pieces(checker):
+    u, v = np.meshgrid(np.linspace(0, np.pi, 80), np.linspace(0, 2 * np.pi, 81))
+    vertices = np.stack([np.sin(u) * np.cos(v), np.sin(u) * np.sin(v), np.cos(u)], -1)
+    a = (np.arange(80)[:, None] * 80 + np.arange(79)).ravel()
+    ball = Mesh(
+        vertices.reshape(-1, 3),
+        np.vstack([np.stack([a, a + 1, a + 80], -1), np.stack([a + 1, a + 81, a + 80], -1)]),
+    )
+    assert len(ball.triangles) > 10_000
+    checker.clear()
+    checker.add('ball', ball, at(3.0))
+    test = checker.for_joints(['to_b'])
+    for x in np.linspace(0.5, 5.5, 40):
+        away = np.abs(x - 2.5)  # of the middle of the small cube from that of the ball
+        touches = 0.95 < away < 1.05
+        if abs(away - 0.95) > 2e-3 and abs(away - 1.05) > 2e-3:
+            assert (test.first_contact([x]) == ('b', 'ball')) == touches
+    checker.attach('ball', None, 'b', q={'to_b': 2.5})
+    assert not checker.in_collision({'to_b': 2.5})
+    assert checker.contacts({'to_b': 0.5}) == (('a', 'ball'),)
+
+
 def test_shapes_know_their_limits():
     assert shapes.MOST_TRIANGLES < 10**7
     plane = Plane((0, 0, 2, 4))

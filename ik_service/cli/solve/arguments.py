@@ -160,6 +160,12 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
         help=f'a method of the list below, or "{ALL}" to compare them (default: %(default)s)',
     )
     group.add_argument(
+        '--avoid-collisions',
+        action='store_true',
+        help='take only solutions at which the robot does not collide with itself, by the '
+        'collision shapes of its description (needs the extra "collision")',
+    )
+    group.add_argument(
         '--all',
         action='store_true',
         help='print all solutions instead of one, nearest to the seed first; of a redundant arm '
@@ -212,7 +218,8 @@ def _check(arguments: argparse.Namespace) -> None:
             )
     if arguments.all:
         for name, given in (('--trace', arguments.trace), ('--plot', arguments.plot is not None),
-                            ('--solver', arguments.solver != DEFAULT_SOLVER)):  # fmt: skip
+                            ('--solver', arguments.solver != DEFAULT_SOLVER),
+                            ('--avoid-collisions', arguments.avoid_collisions)):  # fmt: skip
             if given:
                 raise UsageError(f'{name} is for one solution, not for --all')
     elif arguments.resolution is not None:

@@ -113,13 +113,15 @@ def solve_request(request: Request, repeats: bool = False) -> list[Outcome | Ref
 def _solve(request: Request, name: str, repeats: bool) -> Outcome:
     chain, T = request.chain, request.T_base_target
     seed = None if request.guessed else request.seed
-    recording = Solver(chain, name, replace(request.options, record_trace=True))
+    collisions = request.collisions
+    options = replace(request.options, record_trace=True)
+    recording = Solver(chain, name, options, collisions=collisions)
     began = time.perf_counter()
     with _compiling_notice(name):
         result = recording.solve(T, seed)
     first = time.perf_counter() - began
     # Recording takes time, so what is timed is a solver without it.
-    solver = Solver(chain, name, replace(request.options, record_trace=False))
+    solver = Solver(chain, name, replace(options, record_trace=False), collisions=collisions)
     q_start = cast(IkTrace, result.trace).q[0]
     solver.solve(chain.forward(q_start), q_start)
     times = [_times(solver, T, seed)]

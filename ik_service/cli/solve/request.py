@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 from pathlib import Path
+from typing import cast, TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +24,13 @@ from ik_service.common.transforms import (
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
+from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import solver_names
 from ik_service.solvers.solver import Solver
+
+if TYPE_CHECKING:
+    from ik_service.collision.checker import CollisionChecker
 
 _POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 _WIDEST = 1e6  # limits beyond this are as good as none [rad] or [m]
@@ -45,6 +50,7 @@ class Request:
     :ivar guessed: whether the seed is a learned starting posture for the target.
     :ivar options: for every solver.
     :ivar solvers: names of the methods.
+    :ivar collisions: what the solutions must be free of; None for nothing.
     :ivar notes: notes for the user, a sentence each.
     """
 
@@ -57,6 +63,7 @@ class Request:
     guessed: bool
     options: IkOptions
     solvers: tuple[str, ...]
+    collisions: CollisionChecker | None
     notes: tuple[str, ...]
 
     @property
@@ -86,11 +93,13 @@ def read_request(arguments: Namespace) -> Request:
     urdf, chain = read_chain(arguments)
     options = _options(arguments)
     T, origin = _target(arguments, chain)
+    collisions = _collisions(arguments, chain)
     guessed = arguments.seed is None and options.seed_source != 'given'
     seed = _seed(arguments, chain, T, options)
     notes = [
         *_notes_about_joints(arguments, chain, seed, options),
         *_notes_about_reach(chain, T, options),
+        *_notes_about_collisions(collisions),
     ]
     return Request(
         chain=chain,
@@ -102,8 +111,17 @@ def read_request(arguments: Namespace) -> Request:
         guessed=guessed,
         options=options,
         solvers=solver_names() if arguments.solver == ALL else (arguments.solver,),
+        collisions=collisions,
         notes=tuple(notes),
     )
+
+
+def _collisions(arguments: Namespace, chain: KinematicChain) -> CollisionChecker | None:
+    if not arguments.avoid_collisions:
+        return None
+    from ik_service.collision.checker import CollisionChecker
+
+    return CollisionChecker(cast(Robot, chain.robot))
 
 
 def _seed(
@@ -211,6 +229,12 @@ def _notes_about_joints(
                 'those of sliding joints in m)'
             )
     return notes
+
+
+def _notes_about_collisions(collisions: CollisionChecker | None) -> list[str]:
+    if collisions is None or collisions.has_geometry:
+        return []
+    return ['no link of the robot has a collision shape, so nothing can collide']
 
 
 def _notes_about_reach(

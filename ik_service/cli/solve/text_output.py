@@ -65,9 +65,14 @@ def outcome_lines(request: Request, outcome: Outcome) -> list[str]:
     result, options = outcome.result, request.options
     off = deviation_text(request, result.position_error, result.orientation_error)
     within = deviation_text(request, options.position_tolerance, options.orientation_tolerance)
-    lines = labelled('Reached' if result.success else 'Closest', pose_text(outcome.T_base_reached))
+    reached = result.success or result.collision is not None
+    lines = labelled('Reached' if reached else 'Closest', pose_text(outcome.T_base_reached))
     lines += labelled('Off by', f'{off}   (tolerance {within})')
     lines += labelled('Result', f'{result.status.name}: {result.status.value}')
+    if result.collision is not None:
+        lines += labelled('Collision', ' and '.join(result.collision))
+    elif result.success and request.collisions is not None:
+        lines += labelled('Collision', 'none of the robot with itself')
     lines += labelled('Solver', f'{outcome.solver}: {solver_spec(outcome.solver).summary}')
     if outcome.remark:
         lines += labelled('', outcome.remark)

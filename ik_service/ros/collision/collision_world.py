@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,7 +11,6 @@ from weakref import WeakKeyDictionary
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.checker import CollisionChecker
-from ik_service.collision.part import OBJECT
 from ik_service.collision.posture_test import PostureTest
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.fault_logger import FaultLogger
@@ -167,7 +165,7 @@ class CollisionWorld:
         if not any(prepared.checker for prepared in [*self._prepared.values()]):
             return
         try:
-            deque(other.solid.parts(other.name, OBJECT, 0, other.pose), maxlen=0)
+            other.solid.prepare()
         except IkServiceError:
             raise
         except Exception as error:  # of Coal

@@ -8,6 +8,7 @@ from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 import numpy as np
 
 from ik_service.collision.shapes import PlacedShape
+from ik_service.collision.solid import Solid
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.quoting import quote
 from ik_service.common.transforms import inverse_transform
@@ -91,17 +92,18 @@ def attached_world(world: World, message: AttachedCollisionObject, placing: Plac
     if operation == APPEND and name in world.attached:
         return world.with_attached(_appended(world.attached[name], message, placing))
     T, shapes = object_of(message.object)
+    body: Solid | list[PlacedShape] = shapes
     if shapes:
         pose = placing.in_link(message.link_name, message.object.header.frame_id, T)
     elif name in world.objects:
         pose = placing.from_root(message.link_name, world.objects[name].pose)
-        shapes = list(world.objects[name].shapes)
+        body = world.objects[name].solid
     else:
         raise ArgumentError(
             'object', f'has no shapes, and the world has no object {quote(name)} to be attached'
         )
     return world.with_attached(
-        AttachedObject(name, shapes, message.link_name, message.touch_links, pose)
+        AttachedObject(name, body, message.link_name, message.touch_links, pose)
     )
 
 
@@ -165,7 +167,7 @@ def _detached(world: World, message: AttachedCollisionObject, placing: Placing) 
     objects = dict(world.objects)
     for held in leaving:
         pose = placing.in_root(held.link, held.pose)
-        objects[held.name] = WorldObject(held.name, held.shapes, pose)
+        objects[held.name] = WorldObject(held.name, held.solid, pose)
     names = {held.name for held in leaving}
     return World(objects, {k: held for k, held in world.attached.items() if k not in names})
 

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator
 from pathlib import Path
 import time
+from typing import cast, TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from ik_service.robot import Robot
 from ik_service.studies.reach.reach_figure import draw_reach
 from ik_service.studies.reach.survey import Check, Reachability, survey, THOROUGH_SEARCHES
 from ik_service.studies.tables import write_csv
+
+if TYPE_CHECKING:
+    from ik_service.collision.checker import CollisionChecker
 
 SUMMARY = 'the positions that an arm can reach, and with how many orientations'
 
@@ -52,6 +56,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=20,
         help='searches for a pose, at most; more take longer and miss less (default: %(default)s)',
     )
+    parser.add_argument(
+        '--avoid-collisions',
+        action='store_true',
+        help='count only postures at which the robot does not collide with itself, and say what '
+        'share that is (needs the extra "collision")',
+    )
 
 
 def run(arguments: Namespace) -> list[Path]:
@@ -64,14 +74,17 @@ def run(arguments: Namespace) -> list[Path]:
     ``spacing`` (3,) of the grid [m], ``base_link`` and ``tip_link``.
 
     :param arguments: ``output``, ``urdf``, ``xacro_args``, ``base_link``, ``tip_link``,
-        ``points``, ``orientations``, ``searches``.
+        ``points``, ``orientations``, ``searches``, ``avoid_collisions``.
     :returns: the files written.
     :raises IkServiceError: the robot makes no chain, or Matplotlib is not installed.
     """
     chain = _chain(arguments)
     began = time.perf_counter()
-    reach = survey(chain, arguments.points, arguments.orientations, arguments.searches)
+    collisions = _checker(chain) if arguments.avoid_collisions else None
+    reach = survey(chain, arguments.points, arguments.orientations, arguments.searches, collisions)
     _print_summary(chain, reach, arguments.searches, time.perf_counter() - began)
+    if collisions is not None:
+        _print_free_shares(reach)
     return [
         _write_table(arguments.output / 'reach.csv', reach),
         _write_archive(arguments.output / 'reach.npz', chain, reach),
@@ -88,6 +101,12 @@ def _chain(arguments: Namespace) -> KinematicChain:
     return Robot.from_urdf(arguments.urdf, xacro_args).chain(
         arguments.base_link, arguments.tip_link
     )
+
+
+def _checker(chain: KinematicChain) -> CollisionChecker:
+    from ik_service.collision.checker import CollisionChecker
+
+    return CollisionChecker(cast(Robot, chain.robot))
 
 
 def _print_summary(
@@ -111,6 +130,18 @@ def _print_summary(
         )
     if reach.touches_edge:
         print('the arm gets to the edge of the grid, and perhaps beyond')
+
+
+def _print_free_shares(reach: Reachability) -> None:
+    """Print what share of all that is reached is reached without a collision."""
+    texts = []
+    for kind, free, colliding in (
+        ('positions', int(reach.position.sum()), reach.colliding_positions),
+        ('poses there', int(reach.count.sum()), reach.colliding_poses),
+    ):
+        share = free / max(free + colliding, 1)
+        texts.append(f'{free:,} of {free + colliding:,} {kind} ({share:.1%})')
+    print(f'free of collisions of the robot with itself: {", ".join(texts)}')
 
 
 def _missed_text(kind: str, check: Check, reached: int, searches: int) -> str:

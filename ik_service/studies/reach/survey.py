@@ -20,7 +20,9 @@ import numpy as np
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.batch import solve_ik_batch
+from ik_service.solvers.collision_test import Collisions
 from ik_service.solvers.options import IkOptions
+from ik_service.solvers.result import IkBatchResult, IkStatus
 from ik_service.studies.reach.orientations import even_orientations
 
 THOROUGH_SEARCHES = 200
@@ -34,6 +36,8 @@ _CHUNK = 20_000  # poses that are held at a time
 _PATIENCE = 60.0  # with a solve: a busy machine must not change the picture [s]
 _POSE = (1.0,) * 6
 _POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+
+_Solve = Callable[..., IkBatchResult]
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,8 @@ class Reachability:
     :ivar count: (nx, ny, nz) with how many of the orientations it does.
     :ivar missed_positions: what the limit of searches misses among the positions.
     :ivar missed_poses: what it misses among the poses at the positions that are reached.
+    :ivar colliding_positions: positions that the tip only gets to with a collision.
+    :ivar colliding_poses: such poses, at the positions that are reached without.
     """
 
     axes: tuple[np.ndarray, ...]
@@ -82,6 +88,8 @@ class Reachability:
     count: np.ndarray
     missed_positions: Check
     missed_poses: Check
+    colliding_positions: int = 0
+    colliding_poses: int = 0
 
     @property
     def points(self) -> np.ndarray:
@@ -122,7 +130,11 @@ class Reachability:
 
 
 def survey(
-    chain: KinematicChain, points: int, orientations: int, max_searches: int
+    chain: KinematicChain,
+    points: int,
+    orientations: int,
+    max_searches: int,
+    collisions: Collisions | None = None,
 ) -> Reachability:
     """
     Try orientations at a grid of positions that holds all that an arm can reach.
@@ -131,14 +143,19 @@ def survey(
     :param points: positions along each of x, y and z.
     :param orientations: tried at each position.
     :param max_searches: for a pose, at most.
+    :param collisions: what postures must be free of; what is reached with a collision only is not
+        reached, and is counted.
     :raises ChainError: the arm reaches endlessly far.
     """
     axes = grid_axes(chain, points)
     places = _grid(axes)
     turns = even_orientations(orientations)
-    position, seeds, missed_positions = _reached_places(chain, places, max_searches)
-    reached, missed_poses = _reached_poses(
-        chain, places[position], seeds[position], turns, max_searches
+    solve = partial(solve_ik_batch, chain, collisions=collisions)
+    position, seeds, missed_positions, colliding_positions = _reached_places(
+        solve, places, max_searches
+    )
+    reached, missed_poses, colliding_poses = _reached_poses(
+        solve, places[position], seeds[position], turns, max_searches
     )
     shape = tuple(len(axis) for axis in axes)
     count = np.zeros(len(places), dtype=int)
@@ -150,6 +167,8 @@ def survey(
         count.reshape(shape),
         missed_positions,
         missed_poses,
+        colliding_positions,
+        colliding_poses,
     )
 
 
@@ -188,46 +207,52 @@ def _grid(axes: tuple[np.ndarray, ...]) -> np.ndarray:
 
 
 def _reached_places(
-    chain: KinematicChain, places: np.ndarray, max_searches: int
-) -> tuple[np.ndarray, np.ndarray, Check]:
-    """Return which positions are reached (N,), the postures at or near them (N, n), the check."""
+    solve: _Solve, places: np.ndarray, max_searches: int
+) -> tuple[np.ndarray, np.ndarray, Check, int]:
+    """Return the positions reached (N,), postures at or near them (N, n), check, colliding."""
     targets = _poses(places, np.eye(3)[None])
     options = _options(max_searches, task_weights=_POSITION_ONLY)
     with _progress_bar('positions', len(targets)) as advance:
-        batch = solve_ik_batch(chain, targets, options=options, progress=advance)
+        batch = solve(targets, options=options, progress=advance)
     chosen, given_up = _sample(~batch.success)
     options = _options(THOROUGH_SEARCHES, task_weights=_POSITION_ONLY)
-    found = _search_again(chain, targets[chosen], batch.q[chosen], options)
-    return batch.success, batch.q, Check(len(chosen), found, given_up)
+    found = _search_again(solve, targets[chosen], batch.q[chosen], options)
+    return batch.success, batch.q, Check(len(chosen), found, given_up), _colliding(batch)
 
 
 def _reached_poses(
-    chain: KinematicChain,
+    solve: _Solve,
     places: np.ndarray,
     seeds: np.ndarray,
     turns: np.ndarray,
     max_searches: int,
-) -> tuple[np.ndarray, Check]:
-    """Return which orientations are reached at each position (N, k), and the check of that."""
+) -> tuple[np.ndarray, Check, int]:
+    """Return the orientations reached at each position (N, k), their check, those colliding."""
+    colliding = 0
     reached = np.zeros((len(places), len(turns)), dtype=bool)
     size = max(1, _CHUNK // len(turns))
     with _progress_bar('poses', reached.size) as advance:
         for first in range(0, len(places), size):
             rows = slice(first, first + size)
-            batch = solve_ik_batch(
-                chain,
+            batch = solve(
                 _poses(places[rows], turns),
                 np.repeat(seeds[rows], len(turns), axis=0),
                 options=_options(max_searches),
                 progress=partial(advance, before=first * len(turns)),
             )
             reached[rows] = batch.success.reshape(-1, len(turns))
+            colliding += _colliding(batch)
     chosen, given_up = _sample(~reached.ravel())
     at, turned = np.divmod(chosen, len(turns))
     targets = _poses(places[at], np.eye(3)[None])
     targets[:, :3, :3] = turns[turned]
-    found = _search_again(chain, targets, seeds[at], _options(THOROUGH_SEARCHES))
-    return reached, Check(len(chosen), found, given_up)
+    found = _search_again(solve, targets, seeds[at], _options(THOROUGH_SEARCHES))
+    return reached, Check(len(chosen), found, given_up), colliding
+
+
+def _colliding(batch: IkBatchResult) -> int:
+    """Return how many targets of a batch are reached with a collision only."""
+    return int((batch.status == IkStatus.IN_COLLISION).sum())
 
 
 def _options(max_searches: int, task_weights: tuple[float, ...] = _POSE) -> IkOptions:
@@ -241,11 +266,11 @@ def _sample(given_up: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _search_again(
-    chain: KinematicChain, targets: np.ndarray, seeds: np.ndarray, options: IkOptions
+    solve: _Solve, targets: np.ndarray, seeds: np.ndarray, options: IkOptions
 ) -> int:
     """Return how many of some targets are reached with other options."""
     with _progress_bar('a sample, thoroughly', len(targets)) as advance:
-        batch = solve_ik_batch(chain, targets, seeds, options=options, progress=advance)
+        batch = solve(targets, seeds, options=options, progress=advance)
     return int(batch.success.sum())
 
 

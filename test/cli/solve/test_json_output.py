@@ -9,13 +9,13 @@ from ik_service import IkOptions, solver_names
 from ik_service.cli.solve.json_output import FORMAT, json_text
 
 KEYS = {
-    'format', 'ik_service', 'solved', 'robot', 'joints', 'target', 'seed', 'options', 'results',
-    'refused', 'notes',
+    'format', 'ik_service', 'solved', 'robot', 'joints', 'target', 'seed', 'avoid_collisions',
+    'options', 'results', 'refused', 'notes',
 }  # fmt: skip
 RESULT_KEYS = {
-    'solver', 'remark', 'success', 'status', 'reason', 'q', 'reached', 'position_error_m',
-    'orientation_error_rad', 'iterations', 'searches', 'motion_from_seed', 'solve_time_s',
-    'call_time_s', 'first_call_time_s', 'timed_calls', 'trace',
+    'solver', 'remark', 'success', 'status', 'reason', 'collision', 'q', 'reached',
+    'position_error_m', 'orientation_error_rad', 'iterations', 'searches', 'motion_from_seed',
+    'solve_time_s', 'call_time_s', 'first_call_time_s', 'timed_calls', 'trace',
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from support.collisions import Wall
 
 from ik_service import IkOptions, Robot, solve_ik
 from ik_service.common.resources import urdf_path
@@ -110,6 +111,32 @@ def test_reached_positions_are_reachable_and_within_the_grid(panda):
     for place in found.points[::10]:
         target[:3, 3] = place
         assert solve_ik(panda, target, options=options).success
+
+
+def test_what_is_reached_with_a_collision_only_is_counted_but_not_reached():
+    """Half of a gantry's box: its first slide collides beyond the middle."""
+    chain = Robot.from_urdf(GANTRY).chain()
+    whole = survey(chain, points=5, orientations=8, max_searches=20)
+    found = survey(chain, 5, 8, 20, collisions=Wall(chain, joint=0, beyond=0.1))
+    beyond = np.array(found.axes[0]) > 0.1
+    assert not found.position[beyond].any()
+    np.testing.assert_array_equal(found.count[~beyond], whole.count[~beyond])
+    assert found.colliding_positions == whole.position[beyond].sum() == 9
+    assert found.colliding_poses == 0
+    assert whole.colliding_positions == 0
+
+
+def test_the_share_that_is_free_of_collisions_is_told(tmp_path, capsys):
+    pytest.importorskip('matplotlib')
+    pytest.importorskip('coal')
+    options = ['--points', '4', '--orientations', '3', '--searches', '5', '--avoid-collisions']
+    reach.run(arguments(tmp_path, *options))
+    told = capsys.readouterr().out
+    shares = re.search(r'free of .*: (\d+) of (\d+) positions .*, (\d+) of (\d+) poses', told)
+    positions, within, poses, there = map(int, shares.groups())
+    assert 0 < positions <= within
+    assert 0 < poses <= there
+    assert len(read_csv(tmp_path / 'reach.csv')) == positions
 
 
 def test_few_searches_miss_what_the_check_finds(panda):
