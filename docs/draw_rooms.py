@@ -50,7 +50,8 @@ ROOMS = (
         568,
         52,
     ),
-    Room('ros/demo', ('client of the demo',), 824, 292, 376, 52),
+    Room('ros/demo', ('client of the demo',), 824, 292, 176, 52),
+    Room('ros/conformance', ('checks of any server',), 1020, 292, 180, 52),
     Room('model', ('XML → Robot: links,', 'joints, limits'), 40, 408),
     Room('kinematics', ('chains: pose and', 'Jacobian, compiled'), 236, 408),
     Room('solvers', ('methods and loop,', 'solve_ik, batches'), 432, 408),
@@ -66,7 +67,7 @@ ROOMS = (
         52,
     ),
     Room('collision', ('links, objects and what is carried',), 824, 520, 376, 52),
-    Room('cli', ('ik_solve, ik_demo, ik_study, ik_train',), 40, 636, 372, 70),
+    Room('cli', ('ik_solve, ik_demo, ik_study, ik_train, ik_conformance',), 40, 636, 372, 70),
     Room('studies', ('figures that compare the methods',), 432, 636, 372, 70),
     Room('seeding', ('learned starts of a search',), 824, 636, 376, 70),
 )

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-PROGRAMS = ('ik_demo', 'ik_solve', 'ik_study', 'ik_train')
+PROGRAMS = ('ik_conformance', 'ik_demo', 'ik_solve', 'ik_study', 'ik_train')
 
 # Raises an error when the module of a program is imported, as Ctrl-C at that moment does.
 FAILING_IMPORT = """

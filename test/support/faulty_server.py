@@ -66,9 +66,9 @@ class FaultyServer:
 
 
 @contextmanager
-def faulty_server(context, arm, patience):
+def faulty_server(context, arm, patience, namespace=None):
     """A :class:`FaultyServer` and a :class:`Connection` to it, both of which spin."""
-    namespace = f'/faulty_{next(_numbers)}'
+    namespace = namespace or f'/faulty_{next(_numbers)}'
     server = FaultyServer(context, arm, namespace)
     client = rclpy.create_node('conformance_client', context=context, namespace=namespace)
     executors = []

@@ -8,12 +8,12 @@ import math
 from pathlib import Path
 
 _EXAMPLES = """
-The robot is that of the server, from its parameter robot_description, from the topic of that name,
-or from get_urdf. Nothing is moved. --ros-args at the end leads to other names:
+The robot is that of the server, from its parameter robot_description, from get_urdf, or from the
+topic robot_description. Nothing is moved. --ros-args at the end leads to other names:
 
   ik_conformance --urdf panda.urdf --tip-link panda_hand_tcp
   ik_conformance --group panda_arm --junit report.xml
-  ik_conformance --only solutions latency --count 1000
+  ik_conformance --only solutions clients --count 1000
   ik_conformance --urdf arm.urdf --ros-args -r compute_ik:=/other/compute_ik
 
 exit code: 0 no check has failed, 1 one has, 2 a wrong command or no server

@@ -15,7 +15,7 @@ from ik_service.model.joint import JointType
 from ik_service.robot import Robot
 from ik_service.seeding.sampling import sampled_range
 
-_DIRECTIONS = 20  # tries of a step of a walk, from one posture
+_DIRECTIONS = 20  # tries of a step of a walk, from one posture on the mean
 # Singular values of the Jacobian, as shares of the largest one: below the first a direction counts
 # as none of the arm's, below the second a posture as close to a singular one.
 _NEGLIGIBLE, _SINGULAR = 1e-4, 2e-2
@@ -106,23 +106,24 @@ class TestedArm:
         """
         Yield the beginning and end of each step of a random walk away from singular postures.
 
-        Where no such step is found, the walk goes on elsewhere.
+        Where no such step is found, the walk goes on elsewhere; an arm that is singular nearly
+        everywhere gets a shorter walk, or none.
 
         :param rng: source of the random numbers.
         :param length: number of steps.
         :param step: motion of the joint that moves most [rad] or [m].
         """
         low, high = self._ranges
-        q, begin = self._vector(self.random_posture(rng, 0.2)), 0
-        while begin < length:
-            for _ in range(_DIRECTIONS):
-                direction = rng.uniform(-1.0, 1.0, len(q))
-                end = q + step * direction / np.abs(direction).max()
-                if ((end >= low) & (end <= high)).all() and self._is_regular(end):
-                    yield self._named(q), self._named(end)
-                    q, begin = end, begin + 1
-                    break
-            else:
+        q, left = self._vector(self.random_posture(rng, 0.2)), length
+        for _ in range(_DIRECTIONS * length):
+            direction = rng.uniform(-1.0, 1.0, len(q))
+            end = q + step * direction / np.abs(direction).max()
+            if ((end >= low) & (end <= high)).all() and self._is_regular(end):
+                yield self._named(q), self._named(end)
+                q, left = end, left - 1
+                if not left:
+                    return
+            elif rng.random() < 1.0 / _DIRECTIONS:
                 q = self._vector(self.random_posture(rng, 0.2))
 
     @property

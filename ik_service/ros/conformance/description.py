@@ -17,7 +17,7 @@ from ik_service.ros.conformance.check import NoAnswerError
 from ik_service.ros.conformance.connection import Connection
 from ik_service.ros.conformance.names import COMPUTE_IK, SUCCESS
 
-_DISCOVERY = 1.0  # time in which a publisher is usually found [s]
+_DISCOVERY = 2.0  # time in which a publisher is found, if there is one [s]
 URDF, SRDF = 'robot_description', 'robot_description_semantic'
 
 
@@ -46,8 +46,9 @@ def find_descriptions(connection: Connection, group: str) -> Descriptions:
     """
     Return the description of the server's robot.
 
-    The parameters of the server are asked first, as MoveIt's ``move_group`` has both, and several
-    robots may share a topic; ``get_urdf`` is the last, because MoveIt's describes one group only.
+    Its parameters are asked first, as MoveIt's ``move_group`` has both, then ``get_urdf``, then
+    the topic, which several robots may share; ``get_urdf`` of a group, which is all that MoveIt's
+    knows, is the last.
 
     :param connection: connection to the server.
     :param group: planning group, which MoveIt's ``get_urdf`` needs.
@@ -56,10 +57,9 @@ def find_descriptions(connection: Connection, group: str) -> Descriptions:
     servers = connection.servers_of(COMPUTE_IK)
     sources = {
         f'parameter {URDF} of the server': lambda: _from_parameters(connection, servers, URDF),
-        f'topic {URDF}': lambda: _from_topic(connection, URDF, _DISCOVERY),
         'service get_urdf': lambda: _from_service(connection, ''),
+        f'topic {URDF}': lambda: _from_topic(connection, URDF, connection.patience),
         f'service get_urdf, group {group}': lambda: _from_service(connection, group),
-        f'topic {URDF}, late': lambda: _from_topic(connection, URDF, connection.patience),
     }
     for source, find in sources.items():
         urdf = find()
@@ -113,8 +113,8 @@ def _from_topic(connection: Connection, topic: str, patience: float) -> str:
 
     subscription = node.create_subscription(String, topic, take, DESCRIPTION_QOS)
     try:
-        connection.waited_for(lambda: bool(texts), patience)
-        if subscription.get_publisher_count() and not texts:
+        found = connection.waited_for(lambda: bool(texts), patience)
+        if not found and subscription.get_publisher_count():
             connection.waited_for(lambda: bool(texts))
     finally:
         node.destroy_subscription(subscription)

@@ -13,6 +13,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from std_msgs.msg import String
 from support.arm_helpers import PANDA, TIP
 from support.chains import arm_path
+from support.faulty_server import faulty_server
 from support.harness import START_TIMEOUT, until
 from support.node_helpers import LATCHED, NODE
 from support.repository import REPOSITORY
@@ -55,21 +56,20 @@ def test_our_node_fails_no_check(bench, tmp_path):
 
 
 @pytest.mark.dds
-def test_the_robot_comes_from_the_topic_and_a_wrong_one_fails(bench):
-    bench.start(NODE, urdf=str(arm_path('ur5e')))
-    topic = bench.publisher(String, 'robot_description', LATCHED, subscribers=0)
-    text = arm_path('ur5e').read_text()
-    topic.publish(String(data=text))
-    words = ('--only', 'fk-links', 'seed-is-solution', *PATIENT)
-    code, output = conformance(bench, *words)
-    assert code == 0, output
-    assert 'ur5e: 6 joints' in output
-    assert 'robot_description' in output
-    topic.publish(String(data=text.replace('xyz="0 0 0.1625"', 'xyz="0 0 0.2625"')))
-    code, output = conformance(bench, *words)
+def test_the_robot_comes_from_the_topic_and_a_wrong_one_fails(bench, ros_context, panda_model):
+    text = PANDA.read_text()
+    words = ('--tip-link', TIP, '--only', 'fk-links', 'seed-is-solution', *PATIENT)
+    with faulty_server(ros_context, panda_model, 60.0, bench.namespace) as (server, _):
+        topic = server.node.create_publisher(String, 'robot_description', LATCHED)
+        topic.publish(String(data=text))
+        code, output = conformance(bench, *words)
+        assert code == 0, output
+        assert 'from topic robot_description' in output
+        topic.publish(String(data=text.replace('xyz="0 0 0.333"', 'xyz="0 0 0.433"')))
+        code, output = conformance(bench, *words)
     assert code == 1, output
     assert rows(output) == {'fk-links': 'fail', 'seed-is-solution': 'fail'}
-    assert 'shoulder_link 100 mm' in output
+    assert 'panda_link1 100 mm' in output
 
 
 @pytest.mark.dds

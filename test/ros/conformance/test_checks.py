@@ -97,7 +97,7 @@ def test_collisions_that_are_ignored_are_found(rig):
     server.node.create_subscription(CollisionObject, 'collision_object', print, 10)
     ignored = 'state-contacts self-collision attached-object'
     require(subject, ignored, 'state-validity avoid-collisions')
-    subject.connection.patience = 3.0  # after which an object has not been heard of
+    subject.connection.patience = 10.0  # after which an object has not been heard of
     require(subject, 'world-object', '')
 
 

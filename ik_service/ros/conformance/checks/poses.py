@@ -8,7 +8,7 @@ from moveit_msgs.srv import GetPositionFK
 import numpy as np
 
 from ik_service.ros.conformance.answers import IkAnswer, offset
-from ik_service.ros.conformance.check import Check, CheckFailedError
+from ik_service.ros.conformance.check import Check, CheckFailedError, NotSupportedError
 from ik_service.ros.conformance.checks.forward import answered_poses
 from ik_service.ros.conformance.names import COMPUTE_FK
 from ik_service.ros.conformance.subject import largest_step, Poses, Posture, Subject
@@ -99,7 +99,9 @@ def _seed_is_solution(subject: Subject) -> str:
 def _random_walk(subject: Subject) -> str:
     arm, worst = subject.arm, 0.0
     ratio = _REDUNDANT_RATIO if arm.redundant else _WALK_RATIO
-    walk = arm.walk(np.random.default_rng(7), _WALK_LENGTH, _WALK_STEP)
+    walk = list(arm.walk(np.random.default_rng(7), _WALK_LENGTH, _WALK_STEP))
+    if not walk:
+        raise NotSupportedError('the arm is nearly singular in all postures that were tried')
     for number, (posture, truth) in enumerate(walk, 1):
         poses = subject.tips_at(truth)
         asked = f'step {number} of a walk, from the posture before it'
@@ -112,7 +114,7 @@ def _random_walk(subject: Subject) -> str:
                 f'no joint to move by more than {ratio:g} × the {_WALK_STEP:g} of the walk', came
             )
         worst = max(worst, motion / _WALK_STEP)
-    return f'{_WALK_LENGTH} steps, largest {worst:.2f} × the step of the walk'
+    return f'{len(walk)} steps, largest {worst:.2f} × the step of the walk'
 
 
 def _repeatable(subject: Subject) -> str:
