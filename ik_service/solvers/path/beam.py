@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +52,26 @@ class Beam:
         other.layers = list(self.layers)
         other._costs, other._links = list(self._costs), list(self._links)
         return other
+
+    def graft(self, layer: int, candidate: int, way: np.ndarray) -> None:
+        """
+        Add a way that leads on from a candidate, beyond the last layer.
+
+        :param layer: layer of the candidate.
+        :param candidate: its number.
+        :param way: (k, n) joint vectors at the targets from the next layer on [rad] or [m].
+        """
+        q, cost, link = self.layers[layer][candidate], self._costs[layer][candidate], candidate
+        for k, step in enumerate(way, layer + 1):
+            cost, q = cost + float(np.square(step - q).sum()), step
+            if k == len(self):
+                self.layers.append(np.empty((0, len(q))))
+                self._costs.append(np.empty(0))
+                self._links.append(np.empty(0, np.int64))
+            self.layers[k] = np.vstack([self.layers[k], q])
+            self._costs[k] = np.append(self._costs[k], cost)
+            self._links[k] = np.append(self._links[k], link)
+            link = len(self.layers[k]) - 1
 
     def cut(self, layers: int) -> None:
         """
@@ -103,10 +125,10 @@ class Beam:
             self._workers[0].grow(target, layer, 0, parents, before, children, made)
             return
         edges = np.linspace(0, len(parents), len(self._workers) + 1).astype(int).tolist()
-        parts = [slice(*ends) for ends in zip(edges, edges[1:], strict=False)]
+        parts = [slice(*ends) for ends in pairwise(edges)]
         helping = []
         for worker, part in reversed(list(zip(self._workers, parts, strict=True))):
-            work = (
+            work: tuple[Any, ...] = (
                 target, layer, part.start, parents[part], before[part], children[part], made[part],
             )  # fmt: skip
             if part.start:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel, kernel
+from ik_service.kinematics.compile import inner_kernel, kernel, merged_kernel
 from ik_service.kinematics.kernels import copy_vector, fill_vector
 from ik_service.solvers.kernels.damped_least_squares import damped_step
 from ik_service.solvers.loop.iteration import (
@@ -33,7 +33,7 @@ _NULL = 1e-5
 _SHARE = 0.1
 
 
-@inner_kernel
+@merged_kernel
 def converge(chain, settings, work, strategy, origin, bound, fine, trace):
     """
     Bring ``work.q`` to the goal without leaving the neighbourhood of a joint vector.

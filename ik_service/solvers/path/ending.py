@@ -15,7 +15,7 @@ from ik_service.solvers.task import BLOCK_ROWS
 
 # A joint motion that is larger than so many times the motion of the tip is one near a singular
 # posture.
-_GAIN = 10.0
+_GAIN = 3.0
 # Candidates that are asked, at most, and what counts as beyond a limit [rad] or [m].
 _ASKED = 200
 _BEYOND = 1e-6
@@ -57,9 +57,7 @@ def _continued(
     return [(q, p if there else None) for q, p, there in zip(last, after, reached, strict=True)]
 
 
-def _asked(
-    problem: PathProblem, row: int, step: tuple[np.ndarray, np.ndarray | None]
-) -> PathEnd:
+def _asked(problem: PathProblem, row: int, step: tuple[np.ndarray, np.ndarray | None]) -> PathEnd:
     """Return what keeps one joint vector from the target."""
     before, after = step
     chain = problem.chain
@@ -81,7 +79,9 @@ def _asked(
     problem.refuse_colliding(after[None], fine)
     if not fine[0]:
         return PathEnd(PathStatus.COLLISION, row, bodies=problem.contact(after))
-    return PathEnd(PathStatus.SINGULARITY, row, chain.joint_names[most], motion=float(motion[most]))
+    return PathEnd(
+        PathStatus.SINGULARITY, row, chain.joint_names[most], motion=float(motion[most])
+    )
 
 
 def _tip_motion(problem: PathProblem, row: int) -> float:

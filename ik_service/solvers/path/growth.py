@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ik_service.kinematics.compile import kernel
+from ik_service.kinematics.compile import inner_kernel, kernel
 from ik_service.kinematics.kernels import copy_vector
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop.iteration import set_goal
@@ -44,26 +44,32 @@ def grow(
     for k in range(parents.shape[0]):
         parent = parents[k]
         work.random[0] = settings.random_seed + 1_000_003 * layer + first + k
-        copy_vector(parent, work.q)
-        made[k, 0] = converge(chain, settings, work, strategy, parent, bound, False, trace)
-        copy_vector(work.q if made[k, 0] else parent, children[k, 0])
-        room = max(_LEAST * bound, _AIM * bound - distance(parent, children[k, 0]))
-        for i in range(motion.shape[0]):
-            value = 2.0 * parent[i] - before[k, i]
-            work.q[i] = value if strategy == _IGNORE else inside(chain, i, value)
-        made[k, 1] = converge(chain, settings, work, strategy, parent, bound, False, trace)
-        copy_vector(work.q, children[k, 1])
-        there = False
-        for s in range(2, children.shape[1]):
-            if s % 2 == 0:
-                copy_vector(children[k, 0], work.q)
-                there = self_motion(chain, settings, work, trace, motion)
-            made[k, s] = False
-            if not there:
-                continue
-            room = -room
-            for i in range(motion.shape[0]):
-                value = children[k, 0, i] + room * motion[i]
-                work.q[i] = value if strategy == _IGNORE else inside(chain, i, value)
+        room, there = 0.0, False
+        for s in range(children.shape[1]):
+            if s == 0:
+                copy_vector(parent, work.q)
+            elif s == 1:
+                for i in range(motion.shape[0]):
+                    motion[i] = parent[i] - before[k, i]
+                _leave(chain, strategy, parent, 1.0, motion, work.q)
+            else:
+                if s % 2 == 0:
+                    copy_vector(children[k, 0], work.q)
+                    there = self_motion(chain, settings, work, trace, motion)
+                if not there:
+                    made[k, s] = False
+                    continue
+                _leave(chain, strategy, children[k, 0], room, motion, work.q)
+                room = -room
             made[k, s] = converge(chain, settings, work, strategy, parent, bound, False, trace)
-            copy_vector(work.q, children[k, s])
+            copy_vector(work.q if s > 0 or made[k, s] else parent, children[k, s])
+            if s == 0:
+                room = max(_LEAST * bound, _AIM * bound - distance(parent, children[k, 0]))
+
+
+@inner_kernel
+def _leave(chain, strategy, start, share, motion, q):
+    """Write a joint vector moved by a share of a motion to ``q``, within the limits."""
+    for i in range(motion.shape[0]):
+        value = start[i] + share * motion[i]
+        q[i] = value if strategy == _IGNORE else inside(chain, i, value)

@@ -76,9 +76,7 @@ def solve_path(
     test = _collision_test(chain, collisions)
     cores = core_count()
     with ThreadPoolExecutor(max(1, cores - 1)) as pool:
-        problem = PathProblem(
-            solver, packed, options.max_step, test, options.timeout, pool, cores
-        )
+        problem = PathProblem(solver, packed, options.max_step, test, options.timeout, pool, cores)
         way, path_end = _PathSolver(problem, options).solve(start, goal)
     return _result(problem, way, path_end, began)
 
@@ -111,7 +109,7 @@ class _PathSolver:
         costs = np.zeros(len(starts)) if start is None else np.square(starts - start).sum(axis=1)
         outcome = self._outcome(starts, costs, goal)
         end, way = self._ending(outcome), outcome.way
-        if self._options.smooth:
+        if self._options.smooth and len(way) > 2:
             way = self._smooth(way, (given, goal is not None and end.row == count))
         problem.project(way, problem.targets[: len(way)], _POLISH * problem.max_step)
         return way, end
@@ -120,7 +118,8 @@ class _PathSolver:
         """Search to any end, or to the one given."""
         if goal is None:
             return self._search.run(starts, costs)
-        count, back = len(self._problem.targets), self._problem.reversed()
+        count = len(self._problem.targets)
+        back = self._problem.reversed(count - 1)
         ends = starts_from(back, goal)
         returning = PathSearch(back, self._options.candidates)
         for width in _MEETING:
@@ -169,7 +168,7 @@ def _collision_test(chain: JointSpace, collisions: Any) -> Any:  # noqa: ANN401 
     if collisions is None:
         return None
     if hasattr(collisions, 'for_joints'):
-        return collisions.for_joints(chain.joint_names)
+        return collisions.for_joints(chain.joint_names, getattr(chain, 'locked', None) or None)
     if hasattr(collisions, 'colliding'):
         return collisions
     raise ArgumentError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 import copy
+import math
 import os
 import time
 from typing import Any, Self
@@ -14,13 +15,38 @@ import numpy as np
 from ik_service.kinematics.compile import CompiledKernel
 from ik_service.kinematics.entry import entry_point
 from ik_service.solvers.choices import LimitStrategy
-from ik_service.solvers.loop import many
+from ik_service.solvers.loop import search
 from ik_service.solvers.path.continuation import project_rows, row_errors
 from ik_service.solvers.result import IkStatus
 from ik_service.solvers.solver import Solver
 
 # Share of the largest step that the search uses; the rest is for rounding and the last digits.
 _SHARE = 0.995
+_SUCCESS = IkStatus.SUCCESS.number
+
+
+class Deadline:
+    """
+    End of the time for a path; what the compiler takes is added to it.
+
+    :param timeout: the time from now on [s].
+    """
+
+    def __init__(self, timeout: float) -> None:
+        self._end = time.monotonic() + timeout
+
+    @property
+    def left(self) -> float:
+        """Time that is left [s], not below 0."""
+        return max(0.0, self._end - time.monotonic())
+
+    def extend(self, seconds: float) -> None:
+        """
+        Add some time.
+
+        :param seconds: the time [s]; none where it is negative.
+        """
+        self._end += max(0.0, seconds)
 
 
 class PathProblem:
@@ -35,7 +61,7 @@ class PathProblem:
     :ivar limited: whether the joint limits count.
     :ivar strategy: number of the LimitStrategy of the steps.
     :ivar wrap: (n,) turn of each variable that does not count as a difference [rad]; 0 for none.
-    :ivar deadline: end of the time by ``time.monotonic`` [s].
+    :ivar deadline: end of the time.
     :ivar pool: threads beside this one.
     :ivar threads: number of threads, with this one.
     """
@@ -45,7 +71,7 @@ class PathProblem:
         solver: Solver,
         targets: np.ndarray,
         max_step: float,
-        test: Any = None,
+        test: Any = None,  # noqa: ANN401 - whatever has `colliding`
         timeout: float = 10.0,
         pool: ThreadPoolExecutor | None = None,
         threads: int = 1,
@@ -55,7 +81,7 @@ class PathProblem:
         self.targets = targets
         self.max_step = float(max_step)
         self.bound = _SHARE * self.max_step
-        self.deadline = time.monotonic() + timeout
+        self.deadline = Deadline(timeout)
         self.pool = pool
         self.threads = threads
         self.limited = solver.options.joint_limits != 'ignore'
@@ -70,17 +96,16 @@ class PathProblem:
     @property
     def out_of_time(self) -> bool:
         """Whether the time has run out."""
-        return time.monotonic() > self.deadline
+        return self.deadline.left == 0.0
 
-    @property
-    def time_left(self) -> float:
-        """Time until the deadline [s]; not below 0."""
-        return max(0.0, self.deadline - time.monotonic())
+    def reversed(self, row: int) -> Self:
+        """
+        Return the path from a target back to the start.
 
-    def reversed(self) -> Self:
-        """Return the same path from its end to its start."""
+        :param row: number of the target.
+        """
         other = copy.copy(self)
-        other.targets = np.ascontiguousarray(self.targets[::-1])
+        other.targets = np.ascontiguousarray(self.targets[row::-1])
         return other
 
     def kernel_arrays(self) -> Any:  # noqa: ANN401 - a Problem or a TreeProblem
@@ -152,15 +177,16 @@ class PathProblem:
         :returns: (k, n) the closest joint vectors found, (k,) whether each is a solution, and
             (k, 2) their errors [m], [rad].
         """
-        count = len(seeds)
-        q, status, errors = np.empty_like(seeds), np.empty(count, np.int64), np.empty((count, 2))
-        targets = np.repeat(self.targets[row : row + 1], count, axis=0)
-        budget = int(1e9 * self.time_left)
-        done = many.solve_many(
-            self.solver.problem(), self.solver.parameters, targets, seeds, False, budget, q,
-            status, errors, np.zeros((count, 2), np.int64), self.no_trace,
-        )  # fmt: skip
-        return q[:done], status[:done] == IkStatus.SUCCESS.number, errors[:done]
+        q, errors = np.array(seeds, order='C'), np.full((len(seeds), 2), math.inf)
+        status = np.zeros(len(seeds), np.int64)
+        arrays, target = self.solver.problem(), np.array(self.targets[row])
+        for k, seed in enumerate(q.copy()):
+            if k and self.out_of_time:
+                return q[:k], status[:k] == _SUCCESS, errors[:k]
+            status[k], errors[k, 0], errors[k, 1], *_ = self.run(
+                search.solve, arrays, self.solver.parameters, target, seed, q[k], self.no_trace
+            )
+        return q, status == _SUCCESS, errors
 
     def run(self, kernel: CompiledKernel, *arguments: object) -> Any:  # noqa: ANN401 - as it does
         """
@@ -171,7 +197,9 @@ class PathProblem:
         """
         entry = self._entries.get(kernel)
         if entry is None:
+            began = time.monotonic()
             entry = self._entries[kernel] = entry_point(kernel, *arguments)
+            self.deadline.extend(time.monotonic() - began)
         return entry(*arguments)
 
 

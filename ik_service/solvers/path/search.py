@@ -10,13 +10,15 @@ import numpy as np
 from ik_service.solvers.path.beam import Beam
 from ik_service.solvers.path.problem import PathProblem
 from ik_service.solvers.path.selection import join
+from ik_service.solvers.path.starts import free_starts
 
 # Candidates where nothing is in the way, and at most those of a start with many solutions.
 _NARROW = 16
 _MOST_STARTS = 128
-# Where a search has come to its end it goes back so many layers, and goes on from there with so
-# many times the candidates; each line once more where the one above has not helped.
-_SETBACKS = ((4, 30), (4, 120), (16, 120), (16, 500), (16, math.inf))
+# What is tried where a search has come to its end, one after the other: to go back so many layers
+# and on from there, or, with None, to come back from the solutions of the target that it has not
+# reached; with so many times the candidates.
+_DETOURS = ((4, 30), (4, None), (4, 500), (16, None))
 # Layers beyond the end of a search at which it is narrow again.
 _PASSED = 10
 
@@ -75,21 +77,45 @@ class PathSearch:
         count, problem = len(self._problem.targets), self._problem
         narrow = min(self._most, max(width, min(len(starts), _MOST_STARTS)))
         beam = Beam(problem, starts, costs)
-        farthest, longest, level = 0, beam, 0
         self._advance(beam, count, narrow)
-        while len(beam) < count and not problem.out_of_time:
-            if len(beam) > farthest:
-                farthest, longest, level = len(beam), beam.copy(), 0
-            if level == len(_SETBACKS):
-                break
-            factor, back = _SETBACKS[level]
-            level += 1
+        farthest, longest, detour = len(beam), beam, 0
+        while len(longest) < count and detour < len(_DETOURS) and not problem.out_of_time:
+            factor, back = _DETOURS[detour]
+            wide = min(self._most, factor * narrow)
             beam = longest.copy()
-            beam.cut(max(1, int(farthest - min(back, farthest))))
-            self._advance(beam, min(count, farthest + _PASSED), min(self._most, factor * narrow))
+            if back is None:
+                known = self._come_back(beam, wide)
+                if not known:
+                    break
+            else:
+                beam.cut(max(1, farthest - back))
+                self._advance(beam, min(count, farthest + _PASSED), wide)
+            detour += 1
             if len(beam) > farthest:
                 self._advance(beam, count, narrow)
-        return beam if len(beam) >= farthest else longest
+                farthest, longest, detour = len(beam), beam, 0
+        return longest
+
+    def _come_back(self, beam: Beam, width: int) -> bool:
+        """
+        Lengthen a beam by a layer, by a way that was found from the target's solutions back.
+
+        :returns: whether the target has solutions.
+        """
+        row = len(beam)
+        back = self._problem.reversed(row)
+        solutions = free_starts(back, beam.way()[-1])
+        if not len(solutions):
+            return False
+        other = Beam(back, solutions, np.zeros(len(solutions)))
+        for layer in range(row - 1, -1, -1):
+            link, end = meeting(beam, layer, other)
+            if link >= 0:
+                beam.graft(layer, link, other.way(end)[::-1])
+                break
+            if self._problem.out_of_time or not other.advance(self._problem.targets[layer], width):
+                break
+        return True
 
     def _advance(self, beam: Beam, layers: int, width: int) -> None:
         """Add layers up to a number of them, or until there is no way on or no time."""
@@ -97,6 +123,22 @@ class PathSearch:
         while len(beam) < layers and not self._problem.out_of_time:
             if not beam.advance(targets[len(beam)], width):
                 return
+
+
+def meeting(forth: Beam, layer: int, back: Beam) -> tuple[int, int]:
+    """
+    Return where a step leads from one beam to another.
+
+    :param forth: beam from the start.
+    :param layer: number of a layer of it.
+    :param back: beam from the end, whose last layer is at the next target.
+    :returns: the numbers of a candidate in each; −1 where they do not meet.
+    """
+    one, other, _ = forth.problem.run(
+        join, forth.layers[layer], forth.cost(layer), back.layers[-1], back.cost(-1),
+        forth.problem.bound,
+    )  # fmt: skip
+    return one, other
 
 
 def joined(forth: Beam, back: Beam) -> np.ndarray | None:

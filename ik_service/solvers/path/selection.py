@@ -10,9 +10,7 @@ from ik_service.solvers.path.continuation import distance
 
 
 @kernel
-def select(
-    parents, costs, children, made, wrap, bound, separation, gaps, chosen, totals, links
-):
+def select(parents, costs, children, made, wrap, bound, separation, gaps, chosen, totals, links):
     """
     Choose the children farthest apart, and for each the cheapest of the parents in reach.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+import time
 
 import numpy as np
 
@@ -17,6 +18,8 @@ _THERE = 1e-4
 # Distance of solutions on a self-motion [rad] or [m], and the number of solutions, at most.
 _RESOLUTION = 0.5
 _MOST = 1000
+# Time for the list of solutions [s].
+_PATIENCE = 2.0
 # Searches from random postures, where there is no list of all solutions.
 _SEARCHES = 100
 _SAME = 1e-3
@@ -50,20 +53,26 @@ def free_starts(problem: PathProblem, near: np.ndarray) -> np.ndarray:
     :param near: (n,) those near to it come first [rad] or [m].
     :returns: (k, n) [rad] or [m].
     """
-    target = problem.targets[0]
-    options = replace(problem.solver.options, timeout=max(1e-3, problem.time_left))
-    if isinstance(problem.chain, KinematicChain):
-        try:
-            q = solve_ik_all(
-                problem.chain, target, near, options, _RESOLUTION, turns=True, max_solutions=_MOST
-            )
-        except IncompleteSolutionsError as error:
-            q = np.asarray(error.partial)
-    else:
-        q = _searched(problem, near)
+    listed = isinstance(problem.chain, KinematicChain)
+    q = _listed(problem, near) if listed else _searched(problem, near)
     fine = np.ones(len(q), bool)
     problem.refuse_colliding(q, fine)
     return np.ascontiguousarray(q[fine])
+
+
+def _listed(problem: PathProblem, near: np.ndarray) -> np.ndarray:
+    """Return all solutions, as far as the time allows, the nearest first, (k, n)."""
+    began, timeout = time.monotonic(), min(_PATIENCE, max(1e-3, problem.deadline.left))
+    options = replace(problem.solver.options, timeout=timeout)
+    try:
+        return solve_ik_all(
+            problem.chain, problem.targets[0], near, options, _RESOLUTION, turns=True,
+            max_solutions=_MOST,
+        )  # fmt: skip
+    except IncompleteSolutionsError as error:
+        return np.asarray(error.partial)
+    finally:  # what is beyond the timeout, which kernels keep, is the compiler's
+        problem.deadline.extend(time.monotonic() - began - timeout)
 
 
 def _searched(problem: PathProblem, near: np.ndarray) -> np.ndarray:
