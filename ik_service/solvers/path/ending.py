@@ -29,22 +29,30 @@ def ending_at(problem: PathProblem, row: int, last: np.ndarray) -> PathEnd:
     :param row: number of the target.
     :param last: (k, n) the joint vectors before it, from which there is none [rad] or [m].
     """
-    seeds = last[:1] if len(last) else problem.chain.middle[None].copy()
-    _, solved, errors = problem.solved(row, seeds)
-    if not solved.any():
-        position_error, orientation_error = errors[0].tolist() if len(errors) else (math.nan,) * 2
-        return PathEnd(
-            PathStatus.UNREACHABLE,
-            row,
-            position_error=position_error,
-            orientation_error=orientation_error,
-        )
     if not len(last):
-        return PathEnd(PathStatus.COLLISION, row)
-    answers = [_asked(problem, row, q) for q in _continued(problem, row, last[:_ASKED])]
-    kinds = [answer.status for answer in answers]
+        return _out_of_reach(problem, row, problem.chain.middle) or PathEnd(
+            PathStatus.COLLISION, row
+        )
+    answers = [_asked(problem, row, step) for step in _continued(problem, row, last[:_ASKED])]
+    kinds = [(answer.status, answer.joint is None) for answer in answers]
     # The first of the most frequent ones: the candidates come in a fixed order.
-    return answers[kinds.index(max(kinds, key=kinds.count))]
+    answer = answers[kinds.index(max(kinds, key=kinds.count))]
+    lost = answer.status is PathStatus.SINGULARITY and answer.joint is None
+    return (_out_of_reach(problem, row, last[0]) if lost else None) or answer
+
+
+def _out_of_reach(problem: PathProblem, row: int, seed: np.ndarray) -> PathEnd | None:
+    """Return how far a target is out of reach; None where it is not."""
+    _, solved, errors = problem.solved(row, seed[None])
+    if solved[0]:
+        return None
+    position_error, orientation_error = errors[0].tolist()
+    return PathEnd(
+        PathStatus.UNREACHABLE,
+        row,
+        position_error=position_error,
+        orientation_error=orientation_error,
+    )
 
 
 def _continued(
