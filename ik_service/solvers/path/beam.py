@@ -12,8 +12,8 @@ from ik_service.solvers.path.growth import grow
 from ik_service.solvers.path.problem import PathProblem
 from ik_service.solvers.path.selection import select
 
-# Candidates below which a second thread costs more time than it saves.
-_FEWEST_SHARED = 24
+# Candidates for each thread, at least: with fewer another one costs more time than it saves.
+_SHARE = 12
 # Distance below which two candidates are one, as a share of the bound on the step.
 _SEPARATION = 0.05
 # Children of a candidate: the step, the step with the motion repeated, two self-motions.
@@ -121,13 +121,14 @@ class Beam:
     ) -> None:
         """Fill the children of all parents, with as many threads as pay off."""
         pool, layer = self.problem.pool, len(self)
-        if pool is None or len(parents) < _FEWEST_SHARED:
+        threads = min(len(self._workers), len(parents) // _SHARE)
+        if pool is None or threads < 2:
             self._workers[0].grow(target, layer, 0, parents, before, children, made)
             return
-        edges = np.linspace(0, len(parents), len(self._workers) + 1).astype(int).tolist()
+        edges = np.linspace(0, len(parents), threads + 1).astype(int).tolist()
         parts = [slice(*ends) for ends in pairwise(edges)]
         helping = []
-        for worker, part in reversed(list(zip(self._workers, parts, strict=True))):
+        for worker, part in reversed(list(zip(self._workers, parts, strict=False))):
             work: tuple[Any, ...] = (
                 target, layer, part.start, parents[part], before[part], children[part], made[part],
             )  # fmt: skip

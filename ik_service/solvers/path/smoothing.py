@@ -66,6 +66,8 @@ class Smoothing:
             return self.q
         cost, solutions = self._cost(self.q), 0
         for _ in range(_ROUNDS):
+            if self._problem.out_of_time:
+                break
             self._write_bases()
             before = cost
             while cost == before and solutions < _SOLUTIONS and not self._problem.out_of_time:

@@ -34,7 +34,7 @@ def straight(panda):
 
 
 def assert_sound(chain, targets, path, max_step=0.1):
-    """What a path promises: rows at their targets and within limits, no jump, NaN after its end."""
+    """Rows are at their targets and within limits, no joint jumps, and NaN follows the end."""
     done = path.reached
     for q, T in zip(path.q[:done], targets, strict=False):
         distance, angle = pose_difference(chain.forward(q), T)
@@ -99,7 +99,7 @@ def test_same_path_each_time():
 
 
 def test_end_given(panda, straight):
-    other = iks.solve_ik(panda, straight[-1], HOME + [0.5, 0, -0.5, 0, 0.5, 0, -0.3])
+    other = iks.solve_ik(panda, straight[-1], HOME + np.array([0.5, 0, -0.5, 0, 0.5, 0, -0.3]))
     path = iks.solve_path(panda, straight, HOME, end=other.q)
     assert path.success, path.reason
     assert_sound(panda, straight, path)
@@ -267,7 +267,7 @@ def test_free_axes(panda, straight):
 
 def test_two_tips_at_once(panda):
     tree = panda.robot.tree('panda_link0', ('panda_hand_tcp', 'panda_link4'))
-    truth = np.linspace(HOME, HOME + [0.5, 0.2, 0.3, 0.4, -0.3, 0.2, 0.1], 60)
+    truth = np.linspace(HOME, HOME + np.array([0.5, 0.2, 0.3, 0.4, -0.3, 0.2, 0.1]), 60)
     targets = {
         tip: poses(panda.robot.chain('panda_link0', tip), truth[:, :n])
         for tip, n in (('panda_hand_tcp', 7), ('panda_link4', 4))
