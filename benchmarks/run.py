@@ -14,13 +14,14 @@ HERE = Path(__file__).resolve().parent
 ROS_ENVIRONMENT = HERE.parent / '.venv'
 
 PARTS = (
-    'solvers', 'chains', 'tracking', 'nearest', 'all_solutions', 'giving_up', 'growth', 'overhead',
-    'batch', 'two_arms', 'service',
+    'solvers', 'chains', 'tracking', 'paths', 'nearest', 'all_solutions', 'giving_up', 'growth',
+    'overhead', 'batch', 'two_arms', 'service',
 )  # fmt: skip
 QUICK = {
     'solvers': '--count 100 --repeats 1',
     'chains': '--count 500',
     'tracking': '--count 300',
+    'paths': '--count 300 --legs 6 --paths 1 --repeats 1 --chains panda',
     'nearest': '--count 30',
     'all_solutions': '--count 50',
     'giving_up': '--count 20',

@@ -15,8 +15,8 @@ from ik_service.solvers.path.problem import PathProblem
 from ik_service.solvers.path.redundancy import null_spaces, solve_in_null_spaces
 
 # Rounds, and solutions of the system, at most.
-_ROUNDS = 12
-_SOLUTIONS = 40
+_ROUNDS = 25
+_SOLUTIONS = 80
 # Rows over which a path bends, as a share of its rows, and at most.
 _BEND = 0.005
 _LARGEST_BEND = 10.0
@@ -31,7 +31,7 @@ _FALL = 0.1
 _HELD = 1e9
 # Largest motion of a joint in a round [rad] or [m]; share that a round has to win.
 _LONGEST = 0.3
-_PROGRESS = 0.01
+_PROGRESS = 0.003
 # Dimension of a null space, at most, where tolerances make it unknown.
 _MOST = 6
 
