@@ -157,6 +157,16 @@ def test_limit_in_the_way():
     assert 'shoulder_pan_joint' in path.reason
 
 
+def test_limits_can_be_ignored():
+    chain = arm('ur5e').with_limits([-0.3, *[-6.3] * 5], [0.3, *[6.3] * 5])
+    truth = np.tile(UR_HOME, (100, 1))
+    truth[:, 0] += np.linspace(0.0, 0.6, 100)
+    ignoring = iks.PathOptions(ik=iks.IkOptions(joint_limits='ignore'))
+    path = iks.solve_path(chain, poses(chain, truth), UR_HOME, ignoring)
+    assert path.success, path.reason
+    assert path.q[-1, 0] == pytest.approx(0.6, abs=1e-4)
+
+
 class Keepout:
     """Stand-in for a collision test: what lies where the first joint is beyond an angle."""
 
