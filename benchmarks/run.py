@@ -14,13 +14,14 @@ HERE = Path(__file__).resolve().parent
 ROS_ENVIRONMENT = HERE.parent / '.venv'
 
 PARTS = (
-    'solvers', 'chains', 'tracking', 'nearest', 'all_solutions', 'giving_up', 'growth', 'overhead',
-    'batch', 'two_arms', 'collision_free', 'service',
+    'solvers', 'chains', 'tracking', 'paths', 'nearest', 'all_solutions', 'giving_up', 'growth',
+    'overhead', 'batch', 'two_arms', 'collisions', 'collision_free', 'service',
 )  # fmt: skip
 QUICK = {
     'solvers': '--count 100 --repeats 1',
     'chains': '--count 500',
     'tracking': '--count 300',
+    'paths': '--count 300 --legs 6 --paths 1 --repeats 1 --chains panda',
     'nearest': '--count 30',
     'all_solutions': '--count 50',
     'giving_up': '--count 20',
@@ -28,6 +29,7 @@ QUICK = {
     'overhead': '--count 500 --repeats 2',
     'batch': '--count 3000 --repeats 3',
     'two_arms': '--count 100',
+    'collisions': '--count 300',
     'collision_free': '--count 100',
     'service': '--count 300 --windows 2 --seconds 1',
 }

@@ -36,6 +36,11 @@ _HOME = {
     'solve_ik': 'ik_service.solvers.solver',
     'solve_ik_all': 'ik_service.solvers.all_solutions.finder',
     'solve_ik_batch': 'ik_service.solvers.batch',
+    'solve_path': 'ik_service.solvers.path.path_solver',
+    'PathEnd': 'ik_service.solvers.path.result',
+    'PathOptions': 'ik_service.solvers.path.options',
+    'PathResult': 'ik_service.solvers.path.result',
+    'PathStatus': 'ik_service.solvers.path.result',
     'solver_names': 'ik_service.solvers.registry',
 }
 
@@ -52,6 +57,10 @@ __all__ = [
     'KinematicChain',
     'KinematicTree',
     'Mesh',
+    'PathEnd',
+    'PathOptions',
+    'PathResult',
+    'PathStatus',
     'Plane',
     'Robot',
     'Solver',
@@ -64,6 +73,7 @@ __all__ = [
     'solve_ik',
     'solve_ik_all',
     'solve_ik_batch',
+    'solve_path',
     'solver_names',
     'step_kernel',
     'step_of',
@@ -80,6 +90,9 @@ if TYPE_CHECKING:
     from ik_service.solvers.batch import solve_ik_batch
     from ik_service.solvers.loop.step import step_kernel, step_of
     from ik_service.solvers.options import IkOptions
+    from ik_service.solvers.path.options import PathOptions
+    from ik_service.solvers.path.path_solver import solve_path
+    from ik_service.solvers.path.result import PathEnd, PathResult, PathStatus
     from ik_service.solvers.regions import Box, Cylinder, Sphere
     from ik_service.solvers.registration import register_solver
     from ik_service.solvers.registry import solver_names, SolverSpec

@@ -46,12 +46,15 @@ NUMBERS = {
     'solve_ik(target)': lambda value: iks.solve_ik(CHAIN, value, options=QUICK),
     'solve_ik_all(target)': lambda value: iks.solve_ik_all(CHAIN, value, options=QUICK),
     'batch(targets)': lambda value: iks.solve_ik_batch(CHAIN, value, options=QUICK),
+    'solve_path(targets)': lambda value: iks.solve_path(CHAIN, value, Q),
 }
 NUMBERS_OR_NONE = {
     'solve(seed)': lambda value: SOLVER.solve(T, value),
     'solve(seed[0])': lambda value: SOLVER.solve(T, with_element(value, Q)),
     'solve_ik(seed)': lambda value: iks.solve_ik(CHAIN, T, value, options=QUICK),
     'solve_ik_all(seed)': lambda value: iks.solve_ik_all(CHAIN, T, value, QUICK),
+    'solve_path(seed)': lambda value: iks.solve_path(CHAIN, [T], value),
+    'solve_path(end)': lambda value: iks.solve_path(CHAIN, [T], Q, end=value),
     'batch(seeds)': lambda value: iks.solve_ik_batch(CHAIN, [T], value, options=QUICK),
     'batch(seeds[0])': lambda value: iks.solve_ik_batch(CHAIN, [T], [value], options=QUICK),
 }
@@ -74,6 +77,9 @@ OTHERS = {
     'solve_ik(chain)': lambda value: iks.solve_ik(value, T, Q),
     'solve_ik(solver)': lambda value: iks.solve_ik(CHAIN, T, Q, value),
     'solve_ik(options)': lambda value: iks.solve_ik(CHAIN, T, Q, options=value),
+    'solve_path(chain)': lambda value: iks.solve_path(value, [T], Q),
+    'solve_path(options)': lambda value: iks.solve_path(CHAIN, [T], Q, value),
+    'solve_path(collisions)': lambda value: iks.solve_path(CHAIN, [T], Q, collisions=value),
     'solve_ik_all(chain)': lambda value: iks.solve_ik_all(value, T),
     'solve_ik_all(options)': lambda value: iks.solve_ik_all(CHAIN, T, options=value),
     'solve_ik_all(resolution)': lambda value: iks.solve_ik_all(CHAIN, T, Q, QUICK, value),

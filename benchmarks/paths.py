@@ -1,0 +1,150 @@
+"""
+Whole paths: jumps of solvers that go from point to point, and what ``solve_path`` does instead.
+
+The points are poses along smooth joint paths within the limits: from one random posture to the
+next every joint moves by up to 30 % of its range. So there is a way through all points on which no
+joint moves by 0.1 rad from one point to the next. Solvers that go from point to point are seeded
+with their answer before. A path counts as far as every row is verified.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+import tempfile
+from time import perf_counter
+
+from adapters import Adapter, gather, ours
+import numpy as np
+import peers
+from records import progress, save
+from robots import BenchRobot, chosen_robots
+from seven_joint_arms import seven_joint_arms
+from tracking import Follower
+from verifier import Verifier
+
+import ik_service as iks
+
+_SHARE = 0.3  # of its range that a joint moves at most on a leg
+_JUMP = 0.1  # [rad]
+_SHARED = 'panda,iiwa14,abb_yumi_right,schunk_lwa4d,kinova_gen3,ur5'
+
+
+def main() -> None:
+    """Measure and save."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--count', type=int, default=2000, help='points of a path')
+    parser.add_argument('--paths', type=int, default=3, help='paths for each chain')
+    parser.add_argument('--legs', type=int, default=40, help='random postures on a path')
+    parser.add_argument('--repeats', type=int, default=3, help='of solve_path: the least counts')
+    parser.add_argument('--chains', default=_SHARED, help='names, beside the arms held out')
+    parser.add_argument('--seed', type=int, default=1, help='of the random paths')
+    args = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for robot in [*seven_joint_arms(Path(folder)), *chosen_robots(args.chains)]:
+            for k in range(args.paths):
+                progress(f'paths: {robot.name}, {k + 1}')
+                path = wandering_path(robot, args.seed + k, args.count, args.legs)
+                rows += compare(robot, k + 1, path, args.repeats)
+    save('paths', rows, count=args.count, legs=args.legs, seed=args.seed)
+
+
+def wandering_path(robot: BenchRobot, seed: int, count: int, legs: int) -> np.ndarray:
+    """Joint path (count, n) from posture to posture, at rest in each."""
+    random, chain = np.random.default_rng(seed), robot.chain
+    lower, upper = np.maximum(chain.lower, -math.pi), np.minimum(chain.upper, math.pi)
+    corners = [random.uniform(lower, upper)]
+    for _ in range(legs):
+        q = corners[-1] + random.uniform(-_SHARE, _SHARE, chain.n) * (upper - lower)
+        q = np.where(q > upper, 2 * upper - q, q)  # what goes over a limit is reflected
+        corners.append(np.where(q < lower, 2 * lower - q, q))
+    course = np.linspace(0, legs, count)
+    leg = np.minimum(course.astype(int), legs - 1)
+    share = 0.5 - 0.5 * np.cos(math.pi * (course - leg))[:, None]
+    ends = np.array(corners)
+    return ends[leg] + (ends[leg + 1] - ends[leg]) * share
+
+
+def compare(
+    robot: BenchRobot, number: int, truth: np.ndarray, repeats: int
+) -> list[dict[str, object]]:
+    """Rows of the table for one path."""
+    verifier = Verifier(robot)
+    targets = verifier.poses(truth)
+    there, absent = gather(
+        {
+            'roboticstoolbox': lambda: peers.roboticstoolbox(robot),
+            'TRAC-IK': lambda: peers.trac_ik(robot),
+        }
+    )
+    rows = [_whole(robot, verifier, truth, targets, repeats)]
+    for adapter in [ours(robot, 'levenberg_marquardt'), *there]:
+        try:
+            rows.append(_point_by_point(adapter, verifier, truth, targets))
+        except ValueError as error:  # roboticstoolbox refuses joints without limits
+            absent[adapter.name] = str(error)
+    rows += [{'solver': name, 'absent': reason} for name, reason in absent.items()]
+    return [{'chain': robot.name, 'path': number, **row} for row in rows]
+
+
+def _whole(
+    robot: BenchRobot, verifier: Verifier, truth: np.ndarray, targets: np.ndarray, repeats: int
+) -> dict[str, object]:
+    iks.solve_path(robot.chain, targets[:20], truth[0])  # compiles
+    seconds = []
+    for _ in range(repeats):
+        began = perf_counter()
+        path = iks.solve_path(robot.chain, targets, truth[0])
+        seconds.append(perf_counter() - began)
+    q = path.q[: path.reached]
+    verified = sum(verifier.accepts(row, T) for row, T in zip(q, targets, strict=False))
+    return {
+        'solver': 'solve_path',
+        'points': len(targets),
+        'solved_percent': 100.0 * verified / len(targets),
+        'fraction_percent': 100.0 * path.fraction,
+        'seconds': min(seconds),
+        **_smoothness(q, truth),
+        'reason': path.end.text,
+        'absent': '',
+    }
+
+
+def _point_by_point(
+    adapter: Adapter, verifier: Verifier, truth: np.ndarray, targets: np.ndarray
+) -> dict[str, object]:
+    follower = Follower(adapter, truth[0])
+    follower.follow(verifier, targets[:3])  # compiles
+    follower = Follower(adapter, truth[0])
+    follower.follow(verifier, targets)
+    motions = np.array(follower.motions)
+    before = np.flatnonzero(motions > _JUMP)
+    whole = follower.solved == len(targets)
+    first = int(before[0]) if len(before) else follower.solved if whole else math.nan
+    return {
+        'solver': adapter.name,
+        'points': len(targets),
+        'solved_percent': 100.0 * follower.solved / len(targets),
+        'fraction_percent': 100.0 * first / len(targets),
+        'seconds': float(np.sum(follower.seconds)),
+        'jumps_0.1': len(before),
+        'largest_motion': motions.max(initial=0.0),
+    }
+
+
+def _smoothness(q: np.ndarray, truth: np.ndarray) -> dict[str, object]:
+    """Jumps, and the lengths and bends of a path beside those of the path that made the points."""
+    steps, own = np.diff(q, axis=0), np.diff(truth[: len(q)], axis=0)
+    bends, own_bends = np.diff(steps, axis=0), np.diff(own, axis=0)
+    return {
+        'jumps_0.1': int((np.abs(steps).max(axis=1) > _JUMP).sum()),
+        'largest_motion': float(np.abs(steps).max(initial=0.0)),
+        'length_ratio': float(np.abs(steps).sum() / np.abs(own).sum()),
+        'bend_rms_ratio': float(np.sqrt(np.square(bends).mean() / np.square(own_bends).mean())),
+    }
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,1 @@
+"""Joint paths through many targets without a jump."""

@@ -1,0 +1,126 @@
+"""Result of a search for a joint path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+import math
+
+import numpy as np
+
+
+class PathStatus(Enum):
+    """Outcome of a search for a path; each value describes it in words."""
+
+    SUCCESS = 'every target is reached without a jump'
+    UNREACHABLE = 'out of reach'
+    LIMIT = 'a joint is at its limit'
+    SINGULARITY = 'a singular posture is in the way'
+    COLLISION = 'a collision is in the way'
+    TOO_FAR = 'too far from the one before for a step'
+    END_APART = 'no way leads to the joint vector at the end'
+    TIMED_OUT = 'the time ran out'
+
+
+@dataclass(frozen=True)
+class PathEnd:
+    """
+    Where a path ends, and why.
+
+    :ivar status: the reason.
+    :ivar row: number of the first target that is not reached; that of all targets on success.
+    :ivar joint: name of the joint that is in the way, where there is one.
+    :ivar limit: for LIMIT the limit that it would have to exceed [rad] or [m].
+    :ivar motion: for TOO_FAR and SINGULARITY how far it would have to move [rad] or [m].
+    :ivar position_error: for UNREACHABLE the distance of the closest pose [m].
+    :ivar orientation_error: its rotation from the target [rad].
+    :ivar bodies: for COLLISION the two that collide, where the test names them.
+    """
+
+    status: PathStatus
+    row: int
+    joint: str | None = None
+    limit: float = math.nan
+    motion: float = math.nan
+    position_error: float = math.nan
+    orientation_error: float = math.nan
+    bodies: tuple[str, str] | None = None
+
+    @property
+    def text(self) -> str:
+        """The ending in a sentence."""
+        if self.status is PathStatus.SUCCESS:
+            return self.status.value
+        return f'target {self.row} is not reached: {self._detail}'
+
+    @property
+    def _detail(self) -> str:
+        if self.status is PathStatus.UNREACHABLE:
+            return (
+                f'{self.status.value}; the closest pose found is {self.position_error * 1e3:.3g} '
+                f'mm and {math.degrees(self.orientation_error):.3g}° away'
+            )
+        if self.status is PathStatus.LIMIT:
+            return f'{self.joint} would have to exceed its limit of {self.limit:.4g}'
+        if self.status is PathStatus.TOO_FAR:
+            return f'{self.status.value}: {self.joint} would have to move by {self.motion:.3g}'
+        if self.status is PathStatus.SINGULARITY and self.joint:
+            return f'{self.status.value}: {self.joint} would have to move by {self.motion:.3g}'
+        if self.status is PathStatus.COLLISION and self.bodies:
+            return f'{self.status.value}, between {self.bodies[0]} and {self.bodies[1]}'
+        return self.status.value
+
+
+@dataclass(frozen=True)
+class PathResult:
+    """
+    Joint path through targets.
+
+    :ivar q: (N, n) joint vectors [rad] or [m], read-only; NaN from the first target on that is not
+        reached.
+    :ivar end: where it ends, and why.
+    :ivar position_error: (N,) distance from each target [m]; NaN where it is not reached.
+    :ivar orientation_error: (N,) rotation from each target [rad], likewise.
+    :ivar solve_time: time of the search [s].
+    """
+
+    q: np.ndarray
+    end: PathEnd
+    position_error: np.ndarray
+    orientation_error: np.ndarray
+    solve_time: float
+
+    @property
+    def success(self) -> bool:
+        """
+        Whether every row is at its target, within the limits, and no joint jumps.
+
+        The errors are recomputed by forward kinematics from the rows that are returned.
+        """
+        return self.end.status is PathStatus.SUCCESS
+
+    @property
+    def status(self) -> PathStatus:
+        """The outcome."""
+        return self.end.status
+
+    @property
+    def reached(self) -> int:
+        """Number of targets that are reached, from the first on."""
+        return self.end.row
+
+    @property
+    def fraction(self) -> float:
+        """Share of the targets that are reached, from the first on; 1 where there are none."""
+        return self.reached / len(self.q) if len(self.q) else 1.0
+
+    @property
+    def largest_step(self) -> float:
+        """Largest motion of a joint from one row to the next [rad] or [m]."""
+        steps = np.abs(np.diff(self.q[: self.reached], axis=0))
+        return float(steps.max(initial=0.0))
+
+    @property
+    def reason(self) -> str:
+        """The outcome in a sentence."""
+        return f'{self.end.text}; {self.reached} of {len(self.q)} in {self.solve_time:.3g} s'

@@ -1,0 +1,168 @@
+"""Search for a joint path without a jump: wider where a narrow search has come to its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+
+from ik_service.solvers.path.beam import Beam
+from ik_service.solvers.path.problem import PathProblem
+from ik_service.solvers.path.selection import join
+from ik_service.solvers.path.starts import free_starts
+
+# Candidates where nothing is in the way, and at most those of a start with many solutions.
+_NARROW = 16
+_MOST_STARTS = 128
+# What is tried where a search has come to its end, one after the other: to go back so many layers
+# and on from there, or, with None, to come back from the solutions of the target that it has not
+# reached; with so many times the candidates.
+_DETOURS = ((4, 30), (4, None), (4, 500), (16, None))
+# Layers beyond the end of a search at which it is narrow again.
+_PASSED = 10
+
+
+@dataclass
+class Outcome:
+    """
+    What a search has found.
+
+    :ivar way: (k, n) the longest path [rad] or [m].
+    :ivar last: (m, n) candidates at its end, from which none leads on [rad] or [m].
+    :ivar apart: whether it leads to the last target, but not to the joint vector wanted there.
+    """
+
+    way: np.ndarray
+    last: np.ndarray
+    apart: bool = False
+
+
+class PathSearch:
+    """
+    Search for a path.
+
+    :param problem: the path to be found.
+    :param candidates: number of joint vectors kept for a target, at most.
+    """
+
+    def __init__(self, problem: PathProblem, candidates: int) -> None:
+        self._problem = problem
+        self._most = candidates
+
+    def run(self, starts: np.ndarray, costs: np.ndarray) -> Outcome:
+        """
+        Search from some starts on.
+
+        :param starts: (k, n) joint vectors at the first target [rad] or [m].
+        :param costs: (k,) what each costs; the first is the cheapest.
+        """
+        count = len(self._problem.targets)
+        alone = Beam(self._problem, starts[:1], costs[:1])
+        self._advance(alone, count, 1)
+        if len(alone) == count:
+            return Outcome(alone.way(), alone.layers[-1])
+        beam = self.widened(starts, costs)
+        best = beam if len(beam) >= len(alone) else alone
+        return Outcome(best.way(), best.layers[-1])
+
+    def widened(self, starts: np.ndarray, costs: np.ndarray, width: int = _NARROW) -> Beam:
+        """
+        Return a beam that goes back and on with more candidates where it comes to an end.
+
+        :param starts: (k, n) joint vectors at the first target [rad] or [m].
+        :param costs: (k,) what each costs.
+        :param width: number of candidates where nothing is in the way.
+        """
+        count, problem = len(self._problem.targets), self._problem
+        narrow = min(self._most, max(width, min(len(starts), _MOST_STARTS)))
+        beam = Beam(problem, starts, costs)
+        self._advance(beam, count, narrow)
+        farthest, longest, detour = len(beam), beam, 0
+        while len(longest) < count and detour < len(_DETOURS) and not problem.out_of_time:
+            factor, back = _DETOURS[detour]
+            wide = min(self._most, factor * narrow)
+            beam = longest.copy()
+            if back is None:
+                known = self._come_back(beam, wide)
+                if not known:
+                    break
+            else:
+                beam.cut(max(1, farthest - back))
+                self._advance(beam, min(count, farthest + _PASSED), wide)
+            detour += 1
+            if len(beam) > farthest:
+                self._advance(beam, count, narrow)
+                farthest, longest, detour = len(beam), beam, 0
+        return longest
+
+    def _come_back(self, beam: Beam, width: int) -> bool:
+        """
+        Lengthen a beam by a layer, by a way that was found from the target's solutions back.
+
+        :returns: whether the target has solutions.
+        """
+        row = len(beam)
+        back = self._problem.reversed(row)
+        solutions = free_starts(back, beam.way()[-1])
+        if not len(solutions):
+            return False
+        other = Beam(back, solutions, np.zeros(len(solutions)))
+        for layer in range(row - 1, -1, -1):
+            link, end = meeting(beam, layer, other)
+            if link >= 0:
+                beam.graft(layer, link, other.way(end)[::-1])
+                break
+            if self._problem.out_of_time or not other.advance(self._problem.targets[layer], width):
+                break
+        return True
+
+    def _advance(self, beam: Beam, layers: int, width: int) -> None:
+        """Add layers up to a number of them, or until there is no way on or no time."""
+        targets = self._problem.targets
+        while len(beam) < layers and not self._problem.out_of_time:
+            if not beam.advance(targets[len(beam)], width):
+                return
+
+
+def meeting(forth: Beam, layer: int, back: Beam) -> tuple[int, int]:
+    """
+    Return where a step leads from one beam to another.
+
+    :param forth: beam from the start.
+    :param layer: number of a layer of it.
+    :param back: beam from the end, whose last layer is at the next target.
+    :returns: the numbers of a candidate in each; −1 where they do not meet.
+    """
+    one, other, _ = forth.problem.run(
+        join, forth.layers[layer], forth.cost(layer), back.layers[-1], back.cost(-1),
+        forth.problem.bound,
+    )  # fmt: skip
+    return one, other
+
+
+def joined(forth: Beam, back: Beam) -> np.ndarray | None:
+    """
+    Return the cheapest path through two beams that come from both ends.
+
+    :param forth: beam from the start.
+    :param back: beam from the end.
+    :returns: (N, n) [rad] or [m]; None where they do not meet.
+    """
+    count, best, least = len(forth), None, math.inf
+    if count == 1:
+        near = np.abs(forth.layers[0][:, None] - back.layers[0]).max(axis=2)
+        one, two = np.unravel_index(np.argmin(near), near.shape)
+        return back.layers[0][two : two + 1] if near[one, two] <= forth.problem.bound else None
+    for layer in range(max(0, count - 1 - len(back)), count - 1):
+        other = count - 2 - layer
+        one, two, total = forth.problem.run(
+            join, forth.layers[layer], forth.cost(layer), back.layers[other], back.cost(other),
+            forth.problem.bound,
+        )  # fmt: skip
+        if one >= 0 and total < least:
+            best, least = (layer, one, other, two), total
+    if best is None:
+        return None
+    layer, one, other, two = best
+    return np.concatenate([forth.way(one, layer), back.way(two, other)[::-1]])

@@ -1,0 +1,175 @@
+"""
+Smoothing of a joint path: self-motions that are not needed are taken out of it.
+
+What is lowered is Σ‖q(i+1) − q(i)‖² + ℓ² Σ‖q(i+1) − 2 q(i) + q(i−1)‖²: the path gets short, and
+bends over ℓ rows. In each round this is a quadratic problem in the null spaces of all rows, whose
+banded system is solved exactly; then every row is brought back to its target. Where a row does
+not come back, or would collide or jump, it and its neighbours are damped.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ik_service.solvers.path.problem import PathProblem
+from ik_service.solvers.path.redundancy import null_spaces, solve_in_null_spaces
+
+# Rounds, and solutions of the system, at most.
+_ROUNDS = 25
+_SOLUTIONS = 80
+# Rows over which a path bends, as a share of its rows, and at most.
+_BEND = 0.005
+_LARGEST_BEND = 10.0
+# Distance from a limit at which it begins to push [rad] or [m], and how much.
+_MARGIN = 0.02
+_PUSH = 0.03
+# Damping at first, the factors by which it grows where a row does not come back and falls
+# otherwise, and that of rows that stay.
+_DAMPING = 1e-4
+_GROWTH = 30.0
+_FALL = 0.1
+_HELD = 1e9
+# Largest motion of a joint in a round [rad] or [m]; share that a round has to win.
+_LONGEST = 0.3
+_PROGRESS = 0.003
+# Dimension of a null space, at most, where tolerances make it unknown.
+_MOST = 6
+
+
+class Smoothing:
+    """
+    Smoothing of one path.
+
+    :param problem: the path's targets and bounds.
+    :param q: (k, n) a path through the first of them without a jump [rad] or [m]; overwritten.
+    :param held: (k,) bool: rows that stay.
+    """
+
+    def __init__(self, problem: PathProblem, q: np.ndarray, held: np.ndarray) -> None:
+        self._problem, self.q, self._held = problem, q, held
+        self._targets = problem.targets[: len(q)]
+        self._bend = min(_LARGEST_BEND, max(1.0, _BEND * len(q))) ** 2
+        rows, n = q.shape
+        r = _redundancy(problem)
+        self._coupling = _coupling(rows, self._bend)
+        self._bases = np.empty((rows, r, n))
+        self._band = np.empty((rows * r, 3 * r))
+        self._vector = np.empty(rows * r)
+        chain = problem.chain
+        room = np.minimum(_MARGIN, 0.1 * (chain.upper - chain.lower))
+        self._lower, self._upper = chain.lower + room, chain.upper - room
+        self._damping = np.full(rows, _DAMPING)
+
+    def run(self) -> np.ndarray:
+        """Return the path, as smooth as can be."""
+        if self._bases.shape[1] == 0 or len(self.q) < 3:
+            return self.q
+        cost, solutions = self._cost(self.q), 0
+        for _ in range(_ROUNDS):
+            if self._problem.out_of_time:
+                break
+            self._write_bases()
+            before = cost
+            while cost == before and solutions < _SOLUTIONS and not self._problem.out_of_time:
+                solutions += 1
+                cost = self._improve(cost)
+            if not cost < (1.0 - _PROGRESS) * before:
+                break
+        return self.q
+
+    def _improve(self, cost: float) -> float:
+        """Move all rows once; returns the cost, the same where that was no use."""
+        motion = self._motion()
+        longest = np.abs(motion).max()
+        if not longest > 0.0:
+            return cost
+        trial = self.q + motion * min(1.0, _LONGEST / longest)
+        if self._problem.limited:
+            chain = self._problem.chain
+            np.clip(trial, chain.lower, chain.upper, out=trial)
+        trial[self._held] = self.q[self._held]
+        faulty = ~self._problem.project(trial, self._targets, _LONGEST)
+        fine = ~faulty
+        self._problem.refuse_colliding(trial, fine)
+        faulty = ~fine & ~self._held
+        jumps = np.abs(np.diff(trial, axis=0)).max(axis=1) > self._problem.bound
+        faulty[:-1] |= jumps
+        faulty[1:] |= jumps
+        if faulty.any():
+            reach = int(2 * np.sqrt(self._bend)) + 1
+            near = np.convolve(faulty, np.ones(2 * reach + 1), 'same') > 0.5
+            self._damping[near] *= _GROWTH
+            return cost
+        after = self._cost(trial)
+        if not after < cost:
+            self._damping *= _GROWTH
+            return cost
+        self._damping = np.maximum(_DAMPING, self._damping * _FALL)
+        self.q = trial
+        return after
+
+    def _motion(self) -> np.ndarray:
+        """Return the self-motion of each row that lowers the cost most, (k, n)."""
+        gradient = self._stiff(self.q)
+        beyond = self._beyond(self.q)
+        gradient += _PUSH * beyond
+        stiffness = np.where(beyond != 0.0, _PUSH, 0.0)
+        damping = np.where(self._held, _HELD, self._damping)
+        self._problem.run(
+            solve_in_null_spaces, self._bases, self._coupling, stiffness, damping, gradient,
+            self._band, self._vector,
+        )  # fmt: skip
+        return gradient
+
+    def _cost(self, q: np.ndarray) -> float:
+        bent = np.square(np.diff(q, 2, axis=0)).sum()
+        pushed = np.square(self._beyond(q)).sum()
+        return float(np.square(np.diff(q, axis=0)).sum() + self._bend * bent + _PUSH * pushed)
+
+    def _beyond(self, q: np.ndarray) -> np.ndarray:
+        """Return how far every joint is within the margin of a limit, (k, n)."""
+        if not self._problem.limited:
+            return np.zeros_like(q)
+        return q - np.clip(q, self._lower, self._upper)
+
+    def _stiff(self, q: np.ndarray) -> np.ndarray:
+        """Return the gradient of half the cost without limits, (k, n)."""
+        gradient = np.zeros_like(q)
+        first = np.diff(q, axis=0)
+        gradient[1:] += first
+        gradient[:-1] -= first
+        second = self._bend * np.diff(q, 2, axis=0)
+        gradient[2:] += second
+        gradient[1:-1] -= 2.0 * second
+        gradient[:-2] += second
+        return gradient
+
+    def _write_bases(self) -> None:
+        n = self.q.shape[1]
+        self._problem.run(
+            null_spaces, self._problem.kernel_arrays(), self._targets, self.q, self._bases,
+            np.empty((n, n)), self._problem.no_trace,
+        )  # fmt: skip
+
+
+def _redundancy(problem: PathProblem) -> int:
+    """Return the dimension of the null spaces, at most."""
+    n = problem.chain.n
+    if problem.targets.shape[1:] != (4, 4):
+        return min(n, _MOST)
+    return max(0, n - int(np.count_nonzero(problem.solver.options.task_weights)))
+
+
+def _coupling(rows: int, bend: float) -> np.ndarray:
+    """Return the coupling of each row with itself and the two before it, (3, rows)."""
+    coupling = np.zeros((3, rows))
+    coupling[0, 1:] += 1.0
+    coupling[0, :-1] += 1.0
+    coupling[1, 1:] -= 1.0
+    coupling[0, 2:] += bend
+    coupling[0, 1:-1] += 4.0 * bend
+    coupling[0, :-2] += bend
+    coupling[1, 1:-1] -= 2.0 * bend
+    coupling[1, 2:] -= 2.0 * bend
+    coupling[2, 2:] += bend
+    return coupling

@@ -1,0 +1,306 @@
+"""Joint paths through many targets without a jump."""
+
+import numpy as np
+import pytest
+from support.chains import arm, pose_difference, transform, within_limits
+from support.joint_paths import line, poses, wandering_path
+from support.six_joint_arms import arm_of, X, Y, Z
+
+import ik_service as iks
+from ik_service.exceptions import ArgumentError, OptionError
+
+HOME = np.array([0.0, -0.4, 0.1, -2.0, 0.0, 1.8, 0.8])
+UR_HOME = np.array([0.0, -1.2, 1.5, -1.8, -1.57, 0.0])
+SEVEN = arm_of(
+    [
+        (Z, (0, 0, 0.34)), (Y, (0, 0, 0)), (Z, (0, 0, 0.4)), (Y, (0, 0, 0)), (Z, (0, 0, 0.4)),
+        (Y, (0, 0, 0)), (Z, (0, 0, 0.1)),
+    ],
+    bound=2.1,
+)  # fmt: skip
+EIGHT = arm_of([(X, (0.1, 0, 0)), *[(axis, (0.1, 0.02, 0.2)) for axis in (Z, Y, Z, Y, Z, Y, Z)]])
+CHAINS = {'panda': arm('panda'), 'seven joints': SEVEN, 'eight joints': EIGHT}
+
+
+@pytest.fixture
+def panda():
+    return arm('panda')
+
+
+@pytest.fixture
+def straight(panda):
+    """Line of 30 cm that the arm can follow from its home."""
+    return line(panda.forward(HOME), (0.0, 0.3, 0.0), 100)
+
+
+def assert_sound(chain, targets, path, max_step=0.1):
+    """Rows are at their targets and within limits, no joint jumps, and NaN follows the end."""
+    done = path.reached
+    for q, T in zip(path.q[:done], targets, strict=False):
+        distance, angle = pose_difference(chain.forward(q), T)
+        assert distance <= 1.001e-5
+        assert angle <= 1.001e-5
+        assert within_limits(chain, q)
+    assert np.abs(np.diff(path.q[:done], axis=0)).max(initial=0.0) <= max_step
+    assert np.isnan(path.q[done:]).all()
+    assert path.success == (done == len(targets))
+    assert path.fraction == done / len(targets)
+
+
+def jumps(q):
+    return int((np.abs(np.diff(q, axis=0)).max(axis=1) > 0.1).sum())
+
+
+@pytest.mark.parametrize('name', CHAINS)
+def test_no_jump_where_solving_point_by_point_jumps(name):
+    chain = CHAINS[name]
+    point_by_point = 0
+    for seed in range(4):
+        truth = wandering_path(chain, seed)
+        targets = poses(chain, truth)
+        path = iks.solve_path(chain, targets, truth[0])
+        assert path.success, path.reason
+        assert_sound(chain, targets, path)
+        assert np.abs(path.q[0] - truth[0]).max() < 1e-4
+        point_by_point += jumps(iks.solve_ik_batch(chain, targets, truth[0], chained=True).q)
+    if name != 'eight joints':
+        assert point_by_point > 0, 'these paths are too easy to tell'
+
+
+def test_six_joints_go_on_through_singular_postures():
+    chain = arm('ur5e')
+    truth = wandering_path(chain, 5)
+    targets = poses(chain, truth)
+    path = iks.solve_path(chain, targets, truth[0])
+    assert path.success, path.reason
+    assert_sound(chain, targets, path)
+
+
+def test_smoothing_takes_self_motions_out():
+    truth = wandering_path(SEVEN, 1)
+    targets = poses(SEVEN, truth)
+    rough, smooth = (
+        iks.solve_path(SEVEN, targets, truth[0], iks.PathOptions(smooth=smooth))
+        for smooth in (False, True)
+    )
+    assert rough.success
+    assert smooth.success
+    assert_sound(SEVEN, targets, smooth)
+    bends = [np.square(np.diff(path.q, 2, axis=0)).sum() for path in (rough, smooth)]
+    assert bends[1] < 0.2 * bends[0]
+    lengths = [np.abs(np.diff(q, axis=0)).sum() for q in (truth, smooth.q)]
+    assert lengths[1] < 1.2 * lengths[0]
+
+
+def test_same_path_each_time():
+    truth = wandering_path(SEVEN, 2)
+    one, other = (iks.solve_path(SEVEN, poses(SEVEN, truth), truth[0]) for _ in range(2))
+    np.testing.assert_array_equal(one.q, other.q)
+
+
+def test_end_given(panda, straight):
+    other = iks.solve_ik(panda, straight[-1], HOME + np.array([0.5, 0, -0.5, 0, 0.5, 0, -0.3]))
+    path = iks.solve_path(panda, straight, HOME, end=other.q)
+    assert path.success, path.reason
+    assert_sound(panda, straight, path)
+    assert np.abs(path.q[0] - HOME).max() < 1e-4
+    assert np.abs(path.q[-1] - other.q).max() < 1e-4
+    free = iks.solve_path(panda, straight, HOME)
+    assert np.abs(free.q[-1] - other.q).max() > 0.1
+
+
+def test_closed_curve_ends_where_it_starts(panda):
+    turn = np.linspace(0, 2 * np.pi, 300)
+    targets = np.tile(panda.forward(HOME), (300, 1, 1))
+    targets[:, 0, 3] += 0.1 * (np.cos(turn) - 1)
+    targets[:, 1, 3] += 0.1 * np.sin(turn)
+    path = iks.solve_path(panda, targets, HOME, end=HOME)
+    assert path.success, path.reason
+    assert_sound(panda, targets, path)
+    assert np.abs(path.q[-1] - path.q[0]).max() < 1e-4
+
+
+def test_free_start_finds_the_branch_that_leads_on():
+    """From some solutions of the first target there is no way, from others there is."""
+    chain = arm('ur5e').with_limits([-6.3, -2.0, -2.8, -6.3, -6.3, -6.3], [6.3] * 6)
+    targets = line(chain.forward(UR_HOME), (0.15, 0.25, 0.2), 100)
+    starts = iks.solve_ik_all(chain, targets[0])
+    given = [iks.solve_path(chain, targets, q) for q in starts]
+    free = iks.solve_path(chain, targets)
+    assert free.success == any(path.success for path in given)
+    assert free.reached == max(path.reached for path in given)
+    assert_sound(chain, targets, free)
+
+
+def test_target_out_of_reach(panda):
+    targets = line(panda.forward(HOME), (0.0, 0.0, 2.0), 400)
+    path = iks.solve_path(panda, targets, HOME)
+    assert_sound(panda, targets, path)
+    assert path.status in (iks.PathStatus.UNREACHABLE, iks.PathStatus.SINGULARITY)
+    assert 0.1 < path.fraction < 0.5
+    beyond = iks.solve_path(panda, targets[300:])
+    assert beyond.status is iks.PathStatus.UNREACHABLE
+    assert beyond.reached == 0
+    assert beyond.end.position_error > 0.1
+
+
+def test_limit_in_the_way():
+    """The only solution that goes on turns the first joint beyond its limit."""
+    chain = arm('ur5e').with_limits([-0.3, *[-6.3] * 5], [0.3, *[6.3] * 5])
+    truth = np.tile(UR_HOME, (100, 1))
+    truth[:, 0] += np.linspace(0.0, 0.6, 100)
+    path = iks.solve_path(chain, poses(arm('ur5e'), truth), UR_HOME)
+    assert path.status is iks.PathStatus.LIMIT
+    assert path.end.joint == 'shoulder_pan_joint'
+    assert path.end.limit == pytest.approx(0.3)
+    assert 0.45 < path.fraction < 0.55
+    assert 'shoulder_pan_joint' in path.reason
+
+
+def test_limits_can_be_ignored():
+    chain = arm('ur5e').with_limits([-0.3, *[-6.3] * 5], [0.3, *[6.3] * 5])
+    truth = np.tile(UR_HOME, (100, 1))
+    truth[:, 0] += np.linspace(0.0, 0.6, 100)
+    ignoring = iks.PathOptions(ik=iks.IkOptions(joint_limits='ignore'))
+    path = iks.solve_path(chain, poses(chain, truth), UR_HOME, ignoring)
+    assert path.success, path.reason
+    assert path.q[-1, 0] == pytest.approx(0.6, abs=1e-4)
+
+
+class Keepout:
+    """Stand-in for a collision test: what lies where the first joint is beyond an angle."""
+
+    def __init__(self, angle):
+        self.angle = angle
+
+    def colliding(self, Q):
+        return Q[:, 0] > self.angle
+
+    def first_contact(self, q):
+        return ('arm', 'wall') if q[0] > self.angle else None
+
+    def for_joints(self, joint_names, others=None):
+        assert joint_names == arm('panda').joint_names
+        return self
+
+
+def test_collisions_are_avoided(panda, straight):
+    through = iks.solve_path(panda, straight, HOME)
+    angle = 0.5 * through.q[:, 0].max()
+    around = iks.solve_path(panda, straight, HOME, collisions=Keepout(angle))
+    assert around.success, around.reason
+    assert_sound(panda, straight, around)
+    assert around.q[:, 0].max() <= angle
+
+
+def test_collision_in_the_way(panda, straight):
+    path = iks.solve_path(panda, straight, HOME, collisions=Keepout(-0.3))
+    assert path.reached == 0
+    assert path.status is iks.PathStatus.COLLISION
+    assert path.end.bodies == ('arm', 'wall')
+
+
+def test_targets_too_far_apart(panda, straight):
+    apart = straight[::50]
+    path = iks.solve_path(panda, apart, HOME)
+    assert path.status is iks.PathStatus.TOO_FAR
+    assert path.reached == 1
+    assert path.end.motion > 0.1
+    assert path.end.joint in panda.joint_names
+    longer = iks.solve_path(panda, apart, HOME, iks.PathOptions(max_step=1.0))
+    assert longer.success
+    assert_sound(panda, apart, longer, max_step=1.0)
+
+
+def test_seed_away_from_the_first_target(panda, straight):
+    path = iks.solve_path(panda, straight, np.zeros(7))
+    assert path.reached == 0
+    free = iks.solve_path(panda, straight, np.zeros(7), iks.PathOptions(start='free'))
+    assert free.success
+    assert_sound(panda, straight, free)
+
+
+def test_no_way_to_the_end_given(panda, straight):
+    path = iks.solve_path(panda, straight, HOME, end=np.zeros(7))
+    assert path.status is iks.PathStatus.END_APART
+    assert path.reached == len(straight) - 1
+    assert_sound(panda, straight, path)
+
+
+def test_time_runs_out(panda, straight):
+    path = iks.solve_path(panda, straight, HOME, iks.PathOptions(timeout=1e-9))
+    assert path.status is iks.PathStatus.TIMED_OUT
+    assert_sound(panda, straight, path)
+
+
+@pytest.mark.parametrize('count', [0, 1, 2])
+def test_few_targets(panda, straight, count):
+    for seed in (HOME, None):
+        path = iks.solve_path(panda, straight[:count], seed)
+        assert path.success
+        assert path.fraction == 1.0
+        assert path.q.shape == (count, 7)
+
+
+def test_equal_targets(panda, straight):
+    targets = np.repeat(straight[:1], 50, axis=0)
+    path = iks.solve_path(panda, targets, HOME)
+    assert path.success
+    assert path.largest_step < 1e-4
+
+
+def test_tolerances_of_each_target(panda, straight):
+    tasks = [
+        iks.Task(T, region=iks.Sphere(0.02), orientation_tolerances=(0.2, 0.2, np.inf))
+        for T in straight
+    ]
+    tasks[50] = straight[50]
+    for seed in (HOME, None):
+        path = iks.solve_path(panda, tasks, seed)
+        assert path.success, path.reason
+        assert path.largest_step <= 0.1
+        for task, q in zip(tasks, path.q, strict=True):
+            if isinstance(task, iks.Task):
+                assert max(task.violation(panda.forward(q))) <= 1.001e-5
+        assert max(pose_difference(panda.forward(path.q[50]), straight[50])) <= 1.001e-5
+
+
+def test_free_axes(panda, straight):
+    position = iks.PathOptions(ik=iks.IkOptions(task_weights=(1, 1, 1, 0, 0, 0)))
+    targets = straight.copy()
+    targets[50:, :3, :3] = transform()[:3, :3]  # whatever it is
+    path = iks.solve_path(panda, targets, HOME, position)
+    assert path.success, path.reason
+    tips = poses(panda, path.q)[:, :3, 3]
+    assert np.abs(tips - targets[:, :3, 3]).max() <= 1.001e-5
+
+
+def test_two_tips_at_once(panda):
+    tree = panda.robot.tree('panda_link0', ('panda_hand_tcp', 'panda_link4'))
+    truth = np.linspace(HOME, HOME + np.array([0.5, 0.2, 0.3, 0.4, -0.3, 0.2, 0.1]), 60)
+    targets = {
+        tip: poses(panda.robot.chain('panda_link0', tip), truth[:, :n])
+        for tip, n in (('panda_hand_tcp', 7), ('panda_link4', 4))
+    }
+    path = iks.solve_path(tree, targets, HOME)
+    assert path.success, path.reason
+    for q, T in zip(path.q, targets['panda_hand_tcp'], strict=True):
+        assert max(pose_difference(panda.forward(q), T)) <= 1.001e-5
+
+
+def test_bad_arguments(panda, straight):
+    straight[5, 0, 0] = np.nan
+    with pytest.raises(ArgumentError, match=r'targets\[5\]'):
+        iks.solve_path(panda, straight, HOME)
+    for name in ('seed', 'end'):
+        with pytest.raises(ArgumentError, match=name):
+            iks.solve_path(panda, straight[:2], **{name: np.zeros(6)})
+    with pytest.raises(ArgumentError, match='options'):
+        iks.solve_path(panda, straight[:2], HOME, options=iks.IkOptions())
+    with pytest.raises(ArgumentError, match='collisions'):
+        iks.solve_path(panda, straight[:2], HOME, collisions='yes')
+    with pytest.raises(OptionError, match='max_searches'):
+        iks.PathOptions(ik=iks.IkOptions(max_searches=3))
+    for bad in ({'max_step': 0.0}, {'start': 'here'}, {'candidates': 0}, {'smooth': 1}):
+        with pytest.raises(OptionError, match=next(iter(bad))):
+            iks.PathOptions(**bad)
