@@ -115,7 +115,7 @@ class PathProblem:
         A joint that comes to a limit stops there: it makes no full turn.
         """
         problem = self.solver.problem()
-        arrays, _, _ = self.solver._views(problem)
+        arrays, _, _ = self.solver.views(problem)
         arrays.turn[:] = 0.0
         return problem
 
