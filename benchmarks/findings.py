@@ -145,6 +145,17 @@ def _quality_goals() -> Iterator[Goal]:
         _values(rows_of('all_solutions', solver='ours'), 'found_percent', 'chain'),
         least=True,
     )
+    checks = rows_of('collisions', robot='panda', checker='ours')
+    yield Goal(
+        'collision check of panda, up to 100 objects: at most 15 µs',
+        15,
+        _values([row for row in checks if int(row['objects']) <= 100], 'mean_us', 'objects'),
+    )
+    yield Goal(
+        "collision check: Pinocchio's verdict",
+        0,
+        _values(rows_of('collisions', checker='ours'), 'other_verdicts', 'robot', 'objects'),
+    )
     hands = rows_of('two_arms', problem='upper body, both hands')
     yield Goal(
         'two arms on a torso: at least 99.9 % solved',

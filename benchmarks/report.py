@@ -94,6 +94,15 @@ by a batch call on one thread.
 Random reachable poses from random seeds, one core, calls of `Solver.solve`. Solved is what the
 solver reports; the tests check it apart from the kernels.
 """,
+    'collisions': """\
+## Collision checks
+
+Random postures, one core, calls from Python. Pinocchio checks the same pairs of links, all of them
+each time. “Other verdicts” are those that differ from Pinocchio's with new geometry data for each
+posture, since what it keeps from one posture to the next makes it err now and then; among objects
+they are those in which single checks and those of many postures at once differ. The objects are
+boxes, balls and cans of 2 to 10 cm within 1.2 m of the robot.
+""",
     'service': """\
 ## The service
 
@@ -208,6 +217,12 @@ _COLUMNS: dict[str, list[Column]] = {
         ('problem', _text('problem')), ('joints', _number('joints')),
         ('problems', _number('problems')), *_TIMES, ('searches', _number('searches')),
         ('solved %', _number('success_percent')),
+    ],
+    'collisions': [
+        ('robot', _text('robot')), ('objects', _number('objects')), ('checker', _text('checker')),
+        ('median µs', _number('median_us')), *_TIMES,
+        ('colliding %', _number('colliding_percent')),
+        ('other verdicts', _number('other_verdicts')),
     ],
     'service': [
         ('service', _text('service')), ('clients', _number('clients')),

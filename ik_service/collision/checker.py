@@ -116,7 +116,9 @@ class CollisionChecker(RobotInWorld):
 
     def contact_points(self, q: Positions) -> tuple[ContactPoint, ...]:
         """
-        Return where bodies touch: a point for each pair of their shapes that collides.
+        Return where bodies touch: a point for each pair of shapes that collide.
+
+        Large meshes count as several shapes.
 
         :param q: joint positions, see above.
         :raises ArgumentError: as :meth:`in_collision`.

@@ -124,8 +124,8 @@ def place_part(robot, part, buffers):
 
 
 @merged_kernel
-def some_cover_near(robot, part, buffers, outlines, i):
-    """Return whether a sphere that covers a part is near an outline; True for what has none."""
+def some_cover_near(robot, part, buffers, i):
+    """Return whether a sphere that covers a part is near outline i; True for what has none."""
     first, last = robot.cover_starts[part], robot.cover_starts[part + 1]
     frames, body = buffers.frames, robot.bodies[part]
     for j in range(first, last):
@@ -133,18 +133,18 @@ def some_cover_near(robot, part, buffers, outlines, i):
         px = frames[body, 0] * x + frames[body, 3] * y + frames[body, 6] * z + frames[body, 9]
         py = frames[body, 1] * x + frames[body, 4] * y + frames[body, 7] * z + frames[body, 10]
         pz = frames[body, 2] * x + frames[body, 5] * y + frames[body, 8] * z + frames[body, 11]
-        if point_distance(outlines, i, px, py, pz) <= robot.covers[j, 3] + _CLOSE:
+        if point_distance(buffers.outlines, i, px, py, pz) <= robot.covers[j, 3] + _CLOSE:
             return True
     return first == last
 
 
 @merged_kernel
-def some_object_cover_near(world, part, outlines, i):
-    """Return whether a sphere that covers a part of an object is near an outline."""
+def some_object_cover_near(world, part, buffers):
+    """Return whether a sphere that covers a part of an object is near the first outline."""
     first, last = world.cover_starts[part], world.cover_starts[part + 1]
     for j in range(first, last):
         x, y, z = world.covers[j, 0], world.covers[j, 1], world.covers[j, 2]
-        if point_distance(outlines, i, x, y, z) <= world.covers[j, 3] + _CLOSE:
+        if point_distance(buffers.outlines, 0, x, y, z) <= world.covers[j, 3] + _CLOSE:
             return True
     return first == last
 
@@ -173,11 +173,11 @@ def near_parts(robot, buffers, most):
                 continue
             place_outline(robot, i, buffers, 0)
             place_outline(robot, j, buffers, 1)
-            if apart(buffers.outlines, 0, buffers.outlines, 1):
+            if apart(buffers.outlines):
                 continue
-            if not some_cover_near(robot, i, buffers, buffers.outlines, 1):
+            if not some_cover_near(robot, i, buffers, 1):
                 continue
-            if not some_cover_near(robot, j, buffers, buffers.outlines, 0):
+            if not some_cover_near(robot, j, buffers, 0):
                 continue
             place_part(robot, i, buffers)
             place_part(robot, j, buffers)
@@ -240,11 +240,13 @@ def near_parts_of(robot, world, body, w, buffers, count, most):
         if robot.meets_world[i] == 0 or not spheres_touch(buffers.spheres, i, world.spheres, w):
             continue
         place_outline(robot, i, buffers, 0)
-        if apart(buffers.outlines, 0, world.outlines, w):
+        for field in range(17):
+            buffers.outlines[1, field] = world.outlines[w, field]
+        if apart(buffers.outlines):
             continue
-        if not some_cover_near(robot, i, buffers, world.outlines, w):
+        if not some_cover_near(robot, i, buffers, 1):
             continue
-        if some_object_cover_near(world, w, buffers.outlines, 0):
+        if some_object_cover_near(world, w, buffers):
             place_part(robot, i, buffers)
             count = note_pair(buffers, count, i, robot.bodies.shape[0] + w)
             if count >= most:
@@ -282,7 +284,6 @@ def near_pairs(robot, world, postures, still, most, buffers, near):
         position is not finite.
     """
     count = 0
-    bodies = robot.body_spheres.shape[0]
     for row in range(postures.shape[0]):
         if not still and not finite_row(postures, row):
             count = -1
@@ -293,8 +294,7 @@ def near_pairs(robot, world, postures, still, most, buffers, near):
             if not still:
                 count = near_parts(robot, buffers, most)
             if count < most and world.spheres.shape[0] > 0:
-                first = 0 if still else 1
-                last = 1 if still else bodies
+                first, last = (0, 1) if still else (1, robot.body_spheres.shape[0])
                 count = near_objects(robot, world, first, last, buffers, count, most)
         near[row] = count != 0
     return count

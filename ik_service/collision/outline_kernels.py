@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inlined_kernel, inner_kernel
+from ik_service.kinematics.compile import inner_kernel
 
 # Gap below which Coal decides, which has a tolerance of its own [m].
 _CLOSE = 1e-5
 _PARALLEL = 1e-6  # a sine below which two lines have no common perpendicular
 
 
-@inlined_kernel
+@inner_kernel
 def half_shadow(outlines, i, x, y, z):
     """
     Return half the length of the shadow that an outline casts on a line.
@@ -39,7 +39,7 @@ def half_shadow(outlines, i, x, y, z):
     )
 
 
-@inlined_kernel
+@inner_kernel
 def point_distance(outlines, i, x, y, z):
     """
     Return the distance of a point from an outline; 0 inside.
@@ -63,14 +63,11 @@ def point_distance(outlines, i, x, y, z):
 
 
 @inner_kernel
-def separates(first, i, second, j, x, y, z):
+def separates(pair, x, y, z):
     """
     Return whether two outlines are apart on a line.
 
-    :param first: (k, 17) outlines.
-    :param i: row of one.
-    :param second: (k, 17) outlines.
-    :param j: row of the other.
+    :param pair: (2, 17) the outlines.
     :param x: vector along the line, of any length; ``y`` and ``z`` likewise.
     """
     norm = math.sqrt(x * x + y * y + z * z)
@@ -78,70 +75,62 @@ def separates(first, i, second, j, x, y, z):
         return False
     x, y, z = x / norm, y / norm, z / norm
     gap = abs(
-        x * (second[j, 9] - first[i, 9])
-        + y * (second[j, 10] - first[i, 10])
-        + z * (second[j, 11] - first[i, 11])
+        x * (pair[1, 9] - pair[0, 9])
+        + y * (pair[1, 10] - pair[0, 10])
+        + z * (pair[1, 11] - pair[0, 11])
     )
-    return gap > half_shadow(first, i, x, y, z) + half_shadow(second, j, x, y, z) + _CLOSE
+    return gap > half_shadow(pair, 0, x, y, z) + half_shadow(pair, 1, x, y, z) + _CLOSE
 
 
 @inner_kernel
-def separates_along_axes(first, i, second, j):
+def separates_along_axes(pair, i):
     """
-    Return whether two outlines are apart on an axis of the first, or towards the second's origin.
+    Return whether two outlines are apart on an axis of one, or towards the other's origin.
 
-    :param first: (k, 17) outlines.
-    :param i: row of the first.
-    :param second: (k, 17) outlines.
-    :param j: row of the second.
+    :param pair: (2, 17) the outlines.
+    :param i: which one.
     """
-    for axis in range(3):
-        k = 3 * axis
-        if separates(first, i, second, j, first[i, k], first[i, k + 1], first[i, k + 2]):
+    for k in range(0, 9, 3):
+        if separates(pair, pair[i, k], pair[i, k + 1], pair[i, k + 2]):
             return True
     x, y, z = 0.0, 0.0, 0.0
-    dx = second[j, 9] - first[i, 9]
-    dy = second[j, 10] - first[i, 10]
-    dz = second[j, 11] - first[i, 11]
-    for axis in range(3):  # from the nearest point of the first one's core
+    dx = pair[1 - i, 9] - pair[i, 9]
+    dy = pair[1 - i, 10] - pair[i, 10]
+    dz = pair[1 - i, 11] - pair[i, 11]
+    for axis in range(3):  # from the nearest point of its core
         k = 3 * axis
-        along = dx * first[i, k] + dy * first[i, k + 1] + dz * first[i, k + 2]
-        half = first[i, 12 + axis]
-        if first[i, 16] == 1.0 and axis < 2:
+        along = dx * pair[i, k] + dy * pair[i, k + 1] + dz * pair[i, k + 2]
+        half = pair[i, 12 + axis]
+        if pair[i, 16] == 1.0 and axis < 2:
             half = 0.0
         along -= min(max(along, -half), half)
-        x += along * first[i, k]
-        y += along * first[i, k + 1]
-        z += along * first[i, k + 2]
-    return separates(first, i, second, j, x, y, z)
+        x += along * pair[i, k]
+        y += along * pair[i, k + 1]
+        z += along * pair[i, k + 2]
+    return separates(pair, x, y, z)
 
 
 @inner_kernel
-def apart(first, i, second, j):
+def apart(pair):
     """
     Return whether two outlines are proven to be apart.
 
-    :param first: (k, 17) outlines.
-    :param i: row of one.
-    :param second: (k, 17) outlines.
-    :param j: row of the other.
+    :param pair: (2, 17) the outlines.
     """
-    if first[i, 16] == 2.0:
-        return separates(first, i, second, j, first[i, 6], first[i, 7], first[i, 8])
-    if second[j, 16] == 2.0:
-        return separates(first, i, second, j, second[j, 6], second[j, 7], second[j, 8])
-    dx = second[j, 9] - first[i, 9]
-    dy = second[j, 10] - first[i, 10]
-    dz = second[j, 11] - first[i, 11]
-    if separates(first, i, second, j, dx, dy, dz):
+    for i in range(2):
+        if pair[i, 16] == 2.0:
+            return separates(pair, pair[i, 6], pair[i, 7], pair[i, 8])
+    dx, dy, dz = pair[1, 9] - pair[0, 9], pair[1, 10] - pair[0, 10], pair[1, 11] - pair[0, 11]
+    if separates(pair, dx, dy, dz):
         return True
-    if separates_along_axes(first, i, second, j) or separates_along_axes(second, j, first, i):
-        return True
+    for i in range(2):
+        if separates_along_axes(pair, i):
+            return True
     for a in range(0, 9, 3):
         for b in range(0, 9, 3):
-            x = first[i, a + 1] * second[j, b + 2] - first[i, a + 2] * second[j, b + 1]
-            y = first[i, a + 2] * second[j, b] - first[i, a] * second[j, b + 2]
-            z = first[i, a] * second[j, b + 1] - first[i, a + 1] * second[j, b]
-            if separates(first, i, second, j, x, y, z):
+            x = pair[0, a + 1] * pair[1, b + 2] - pair[0, a + 2] * pair[1, b + 1]
+            y = pair[0, a + 2] * pair[1, b] - pair[0, a] * pair[1, b + 2]
+            z = pair[0, a] * pair[1, b + 1] - pair[0, a + 1] * pair[1, b]
+            if separates(pair, x, y, z):
                 return True
     return False

@@ -44,7 +44,7 @@ def given_pairs(semantics: Semantics, links: tuple[str, ...]) -> Pairs | None:
     """
     pairs = dict(semantics.disabled_pairs)
     for link in semantics.unchecked_links:
-        for other in links:
+        for other in (other for other in links if other != link):
             pairs.setdefault(frozenset((link, other)), 'unchecked link')
     for pair in semantics.enabled_pairs:
         pairs.pop(pair, None)

@@ -76,7 +76,9 @@ class PostureTest:
 
     def contact_points(self, q: ArrayLike) -> tuple[ContactPoint, ...]:
         """
-        Return where bodies touch: a point for each pair of their shapes that collides.
+        Return where bodies touch: a point for each pair of shapes that collide.
+
+        Large meshes count as several shapes.
 
         :param q: (n,) joint positions [rad] or [m].
         :raises ArgumentError: as :meth:`first_contact`.

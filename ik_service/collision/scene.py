@@ -48,9 +48,10 @@ class Scene:
 
     def __init__(self, model: CheckedRobot, world: World, before: Scene | None = None) -> None:
         self.model = model
-        same = before is not None and before.world.objects is world.objects
-        self._placed = before._placed if before and same else _PlacedObjects(world.objects)
-        self.world = world
+        self.world: World = world
+        self._placed = _PlacedObjects(world.objects)
+        if before is not None and before.world.objects is world.objects:
+            self._placed = before._placed
         links = model.bodies.body_of
         for other in world.attached.values():
             if other.link not in links:

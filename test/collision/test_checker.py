@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.exceptions import (
     ArgumentError,
     CollisionObjectError,
+    MissingExtraError,
     UnknownJointError,
     UnknownLinkError,
     UnknownObjectError,
@@ -249,6 +251,12 @@ def test_a_robot_without_geometry_meets_the_world_with_what_it_carries():
     assert not checker.in_collision({})
     checker.attach('tool', SMALL, 'b')
     assert checker.contacts({}) == (('tool', 'wall'),)
+
+
+def test_without_coal_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'coal', None)
+    with pytest.raises(MissingExtraError, match=r'coal is not installed.*\[collision\]'):
+        row(2)
 
 
 def test_arguments_are_checked():

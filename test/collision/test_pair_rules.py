@@ -108,6 +108,7 @@ def test_links_without_default_checks_meet_only_enabled_ones():
     more = '<disable_default_collisions link="d"/><enable_collisions link1="c" link2="d"/>'
     robot = Robot.from_urdf(slider(*[solid()] * 4)).with_srdf_text(SRDF.format(more=more))
     checker = CollisionChecker(robot)
+    assert all(len(pair) == 2 for pair in checker.disabled_pairs)
     together = {'to_b': -0.5, 'to_c': -1.0, 'to_d': -1.5}
     assert checker.contacts(together) == (('a', 'b'), ('a', 'c'), ('c', 'd'))
     checker.add('wall', Box((0.1, 0.1, 0.1)), at(9))
