@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from moveit_msgs.srv import GetGroupUrdf
 
+from ik_service.model.planning_group import PlanningGroup
 from ik_service.model.urdf_part import partial_urdf, whole_urdf
+from ik_service.robot import Robot
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.ik.goals import group_of
 from ik_service.ros.ik.service_handler import require_arm, ServiceHandler, write_code
@@ -39,5 +41,17 @@ class UrdfHandler(ServiceHandler):
         arm = require_arm(self.measured).arm
         if not name:
             return whole_urdf(arm.robot)
+        if name in arm.faults:
+            return _urdf_of_joints(arm.robot, arm.robot.groups[name])
         group = group_of(arm, name)
         return partial_urdf(arm.robot, name, group.base_link, group.tip_links)
+
+
+def _urdf_of_joints(robot: Robot, group: PlanningGroup) -> str:
+    """Return the part of a robot that a group moves with which nothing can be placed: a hand."""
+    moved = [
+        robot.joints[joint].child
+        for joint in robot.movable_joint_names
+        if robot.resolve_mimic(joint)[0] in group.joint_names
+    ]
+    return partial_urdf(robot, group.name, group.base_link, moved)

@@ -41,3 +41,12 @@ def test_an_unknown_group_is_refused_by_name(server):
     assert answer.error_code.val == ErrorCode.INVALID_GROUP_NAME
     assert "'tail'" in answer.error_code.message
     assert answer.urdf_string == ''
+
+
+def test_a_hand_gets_its_fingers_though_nothing_can_be_placed_with_it(server):
+    assert 'hand' in server.arm.faults
+    answer = ask(server, 'hand')
+    assert answer.error_code.val == ErrorCode.SUCCESS
+    part = Robot.from_urdf_text(answer.urdf_string)
+    assert part.links == ('panda_link8', 'panda_hand', 'panda_leftfinger', 'panda_rightfinger')
+    assert part.resolve_mimic('panda_finger_joint2')[0] == 'panda_finger_joint1'
