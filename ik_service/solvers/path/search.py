@@ -111,7 +111,9 @@ class PathSearch:
         for layer in range(row - 1, -1, -1):
             link, end = meeting(beam, layer, other)
             if link >= 0:
-                beam.graft(layer, link, other.way(end)[::-1])
+                way, wrap = other.way(end)[::-1], self._problem.wrap
+                turns = np.round((beam.layers[layer][link] - way[0]) / np.where(wrap, wrap, 1.0))
+                beam.graft(layer, link, way + wrap * turns)
                 break
             if self._problem.out_of_time or not other.advance(self._problem.targets[layer], width):
                 break
@@ -132,11 +134,12 @@ def meeting(forth: Beam, layer: int, back: Beam) -> tuple[int, int]:
     :param forth: beam from the start.
     :param layer: number of a layer of it.
     :param back: beam from the end, whose last layer is at the next target.
-    :returns: the numbers of a candidate in each; −1 where they do not meet.
+    :returns: the numbers of a candidate in each, which may be full turns apart; −1 where they do
+        not meet.
     """
     one, other, _ = forth.problem.run(
         join, forth.layers[layer], forth.cost(layer), back.layers[-1], back.cost(-1),
-        forth.problem.bound,
+        forth.problem.wrap, forth.problem.bound,
     )  # fmt: skip
     return one, other
 
@@ -150,6 +153,7 @@ def joined(forth: Beam, back: Beam) -> np.ndarray | None:
     :returns: (N, n) [rad] or [m]; None where they do not meet.
     """
     count, best, least = len(forth), None, math.inf
+    exact = np.zeros_like(forth.problem.wrap)  # the end is wanted as it is given
     if count == 1:
         near = np.abs(forth.layers[0][:, None] - back.layers[0]).max(axis=2)
         one, two = np.unravel_index(np.argmin(near), near.shape)
@@ -158,7 +162,7 @@ def joined(forth: Beam, back: Beam) -> np.ndarray | None:
         other = count - 2 - layer
         one, two, total = forth.problem.run(
             join, forth.layers[layer], forth.cost(layer), back.layers[other], back.cost(other),
-            forth.problem.bound,
+            exact, forth.problem.bound,
         )  # fmt: skip
         if one >= 0 and total < least:
             best, least = (layer, one, other, two), total

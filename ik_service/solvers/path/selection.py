@@ -92,9 +92,7 @@ def _farthest(children, latest, wrap, least, gaps):
             continue
         total = 0.0
         for i in range(latest.shape[0]):
-            difference = children[c, i] - latest[i]
-            if wrap[i] > 0.0:
-                difference -= wrap[i] * math.floor(difference / wrap[i] + 0.5)
+            difference = _without_turns(children[c, i] - latest[i], wrap[i])
             total += difference * difference
             if total >= gaps[c]:
                 break
@@ -105,7 +103,7 @@ def _farthest(children, latest, wrap, least, gaps):
 
 
 @kernel
-def join(ends, costs, others, other_costs, bound):
+def join(ends, costs, others, other_costs, wrap, bound):
     """
     Return the cheapest way from the candidates of one layer to those of another.
 
@@ -113,13 +111,27 @@ def join(ends, costs, others, other_costs, bound):
     :param costs: (k,) cost of the way to each.
     :param others: (m, n) candidates of the next layer, found from the other end [rad] or [m].
     :param other_costs: (m,) cost of the way to each from there.
+    :param wrap: (n,) turn of each variable that does not count as a difference [rad]; 0 for none.
     :param bound: largest motion of a joint [rad] or [m].
     :returns: the numbers of both, −1 where none is in reach, and the cost of the whole way.
     """
     one, other, least = -1, -1, math.inf
     for m in range(others.shape[0]):
-        total, k = cheapest(ends, costs, others[m], bound)
-        total += other_costs[m]
-        if k >= 0 and total < least:
-            one, other, least = k, m, total
+        for k in range(ends.shape[0]):
+            total = costs[k] + other_costs[m]
+            for i in range(wrap.shape[0]):
+                if not total < least:
+                    break
+                difference = _without_turns(others[m, i] - ends[k, i], wrap[i])
+                total += difference * difference if abs(difference) <= bound else math.inf
+            if total < least:
+                one, other, least = k, m, total
     return one, other, least
+
+
+@inner_kernel
+def _without_turns(difference, turn):
+    """Return a difference less the full turns in it, where they do not count."""
+    if turn > 0.0:
+        return difference - turn * math.floor(difference / turn + 0.5)
+    return difference
