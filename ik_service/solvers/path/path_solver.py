@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 import time
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,10 +11,10 @@ from numpy.typing import ArrayLike
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.joint_space import JointSpace
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.argument_checks import check_kinds
 from ik_service.solvers.batch_targets import batch_targets
+from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
 from ik_service.solvers.path.ending import ending_at
 from ik_service.solvers.path.options import PathOptions
 from ik_service.solvers.path.problem import core_count, PathProblem
@@ -40,7 +39,7 @@ def solve_path(
     seed: ArrayLike | None = None,
     options: PathOptions | None = None,
     end: ArrayLike | None = None,
-    collisions: object = None,
+    collisions: Collisions | CollisionTest | None = None,
 ) -> PathResult:
     """
     Find a joint path through all targets on which no joint jumps.
@@ -57,9 +56,8 @@ def solve_path(
     :param options: options; the defaults when left out.
     :param end: (n,) where the path ends, or within ``max_step`` of it [rad] or [m]; free when left
         out.
-    :param collisions: what collides is avoided: an object with ``colliding(Q)`` that returns of
-        joint vectors (N, n) which collide, (N,) bool, or with ``for_joints(joint_names)`` that
-        returns one.
+    :param collisions: :class:`~ik_service.CollisionChecker`, or a test that it has made: rows that
+        collide are avoided. What lies between two rows is not tested.
     :returns: the path; where no path leads through all targets, the longest that was found, and
         why it ends. The same request gives the same answer, unless the time runs out.
     :raises ArgumentError: when an argument has another shape or is not finite; names the row.
@@ -73,7 +71,7 @@ def solve_path(
     solver, packed = batch_targets(prepared(chain, DEFAULT_SOLVER, options.ik), targets)
     start = None if seed is None else chain.check_q(seed, 'seed')
     goal = None if end is None else chain.check_q(end, 'end')
-    test = _collision_test(chain, collisions)
+    test = None if collisions is None else collision_test(collisions, chain)
     cores = core_count()
     with ThreadPoolExecutor(max(1, cores - 1)) as pool:
         problem = PathProblem(solver, packed, options.max_step, test, options.timeout, pool, cores)
@@ -161,16 +159,3 @@ def _result(problem: PathProblem, way: np.ndarray, end: PathEnd, began: float) -
     for array in (q, errors):
         array.setflags(write=False)
     return PathResult(q, end, errors[:, 0], errors[:, 1], time.monotonic() - began)
-
-
-def _collision_test(chain: JointSpace, collisions: Any) -> Any:  # noqa: ANN401 - or None
-    """Return an object that says which joint vectors collide; None for no collisions."""
-    if collisions is None:
-        return None
-    if hasattr(collisions, 'for_joints'):
-        return collisions.for_joints(chain.joint_names, getattr(chain, 'locked', None) or None)
-    if hasattr(collisions, 'colliding'):
-        return collisions
-    raise ArgumentError(
-        'collisions', f'have to have for_joints or colliding, not be {safe_repr(collisions)}'
-    )

@@ -131,11 +131,11 @@ class PathProblem:
 
     def contact(self, q: np.ndarray) -> tuple[str, str] | None:
         """
-        Return two bodies that collide, where the collision test names them.
+        Return two bodies that collide; None where nothing does.
 
         :param q: (n,) [rad] or [m].
         """
-        return self._test.first_contact(q) if hasattr(self._test, 'first_contact') else None
+        return None if self._test is None else self._test.first_contact(q)
 
     def project(
         self, q: np.ndarray, targets: np.ndarray, bound: float, strategy: int | None = None

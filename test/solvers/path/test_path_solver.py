@@ -167,39 +167,6 @@ def test_limits_can_be_ignored():
     assert path.q[-1, 0] == pytest.approx(0.6, abs=1e-4)
 
 
-class Keepout:
-    """Stand-in for a collision test: what lies where the first joint is beyond an angle."""
-
-    def __init__(self, angle):
-        self.angle = angle
-
-    def colliding(self, Q):
-        return Q[:, 0] > self.angle
-
-    def first_contact(self, q):
-        return ('arm', 'wall') if q[0] > self.angle else None
-
-    def for_joints(self, joint_names, others=None):
-        assert joint_names == arm('panda').joint_names
-        return self
-
-
-def test_collisions_are_avoided(panda, straight):
-    through = iks.solve_path(panda, straight, HOME)
-    angle = 0.5 * through.q[:, 0].max()
-    around = iks.solve_path(panda, straight, HOME, collisions=Keepout(angle))
-    assert around.success, around.reason
-    assert_sound(panda, straight, around)
-    assert around.q[:, 0].max() <= angle
-
-
-def test_collision_in_the_way(panda, straight):
-    path = iks.solve_path(panda, straight, HOME, collisions=Keepout(-0.3))
-    assert path.reached == 0
-    assert path.status is iks.PathStatus.COLLISION
-    assert path.end.bodies == ('arm', 'wall')
-
-
 def test_targets_too_far_apart(panda, straight):
     apart = straight[::50]
     path = iks.solve_path(panda, apart, HOME)
