@@ -57,7 +57,7 @@ def rows_of(part: str, **wanted: str) -> list[Row]:
 
 def goals() -> list[Goal]:
     """All goals for which there are results."""
-    found = [*_speed_goals(), *_quality_goals(), *_system_goals()]
+    found = [*_speed_goals(), *_quality_goals(), *_path_goals(), *_system_goals()]
     return [goal for goal in found if goal.values]
 
 
@@ -156,6 +156,15 @@ def _quality_goals() -> Iterator[Goal]:
         0,
         _values(rows_of('collisions', checker='ours'), 'other_verdicts', 'robot', 'objects'),
     )
+    free = rows_of('collision_free', answers='free of collisions')
+    cases = 'objects', 'seeds'
+    yield Goal(
+        'free of collisions: at least 99.9 % solved',
+        99.9,
+        _values(free, 'solved_percent', *cases),
+        least=True,
+    )
+    yield Goal('free of collisions: at most 60 µs', 60, _values(free, 'mean_us', *cases))
     hands = rows_of('two_arms', problem='upper body, both hands')
     yield Goal(
         'two arms on a torso: at least 99.9 % solved',
@@ -169,6 +178,15 @@ def _quality_goals() -> Iterator[Goal]:
         2000,
         _values(rows_of('giving_up', solver=OURS), 'mean_us', 'chain', 'targets'),
     )
+
+
+def _path_goals() -> Iterator[Goal]:
+    whole, cases = rows_of('paths', solver='solve_path'), ('chain', 'path')
+    yield Goal('whole paths: no jump above 0.1 rad', 0, _values(whole, 'jumps_0.1', *cases))
+    yield Goal(
+        'whole paths: all of the path', 100, _values(whole, 'fraction_percent', *cases), least=True
+    )
+    yield Goal('whole paths: 2,000 points in 2 s', 2.0, _values(whole, 'seconds', *cases))
 
 
 def _system_goals() -> Iterator[Goal]:
@@ -219,6 +237,9 @@ def losses() -> list[str]:
         *_compared('tracking', path, 'mean_us', operator.lt, 'a faster call', 'µs'),
         *_compared('tracking', path, 'solved_percent', operator.gt, 'solved more', '%'),
         *_compared('tracking', path, 'jumps_0.1', operator.lt, 'fewer jumps above 0.1 rad'),
+        *_compared(
+            'paths', path, 'jumps_0.1', operator.lt, 'fewer jumps above 0.1 rad', '', 'solve_path'
+        ),
         *_compared('giving_up', targets, 'mean_us', operator.lt, 'sooner', 'µs'),
         *_compared('giving_up', targets, 'reached', operator.gt, 'reached more'),
         *_compared(
@@ -260,7 +281,7 @@ def _compared(
 
 def is_ours(solver: str) -> bool:
     """Whether a name in the tables is one of this project."""
-    return solver.split()[0].rstrip(',') in {*iks.solver_names(), 'ours'}
+    return solver.split()[0].rstrip(',') in {*iks.solver_names(), 'ours', 'solve_path'}
 
 
 def _published() -> Iterator[str]:

@@ -8,120 +8,24 @@ from pathlib import Path
 from figure import draw
 from findings import Goal, goals, losses, Row
 from records import progress, read_csv, RESULTS
+from report_texts import INTRODUCTION, TEXTS
 
 DOCS = Path(__file__).resolve().parents[1] / 'docs'
 PAGE = DOCS / 'benchmarks.md'
 
 Column = tuple[str, Callable[[Row], str]]
 
-_INTRODUCTION = """\
-# Benchmarks
-
-This page is written by `benchmarks/report.py` from the tables in `benchmarks/results`, which
-`make bench` measures again. Each part also runs alone, for instance
-`.bench-venv/bin/python benchmarks/solvers.py --help`.
-
-All solvers get the same problems in the same process on the same core, in turns. A problem is the
-forward kinematics of a joint vector drawn uniformly within the limits; the search starts in the
-middle of the limits. A problem counts as solved when, by Pinocchio's forward kinematics, all six
-components of the twist to the target are within 1e-5 (m or rad) and every joint is within its
-limits, whatever the solver reports. Times are those of a call from Python, of solved and unsolved
-problems alike. “× ours” is the ratio of the mean times of one round to those of the default method
-of this project; both solvers get the same problems directly after each other. The tables give the
-median of the rounds and its quartiles.
-"""
-_TEXTS = {
-    'solvers': """\
-## Random reachable poses
-
-One core. “(batch)” is `solve_ik_batch` on one thread, the others are single calls, of this project
-through `Solver.solve`. “× ours” is relative to the first row of each chain. roboticstoolbox is
-`ik_LM` (C++, Chan, k = 0.1) with tol = 5e-11, because its default lets errors of 1.4e-3 pass;
-TRAC-IK is pytracik in Speed mode with 5 ms; pink is a loop of at most 100 steps; EAIK is the
-closed form and the choice of the nearest solution within the limits. ikpy and pink get fewer
-problems.
-""",
-    'chains': """\
-## Many robots
-
-The default method, one core, time inside the compiled solver. The last two columns are the figures
-of TRAC-IK's README (version 1.5.1, Speed mode, 5 ms) for the same protocol, measured on its
-authors' machine and partly with other versions of the descriptions.
-""",
-    'chains_many': '### Many problems\n',
-    'tracking': """\
-## Following a path
-
-Each solve starts from the previous solution. A jump is a joint motion between consecutive
-solutions; the paths have 2,000 points, between which the joints have to move by a tenth of a jump
-at most. “Inside” is the time in the compiled solver; the mean is that of the whole call.
-""",
-    'nearest': """\
-## The nearest solution
-
-Joint motion is the largest of any joint from the seed to the solution, compared over the problems
-that all three solved.
-""",
-    'all_solutions': """\
-## All solutions
-
-Random reachable poses, one core, calls from Python. A branch is a solution within the limits but
-for full turns, verified as above but to 1e-7; “branches” are those that any of the libraries has
-found, and “missed” those of them that this one has not. “Search only” is without the closed form,
-as for an arm that has none. EAIK's solutions are taken as they come, within the limits or not.
-""",
-    'giving_up': """\
-## Unreachable targets
-
-“Turned inwards”: poses at the edge of the workspace with the tool turned by 180°. “Says” counts
-the results by status; “closest” is the median distance of the pose that this project returns.
-""",
-    'growth': """\
-## Growth with the number of joints
-
-![time of an iteration against the number of joints](figures/growth.png)
-""",
-    'overhead': '## Overhead of a call, and the first solve of a process\n',
-    'batch': """\
-## Batches
-
-Times of the whole call. “Each a batch of its own”: each of two threads solves half of the targets
-by a batch call on one thread.
-""",
-    'two_arms': """\
-## Several tips, and tolerances
-
-Random reachable poses from random seeds, one core, calls of `Solver.solve`. Solved is what the
-solver reports; the tests check it apart from the kernels.
-""",
-    'collisions': """\
-## Collision checks
-
-Random postures, one core, calls from Python. Pinocchio checks the same pairs of links, all of them
-each time. “Other verdicts” are those that differ from Pinocchio's with new geometry data for each
-posture, since what it keeps from one posture to the next makes it err now and then; among objects
-they are those in which single checks and those of many postures at once differ. The objects are
-boxes, balls and cans of 2 to 10 cm within 1.2 m of the robot.
-""",
-    'service': """\
-## The service
-
-Round trips over DDS between processes. The echo responds to the same request type with a response
-of the same size; trigger is `std_srvs/Trigger`; both are plain rclpy.
-""",
-}
-
 
 def main() -> None:
     """Write the page."""
     drawn = draw(DOCS / 'figures' / 'benchmarks.png')
-    parts = [_INTRODUCTION, *_circumstances()]
+    parts = [INTRODUCTION, *_circumstances()]
     if drawn:
         parts.append(
             '![mean time of a solve, and share of problems solved](figures/benchmarks.png)\n'
         )
     parts += [_goals(goals()), _losses()]
-    for part, text in _TEXTS.items():
+    for part, text in TEXTS.items():
         rows = read_csv(RESULTS / f'{part}.csv')
         if rows:
             parts += [text, _table(rows, _COLUMNS[part.removesuffix('_many')])]
@@ -223,6 +127,22 @@ _COLUMNS: dict[str, list[Column]] = {
         ('median µs', _number('median_us')), *_TIMES,
         ('colliding %', _number('colliding_percent')),
         ('other verdicts', _number('other_verdicts')),
+    ],
+    'collision_free': [
+        ('objects', _number('objects')), ('seeds', _text('seeds')), ('answers', _text('answers')),
+        ('mean µs', _number('mean_us')), ('median µs', _number('median_us')),
+        ('p99 µs', _number('p99_us')), ('searches', _number('mean_searches')),
+        ('solved %', _number('solved_percent')), ('colliding %', _number('colliding_percent')),
+        ('batch, one thread µs', _number('batch_one_thread_us')),
+        ('batch, all cores µs', _number('batch_all_cores_us')),
+    ],
+    'paths': [
+        ('chain', _text('chain')), ('path', _text('path')), ('solver', _text('solver')),
+        ('points', _number('points')), ('solved %', _number('solved_percent')),
+        ('without a jump up to %', _number('fraction_percent')),
+        ('jumps > 0.1', _number('jumps_0.1')), ('largest motion', _number('largest_motion')),
+        ('length', _number('length_ratio')), ('bends', _number('bend_rms_ratio')),
+        ('s', _number('seconds')),
     ],
     'service': [
         ('service', _text('service')), ('clients', _number('clients')),
