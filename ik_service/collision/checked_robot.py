@@ -36,17 +36,20 @@ class CheckedRobot:
     :ivar pairs: indices of the parts that are checked with each other.
     :ivar arrays: all of that for the kernels.
     :ivar rest: (m,) the independent joints at 0, or at the limit next to 0.
+    :ivar home: (m,) the joints of the default chain in the middle of their limits, the others at
+        rest. At 0 many an arm is folded, or touches itself.
     """
 
     def __init__(self, robot: Robot, skip_faulty: bool) -> None:
         self.robot = robot
-        self.chain_joints = _chain_joints(robot)
+        self.chain_joints, middle = _chain_joints(robot)
         others = (name for name in robot.independent_joint_names)
         self.joint_names = tuple(dict.fromkeys((*self.chain_joints, *others)))
         self.movable_joints = robot.movable_joint_names
         self.bodies = RigidBodies(robot, self.joint_names)
         self.parts, self.left_out = robot_parts(robot, self.bodies, skip_faulty)
         self.rest = _rest(robot, self.joint_names)
+        self.home = np.concatenate([middle, self.rest[len(middle) :]])
         self._threads = threading.local()
         given = given_pairs(robot.semantics, robot.links)
         pairs = known_pairs(self) if given is None else given
@@ -74,11 +77,13 @@ class CheckedRobot:
         return [(i, j) for i, j in pairs if self.parts[i].body != self.parts[j].body]
 
 
-def _chain_joints(robot: Robot) -> tuple[str, ...]:
+def _chain_joints(robot: Robot) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return the variables of the default chain, and the middle of their limits."""
     try:
-        return robot.chain().joint_names
+        chain = robot.chain()
     except ChainError:
-        return ()
+        return (), np.empty(0)
+    return chain.joint_names, chain.mid_range()
 
 
 def _rest(robot: Robot, names: tuple[str, ...]) -> np.ndarray:

@@ -36,7 +36,7 @@ class CollisionChecker(RobotInWorld):
     surface. Links that are rigidly attached to each other never collide, nor do pairs that the
     SRDF disables. Where it disables none, or there is no SRDF, links next to each other, those
     that collide at home and those that collide in nearly all random postures are not checked with
-    each other: see :attr:`disabled_pairs`.
+    each other: see :attr:`disabled_pairs`. Home is the middle of the default chain's limits.
 
     Joint positions are given by name, or as a vector: of the joints of the default chain, of all
     :attr:`joint_names`, or of all movable joints in document order. Joints that mimic others

@@ -27,7 +27,7 @@ _DIGEST = 64  # characters
 
 def model_digest(model: CheckedRobot) -> str:
     """
-    Return a digest of all that the pairs depend on: joints with their limits, and geometry.
+    Return a digest of all that the pairs depend on: home, joints with limits, and geometry.
 
     :param model: the robot, with all but its pairs.
     """
@@ -35,7 +35,7 @@ def model_digest(model: CheckedRobot) -> str:
     joints = [model.robot.joints[name] for name in model.joint_names]
     limits = [(j.type.value, j.limits.lower, j.limits.upper) for j in joints]
     digest.update(repr((limits, [(p.owner, p.body) for p in model.parts])).encode())
-    for array in model.bodies.arrays:
+    for array in (model.home, *model.bodies.arrays):
         digest.update(array.tobytes())
     for part in model.parts:
         digest.update(part.frame.tobytes())

@@ -82,12 +82,13 @@ def _found_pairs(model: CheckedRobot) -> Pairs:
         if frozenset((model.parts[i].owner, model.parts[j].owner)) not in found
     ]
     arrays = robot_arrays(model.bodies.arrays, model.parts, pairs)
-    for pair in _colliding(model, arrays, model.rest) - found.keys():
-        found[pair] = 'in collision at home'
+    for pair in _colliding(model, arrays, model.home):
+        found.setdefault(pair, 'in collision at home')
     counts: dict[frozenset[str], int] = {}
     for q in random_postures(model, POSTURES):
-        for pair in _colliding(model, arrays, q) - found.keys():
-            counts[pair] = counts.get(pair, 0) + 1
+        for pair in _colliding(model, arrays, q):
+            if pair not in found:
+                counts[pair] = counts.get(pair, 0) + 1
     for pair, count in counts.items():
         if count >= NEARLY_ALWAYS * POSTURES:
             found[pair] = f'in collision in {100 * count / POSTURES:g} % of random postures'
@@ -132,14 +133,16 @@ def _adjacent(model: CheckedRobot) -> Iterator[frozenset[str]]:
             yield frozenset((a, b))
 
 
-def _colliding(model: CheckedRobot, arrays: RobotArrays, q: np.ndarray) -> set[frozenset[str]]:
-    """Return the pairs of links that collide."""
+def _colliding(
+    model: CheckedRobot, arrays: RobotArrays, q: np.ndarray
+) -> dict[frozenset[str], None]:
+    """Return the pairs of links that collide, as the keys, in the order of their parts."""
     workspace = model.workspace
-    found: set[frozenset[str]] = set()
+    found: dict[frozenset[str], None] = {}
     workspace.posture[:] = q
     for i, j in workspace.near_pairs(arrays, _NOTHING):
         a, b = model.parts[i], model.parts[j]
         pair = frozenset((a.owner, b.owner))
         if pair not in found and workspace.collides(a, workspace.place(i), b, workspace.place(j)):
-            found.add(pair)
+            found[pair] = None
     return found
