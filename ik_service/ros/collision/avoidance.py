@@ -60,6 +60,10 @@ class Avoidance:
         return test
 
 
+UNCHECKED = Avoidance()
+"""No collision checks."""
+
+
 def avoidance(
     collisions: CollisionWorld, arm: Arm, state: RobotState, posture: np.ndarray, frames: Frames
 ) -> Avoidance:

@@ -14,7 +14,7 @@ from ik_service.arm.task_solving import moving_only, solve_tasks
 from ik_service.arm.tree_preparation import TreePreparation
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError, CompilationError, ConstraintError
-from ik_service.ros.collision.avoidance import Avoidance, avoidance
+from ik_service.ros.collision.avoidance import Avoidance, avoidance, UNCHECKED
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import Frames
@@ -191,7 +191,7 @@ class IkHandler(ServiceHandler):
     ) -> Avoidance:
         """Return the collision checks of a request, with the other joints as in the answer."""
         if not request.avoid_collisions:
-            return Avoidance()
+            return UNCHECKED
         answered = posture.copy()
         bring_inside(arm, chosen, answered)
         return avoidance(self._collisions, arm, request.robot_state, answered, self._frames)

@@ -44,6 +44,7 @@ def test_a_file_of_the_study_is_read(tmp_path, monkeypatch):
             orientations=10,
             searches=1,
             publish=False,
+            avoid_collisions=False,
         )
     )
     found = read_reach(tmp_path / 'reach.npz')
