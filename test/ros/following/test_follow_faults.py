@@ -12,7 +12,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
-from support.cell import READY
+from support.cell import NAMES, READY
 from support.harness import until
 
 pytestmark = pytest.mark.dds
@@ -242,7 +242,8 @@ def test_no_motion_starts_while_another_node_commands_the_arm(cell):
         assert len(cell.commands) == 0
         diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
         diagnostics.wait(lambda m: '/test_client' in following_value(m, 'other commanders'))
-        other.publish(JointState(name=['panda_joint1'], position=[0.0]))
+        # To where it is, because the simulated arm obeys, and the bounds count from there.
+        other.publish(JointState(name=list(NAMES[:1]), position=cell.start[:1].tolist()))
         diagnostics.wait(lambda m: following_value(m, 'commands of others') == '1')
     finally:
         cell.bench.node.destroy_publisher(other)
