@@ -234,6 +234,7 @@ def test_a_named_state_moves_the_tip_to_its_pose_and_can_be_chosen_again(scenari
 def test_a_slider_moves_the_tip_to_the_pose_of_forward_kinematics(scenario):
     page = scenario.view.page
     until(scenario.is_at_rest, SLOW, 'rest')
+    page.wait_for_timeout(2000)  # the sliders show where the arm is a little later
     q = scenario.joints()
     q[0] += np.radians(20.0)
     page.get_by_role('tab', name='Joints').click()
