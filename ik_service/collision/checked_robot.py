@@ -43,8 +43,8 @@ class CheckedRobot:
     def __init__(self, robot: Robot, skip_faulty: bool) -> None:
         self.robot = robot
         self.chain_joints, middle = _chain_joints(robot)
-        others = (name for name in robot.independent_joint_names)
-        self.joint_names = tuple(dict.fromkeys((*self.chain_joints, *others)))
+        names = (*self.chain_joints, *robot.independent_joint_names)
+        self.joint_names = tuple(dict.fromkeys(names))
         self.movable_joints = robot.movable_joint_names
         self.bodies = RigidBodies(robot, self.joint_names)
         self.parts, self.left_out = robot_parts(robot, self.bodies, skip_faulty)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from ik_service.collision.outline_kernels import apart, point_distance
-from ik_service.kinematics.compile import inlined_kernel, inner_kernel, kernel, merged_kernel
+from ik_service.kinematics.compile import inlined_kernel, kernel, merged_kernel
+from ik_service.kinematics.kernels import all_finite
 
 # Distance below which spheres count as touching: rounding errors are smaller [m].
 _CLOSE = 1e-5
@@ -30,15 +31,6 @@ def compose(outer, i, inner, j, frames, k):
             if axis == 3:
                 value += outer[i, 9 + r]
             frames[k, 3 * axis + r] = value
-
-
-@inner_kernel
-def finite_row(postures, row):
-    """Return whether a row holds neither NaN nor infinity."""
-    for k in range(postures.shape[1]):
-        if not math.isfinite(postures[row, k]):
-            return False
-    return True
 
 
 @merged_kernel
@@ -285,7 +277,7 @@ def near_pairs(robot, world, postures, still, most, buffers, near):
     """
     count = 0
     for row in range(postures.shape[0]):
-        if not still and not finite_row(postures, row):
+        if not still and not all_finite(postures[row]):
             count = -1
         else:
             place_bodies(robot, postures, row, buffers.frames)

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from ik_service.collision.coal_shapes import coal_place, CoalPlace, CoalShape
-from ik_service.collision.frames import frame_of
 from ik_service.collision.outline import Outline
+from ik_service.kinematics.pose_error import frame_of
 
 LINK, ATTACHED, OBJECT = 'link', 'attached', 'object'
 

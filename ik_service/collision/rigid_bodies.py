@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_service.collision.frames import frame_of
 from ik_service.collision.scene_arrays import BodyArrays
 from ik_service.common.transforms import inverse_transform, rigid_transform, rotation_from_z_to
 from ik_service.kinematics.joint_path import joint_motion
+from ik_service.kinematics.pose_error import frame_of
 from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError, CollisionObjectError
-from ik_service.kinematics.kernels import transform_fault
+from ik_service.kinematics.pose_error import check_transform
 from ik_service.solvers.regions import Box, Cylinder, length, Sphere
 
 MOST_TRIANGLES = 1_000_000
@@ -21,12 +21,6 @@ MOST_SHAPES = 1_000
 """Shapes of an object, at most."""
 FARTHEST = 1e6
 """Largest length and coordinate [m]."""
-
-_FAULTS = {
-    1: 'holds NaN or infinity',
-    2: 'has a last row that is not (0, 0, 0, 1)',
-    3: 'is not rigid: its upper left block is no rotation',
-}
 
 
 @dataclass(frozen=True)
@@ -135,14 +129,9 @@ def checked_pose(name: str, pose: ArrayLike | None, field: str = 'pose') -> np.n
     :raises CollisionObjectError: it has another shape, is not finite or not rigid.
     """
     try:
-        T = real_array(np.eye(4) if pose is None else pose, field)
+        T = check_transform(np.eye(4) if pose is None else pose, field)
     except ArgumentError as error:
-        raise CollisionObjectError(name, error.argument, _reason(error)) from error
-    if T.shape != (4, 4):
-        raise CollisionObjectError(name, field, f'has shape {T.shape}, has to be (4, 4)')
-    fault = transform_fault(T)
-    if fault:
-        raise CollisionObjectError(name, field, _FAULTS[fault])
+        raise CollisionObjectError(name, error.argument, error.reason) from error
     if not (np.abs(T[:3, 3]) <= FARTHEST).all():
         raise CollisionObjectError(name, field, f'is more than {FARTHEST:g} m away')
     T.setflags(write=False)
@@ -193,7 +182,3 @@ def _rows_of_three(array: np.ndarray, name: str) -> np.ndarray:
     if array.ndim != 2 or array.shape[1] != 3:
         raise ArgumentError(name, f'has shape {array.shape}, has to be rows of three')
     return array
-
-
-def _reason(error: ArgumentError) -> str:
-    return str(error).removeprefix(f'{error.argument}: ')

@@ -190,7 +190,6 @@ def _prepared(arm: Arm) -> _Prepared:
     """Make the checker of an arm; whatever is wrong with it must not cost the arm."""
     try:
         checker = CollisionChecker(arm.robot, missing_meshes='skip')
-        checker.in_collision({})  # compiled now, and not in a tick or in the time of a solve
         _warm_up(checker)
     except IkServiceError as error:
         return _Prepared(None, str(error))
