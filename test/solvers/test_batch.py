@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.batches import assert_rows_equal
 from support.chains import arm as chain_of
 from support.chains import postures, targets, transform
 
@@ -22,17 +23,6 @@ def problems(panda):
     poses = np.array(targets(panda, 60, seed=50))
     poses[30, :3, 3] = 9.0
     return poses, postures(panda, 60, seed=51)
-
-
-def assert_rows_equal(batch, results):
-    for k, result in enumerate(results):
-        assert batch.q[k].tobytes() == result.q.tobytes()
-        assert batch.status[k] is result.status
-        assert batch.success[k] == result.success
-        assert batch.position_error[k] == result.position_error
-        assert batch.orientation_error[k] == result.orientation_error
-        assert batch.iterations[k] == result.iterations
-        assert batch.searches[k] == result.searches
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.batches import assert_rows_equal as rows_equal
 from support.chains import arm, arm_path, postures, targets
 from support.collisions import BODIES, Wall
 
@@ -30,15 +31,8 @@ def problems(panda):
 
 
 def assert_rows_equal(batch, results):
-    for k, result in enumerate(results):
-        assert batch.q[k].tobytes() == result.q.tobytes()
-        assert batch.status[k] is result.status
-        assert batch.success[k] == result.success
-        assert batch.collision[k] == result.collision
-        assert batch.position_error[k] == result.position_error
-        assert batch.orientation_error[k] == result.orientation_error
-        assert batch.iterations[k] == result.iterations
-        assert batch.searches[k] == result.searches
+    rows_equal(batch, results)
+    assert list(batch.collision) == [result.collision for result in results]
 
 
 @pytest.mark.parametrize(
