@@ -26,6 +26,7 @@ from support.harness import Bench, START_TIMEOUT, until
 
 import ik_service as iks
 from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.viewer.panel.joint_sliders import HOLD_TIME
 
 pytestmark = [pytest.mark.dds, pytest.mark.slow]
 URDF = str(Path(__file__).parents[2] / 'urdf' / 'panda.urdf')
@@ -234,9 +235,8 @@ def test_a_named_state_moves_the_tip_to_its_pose_and_can_be_chosen_again(scenari
 def test_a_slider_moves_the_tip_to_the_pose_of_forward_kinematics(scenario):
     page = scenario.view.page
     until(scenario.is_at_rest, SLOW, 'rest')
-    page.wait_for_timeout(2000)  # the sliders show where the arm is a little later
-    q = scenario.joints()
-    q[0] += np.radians(20.0)
+    page.wait_for_timeout(1e3 * (HOLD_TIME + 1.0))  # for so long they hold the state chosen above
+    q = scenario.joints() + np.radians([20.0, *[0.0] * 6])
     page.get_by_role('tab', name='Joints').click()
     number = page.locator(
         "xpath=//label[.='panda_joint1 [°]']/following::input[@inputmode='decimal'][1]"
