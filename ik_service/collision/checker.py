@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,6 +56,7 @@ class CollisionChecker(RobotInWorld):
                 'missing_meshes', f'has to be refuse or skip, not {safe_repr(missing_meshes)}'
             )
         load_coal()
+        self._missing_meshes = missing_meshes
         self._statistics = CheckStatistics()
         super().__init__(CheckedRobot(robot, missing_meshes == 'skip'))
         self._all.contacts(self._base)  # compiles or loads the kernel now
@@ -158,9 +158,14 @@ class CollisionChecker(RobotInWorld):
         :raises UnknownLinkError: as :meth:`set_world`.
         :raises CollisionObjectError: as :meth:`set_world`.
         """
-        other = copy.copy(self)
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
         other._place(Scene(self._model, world, self._scene), self._base)
         return other
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # What is prepared is made anew, as in another process.
+        return _restored, (self.robot, self._missing_meshes, self.world, dict(self.posture))
 
     def _place(self, scene: Scene, base: np.ndarray) -> None:
         super()._place(scene, base)
@@ -178,3 +183,13 @@ class CollisionChecker(RobotInWorld):
                 if len(q) == len(names):
                     return self.for_joints(names), q
         return self._all, self._vector(q)
+
+
+def _restored(
+    robot: Robot, missing_meshes: str, world: World, posture: dict[str, float]
+) -> CollisionChecker:
+    """Rebuild a pickled checker."""
+    checker = CollisionChecker(robot, missing_meshes)
+    checker.set_world(world)
+    checker.posture = posture
+    return checker

@@ -48,6 +48,10 @@ class WorldObject:
     ) -> None:
         _fill(self, name, shapes, pose)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # What is prepared for checks cannot be pickled.
+        return type(self), (self.name, self.shapes, self.pose)
+
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """Its shapes, prepared for checks."""
@@ -108,6 +112,10 @@ class AttachedObject:
         object.__setattr__(self, 'touch_links', touched)
         _fill(self, name, shapes, pose)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # As of a WorldObject.
+        return type(self), (self.name, self.shapes, self.link, self.touch_links, self.pose)
+
     def at(self, pose: ArrayLike) -> AttachedObject:
         """
         Return a copy elsewhere on its link.
@@ -135,6 +143,10 @@ class World:
     def __post_init__(self) -> None:
         for name in ('objects', 'attached'):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Read-only mappings cannot be pickled.
+        return type(self), (dict(self.objects), dict(self.attached))
 
     @classmethod
     def _of(

@@ -273,3 +273,19 @@ def test_errors_can_be_pickled():
         checker.add('a', SMALL)
     copy = pickle.loads(pickle.dumps(caught.value))
     assert (copy.object, copy.field, str(copy)) == ('a', 'name', str(caught.value))
+
+
+def test_a_checker_can_be_pickled_with_its_world_and_posture():
+    robot = Robot.from_urdf(path_of('panda'))
+    checker = CollisionChecker(robot)
+    ready = robot.chain().joint_vector(robot.group_states('panda_arm')['ready'])
+    checker.add('box', [(iks.Box((0.1, 0.2, 0.3)), np.eye(4))], at(0.5, 0.0, 0.5))
+    checker.attach('rod', iks.Cylinder(0.02, 0.4), 'panda_hand', ('panda_leftfinger',))
+    checker.posture = {'panda_finger_joint1': 0.03}
+    contacts = checker.contacts(ready)
+    assert contacts
+    other = pickle.loads(pickle.dumps(checker))
+    assert other.contacts(ready) == contacts
+    assert other.posture == checker.posture
+    checker.clear()
+    assert [*other.objects, *other.attached] == ['box', 'rod']
