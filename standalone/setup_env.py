@@ -23,7 +23,12 @@ import progress
 
 ROOT = Path(__file__).resolve().parent.parent
 HERE = ROOT / 'standalone'
-INTERFACE_PACKAGES = ('tf2_msgs', 'object_recognition_msgs', 'moveit_msgs')  # as they are built
+INTERFACE_PACKAGES = (  # in the order they are built
+    'tf2_msgs',
+    'object_recognition_msgs',
+    'moveit_msgs',
+    'control_msgs',
+)
 SHARED_FOLDERS = ('launch', 'config', 'urdf')
 JOBS = 2
 

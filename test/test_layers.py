@@ -23,6 +23,7 @@ LAYERS = (
     ('kinematics',),
     ('robot',),
     ('solvers',),
+    ('trajectory',),
     ('arm', 'collision', 'following', 'seeding', 'sim'),
     ('ros', 'studies'),
     ('viewer',),

@@ -11,6 +11,21 @@ from support.tf_helpers import require_tf_messages
 # The hashes of moveit_msgs 2.6.0, object_recognition_msgs 2.0.0 and tf2_msgs 0.36.0: nodes only
 # connect when the hash of the type agrees, so these are the contract with every client.
 TYPE_HASHES = {
+    'control_msgs/action/FollowJointTrajectory': (
+        'RIHS01_ff29901b2693f5deb847e96084a1c2cdb26e70b7c847be21859b70a55fb29cf0'
+    ),
+    'control_msgs/msg/JointComponentTolerance': (
+        'RIHS01_739ea7566931944d33830fa10f1bf5e7a7fbdc3172bce7a7eaac642bd6e3ffa4'
+    ),
+    'control_msgs/msg/JointJog': (
+        'RIHS01_ba249455a20f70168a1acb7bf43b776b72ff1f7eb5fc4cfea443f749e963c6e7'
+    ),
+    'control_msgs/msg/JointTolerance': (
+        'RIHS01_c254f9cece0f3b733017b6990fd46d1326e25242d6b8844398c97d9a88e7d648'
+    ),
+    'moveit_msgs/action/ExecuteTrajectory': (
+        'RIHS01_e1ed3386f275fc8cea91cc78701074f892e78e583be2f8063eea5616dd1065fc'
+    ),
     'moveit_msgs/msg/AttachedCollisionObject': (
         'RIHS01_7fdfe7951a33a857f20fc42c9ed410a38d06dd0c209ac774ecea746dc487dc41'
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast, Generic, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
@@ -114,6 +114,21 @@ class ParameterValues:
         :param changed: new values by name.
         """
         return ParameterValues({**self._values, **changed})
+
+
+def after_fields(
+    specs: Mapping[str, ParameterSpec], prefix: str = ''
+) -> tuple[ParameterSpec, ...]:
+    """
+    Return specifications, each named after the field that it stands for unless it has a name.
+
+    :param specs: specifications by the name of the field.
+    :param prefix: of these names.
+    """
+    return tuple(
+        replace(spec, name=spec.name or f'{prefix}{field}', field=field)
+        for field, spec in specs.items()
+    )
 
 
 def choices_of(descriptor: ParameterDescriptor) -> tuple[str, ...]:

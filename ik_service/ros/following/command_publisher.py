@@ -22,7 +22,8 @@ class CommandPublisher:
     Publisher of commands on ``joint_command`` or ``joint_trajectory``.
 
     :param node: the node that publishes.
-    :param interface: one of :data:`~ik_service.ros.ik.parameter_table.COMMAND_INTERFACES`.
+    :param interface: one of
+        :data:`~ik_service.ros.following.follower_parameters.COMMAND_INTERFACES`.
     :ivar monitor: monitor of other publishers of commands.
     """
 

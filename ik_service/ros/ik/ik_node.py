@@ -35,6 +35,7 @@ from ik_service.ros.common.tf_listener import tf_frames
 from ik_service.ros.following.command_monitor import publishers_of
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.follower_interface import FollowerInterface
+from ik_service.ros.following.follower_parameters import COMMAND_INTERFACE
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.following.node_context import NodeContext
 from ik_service.ros.following.stamps import queue_delay
@@ -42,7 +43,7 @@ from ik_service.ros.following.stop_services import StopServices
 from ik_service.ros.following.target_topics import TargetTopics
 from ik_service.ros.ik.diagnostics import DiagnosticsPublisher
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT
-from ik_service.ros.ik.parameter_table import COMMAND_INTERFACE, PUBLISH_MARKERS
+from ik_service.ros.ik.parameter_table import PUBLISH_MARKERS
 from ik_service.ros.ik.parameters import NodeParameters
 from ik_service.ros.ik.robot_descriptions import RobotDescriptions
 from ik_service.ros.ik.services import Services

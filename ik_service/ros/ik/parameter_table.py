@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-
-from ik_service.following.settings import FollowerSettings
 from ik_service.ros.collision import collision_parameters
-from ik_service.ros.common.parameter_declaration import ParameterSpec
+from ik_service.ros.common.parameter_declaration import after_fields, ParameterSpec
+from ik_service.ros.following.follower_parameters import COMMAND_INTERFACE, FOLLOWER_PARAMETERS
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT, TOOL_FRAMES_TEXT, XACRO_ARGS
 from ik_service.ros.ik.group_parameters import (
     GROUP_NAMES,
@@ -28,7 +25,6 @@ from ik_service.solvers.options import (
 from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names
 
 SOLVER_PREFIX = 'solver.'
-COMMAND_INTERFACES = ('joint_command', 'joint_trajectory')
 
 URDF = ParameterSpec(
     'urdf',
@@ -62,14 +58,6 @@ LOCKED_JOINTS = ParameterSpec(
     "Joints that do not move, and where [rad or m], such as 'torso=0.1, head=0'",
     read_only=True,
 )
-COMMAND_INTERFACE = ParameterSpec(
-    'command_interface',
-    COMMAND_INTERFACES[0],
-    'Topic and type of the commands: joint_command (sensor_msgs/JointState) or '
-    'joint_trajectory (trajectory_msgs/JointTrajectory, for ros2_control)',
-    choices=COMMAND_INTERFACES,
-    read_only=True,
-)
 PUBLISH_MARKERS = ParameterSpec(
     'publish_markers',
     False,
@@ -86,55 +74,6 @@ SOLVER_MODULES = ParameterSpec(
 SOLVER_NAME = ParameterSpec(
     f'{SOLVER_PREFIX}name', DEFAULT_SOLVER, 'Method of the solver', choices=solver_names()
 )
-
-_FOLLOWER: dict[str, ParameterSpec] = {
-    'rate': ParameterSpec(
-        'publish_rate', 100.0, 'Commands a second while following [Hz]', (1.0, 1000.0)
-    ),
-    'velocity_scaling': ParameterSpec(
-        'velocity_scaling',
-        0.5,
-        "Share of the joints' velocity limits that commands use; 0 holds the arm",
-        (0.0, 1.0),
-    ),
-    'acceleration_time': ParameterSpec(
-        'acceleration_time',
-        FollowerSettings.acceleration_time,
-        'Time from rest to full speed [s]; 0 for no limit of acceleration',
-        (0.0, 10.0),
-    ),
-    'state_timeout': ParameterSpec(
-        'state_timeout',
-        FollowerSettings.state_timeout,
-        'Age of the joint states at which following stops [s]',
-        (0.01, 60.0),
-    ),
-    'target_timeout': ParameterSpec(
-        'target_timeout',
-        FollowerSettings.target_timeout,
-        'Age at which a target is dropped [s]; 0: it is followed until the next one',
-        (0.0, 3600.0),
-    ),
-    'lag_limit': ParameterSpec(
-        'lag_limit',
-        FollowerSettings.lag_limit,
-        'How far the arm may fall behind the commands before they wait for it, as the time that '
-        'it needs at full speed [s]',
-        (0.01, 10.0),
-    ),
-    'resume': ParameterSpec(
-        'resume',
-        FollowerSettings.resume,
-        'Go on to the old target when joint states were away or wrong, or something else has '
-        'moved the arm; false: drop it, and wait for a new one or ~/enable',
-    ),
-    'exclusive': ParameterSpec(
-        'exclusive',
-        FollowerSettings.exclusive,
-        'Start no motion while another node publishes commands',
-    ),
-    'avoid_collisions': collision_parameters.AVOID_COLLISIONS,
-}
 
 _SOLVER: dict[str, ParameterSpec] = {
     'position_tolerance': ParameterSpec(
@@ -260,14 +199,6 @@ UNDECLARED = frozenset({'record_trace'})
 """Options that are no parameters, as no answer has a field for what they give."""
 
 
-def _table(specs: Mapping[str, ParameterSpec], prefix: str = '') -> tuple[ParameterSpec, ...]:
-    """Name every specification after the field that it stands for, unless it has a name."""
-    return tuple(
-        replace(spec, name=spec.name or f'{prefix}{field}', field=field)
-        for field, spec in specs.items()
-    )
-
-
 ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     URDF,
     ROBOT_DESCRIPTION,
@@ -283,8 +214,7 @@ ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
 )
 _CHECKING = collision_parameters.REQUIRE_COLLISION_CHECKING
 NODE_PARAMETERS = (COMMAND_INTERFACE, PUBLISH_MARKERS, TF_TIMEOUT, _CHECKING)
-FOLLOWER_PARAMETERS = _table(_FOLLOWER)
-SOLVER_PARAMETERS = _table(_SOLVER, SOLVER_PREFIX)
+SOLVER_PARAMETERS = after_fields(_SOLVER, SOLVER_PREFIX)
 PARAMETERS: dict[str, ParameterSpec] = {
     spec.name: spec
     for group in (

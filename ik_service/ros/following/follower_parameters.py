@@ -1,0 +1,68 @@
+"""Parameters of the followers: how targets are followed, and where the commands go."""
+
+from __future__ import annotations
+
+from ik_service.following.settings import FollowerSettings
+from ik_service.ros.collision.collision_parameters import AVOID_COLLISIONS
+from ik_service.ros.common.parameter_declaration import after_fields, ParameterSpec
+
+COMMAND_INTERFACES = ('joint_command', 'joint_trajectory')
+
+COMMAND_INTERFACE = ParameterSpec(
+    'command_interface',
+    COMMAND_INTERFACES[0],
+    'Topic and type of the commands: joint_command (sensor_msgs/JointState) or '
+    'joint_trajectory (trajectory_msgs/JointTrajectory, for ros2_control)',
+    choices=COMMAND_INTERFACES,
+    read_only=True,
+)
+_FOLLOWER: dict[str, ParameterSpec] = {
+    'rate': ParameterSpec(
+        'publish_rate', 100.0, 'Commands a second while following [Hz]', (1.0, 1000.0)
+    ),
+    'velocity_scaling': ParameterSpec(
+        'velocity_scaling',
+        0.5,
+        "Share of the joints' velocity limits that commands use; 0 holds the arm",
+        (0.0, 1.0),
+    ),
+    'acceleration_time': ParameterSpec(
+        'acceleration_time',
+        FollowerSettings.acceleration_time,
+        'Time from rest to full speed [s]; 0 for no limit of acceleration',
+        (0.0, 10.0),
+    ),
+    'state_timeout': ParameterSpec(
+        'state_timeout',
+        FollowerSettings.state_timeout,
+        'Age of the joint states at which following stops [s]',
+        (0.01, 60.0),
+    ),
+    'target_timeout': ParameterSpec(
+        'target_timeout',
+        FollowerSettings.target_timeout,
+        'Age at which a target is dropped [s]; 0: it is followed until the next one',
+        (0.0, 3600.0),
+    ),
+    'lag_limit': ParameterSpec(
+        'lag_limit',
+        FollowerSettings.lag_limit,
+        'How far the arm may fall behind the commands before they wait for it, as the time that '
+        'it needs at full speed [s]',
+        (0.01, 10.0),
+    ),
+    'resume': ParameterSpec(
+        'resume',
+        FollowerSettings.resume,
+        'Go on to the old target when joint states were away or wrong, or something else has '
+        'moved the arm; false: drop it, and wait for a new one or ~/enable',
+    ),
+    'exclusive': ParameterSpec(
+        'exclusive',
+        FollowerSettings.exclusive,
+        'Start no motion while another node publishes commands',
+    ),
+    'avoid_collisions': AVOID_COLLISIONS,
+}
+
+FOLLOWER_PARAMETERS = after_fields(_FOLLOWER)

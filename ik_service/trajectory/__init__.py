@@ -1,0 +1,1 @@
+"""Trajectories: joint motions in time, their interpolation, checks and timing."""
