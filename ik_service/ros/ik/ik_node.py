@@ -37,6 +37,7 @@ from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.follower_parameters import COMMAND_INTERFACE
 from ik_service.ros.following.followers import Followers
+from ik_service.ros.following.motion_interfaces import MotionInterfaces
 from ik_service.ros.following.node_context import NodeContext
 from ik_service.ros.following.stamps import queue_delay
 from ik_service.ros.following.stop_services import StopServices
@@ -53,6 +54,7 @@ from ik_service.solvers.compilation import Compiler
 
 _THREADS = (3, 4, 1, 3)
 """Threads for services, parameter changes (all but one may wait for a compiler), stops, others."""
+_MOTION_THREADS = 2  # for each group of the motion interfaces
 
 
 class IkNode(Node):
@@ -84,6 +86,9 @@ class IkNode(Node):
         self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error)
         self._stop = StopServices(self, lambda: self._followers)
         self._targets = TargetTopics(self, self._on_target)
+        self._motions = MotionInterfaces(
+            self, lambda: self._followers, self.parameters, self._on_error
+        )
         self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT])
         self._frames = Frames(self._tf)
         self._errors = FaultLogger(lambda text: self.get_logger().error(text))
@@ -138,9 +143,11 @@ class IkNode(Node):
     def running(self) -> Iterator[None]:
         """Spin in threads of its own, and send commands, for the time of a ``with`` block."""
         # Each group with threads of its own: a stop, for example, waits for no solve.
+        motions = self._motions.groups
         apart = (self._arm_services.group, self._change_group, self._stop.group)
-        self._executors = partition(self, *apart)
-        threads = [e for e, n in zip(self._executors, _THREADS, strict=True) for _ in range(n)]
+        self._executors = partition(self, *motions, *apart)
+        counts = (*(_MOTION_THREADS for _ in motions), *_THREADS)
+        threads = [e for e, n in zip(self._executors, counts, strict=True) for _ in range(n)]
         with spinning(*threads), self.commanding():
             yield
 
@@ -152,6 +159,7 @@ class IkNode(Node):
                 yield
             finally:
                 self._loader.end()
+                self._motions.end()
                 if self._followers is not None:  # to rest, while the ticker still ticks
                     self._followers.end()
                 self._compiler.end()
@@ -166,6 +174,7 @@ class IkNode(Node):
             callback_group=MutuallyExclusiveCallbackGroup(),
         )
         self._targets.start()
+        self._motions.start()
 
     # Callbacks
 
@@ -199,6 +208,7 @@ class IkNode(Node):
         followers = self._followers
         if followers is not None:
             followers.tick(now)
+            self._motions.tick(now)
 
     def _default_follower(self) -> FollowerInterface | None:
         followers = self._followers

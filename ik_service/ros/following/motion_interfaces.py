@@ -1,0 +1,78 @@
+"""Ways to move the arm besides targets: trajectories, and commands as a servo node takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TYPE_CHECKING
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.node import Node
+
+from ik_service.ros.following.followers import Followers
+
+if TYPE_CHECKING:
+    from ik_service.ros.ik.parameters import NodeParameters
+
+
+class MotionInterface(Protocol):
+    """Topics, services or actions of one way to move the arm."""
+
+    group: CallbackGroup | None
+    """Callbacks that need threads of their own; None for none."""
+
+    def start(self) -> None:
+        """Subscribe, and offer services and actions."""
+
+    def tick(self, now: float) -> None:
+        """Do what every period of the commands asks for; after the followers' tick."""
+
+    def end(self) -> None:
+        """End what runs, as the node ends; the ticks go on."""
+
+    def report(self) -> Mapping[str, str]:
+        """Return names and values for the diagnostics."""
+
+
+class MotionInterfaces:
+    """
+    All ways to move the arm besides targets.
+
+    :param node: the node that offers them.
+    :param followers: returns the followers of the present arm; None before there is one.
+    :param parameters: the node's parameters.
+    :param on_error: called with an unexpected exception.
+    :ivar groups: callback groups that need threads of their own.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        followers: Callable[[], Followers | None],
+        parameters: NodeParameters,
+        on_error: Callable[[Exception], object],
+    ) -> None:
+        self._parts: Sequence[MotionInterface] = ()
+        self.groups = tuple(part.group for part in self._parts if part.group is not None)
+
+    def start(self) -> None:
+        """Subscribe, and offer services and actions."""
+        for part in self._parts:
+            part.start()
+
+    def tick(self, now: float) -> None:
+        """
+        Do what every period of the commands asks for.
+
+        :param now: time on the monotonic clock [s].
+        """
+        for part in self._parts:
+            part.tick(now)
+
+    def end(self) -> None:
+        """End what runs, as the node ends; the ticks go on."""
+        for part in self._parts:
+            part.end()
+
+    def report(self) -> Mapping[str, str]:
+        """Return names and values for the diagnostics."""
+        return {name: text for part in self._parts for name, text in part.report().items()}
