@@ -90,7 +90,7 @@ class FollowerInterface:
         self.group = group
         self.measured = states.measured
         self._collisions = MeasuredCollisions(context.collisions, states.measured, group)
-        around = sharing, group.name, self._collisions
+        around = sharing, group.name, self._collisions, states.measured.arm.bounds
         self.follower = TargetFollower(solver, *around, **vars(settings))
         self.topic = topic
         self.ignored_targets = FaultLogger(warn)
