@@ -8,7 +8,7 @@ import numpy as np
 
 from ik_service.following.motion import JointMotion, MotionState
 from ik_service.following.motion_limits import clamped, largest, MotionLimits
-from ik_service.following.moving_average import AverageState, MovingAverage
+from ik_service.following.moving_average import MovingAverage
 
 
 class JerkLimitedMotion(JointMotion):
@@ -44,15 +44,12 @@ class JerkLimitedMotion(JointMotion):
     def state(self) -> MotionState:
         """All that is known of the motion; may be set, to go back to an earlier one."""
         own = self.q, self.speed, self.braking
-        return (*own, (self._inner.state, self._average.state, self._fastest))
+        return *own, self._inner.state, self._average.state, self._fastest
 
     @state.setter
     def state(self, state: MotionState) -> None:
-        self.q, self.speed, self.braking, more = state
-        inner: MotionState
-        average: AverageState
-        inner, average, self._fastest = more  # type: ignore[misc]
-        self._inner.state, self._average.state = inner, average
+        *own, self._inner.state, self._average.state, self._fastest = state
+        self.q, self.speed, self.braking = own
 
     def slow_down(self, share: float) -> None:
         """Slow down at once."""
@@ -63,7 +60,7 @@ class JerkLimitedMotion(JointMotion):
 
     def way_to_rest(self, limits: MotionLimits) -> tuple[np.ndarray, ...]:
         """Return the corners of the way to rest: where the averaged motion is, and will rest."""
-        return self._inner.q, *self._inner.way_to_rest(self._inner_limits(limits))
+        return self._inner.q, *self._inner.way_to_rest(limits.averaged)
 
     def move(
         self,
@@ -74,7 +71,7 @@ class JerkLimitedMotion(JointMotion):
         cautious: bool = False,
     ) -> None:
         """Move by one tick towards a goal, or to rest."""
-        self._inner.move(goal, self._inner_limits(limits), dt, pace, cautious)
+        self._inner.move(goal, limits.averaged, dt, pace, cautious)
         self._go_on(limits, dt)
 
     def track(
@@ -88,7 +85,7 @@ class JerkLimitedMotion(JointMotion):
         """Move by one tick to a goal that moves."""
         speed = clamped(velocity, -limits.velocity_now, limits.velocity_now)
         ahead = limits.inside(goal + speed * self.delay, self.q)
-        self._inner.track(ahead, velocity, self._inner_limits(limits), dt, pace)
+        self._inner.track(ahead, velocity, limits.averaged, dt, pace)
         self.behind = self._inner.behind
         self._go_on(limits, dt)
 
@@ -96,7 +93,7 @@ class JerkLimitedMotion(JointMotion):
         self, velocity: np.ndarray, limits: MotionLimits, dt: float, pace: float = 1.0
     ) -> None:
         """Move by one tick with a velocity."""
-        self._inner.drive(velocity, self._inner_limits(limits), dt, pace)
+        self._inner.drive(velocity, limits.averaged, dt, pace)
         self._go_on(limits, dt)
 
     def bounds(self, limits: MotionLimits) -> MotionLimits:
@@ -111,9 +108,6 @@ class JerkLimitedMotion(JointMotion):
         if fastest <= limits.scaling:
             return limits
         return replace(limits, scaling=fastest)
-
-    def _inner_limits(self, limits: MotionLimits) -> MotionLimits:
-        return limits.averaged
 
     def _go_on(self, limits: MotionLimits, dt: float) -> None:
         """Move to where the average is by now."""
