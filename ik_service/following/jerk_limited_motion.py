@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ik_service.following.motion import JointMotion, MotionState
 from ik_service.following.motion_limits import clamped, largest, MotionLimits
 from ik_service.following.moving_average import MovingAverage
+
+
+@dataclass(frozen=True, eq=False)
+class _Bounds:
+    """
+    Bounds of an averaged motion after a change.
+
+    :ivar limits: the bounds that shall hold.
+    :ivar braking: (n,) how fast the motion that is averaged may slow down [1/s].
+    :ivar own: the bounds that the average keeps in the end.
+    :ivar until: those that it keeps until then.
+    :ivar left: how long at least that is yet [s].
+    """
+
+    limits: MotionLimits
+    braking: np.ndarray
+    own: MotionLimits
+    until: MotionLimits
+    left: float
 
 
 class JerkLimitedMotion(JointMotion):
@@ -33,7 +52,7 @@ class JerkLimitedMotion(JointMotion):
         self.delay = 0.5 * window
         self._inner = JointMotion(q)
         self._average = MovingAverage(self.q, window)
-        self._fastest = (0.0, 0.0)  # share of the full speed, and how long it still counts [s]
+        self._bounds: _Bounds | None = None
 
     @property
     def at_rest(self) -> bool:
@@ -44,11 +63,11 @@ class JerkLimitedMotion(JointMotion):
     def state(self) -> MotionState:
         """All that is known of the motion; may be set, to go back to an earlier one."""
         own = self.q, self.speed, self.braking
-        return *own, self._inner.state, self._average.state, self._fastest
+        return *own, self._inner.state, self._average.state, self._bounds
 
     @state.setter
     def state(self, state: MotionState) -> None:
-        *own, self._inner.state, self._average.state, self._fastest = state
+        *own, self._inner.state, self._average.state, self._bounds = state
         self.q, self.speed, self.braking = own
 
     def slow_down(self, share: float) -> None:
@@ -100,25 +119,25 @@ class JerkLimitedMotion(JointMotion):
         """
         Return the bounds of the commands now.
 
-        They slow down to a lower speed, within the jerk, no sooner than the averaged motion.
+        After a change, those from before hold too, until the averaged motion keeps the new ones.
 
         :param limits: the bounds that shall hold.
         """
-        fastest, _ = self._fastest
-        if fastest <= limits.scaling:
-            return limits
-        return replace(limits, scaling=fastest)
+        before, braking = self._bounds, self._inner.braking
+        if before is None or before.limits is not limits or before.braking is not braking:
+            # On its way through zero the average speeds up as fast as that one slows down.
+            fast = np.maximum(limits.acceleration, braking)
+            own = replace(limits, acceleration=fast)
+            until = own if before is None else _united(before.until, own)
+            self._bounds = _Bounds(limits, braking, own, until, self._average.window)
+            return until
+        return before.until
 
     def _go_on(self, limits: MotionLimits, dt: float) -> None:
         """Move to where the average is by now."""
-        inner, average = self._inner, self._average
-        average.append(inner.q, dt)
-        fastest, left = self._fastest
-        now = max(largest(np.abs(inner.speed)), largest(np.abs(self.speed)))
-        if now >= fastest or left <= 0.0:
-            fastest, left = now, average.window
-        self._fastest = fastest, left - dt
-        limits = self.bounds(limits)
+        average = self._average
+        average.append(self._inner.q, dt)
+        limits = self._bounds_after(limits, dt)
         low, high = self._reachable_speeds(limits, dt)
         goal = average.value()
         wanted = (goal - self.q) / (limits.unit * dt)
@@ -126,3 +145,22 @@ class JerkLimitedMotion(JointMotion):
             self.q, self.speed = goal, wanted
         else:
             self._take(wanted, low, high, limits, dt)
+
+    def _bounds_after(self, limits: MotionLimits, dt: float) -> MotionLimits:
+        """Return the bounds of the commands after a tick."""
+        until = self.bounds(limits)
+        assert self._bounds is not None
+        if until is self._bounds.own:
+            return until
+        left = self._bounds.left - dt
+        fastest = max(largest(np.abs(self.speed)), largest(np.abs(self._inner.speed)))
+        if left <= 0.0 and fastest <= limits.scaling:
+            until = self._bounds.own
+        self._bounds = replace(self._bounds, until=until, left=left)
+        return until
+
+
+def _united(a: MotionLimits, b: MotionLimits) -> MotionLimits:
+    """Return bounds that a motion within either keeps."""
+    acceleration = np.maximum(a.acceleration, b.acceleration)
+    return replace(b, scaling=max(a.scaling, b.scaling), acceleration=acceleration)

@@ -187,9 +187,11 @@ class JointMotion:
 
     def _reachable_speeds(self, limits: MotionLimits, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the lowest and the highest speeds (n,) of a tick, in shares."""
-        kept = limits.braking if self.at_rest else np.maximum(self.braking, limits.braking)
-        self.braking = kept
-        return limits.reachable_speeds(self.q, self.speed, kept, dt)
+        if self.at_rest:
+            self.braking = limits.braking
+        elif (self.braking < limits.braking).any():
+            self.braking = np.maximum(self.braking, limits.braking)
+        return limits.reachable_speeds(self.q, self.speed, self.braking, dt)
 
     def _take(
         self,
