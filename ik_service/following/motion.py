@@ -202,7 +202,9 @@ class JointMotion:
         dt: float,
     ) -> None:
         """Move with the speeds (n,) nearest to some that are reachable, in shares."""
-        self.speed = np.where(limits.movable, clamped(wanted, low, high), 0.0)
+        self.speed = clamped(wanted, low, high)
+        if limits.immovable is not None:
+            self.speed[limits.immovable] = 0.0
         self.q = limits.inside(self.q + self.speed * limits.unit * dt, self.q)
 
     def _wanted(
