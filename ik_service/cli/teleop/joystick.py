@@ -57,7 +57,9 @@ class Joystick:
         self._values: Sequence[float] = ()
         self._held = False
         self._at = -math.inf
-        self.fault = 'no message on the topic joy yet: is the driver running (ros2 run joy joy_node)?'
+        self.fault = (
+            'no message on the topic joy yet: is the driver running (ros2 run joy joy_node)?'
+        )
 
     def take(self, axes: Sequence[float], buttons: Sequence[int], now: float) -> None:
         """

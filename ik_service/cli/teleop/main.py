@@ -44,18 +44,13 @@ def main(arguments: Sequence[str]) -> int:
     if not (keyboard or options.joy):
         raise NoTerminalError('the keyboard is read from a terminal; --joy takes a joystick')
     require_ros()
-    from rclpy.node import Node
-
-    from ik_service.ros.common.runtime import ros, spinning_node
-    from ik_service.ros.servo.teleop_client import TeleopClient
+    from ik_service.ros.servo.teleop_client import teleop_client
 
     session = Session(options)
+    on_joystick = session.on_joystick if options.joy else None
     with ExitStack() as stack:
-        stack.enter_context(ros(['ik_teleop', *ros_arguments]))
-        node = Node('ik_teleop')
-        client = TeleopClient(node, session.on_joystick if options.joy else None)
+        client = stack.enter_context(teleop_client(ros_arguments, on_joystick))
         client.tip_link = options.tip_link
-        stack.enter_context(spinning_node(node))
         if keyboard:
             say(KEYS_TEXT)
             stack.enter_context(single_keys())
@@ -115,7 +110,8 @@ class Session:
         return ''
 
     def _joystick_motion(self, now: float) -> Motion | None:
-        return self._joystick and self._joystick.motion(now, self._keys.speed)
+        joystick = self._joystick
+        return None if joystick is None else joystick.motion(now, self._keys.speed)
 
     def _send(self, client: TeleopClient, motion: Motion | None) -> None:
         """Send a motion; once one more, that asks for rest, and then nothing."""

@@ -16,7 +16,7 @@ class JointBounds(NamedTuple):
     :ivar lower: (n,) where each joint stops, with its margin [rad] or [m]; −inf for nowhere.
     :ivar upper: (n,) likewise; inf for nowhere.
     :ivar speed: (n,) highest speeds [rad/s] or [m/s].
-    :ivar acceleration: (n,) largest changes of speed in a second [rad/s²] or [m/s²]; inf for none.
+    :ivar acceleration: (n,) how fast they can slow down [rad/s²] or [m/s²]; inf for at once.
     :ivar dt: length of the tick [s].
     """
 

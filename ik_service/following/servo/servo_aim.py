@@ -7,14 +7,14 @@ import numpy as np
 from ik_service.following.aim import Aim, REST, Step, Tick
 from ik_service.following.servo import status
 from ik_service.following.servo.commands import JointCommand, PoseCommand, ServoCommand
-from ik_service.following.servo.differential import APPROACHING, HALTED, LEAVING
-from ik_service.following.servo.servo_kernels import ServoKernels
+from ik_service.following.servo.differential_kernels import APPROACHING, HALTED, LEAVING
 from ik_service.following.servo.settings import ServoSettings
 from ik_service.following.servo.status import NO_WARNING, ServoCode, ServoStatus
+from ik_service.following.servo.velocity_solver import VelocitySolver
 from ik_service.following.settings import FollowerState
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.pose_error import frame_of
 from ik_service.kinematics.kernels import frame_error
+from ik_service.kinematics.pose_error import frame_of
 
 _APPROACH = 5.0
 """Speed towards a pose, in its distance a second [1/s]."""
@@ -44,7 +44,7 @@ class ServoAim(Aim):
         self.status = NO_WARNING
         self.end: str | None = None
         self._chain = chain
-        self._kernels = ServoKernels(chain, settings)
+        self._solver = VelocitySolver(chain, settings)
         self._order: tuple[ServoCommand, float] | None = None
         self._tried: tuple[ServoCommand, float] | None = None
         self._moving = False
@@ -53,7 +53,7 @@ class ServoAim(Aim):
     @property
     def condition(self) -> float:
         """Condition number of the Jacobian when a twist was last followed."""
-        return self._kernels.condition
+        return self._solver.condition
 
     def command(self, command: ServoCommand | None, until: float = np.inf) -> None:
         """
@@ -65,6 +65,7 @@ class ServoAim(Aim):
         self._order = None if command is None else (command, until)
 
     def step(self, tick: Tick) -> Step:
+        """Return the joint velocities of this tick."""
         order, obstacle = self._order, self.obstacle
         if order is not self._tried:  # it may lead away from what the last one has stopped at
             self._tried, self.obstacle = order, ''
@@ -78,13 +79,16 @@ class ServoAim(Aim):
         return Step(velocity=velocity)
 
     def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
+        """Return that the arm is driven by hand."""
         return FollowerState.SERVO
 
     @property
     def busy(self) -> bool:
-        return self._moving
+        """Whether a command moves the arm, or is going to."""
+        return self._moving or (self._order is not None and self._order is not self._tried)
 
     def ended(self, reason: str) -> None:
+        """Note what has ended it."""
         self.end = reason
 
     def _rest(self) -> Step:
@@ -95,17 +99,17 @@ class ServoAim(Aim):
         """Return the joint velocities (n,) for a command; None for rest."""
         if command.is_zero:
             return None
-        around = tick.q, tick.velocity, tick.limits, tick.dt, tick.pace
+        around = tick.q, tick.limits, tick.dt
         if isinstance(command, JointCommand):
-            return self._kernels.for_joints(command.velocity, *around)
+            return self._solver.for_joints(command.velocity, *around)
         if isinstance(command, PoseCommand):
             twist = self._twist_towards(command, tick.q)
-            return None if twist is None else self._kernels.for_twist(twist, *around)
+            return None if twist is None else self._solver.for_twist(twist, *around)
         twist = command.twist
         if command.turns:
             R = self._chain.forward(tick.q)[:3, :3]
             twist = np.concatenate([R @ twist[:3], R @ twist[3:]])
-        return self._kernels.for_twist(twist, *around)
+        return self._solver.for_twist(twist, *around)
 
     def _twist_towards(self, command: PoseCommand, q: np.ndarray) -> np.ndarray | None:
         """Return the twist (6,) that leads straight to a pose; None at the pose."""
@@ -120,15 +124,15 @@ class ServoAim(Aim):
         return self._error * min(rates)
 
     def _status(self, obstacle: str, moving: bool) -> ServoStatus:
-        kernels = self._kernels
+        solver = self._solver
         if obstacle:
             halted = ServoCode.HALT_FOR_COLLISION
             return ServoStatus(ServoCode.DECELERATE_FOR_COLLISION if moving else halted, obstacle)
-        if kernels.slowed_by >= 0:
-            name = self._chain.joint_names[kernels.slowed_by]
+        if solver.slowed_by >= 0:
+            name = self._chain.joint_names[solver.slowed_by]
             return ServoStatus(ServoCode.JOINT_BOUND, f'{name} is close to its limit')
         for flag, found in _SINGULARITIES:
-            if kernels.flags & flag:
+            if solver.flags & flag:
                 return found
         return NO_WARNING
 

@@ -48,7 +48,7 @@ class ServoSettings:
             value = getattr(self, name)
             if not (value > 0.0 and math.isfinite(value)):
                 raise OptionError(name, f'has to be a finite number above 0, not {value!r}')
-        if not self.margins or not all(0.0 <= m and math.isfinite(m) for m in self.margins):
+        if not self.margins or not all(m >= 0.0 and math.isfinite(m) for m in self.margins):
             raise OptionError(
                 'joint_limit_margins',
                 f'have to be finite numbers of at least 0, not {list(self.margins)}',

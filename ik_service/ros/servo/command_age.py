@@ -45,7 +45,8 @@ class CommandAge:
         age = 1e-9 * (self._clock() - sent)
         if age >= timeout:
             raise ArgumentError(
-                'header.stamp', f'is {age:.3g} s old, and a command counts for {timeout:g} s{_HINT}'
+                'header.stamp',
+                f'is {age:.3g} s old, and a command counts for {timeout:g} s{_HINT}',
             )
         if age < -_AHEAD:
             raise ArgumentError('header.stamp', f'lies {-age:.3g} s in the future{_HINT}')

@@ -15,6 +15,7 @@ from ik_service.following.servo.commands import (
     twist_command,
 )
 from ik_service.following.servo.settings import ServoSettings
+from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.following.follower_interface import FollowerInterface
 
@@ -22,6 +23,17 @@ Noted = tuple[ServoCommand, str]
 """A command, and a remark about it; empty for none."""
 
 _DISPLACEMENTS = 'displacements are ignored, as MoveIt Servo does; velocities count'
+
+
+def chain_of(following: FollowerInterface) -> KinematicChain:
+    """
+    Return the chain of a group that is followed.
+
+    :param following: the follower of the group.
+    """
+    chain = following.group.chain
+    assert isinstance(chain, KinematicChain)  # groups with several tips are not followed
+    return chain
 
 
 def twist_from(
@@ -37,7 +49,7 @@ def twist_from(
     """
     linear, angular = message.twist.linear, message.twist.angular
     twist = np.array([linear.x, linear.y, linear.z, angular.x, angular.y, angular.z])
-    chain = following.group.chain
+    chain = chain_of(following)
     frame = message.header.frame_id.lstrip('/') or chain.base_link
     beside = following.measured.arm.link_frames.beside(chain.tip_link).get(frame)
     if beside is not None:
@@ -64,7 +76,7 @@ def joints_from(message: JointJog, following: FollowerInterface, settings: Servo
     if twice is not None:
         raise ArgumentError('joint_names', f'name {quote(twice)} twice')
     given = dict(zip(names, velocities, strict=True))
-    command, note = joint_command(given, settings, following.group.chain)
+    command, note = joint_command(given, settings, chain_of(following))
     return command, note or (_DISPLACEMENTS if len(message.displacements) else '')
 
 
@@ -79,7 +91,7 @@ def pose_from(
     :param settings: the speeds.
     :raises IkServiceError: naming the field or the frame that cannot be.
     """
-    base_link = following.group.chain.base_link
+    base_link = chain_of(following).base_link
     T = matrix_from_pose(message.pose, 'pose')
     frame = message.header.frame_id or base_link
     return pose_command(following.frames().in_base(base_link, frame, T), settings), ''

@@ -13,7 +13,7 @@ from control_msgs.msg import JointJog
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from moveit_msgs.msg import ServoStatus as StatusMessage
 from moveit_msgs.srv import ServoCommandType
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_srvs.srv import SetBool
@@ -22,13 +22,19 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.following.servo.commands import ServoCommand
 from ik_service.following.servo.servo_aim import ServoAim
-from ik_service.following.servo.servo_kernels import warm_up
 from ik_service.following.servo.settings import ServoSettings
 from ik_service.following.servo.status import NO_WARNING, ServoCode, ServoStatus
+from ik_service.following.servo.velocity_solver import warm_up
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.servo.command_age import CommandAge
-from ik_service.ros.servo.command_messages import joints_from, Noted, pose_from, twist_from
+from ik_service.ros.servo.command_messages import (
+    chain_of,
+    joints_from,
+    Noted,
+    pose_from,
+    twist_from,
+)
 from ik_service.ros.servo.servo_parameters import servo_settings
 
 if TYPE_CHECKING:
@@ -81,7 +87,7 @@ class ServoInterface:
     :raises OptionError: naming a parameter whose value cannot be.
     """
 
-    group = None
+    group: CallbackGroup | None = None
 
     def __init__(
         self,
@@ -110,7 +116,10 @@ class ServoInterface:
                 kind.message, kind.topic, take, _NEWEST, callback_group=group
             )
         self._status = self._node.create_publisher(StatusMessage, 'status', 10)
-        services = ((ServoCommandType, _SWITCH, self._on_switch), (SetBool, _PAUSE, self._on_pause))
+        services = (
+            (ServoCommandType, _SWITCH, self._on_switch),
+            (SetBool, _PAUSE, self._on_pause),
+        )
         for service, name, answer in services:
             self._node.create_service(service, name, answer, callback_group=group)
 
@@ -186,7 +195,7 @@ class ServoInterface:
         if aim is not None and aim.end is None:
             aim.command(command, until)
         elif not command.is_zero:  # a joystick at rest takes over from nothing
-            aim = ServoAim(following.group.chain, settings)
+            aim = ServoAim(chain_of(following), settings)
             aim.command(command, until)
             following.follow_aim(aim)
             self._aim = aim

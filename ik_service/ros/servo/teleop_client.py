@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 import os
 import time
 
@@ -17,6 +18,9 @@ from sensor_msgs.msg import Joy
 
 from ik_service.exceptions import IkServiceError
 from ik_service.robot import Robot
+from ik_service.ros.common.runtime import ros, spinning_node
+
+_NAME = 'ik_teleop'
 
 _GROUP = 'manipulator'
 """A name of the default group, unless the node has other ``group_names``."""
@@ -28,22 +32,21 @@ _PATIENCE = 3.0
 """Time that discovery takes, at most [s]."""
 
 
+OnJoystick = Callable[[Sequence[float], Sequence[int]], None]
+"""Function that takes the axes and the buttons of a message of a joystick."""
+
+
 class TeleopClient:
     """
     Client of the servo topics.
 
     :param node: a node that spins in another thread.
-    :param on_joystick: called with the axes and buttons of each message of a joystick; None to
-        listen to none.
+    :param on_joystick: takes the messages of a joystick; None to listen to none.
     :ivar joints: names of the joints that are moved; empty as long as they are not known.
     :ivar tip_link: the link that is moved; empty as long as it is not known.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        on_joystick: Callable[[Sequence[float], Sequence[int]], None] | None = None,
-    ) -> None:
+    def __init__(self, node: Node, on_joystick: OnJoystick | None = None) -> None:
         self.joints: tuple[str, ...] = ()
         self.tip_link = ''
         self._node = node
@@ -123,6 +126,24 @@ class TeleopClient:
 
     def _on_joy(self, message: Joy) -> None:
         self._on_joystick(message.axes, message.buttons)
+
+
+@contextmanager
+def teleop_client(
+    ros_arguments: Sequence[str], on_joystick: OnJoystick | None = None
+) -> Iterator[TeleopClient]:
+    """
+    Make a client with a node of its own, for the time of a ``with`` block.
+
+    :param ros_arguments: the arguments for ROS of the command line.
+    :param on_joystick: takes the messages of a joystick; None to listen to none.
+    :raises ArgumentError: ROS cannot read the arguments.
+    """
+    with ros([_NAME, *ros_arguments]):
+        node = Node(_NAME)
+        client = TeleopClient(node, on_joystick)
+        with spinning_node(node):
+            yield client
 
 
 def _vector(values: Sequence[float]) -> Vector3:

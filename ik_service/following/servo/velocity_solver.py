@@ -7,10 +7,10 @@ from functools import lru_cache
 import numpy as np
 
 from ik_service.common.resources import urdf_path
-from ik_service.following.motion import MotionLimits
-from ik_service.following.servo.differential import twist_motion
+from ik_service.following.motion_limits import MotionLimits
+from ik_service.following.servo.differential_kernels import twist_motion
 from ik_service.following.servo.fields import JointBounds, scratch_for, SingularZone
-from ik_service.following.servo.joint_bounds import bounded_joints
+from ik_service.following.servo.joint_bound_kernels import bounded_joints
 from ik_service.following.servo.settings import ServoSettings
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.entry import entry_point
@@ -20,14 +20,14 @@ _POSTURES = 5
 _RANK_TOLERANCE = 1e-6  # singular values below do not count
 
 
-class ServoKernels:
+class VelocitySolver:
     """
     Velocities of a chain's joints, tick by tick. Not thread-safe.
 
     :param chain: the chain.
     :param settings: margins and thresholds.
     :ivar condition: condition number of the Jacobian at the last tick.
-    :ivar flags: of the last twist, see :mod:`~ik_service.following.servo.differential`.
+    :ivar flags: of the last twist, see :mod:`~ik_service.following.servo.differential_kernels`.
     :ivar slowed_by: index of the joint that is close to its limit and slows the motion down;
         −1 for none.
     :raises OptionError: there are neither one nor n margins.
@@ -40,77 +40,55 @@ class ServoKernels:
         rank = _rank(chain)
         self._zone = SingularZone(settings.lower_threshold, settings.hard_stop, rank)
         self._scratch = scratch_for(chain)
-        self._q, self._last, self._wanted, self._velocity = np.zeros((4, chain.n))
+        self._q, self._wanted, self._velocity = np.zeros((3, chain.n))
         self._twist = np.zeros(6)
-        self._bounds = JointBounds(*np.zeros((4, chain.n)), 1.0)
-        twist = chain.arrays, self._q, self._last, self._twist, self._zone
-        joints = self._q, self._last, self._wanted
+        lower, upper, speed, acceleration = np.zeros((4, chain.n))
+        self._bounds = JointBounds(lower, upper, speed, acceleration, 1.0)
+        twist = chain.arrays, self._q, self._twist, self._zone
+        joints = self._q, self._wanted
         memory = self._bounds, self._scratch, self._velocity
         self._twist_motion = entry_point(twist_motion, *twist, *memory)
         self._bounded_joints = entry_point(bounded_joints, *joints, *memory)
 
     def for_twist(
-        self,
-        twist: np.ndarray,
-        q: np.ndarray,
-        velocity: np.ndarray,
-        limits: MotionLimits,
-        dt: float,
-        pace: float,
+        self, twist: np.ndarray, q: np.ndarray, limits: MotionLimits, dt: float
     ) -> np.ndarray:
         """
         Return the joint velocities of this tick for a twist of the tip.
 
         :param twist: (6,) linear [m/s] before angular [rad/s], in the base frame.
         :param q: (n,) the last command [rad] or [m].
-        :param velocity: (n,) its velocity [rad/s] or [m/s].
         :param limits: bounds on the motion.
         :param dt: length of the tick [s].
-        :param pace: share of the speed that is asked for, 0 to 1.
         :returns: (n,) [rad/s] or [m/s].
         """
-        bounds = self._take(q, velocity, limits, dt)
-        np.multiply(twist, pace, out=self._twist)
-        self.condition, self.flags, worst = self._twist_motion(
-            self._chain.arrays,
-            self._q,
-            self._last,
-            self._twist,
-            self._zone,
-            bounds,
-            self._scratch,
-            self._velocity,
-        )
+        bounds = self._take(q, limits, dt)
+        self._twist[:] = twist
+        asked = self._chain.arrays, self._q, self._twist, self._zone
+        memory = bounds, self._scratch, self._velocity
+        self.condition, self.flags, worst = self._twist_motion(*asked, *memory)
         self._note_limit(worst)
         return self._velocity.copy()
 
     def for_joints(
-        self,
-        wanted: np.ndarray,
-        q: np.ndarray,
-        velocity: np.ndarray,
-        limits: MotionLimits,
-        dt: float,
-        pace: float,
+        self, wanted: np.ndarray, q: np.ndarray, limits: MotionLimits, dt: float
     ) -> np.ndarray:
         """
         Return the joint velocities of this tick for wanted ones.
 
         :param wanted: (n,) [rad/s] or [m/s]; all else as for :meth:`for_twist`.
         """
-        bounds = self._take(q, velocity, limits, dt)
-        np.multiply(wanted, pace, out=self._wanted)
+        bounds = self._take(q, limits, dt)
+        self._wanted[:] = wanted
         self.flags = 0
-        joints = self._q, self._last, self._wanted
-        worst = self._bounded_joints(*joints, bounds, self._scratch, self._velocity)
+        memory = bounds, self._scratch, self._velocity
+        worst = self._bounded_joints(self._q, self._wanted, *memory)
         self._note_limit(worst)
         return self._velocity.copy()
 
-    def _take(
-        self, q: np.ndarray, velocity: np.ndarray, limits: MotionLimits, dt: float
-    ) -> JointBounds:
+    def _take(self, q: np.ndarray, limits: MotionLimits, dt: float) -> JointBounds:
         """Copy the state of the tick to where the kernels read it; return the bounds."""
-        self._q[:], self._last[:] = q, velocity
+        self._q[:] = q
         bounds = self._bounds
         np.add(limits.lower, self._margins, out=bounds.lower)
         np.subtract(limits.upper, self._margins, out=bounds.upper)
@@ -127,7 +105,7 @@ class ServoKernels:
 def warm_up() -> None:
     """Compile the kernels, or load them from the cache; they are the same for all chains."""
     chain = Robot.from_urdf(urdf_path('planar_6r')).chain('base_link', 'tool0')
-    ServoKernels(chain, ServoSettings())
+    VelocitySolver(chain, ServoSettings())
 
 
 @lru_cache(maxsize=16)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.following.servo.joint_bounds import accelerate, free_speeds, scale_to_speeds
+from ik_service.following.servo.joint_bound_kernels import free_speeds, scale_to_speeds
 from ik_service.kinematics.compile import inner_kernel, kernel
 from ik_service.kinematics.kernels import copy_vector, fill_vector, jacobian_rows, last_frame
 from ik_service.solvers.kernels.singular_values import orthogonal_columns
@@ -57,13 +57,12 @@ _EVASIONS = 3
 
 
 @kernel
-def twist_motion(chain, q, last, twist, zone, bounds, scratch, velocity):
+def twist_motion(chain, q, twist, zone, bounds, scratch, velocity):
     """
     Joint velocities for a twist of the tip.
 
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param q: (n,) the last command [rad] or [m].
-    :param last: (n,) its velocity [rad/s] or [m/s].
     :param twist: (6,) linear [m/s] before angular [rad/s], in the base frame.
     :param zone: :class:`~ik_service.following.servo.fields.SingularZone`.
     :param bounds: :class:`~ik_service.following.servo.fields.JointBounds`.
@@ -81,7 +80,6 @@ def twist_motion(chain, q, last, twist, zone, bounds, scratch, velocity):
             if not _evade_limit(scratch, velocity):
                 break
     worst = scale_to_speeds(scratch.free, velocity)
-    accelerate(last, bounds, velocity)
     return condition, flags, worst
 
 

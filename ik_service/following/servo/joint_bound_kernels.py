@@ -14,13 +14,12 @@ _FULL_SPEED = 1.0 - 1e-9
 
 
 @kernel
-def bounded_joints(q, last, wanted, bounds, scratch, velocity):
+def bounded_joints(q, wanted, bounds, scratch, velocity):
     """
     Joint velocities for wanted ones, each joint for itself at its limits.
 
     :param q: (n,) the last command [rad] or [m].
-    :param last: (n,) its velocity [rad/s] or [m/s].
-    :param wanted: (n,) wanted velocities.
+    :param wanted: (n,) wanted velocities [rad/s] or [m/s].
     :param bounds: :class:`~ik_service.following.servo.fields.JointBounds`.
     :param scratch: :class:`~ik_service.following.servo.fields.ServoScratch`.
     :param velocity: (n,) out.
@@ -38,7 +37,6 @@ def bounded_joints(q, last, wanted, bounds, scratch, velocity):
         velocity[i] = min(max(speed, -scratch.free[0, i]), scratch.free[1, i])
         if velocity[i] != speed:
             bound = i
-    accelerate(last, bounds, velocity)
     return bound
 
 
@@ -75,24 +73,6 @@ def scale_to_speeds(free, velocity):
     for i in range(velocity.shape[0]):
         velocity[i] *= share
     return worst
-
-
-@inner_kernel
-def accelerate(last, bounds, velocity):
-    """
-    Shorten the change of all velocities in proportion until it keeps the accelerations.
-
-    :param last: (n,) the velocities before [rad/s] or [m/s].
-    :param bounds: :class:`~ik_service.following.servo.fields.JointBounds`.
-    :param velocity: (n,) in and out.
-    """
-    share = 1.0
-    for i in range(velocity.shape[0]):
-        change, most = abs(velocity[i] - last[i]), bounds.acceleration[i] * bounds.dt
-        if change > most:
-            share = min(share, most / change)
-    for i in range(velocity.shape[0]):
-        velocity[i] = last[i] + share * (velocity[i] - last[i])
 
 
 @inner_kernel
