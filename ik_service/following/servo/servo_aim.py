@@ -72,11 +72,12 @@ class ServoAim(Aim):
         if order is None or tick.now > order[1]:
             return self._rest()
         velocity = self._velocity(order[0], tick)
-        if velocity is None or not (velocity.any() or tick.velocity.any()):
+        if velocity is None:
             return self._rest()
-        self._moving = True
-        self.status = self._status(obstacle, bool(tick.velocity.any()))
-        return Step(velocity=velocity)
+        resting = not tick.velocity.any()
+        self._moving = not resting or bool(velocity.any())
+        self.status = self._status(obstacle, resting)
+        return Step(velocity=velocity) if self._moving else REST
 
     def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
         """Return that the arm is driven by hand."""
@@ -123,11 +124,11 @@ class ServoAim(Aim):
         rates += [command.rotational / angular] if angular else []
         return self._error * min(rates)
 
-    def _status(self, obstacle: str, moving: bool) -> ServoStatus:
+    def _status(self, obstacle: str, resting: bool) -> ServoStatus:
         solver = self._solver
         if obstacle:
-            halted = ServoCode.HALT_FOR_COLLISION
-            return ServoStatus(ServoCode.DECELERATE_FOR_COLLISION if moving else halted, obstacle)
+            moving = ServoCode.DECELERATE_FOR_COLLISION
+            return ServoStatus(ServoCode.HALT_FOR_COLLISION if resting else moving, obstacle)
         if solver.slowed_by >= 0:
             name = self._chain.joint_names[solver.slowed_by]
             return ServoStatus(ServoCode.JOINT_BOUND, f'{name} is close to its limit')
