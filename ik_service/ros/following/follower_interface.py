@@ -143,10 +143,13 @@ class FollowerInterface:
 
     def _target_in_base(self, message: PoseStamped) -> np.ndarray:
         """Return a target (4, 4) in the frame of the group's base link."""
-        posture = self.measured.arm.postures.complete(self.measured.posture())
         T = matrix_from_pose(message.pose, 'pose')
-        frames = FrameResolver(self.measured, posture, self._context.frames)
-        return frames.in_base(self.group.base_link, message.header.frame_id, T)
+        return self.frames().in_base(self.group.base_link, message.header.frame_id, T)
+
+    def frames(self) -> FrameResolver:
+        """Return the frames of the robot as it is measured now, and of its surroundings."""
+        posture = self.measured.arm.postures.complete(self.measured.posture())
+        return FrameResolver(self.measured, posture, self._context.frames)
 
     def _ignore(self, reason: str) -> None:
         self.ignored_targets.report(f'{self.topic} ignored: {reason}')

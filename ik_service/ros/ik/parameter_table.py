@@ -12,6 +12,7 @@ from ik_service.ros.ik.group_parameters import (
     ROBOT_DESCRIPTION_SEMANTIC,
     SRDF,
 )
+from ik_service.ros.servo.servo_parameters import SERVO_PARAMETERS
 from ik_service.ros.trajectory.trajectory_parameters import TRAJECTORY_PARAMETERS
 from ik_service.solvers.options import (
     EXTENSIONS,
@@ -220,6 +221,7 @@ NODE_PARAMETERS = (
     PUBLISH_MARKERS,
     TF_TIMEOUT,
     _CHECKING,
+    *SERVO_PARAMETERS,
 )
 SOLVER_PARAMETERS = after_fields(_SOLVER, SOLVER_PREFIX)
 PARAMETERS: dict[str, ParameterSpec] = {
