@@ -21,6 +21,7 @@ _HOME = {
     'IkTrace': 'ik_service.solvers.result',
     'Solver': 'ik_service.solvers.solver',
     'ToolFrame': 'ik_service.model.tool_frame',
+    'JointTrajectory': 'ik_service.trajectory.joint_trajectory',
     'CollisionChecker': 'ik_service.collision.checker',
     'Cone': 'ik_service.collision.shapes',
     'Mesh': 'ik_service.collision.shapes',
@@ -54,6 +55,7 @@ __all__ = [
     'IkResult',
     'IkStatus',
     'IkTrace',
+    'JointTrajectory',
     'KinematicChain',
     'KinematicTree',
     'Mesh',
@@ -99,6 +101,7 @@ if TYPE_CHECKING:
     from ik_service.solvers.result import IkBatchResult, IkResult, IkStatus, IkTrace
     from ik_service.solvers.solver import solve_ik, Solver
     from ik_service.solvers.task import Task
+    from ik_service.trajectory.joint_trajectory import JointTrajectory
 
 
 def __getattr__(name: str) -> object:
