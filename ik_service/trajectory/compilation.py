@@ -11,6 +11,7 @@ import os
 import numpy as np
 
 from ik_service.common.resources import urdf_path
+from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.compiled import is_cached, is_compiled
 from ik_service.robot import Robot
 from ik_service.solvers.compilation import DONE
@@ -20,8 +21,13 @@ from ik_service.trajectory.timing_kernels import segment_excess
 
 
 class CartesianPathKernels(PathKernels):
-    """Kernels of paths and of their timing."""
+    """
+    Kernels of paths and of their timing.
 
+    :param chain: a chain.
+    """
+
+    chain: KinematicChain
     name = 'the search for paths and their timing'
     compiled_by = 'ik_service.trajectory.compilation'
 

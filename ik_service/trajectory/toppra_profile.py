@@ -25,7 +25,7 @@ def toppra_profile(curve: JointCurve, accelerations: np.ndarray, caps: np.ndarra
     :raises TrajectoryError: it finds no motion.
     """
     profile = np.zeros(len(caps))
-    ends = np.flatnonzero(curve.rests)
+    ends = np.flatnonzero(curve.rests).tolist()
     for first, last in pairwise(ends):
         if last - first > 1:
             rows, segments = slice(first, last + 1), slice(first, last)
