@@ -13,6 +13,7 @@ from ik_service.trajectory.timing_kernels import spline_slopes
 
 # Distance of two rows below which they are one: the time that it takes at full speed [s].
 _SAME = 1e-9
+_LEAST_ROWS = 7  # for corners to be told from a curve
 # How far a cubic spline leaves a corner, as a share of the change of direction in a row.
 _ROUNDING = 0.1
 # Metres that count as a radian where directions are compared, and radians of a tolerance for each
@@ -127,41 +128,39 @@ def _distinct(q: np.ndarray, unit: np.ndarray) -> np.ndarray:
 
 def _kinks(chain: KinematicChain, q: np.ndarray, s: np.ndarray, tolerance: float) -> np.ndarray:
     """
-    Return the inner rows at which a path has a corner: they do not fit what is around them.
+    Return the inner rows (k−2,) at which a path has a corner: they do not fit what is around them.
 
     Rows of a smooth curve, however coarse, lie all on the same side of the cubics through their
-    neighbours; at a corner the rows beside it lie on the other side, and by less.
+    neighbours; at a corner the rows beside it lie on the other side, and by less. The second row
+    and the last but one have too few neighbours to tell.
     """
+    kinks = np.zeros(len(q) - 2, bool)
+    if len(q) < _LEAST_ROWS:
+        return kinks
     away = _deviations(q, s)
     size = np.sqrt(np.square(away).sum(axis=1))
     beside = np.pad(size, 1)
     turning = np.pad((away[1:] * away[:-1]).sum(axis=1) < 0.0, 1, constant_values=True)
     outstanding = turning[:-1] & turning[1:]
     outstanding &= size >= np.maximum(beside[:-2], beside[2:])
-    kinks = np.zeros(len(away), bool)
     # What deviates by Δ h / 3 from the cubic is left by Δ h / 10 by the spline.
     for row in np.flatnonzero(outstanding & (size > 0.01 * tolerance)):
-        twist = 3.0 * _ROUNDING * (chain.jacobian(q[row + 1]) @ away[row])
+        twist = 3.0 * _ROUNDING * (chain.jacobian(q[row + 2]) @ away[row])
         turned = np.linalg.norm(twist[3:]) / _TURN
-        kinks[row] = max(np.linalg.norm(twist[:3]), turned) > tolerance
+        kinks[row + 1] = max(np.linalg.norm(twist[:3]), turned) > tolerance
     return kinks
 
 
 def _deviations(q: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Return (k−2, n): inner rows less the polynomial through two rows on either side."""
+    """Return (k−4, n): rows less the cubic through the two rows on either side of each."""
     count = len(q)
-    inner = np.arange(1, count - 1)
-    total = np.zeros((count - 2, q.shape[1]))
-    offsets = (-2, -1, 1, 2)
-    there = {o: (inner + o >= 0) & (inner + o < count) for o in offsets}
-    at = {o: np.clip(inner + o, 0, count - 1) for o in offsets}
-    for o in offsets:
-        weight = there[o].astype(float)
-        for other in offsets:
+    places = {o: slice(2 + o, count - 2 + o) for o in (-2, -1, 0, 1, 2)}
+    away = q[places[0]].copy()
+    for o in (-2, -1, 1, 2):
+        weight = np.ones(count - 4)
+        for other in (-2, -1, 1, 2):
             if other != o:
-                apart = s[at[o]] - s[at[other]]
-                both = there[o] & there[other]
-                share = (s[inner] - s[at[other]]) / np.where(both, apart, 1.0)
-                weight *= np.where(both, share, 1.0)
-        total += weight[:, None] * q[at[o]]
-    return q[1:-1] - total
+                weight *= s[places[0]] - s[places[other]]
+                weight /= s[places[o]] - s[places[other]]
+        away -= weight[:, None] * q[places[o]]
+    return away
