@@ -36,6 +36,7 @@ class FollowerStateMachine:
     :param group: name of the group of joints that is moved, for messages.
     :ivar joints: the joints that commands name.
     :ivar settings: those in force; see :meth:`configure`.
+    :ivar limits: bounds on the motion.
     :ivar speeds: (n,) the joints' largest speeds [rad/s] or [m/s].
     :ivar arm: the measured joint states.
     :ivar stream: the commands.
@@ -81,7 +82,7 @@ class FollowerStateMachine:
         :param settings: how targets are followed from now on.
         """
         self.settings = settings
-        self._limits = settings.motion_limits(self.chain)
+        self.limits = settings.motion_limits(self.chain)
         self.stream.guard = self._guard if settings.avoid_collisions else None
 
     def tick(self, now: float) -> FollowerCommand | None:
@@ -215,7 +216,7 @@ class FollowerStateMachine:
         stream, command = self.stream, None
         if not stream.at_rest:
             period, speed = 1.0 / self.settings.rate, self.arm.speed(now)
-            command = stream.advance(None, self._limits, now, period, speed)
+            command = stream.advance(None, self.limits, now, period, speed)
         if stream.at_rest:
             stream.end()
         self.restarting = stream.active
@@ -238,7 +239,7 @@ class FollowerStateMachine:
             return self._come_to_rest(now)
         speed, pace = self.arm.speed(now), self._lag.pace
         towards = goal if self.arm.current and not target.obstacle else None
-        command = stream.advance(towards, self._limits, now, period, speed, pace)
+        command = stream.advance(towards, self.limits, now, period, speed, pace)
         target.obstacle = target.obstacle or stream.obstacle
         self.state = self._state_with(target)
         return command

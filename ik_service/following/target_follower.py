@@ -17,6 +17,7 @@ import numpy as np
 from ik_service.exceptions import TargetRefusedError
 from ik_service.following.collision_guard import CollisionTest, NoCollisionTest
 from ik_service.following.joint_sharing import JointSharing
+from ik_service.following.motion import MotionLimits
 from ik_service.following.nearby_solver import NearbySolver
 from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
 from ik_service.following.state_machine import FollowerStateMachine
@@ -195,6 +196,18 @@ class TargetFollower:
     def settings(self) -> FollowerSettings:
         """The settings in force."""
         return self._machine.settings
+
+    @property
+    def limits(self) -> MotionLimits:
+        """The bounds on the motion that are in force."""
+        return self._machine.limits
+
+    @property
+    def measured(self) -> tuple[np.ndarray, float] | None:
+        """Where the joints were last, (n,) [rad] or [m], and when [s]; None before a state."""
+        with self._lock:
+            arm = self._machine.arm
+            return None if arm.measured is None else (arm.measured, arm.measured_at)
 
     @property
     def state(self) -> FollowerState:
