@@ -37,7 +37,7 @@ command then arrives before the window is played any further than its commands a
 COAST = 0.05
 """Time for which a motion goes on without new commands [s], three periods at least."""
 
-_CATCH_UP = 1.05
+_CATCH_UP = 1.02
 """Share by which commands are stretched while the time that a late tick has cost is made up."""
 
 _Point = tuple[float, np.ndarray, np.ndarray]
