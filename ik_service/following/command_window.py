@@ -126,8 +126,8 @@ class CommandWindow:
         wanted = now + DELAY * period + MARGIN
         if last.q is None:
             still = np.zeros_like(q)
-            points = ((now - HISTORY, q, still), (wanted - 0.5 * period, q, still))
-            return _State(points, q, wanted, now)
+            begun = (now - HISTORY, q, still), (wanted - 0.5 * period, q, still)
+            return _State(begun, q, wanted, now)
         dt = min(now - last.now, period)
         # Never faster than commanded while it moves; at rest a lead may be given up.
         least = 1.0 if (q != last.q).any() else 0.5

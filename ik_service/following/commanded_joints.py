@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import cast
+from dataclasses import fields, replace
+from typing import Any, cast
 
 import numpy as np
 
@@ -86,15 +86,16 @@ def limits_among(limits: MotionLimits, indices: np.ndarray, count: int) -> Motio
     if len(indices) == count and (indices == np.arange(count)).all():
         return limits
 
-    def spread(values: object, other: float) -> np.ndarray:
+    def spread(values: object, other: float) -> object:
         if values is None or np.ndim(cast(float, values)) == 0:
-            return cast(np.ndarray, values)  # one for all joints
+            return values  # one for all joints
         placed = np.full(count, other)
         placed[indices] = values
         return placed
 
     others = {'lower': -np.inf, 'upper': np.inf, 'velocity': 1.0}
-    fields = vars(limits)
-    named = {name for name in type(limits).__dataclass_fields__}
-    changed = {name: spread(fields[name], others.get(name, np.inf)) for name in named}
+    changed: dict[str, Any] = {
+        field.name: spread(getattr(limits, field.name), others.get(field.name, np.inf))
+        for field in fields(limits)
+    }
     return replace(limits, **changed)

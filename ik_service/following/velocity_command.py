@@ -62,6 +62,8 @@ class VelocityCommand:
         if error is not None:
             most = CORRECTION * limits.scaling
             wanted = wanted + clamped(GAIN * error / limits.unit, -most, most)
+        if not np.isfinite(wanted).all():
+            wanted = np.zeros_like(wanted)
         dt = max(min(now - self._sent_at, period), 1e-6)
         moving = self._speed.any()
         self._braking = np.maximum(self._braking if moving else 0.0, limits.braking)

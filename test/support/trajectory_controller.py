@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+import itertools
 
 import numpy as np
 
@@ -128,7 +129,7 @@ class TrajectoryController:
         ]
         if now < ways[0][0]:
             return _between((since, q, velocity, None), ways[0], now)
-        for left, right in zip(ways[:-1], ways[1:], strict=True):
+        for left, right in itertools.pairwise(ways):
             if left[0] <= now < right[0]:
                 return _between(left, right, now)
         return ways[-1][1], np.zeros(len(q))
