@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ik_service.following.motion import JointMotion, MotionLimits
+from ik_service.following.motion import JointMotion
+from ik_service.following.motion_limits import MotionLimits
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 
 HISTORY = 0.05
@@ -232,7 +233,7 @@ def _drawn_in(
     """Return a command plus the offset that is left of a lead, within the limits."""
     everywhere = np.full_like(q, np.inf)
     offset.move(np.zeros_like(q), replace(limits, lower=-everywhere, upper=everywhere), dt)
-    furthest = limits.velocity * limits.scaling * dt
+    furthest = limits.velocity_now * dt
     moved = last + np.clip(q + offset.q - last, -furthest, furthest)
     moved = limits.inside(moved, last)
     offset.q = moved - q

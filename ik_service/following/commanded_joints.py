@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
-from typing import Any, cast
 
 import numpy as np
 
 from ik_service.following.command_window import CommandWindow
-from ik_service.following.motion import MotionLimits
+from ik_service.following.motion_limits import MotionLimits
 
 
 class CommandedJoints:
@@ -81,21 +79,20 @@ def limits_among(limits: MotionLimits, indices: np.ndarray, count: int) -> Motio
     :param limits: bounds on the motion of n joints.
     :param indices: (n,) their places.
     :param count: number of the controller's joints; those that are not of the group have no
-        limits.
+        limits of their positions. Limits of the jerk are left out.
     """
     if len(indices) == count and (indices == np.arange(count)).all():
         return limits
 
-    def spread(values: object, other: float) -> object:
-        if values is None or np.ndim(cast(float, values)) == 0:
-            return values  # one for all joints
-        placed = np.full(count, other)
+    def spread(values: np.ndarray, others: float) -> np.ndarray:
+        placed = np.full(count, others)
         placed[indices] = values
         return placed
 
-    others = {'lower': -np.inf, 'upper': np.inf, 'velocity': 1.0}
-    changed: dict[str, Any] = {
-        field.name: spread(getattr(limits, field.name), others.get(field.name, np.inf))
-        for field in fields(limits)
-    }
-    return replace(limits, **changed)
+    return MotionLimits(
+        spread(limits.lower, -np.inf),
+        spread(limits.upper, np.inf),
+        spread(limits.velocity, 1.0),
+        limits.scaling,
+        spread(limits.acceleration, limits.acceleration.max()),
+    )

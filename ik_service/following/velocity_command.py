@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_service.following.motion import clamped, MotionLimits
+from ik_service.following.motion_limits import clamped, MotionLimits
 
 GAIN = 4.0
 """Share of the measured error that is corrected in a second [1/s]."""
@@ -27,7 +27,7 @@ class VelocityCommand:
 
     def __init__(self, n: int) -> None:
         self._speed = np.zeros(n)  # shares of the velocity limits
-        self._braking: np.ndarray | float = 0.0
+        self._braking = np.zeros(n)
         self._sent_at = -np.inf
         self._rested_at = -np.inf
         self._farewell = False
@@ -66,8 +66,9 @@ class VelocityCommand:
             wanted = np.zeros_like(wanted)
         dt = max(min(now - self._sent_at, period), 1e-6)
         moving = self._speed.any()
-        self._braking = np.maximum(self._braking if moving else 0.0, limits.braking)
-        low, high = limits.reachable_speeds(q, self._speed, self._braking, dt)  # type: ignore[arg-type]
+        kept = limits.braking
+        self._braking = np.maximum(self._braking, kept) if moving else kept
+        low, high = limits.reachable_speeds(q, self._speed, self._braking, dt)
         self._speed = np.where(limits.movable, clamped(wanted, low, high), 0.0)
         self._sent_at = now
         if self._speed.any():

@@ -12,7 +12,7 @@ import numpy as np
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.following.commanded_joints import CommandedJoints, limits_among
-from ik_service.following.motion import MotionLimits
+from ik_service.following.motion_limits import MotionLimits
 from ik_service.following.settings import FollowerCommand
 from ik_service.following.target_follower import TargetFollower
 from ik_service.following.velocity_command import VelocityCommand
