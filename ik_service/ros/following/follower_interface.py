@@ -12,6 +12,7 @@ import numpy as np
 from ik_service.arm.group import ArmGroup
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError, TargetRefusedError
+from ik_service.following.aim import Aim
 from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.settings import FollowerSettings, FollowerState
 from ik_service.following.target_follower import TargetFollower
@@ -34,6 +35,8 @@ _ALARMING = (
     FollowerState.TARGET_TIMED_OUT,
     FollowerState.OTHER_COMMANDER,
 )
+
+_REPLACED = 'the robot description is being replaced'
 
 _AWAITED = 'a new target, or ~/enable, is waited for'
 
@@ -117,7 +120,7 @@ class FollowerInterface:
         :param message: the target.
         """
         if self._stopped:
-            self._ignore('the robot description is being replaced')
+            self._ignore(_REPLACED)
             return
         try:
             target = self._target_in_base(message)
@@ -140,10 +143,13 @@ class FollowerInterface:
 
     def _target_in_base(self, message: PoseStamped) -> np.ndarray:
         """Return a target (4, 4) in the frame of the group's base link."""
-        posture = self.measured.arm.postures.complete(self.measured.posture())
         T = matrix_from_pose(message.pose, 'pose')
-        frames = FrameResolver(self.measured, posture, self._context.frames)
-        return frames.in_base(self.group.base_link, message.header.frame_id, T)
+        return self.frames().in_base(self.group.base_link, message.header.frame_id, T)
+
+    def frames(self) -> FrameResolver:
+        """Return the frames of the robot as it is measured now, and of its surroundings."""
+        posture = self.measured.arm.postures.complete(self.measured.posture())
+        return FrameResolver(self.measured, posture, self._context.frames)
 
     def _ignore(self, reason: str) -> None:
         self.ignored_targets.report(f'{self.topic} ignored: {reason}')
@@ -185,6 +191,18 @@ class FollowerInterface:
             return None
         period = 1.0 / self.follower.settings.rate
         return self._output.serialize(self.group.chain.joint_names, command, period)
+
+    def follow_aim(self, aim: Aim) -> None:
+        """
+        Move for an aim from now on.
+
+        :param aim: what the commands are for.
+        :raises TargetRefusedError: it may not be followed now; the message says why.
+        """
+        self.follower.other_commander = self._context.other_commanders()
+        if self._stopped:
+            raise TargetRefusedError(_REPLACED)
+        self.follower.follow_aim(aim)
 
     def end(self) -> None:
         """Refuse all targets from now on, and let the commands come to rest."""

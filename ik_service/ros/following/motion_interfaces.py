@@ -9,6 +9,7 @@ from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 
 from ik_service.ros.following.followers import Followers
+from ik_service.ros.servo.servo_interface import ServoInterface
 
 if TYPE_CHECKING:
     from ik_service.ros.ik.parameters import NodeParameters
@@ -51,7 +52,7 @@ class MotionInterfaces:
         parameters: NodeParameters,
         on_error: Callable[[Exception], object],
     ) -> None:
-        self._parts: Sequence[MotionInterface] = ()
+        self._parts: Sequence[MotionInterface] = (ServoInterface(node, followers, parameters),)
         self.groups = tuple(part.group for part in self._parts if part.group is not None)
 
     def start(self) -> None:
