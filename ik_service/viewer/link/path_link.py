@@ -9,7 +9,7 @@ from typing import Any
 
 from action_msgs.msg import GoalStatus
 from moveit_msgs.action import ExecuteTrajectory
-from moveit_msgs.msg import RobotState
+from moveit_msgs.msg import RobotState, RobotTrajectory
 from moveit_msgs.srv import GetCartesianPath, GetPositionIK
 import numpy as np
 from rclpy.action import ActionClient
@@ -20,8 +20,8 @@ from sensor_msgs.msg import JointState
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode
+from ik_service.ros.trajectory.trajectory_messages import trajectory_from
 from ik_service.trajectory.joint_trajectory import JointTrajectory
-from ik_service.viewer.link.trajectory_messages import read_trajectory, trajectory_message
 from ik_service.viewer.link.viewer_node import RequestClient, ViewerNode
 
 PATH_SERVICE, ACTION = 'compute_cartesian_path', 'execute_trajectory'
@@ -47,14 +47,23 @@ class PathAnswer:
     """
     Response of ``compute_cartesian_path``.
 
-    :ivar trajectory: the motion; None where there is none.
+    :ivar message: the motion as it was received, to be executed; None where there is none.
     :ivar fraction: the part of the path that it covers.
     :ivar reason: why it ends there, or why there is none; empty where the node does not say.
     """
 
-    trajectory: JointTrajectory | None
+    message: RobotTrajectory | None
     fraction: float
     reason: str
+
+    def trajectory(self) -> JointTrajectory:
+        """
+        Return the motion.
+
+        :raises TrajectoryError: there is none, or it is malformed.
+        """
+        message = RobotTrajectory() if self.message is None else self.message
+        return trajectory_from(message.joint_trajectory)
 
 
 @dataclass(frozen=True)
@@ -77,22 +86,21 @@ class Execution:
     Execution of a trajectory by the node.
 
     :param client: the action's client.
-    :param trajectory: the motion.
+    :param message: the motion.
     :param on_end: called once, in the thread that spins, when it has ended or was refused.
     """
 
     def __init__(
         self,
         client: ActionClient,
-        trajectory: JointTrajectory,
+        message: RobotTrajectory,
         on_end: Callable[[ExecutionEnd], object],
     ) -> None:
         self._on_end = on_end
         self._lock = threading.Lock()
         self._handle: ClientGoalHandle | None = None
         self._is_canceled = False
-        goal = ExecuteTrajectory.Goal()
-        goal.trajectory.joint_trajectory = trajectory_message(trajectory)
+        goal = ExecuteTrajectory.Goal(trajectory=message)
         client.send_goal_async(goal).add_done_callback(self._on_answer)
 
     def cancel(self) -> None:
@@ -218,15 +226,15 @@ class PathLink:
         return self._path.send(request, take)
 
     def execute(
-        self, trajectory: JointTrajectory, on_end: Callable[[ExecutionEnd], object]
+        self, message: RobotTrajectory, on_end: Callable[[ExecutionEnd], object]
     ) -> Execution:
         """
         Let the node move the arm along a trajectory.
 
-        :param trajectory: the motion.
+        :param message: the motion.
         :param on_end: called once, in the thread that spins, when it has ended or was refused.
         """
-        return Execution(self._action, trajectory, on_end)
+        return Execution(self._action, message, on_end)
 
 
 def message_of(code: Any) -> str:  # noqa: ANN401 (moveit_msgs has no types)
@@ -252,9 +260,8 @@ def _read_answer(response: Any) -> PathAnswer:  # noqa: ANN401 (moveit_msgs has 
     code, fraction = response.error_code, float(response.fraction)
     if code.val != ErrorCode.SUCCESS:
         return PathAnswer(None, 0.0, refusal_of(PATH_SERVICE, code))
-    message = response.solution.joint_trajectory
-    trajectory = read_trajectory(message) if message.points else None
-    return PathAnswer(trajectory, fraction, message_of(code))
+    has_motion = len(response.solution.joint_trajectory.points) > 1
+    return PathAnswer(response.solution if has_motion else None, fraction, message_of(code))
 
 
 def _result(future: Future) -> Any | None:  # noqa: ANN401 (a message of any action)

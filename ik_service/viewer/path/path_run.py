@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 
-from ik_service.trajectory.joint_trajectory import JointTrajectory
-from ik_service.viewer.link.path_link import Execution, ExecutionEnd
+from ik_service.viewer.link.path_link import Execution, ExecutionEnd, PathLink
 from ik_service.viewer.link.task_queue import TaskQueue
 from ik_service.viewer.path.preview import Preview
-
-
-class Executor(Protocol):
-    """Node that executes trajectories."""
-
-    def execute(
-        self, trajectory: JointTrajectory, on_end: Callable[[ExecutionEnd], object]
-    ) -> Execution:
-        """Start; see :meth:`~ik_service.viewer.link.path_link.PathLink.execute`."""
-        ...
 
 
 class PathRun:
@@ -34,7 +22,7 @@ class PathRun:
 
     def __init__(
         self,
-        executor: Executor,
+        executor: PathLink,
         tasks: TaskQueue,
         on_end: Callable[[ExecutionEnd], object],
     ) -> None:
@@ -67,7 +55,7 @@ class PathRun:
             self._tasks.post(lambda: self._end(end) if number == self._number else None)
 
         self._preview, self._time = preview, 0.0
-        self._execution = self._executor.execute(preview.trajectory, on_end)
+        self._execution = self._executor.execute(preview.answer.message, on_end)
 
     def cancel(self) -> None:
         """Ask the node to stop the arm; the end follows."""

@@ -125,13 +125,11 @@ class PathPlanner:
     def _take_path(self, answer: PathAnswer) -> None:
         question = self._question
         assert question is not None
-        if answer.trajectory is None or len(answer.trajectory) < 2:
+        if answer.message is None:
             self._fail(answer.reason or 'the arm cannot leave the first way point on this path')
             return
         try:
-            preview = make_preview(
-                question.chain, answer.trajectory, answer.fraction, answer.reason
-            )
+            preview = make_preview(question.chain, answer)
         except TrajectoryError as error:
             self._fail(f'the answer cannot be used: the trajectory {error}')
             return

@@ -9,6 +9,7 @@ import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.viewer.link.path_link import PathAnswer
 
 START_TOLERANCE = 0.01
 """Largest distance of a joint from the start of a trajectory, as MoveIt allows [rad] or [m]."""
@@ -27,12 +28,14 @@ class Preview:
     :ivar fraction: the part of the path that it covers, 0 to 1.
     :ivar reason: why it ends there; empty where nothing was said.
     :ivar tips: (k, 3) positions of the tip at the trajectory's points, in the base frame [m].
+    :ivar answer: the answer that it is of.
     """
 
     trajectory: JointTrajectory
     fraction: float
     reason: str
     tips: np.ndarray
+    answer: PathAnswer
 
     @property
     def is_whole(self) -> bool:
@@ -71,20 +74,17 @@ class Preview:
         return float(times[int(np.argmin(apart))])
 
 
-def make_preview(
-    chain: KinematicChain, trajectory: JointTrajectory, fraction: float, reason: str
-) -> Preview:
+def make_preview(chain: KinematicChain, answer: PathAnswer) -> Preview:
     """
-    Return the preview of a trajectory.
+    Return the preview of an answer.
 
-    :param chain: the chain that moves along it.
-    :param trajectory: the motion, of all of the chain's joints, in any order.
-    :param fraction: the part of the path that it covers.
-    :param reason: why it ends there; empty for none.
-    :raises TrajectoryError: it is for other joints.
+    :param chain: the chain that moves.
+    :param answer: holds a motion of all of the chain's joints, in any order.
+    :raises TrajectoryError: it holds none, or one of other joints.
     """
-    trajectory = trajectory.of_joints(chain.joint_names)
+    trajectory = answer.trajectory().of_joints(chain.joint_names)
     tips = np.array([chain.forward(q)[:3, 3] for q in trajectory.positions])
-    fraction = min(max(fraction, 0.0), 1.0) if math.isfinite(fraction) else 0.0
+    fraction = answer.fraction if math.isfinite(answer.fraction) else 0.0
+    fraction = min(max(fraction, 0.0), 1.0)
     fraction = 1.0 if fraction > 1.0 - _ROUNDING else fraction
-    return Preview(trajectory, fraction, reason, tips)
+    return Preview(trajectory, fraction, answer.reason, tips, answer)
