@@ -25,7 +25,8 @@ from typing import Protocol
 import numpy as np
 
 from ik_service.exceptions import TargetRefusedError
-from ik_service.following.motion import JointMotion, MotionLimits, stopping_speed
+from ik_service.following.motion import JointMotion
+from ik_service.following.motion_limits import bound_along, MotionLimits, stopping_speed_along
 from ik_service.kinematics.chain import KinematicChain
 
 RESOLUTION = 0.025
@@ -133,10 +134,11 @@ class CollisionGuard:
         if time <= 0.0 or limits.scaling <= 0.0:
             return 1.0
         way = _LONGEST_WAY * time / self._length(ahead)
-        fastest = float(stopping_speed(np.array(way), limits.braking, dt))
+        braking = bound_along(limits.braking, ahead / (limits.unit * time))
+        fastest = stopping_speed_along(way, braking, dt)
         if self._is_straight(start, goal):
             # In a tick, the way to rest from the speed s gets longer by 2 s dt + 3/2 braking dt².
-            gain = 0.0 if math.isinf(limits.braking) else 1.5 * limits.braking * dt * dt
+            gain = 0.0 if math.isinf(braking) else 1.5 * braking * dt * dt
             fastest = max(fastest, (way - gain) / (2.0 * dt))
         return min(fastest / limits.scaling, 1.0)
 

@@ -1,12 +1,14 @@
-"""Stream of joint commands: motion towards a goal, every command through the gate."""
+"""Stream of joint commands: step by step, every command through the gate."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from ik_service.following.aim import REST, Step
 from ik_service.following.collision_guard import CollisionGuard
 from ik_service.following.command_gate import CommandGate, GateState
-from ik_service.following.motion import JointMotion, MotionLimits
+from ik_service.following.motion import JointMotion
+from ik_service.following.motion_limits import clamped, MotionLimits
 from ik_service.following.settings import FollowerCommand
 
 _EARLY, _LATE, _SLOW = 0.5, 2.0, 0.1
@@ -15,7 +17,7 @@ Shares of the period: nothing is commanded sooner; a tick that comes later is la
 take so long without being noticed by the arm.
 """
 
-_Snapshot = tuple[JointMotion, np.ndarray, np.ndarray, float, GateState]
+_Snapshot = tuple[JointMotion, np.ndarray, np.ndarray, np.ndarray, GateState]
 """A motion, its command, speed and braking, and the state of the gate."""
 
 
@@ -25,13 +27,16 @@ class CommandStream:
 
     :ivar gate: the last bound on them; it outlives every single stream.
     :ivar guard: keeps them free of collisions; None for no such guard.
-    :ivar obstacle: what kept the last command from going on to its goal; empty for nothing.
+    :ivar obstacle: what kept the last command from what it should do; empty for nothing.
+    :ivar behind: how far the last command is from a goal that moves, as the time that it takes
+        at full speed [s]; 0 without such a goal.
     """
 
     def __init__(self) -> None:
         self.gate = CommandGate()
         self.guard: CollisionGuard | None = None
         self.obstacle = ''
+        self.behind = 0.0
         self._period = 0.0
         self._stalled = 0.0
         self._unsent_from: _Snapshot | None = None
@@ -53,6 +58,20 @@ class CommandStream:
         motion = self._motion
         return None if motion is None else motion.q
 
+    @property
+    def speed(self) -> np.ndarray:
+        """Speed of the last command (n,), in shares of the velocity limits."""
+        return self.gate.last[1]
+
+    def is_due(self, now: float, period: float) -> bool:
+        """
+        Return whether it is time for the next command: the last one is half a period old.
+
+        :param now: on the clock of :meth:`begin` [s].
+        :param period: time between two commands [s].
+        """
+        return self.active and self.gate.elapsed(now) >= _EARLY * period
+
     def begin(self, q: np.ndarray, now: float) -> FollowerCommand:
         """
         Return the first command: to be at rest where the arm is.
@@ -61,7 +80,7 @@ class CommandStream:
         :param now: on a monotonic clock [s].
         """
         self.gate.begin(q, now)
-        self._unsent_from, self._stalled = None, 0.0
+        self._unsent_from, self._stalled, self.behind = None, 0.0, 0.0
         self._motion = JointMotion(self.gate.last[0])
         return FollowerCommand(self._motion.q.copy(), np.zeros_like(self._motion.q))
 
@@ -71,7 +90,7 @@ class CommandStream:
 
     def advance(
         self,
-        goal: np.ndarray | None,
+        step: Step,
         limits: MotionLimits,
         now: float,
         period: float,
@@ -81,18 +100,17 @@ class CommandStream:
         """
         Return the next command.
 
-        :param goal: (n,) where to [rad] or [m]; None to come to rest.
+        :param step: what the command shall do.
         :param limits: bounds on the motion.
         :param now: on the clock of :meth:`begin` [s].
         :param period: time between two commands [s].
         :param measured_speed: (n,) how fast the arm moves [rad/s] or [m/s], where a late tick
             goes on from; None when it is not known, and taken for rest.
         :param pace: share of the full speed that is asked for, 0 to 1.
-        :returns: the command; None when the last one is less than half a period old, or the
-            stream is not active.
+        :returns: the command; None when it is not due.
         """
         motion, elapsed, self.obstacle = self._motion, self.gate.elapsed(now), ''
-        if motion is None or elapsed < _EARLY * period:
+        if motion is None or not self.is_due(now, period):
             return None
         self._unsent_from = self._snapshot(motion)
         # A tick is not late that the rate of the last command would have brought even later.
@@ -101,31 +119,34 @@ class CommandStream:
         self._stalled = 0.0
         if late > 0.0:
             self._resume_late(motion, limits, late, measured_speed)
-        self._move(motion, goal, limits, now, period, pace)
+        step = step if _is_sound(step, motion.q) else REST
+        self._move(motion, step, limits, now, period, pace)
+        self.behind = _distance_behind(motion, step, limits)
         return FollowerCommand(motion.q.copy(), motion.speed * limits.velocity)
 
     def _move(
         self,
         motion: JointMotion,
-        goal: np.ndarray | None,
+        step: Step,
         limits: MotionLimits,
         now: float,
         period: float,
         pace: float,
     ) -> None:
-        """Move towards the goal where the guard allows it, otherwise towards rest."""
+        """Do a step where the guard allows it, otherwise slow down."""
         guard, dt = self.guard, min(self.gate.elapsed(now), period)
-        if guard is not None and goal is not None:
+        if guard is not None and step.leads_on:
             before, resting = self._snapshot(motion), motion.at_rest
-            pace = min(pace, guard.pace(motion.q, goal, limits, dt))
-            motion.move(goal, limits, dt, pace, cautious=True)
+            ahead = _place_ahead(motion, step, limits)
+            pace = min(pace, guard.pace(motion.q, ahead, limits, dt))
+            _perform(motion, step, limits, dt, pace, cautious=True)
             motion.q, motion.speed = self.gate.admit(motion.q, limits, now, period)
-            verdict = guard.verdict(before[1], resting, motion, goal, limits)
+            verdict = guard.verdict(before[1], resting, motion, ahead, limits)
             if verdict.allowed:
                 return
-            self.obstacle, goal = verdict.obstacle, None
+            self.obstacle, step = verdict.obstacle, REST
             self._restore(before)
-        motion.move(goal, limits, dt, pace)
+        _perform(motion, step, limits, dt, pace)
         motion.q, motion.speed = self.gate.admit(motion.q, limits, now, period)
 
     def mark_sent(self, delay: float, period: float) -> None:
@@ -178,3 +199,45 @@ class CommandStream:
         share = 0.0 if measured_speed is None or not size else float(measured_speed @ planned)
         self.gate.slow_down(share / size if size else 0.0, late)
         motion.speed = self.gate.last[1]
+
+
+def _perform(
+    motion: JointMotion,
+    step: Step,
+    limits: MotionLimits,
+    dt: float,
+    pace: float,
+    cautious: bool = False,
+) -> None:
+    """Move as a step says."""
+    if step.velocity is None:
+        motion.move(step.goal, limits, dt, pace, cautious)
+    elif step.goal is None:
+        motion.drive(step.velocity, limits, dt, pace)
+    else:
+        motion.track(step.goal, step.velocity, limits, dt, pace)
+
+
+def _is_sound(step: Step, q: np.ndarray) -> bool:
+    """Whether a step has finite numbers, one for each joint."""
+    return all(
+        values is None or (values.shape == q.shape and bool(np.isfinite(values).all()))
+        for values in (step.goal, step.velocity)
+    )
+
+
+def _place_ahead(motion: JointMotion, step: Step, limits: MotionLimits) -> np.ndarray:
+    """Return where a step leads (n,): to its goal, or as far as a second brings it."""
+    if step.goal is not None:
+        return step.goal
+    assert step.velocity is not None
+    second = clamped(step.velocity, -limits.unit, limits.unit)
+    return limits.inside(motion.q + np.where(limits.movable, second, 0.0), motion.q)
+
+
+def _distance_behind(motion: JointMotion, step: Step, limits: MotionLimits) -> float:
+    """Return how far a command is from a goal that moves, as time at full speed [s]."""
+    if step.goal is None or step.velocity is None:
+        return 0.0
+    off = np.abs(step.goal - motion.q) / limits.unit
+    return float(off[limits.movable].max(initial=0.0))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ik_service.exceptions import OptionError
-from ik_service.following.motion import MotionLimits
+from ik_service.following.motion_limits import MotionLimits
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
 
@@ -28,6 +28,9 @@ class FollowerState(Enum):
     IDLE = 'there is no target, and nothing is commanded'
     FOLLOWING = 'the commands are on their way to the target'
     REACHED = 'the commands have arrived at the target and hold the arm there'
+    RELEASED = 'the arm has arrived at the target, and nothing is commanded any more (hold: false)'
+    TRAJECTORY = 'the commands move along a trajectory'
+    SERVO = 'the commands follow velocities or jogs as a servo takes them'
     UNREACHABLE = (
         'the target cannot be reached: the commands go to the nearest pose found and hold there'
     )
@@ -78,6 +81,8 @@ class FollowerSettings:
     :ivar resume: whether a target is taken up again, from where the arm is then, instead of being
         dropped when joint states were away or wrong, or something else has moved the arm.
     :ivar exclusive: whether no motion is started while somebody else commands the arm.
+    :ivar hold: whether commands go on when they have arrived at a target; otherwise they end there
+        once the arm has arrived, and another controller may take over.
     :ivar avoid_collisions: whether the commands stop before a collision; targets are refused
         where collisions cannot be tested.
     :raises OptionError: naming the setting whose value cannot be.
@@ -91,6 +96,7 @@ class FollowerSettings:
     lag_limit: float = 0.25
     resume: bool = False
     exclusive: bool = True
+    hold: bool = True
     avoid_collisions: bool = False
 
     def __post_init__(self) -> None:

@@ -62,6 +62,12 @@ _FOLLOWER: dict[str, ParameterSpec] = {
         FollowerSettings.exclusive,
         'Start no motion while another node publishes commands',
     ),
+    'hold': ParameterSpec(
+        'hold',
+        FollowerSettings.hold,
+        'Go on commanding the target when the arm has arrived there; false: end the commands, so '
+        'that another controller can take over',
+    ),
     'avoid_collisions': AVOID_COLLISIONS,
 }
 

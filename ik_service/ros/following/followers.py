@@ -13,7 +13,7 @@ from ik_service.arm.group import ArmGroup, SolverSettings
 from ik_service.common.quoting import quote
 from ik_service.exceptions import OptionError
 from ik_service.following.joint_sharing import JointSharing
-from ik_service.following.motion import LONGEST_RAMP
+from ik_service.following.motion_limits import LONGEST_RAMP
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.collision.collision_parameters import AVOID_COLLISIONS
 from ik_service.ros.following.command_publisher import CommandPublisher
