@@ -43,7 +43,8 @@ class Course:
     :ivar T_start: (4, 4) pose where it begins; the centre is at its −y side.
     :ivar radius: [m].
     :ivar duration: of a turn [s].
-    :ivar braking: time in which it slows down after a turn [s]; 0 for at once.
+    :ivar braking: time in which it slows down after a turn, evenly at
+        both ends [s]; 0 for at once.
     """
 
     T_start: np.ndarray
@@ -66,9 +67,11 @@ class Course:
 
     def _turned(self, time: float) -> float:
         """The time that the way up to a moment takes at full speed [s]."""
-        braked = min(max(time - self.duration, 0.0), self.braking)
-        slower = 0.5 * braked * braked / self.braking if self.braking else 0.0
-        return max(min(time, self.duration), 0.0) + braked - slower
+        running = min(max(time, 0.0), self.duration)
+        if not self.braking:
+            return running
+        braked = min(max(time - self.duration, 0.0), self.braking) / self.braking
+        return running + 0.5 * self.braking * (braked + math.sin(math.pi * braked) / math.pi)
 
 
 def run(
@@ -143,7 +146,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument('--radius', type=float, default=0.2, help='of the circle [m]')
     parser.add_argument('--duration', type=float, default=6.0, help='of a turn [s]')
-    parser.add_argument('--braking', type=float, default=0.3, help='time of a gentle stop [s]')
+    parser.add_argument('--braking', type=float, default=0.5, help='time of a gentle stop [s]')
     parser.add_argument('--seed', type=int, default=1, help='of the ways of the messages')
     args = parser.parse_args()
     rows = []

@@ -17,6 +17,9 @@ Shares of the period: nothing is commanded sooner; a tick that comes later is la
 take so long without being noticed by the arm.
 """
 
+_ON_THE_GOAL = 1e-6
+"""Distance from a goal that moves which counts as none, as time at full speed [s]."""
+
 _Snapshot = tuple[JointMotion, np.ndarray, np.ndarray, np.ndarray, GateState]
 """A motion, its command, speed and braking, and the state of the gate."""
 
@@ -122,7 +125,13 @@ class CommandStream:
         step = step if _is_sound(step, motion.q) else REST
         self._move(motion, step, limits, now, period, pace)
         self.behind = _distance_behind(motion, step, limits)
-        return FollowerCommand(motion.q.copy(), motion.speed * limits.velocity)
+        return FollowerCommand(motion.q.copy(), self._velocity(motion, step, limits))
+
+    def _velocity(self, motion: JointMotion, step: Step, limits: MotionLimits) -> np.ndarray:
+        """Return how fast a command moves on (n,) [rad/s] or [m/s]."""
+        if step.velocity is None or step.goal is None or self.behind > _ON_THE_GOAL:
+            return motion.speed * limits.velocity
+        return clamped(step.velocity, -limits.velocity_now, limits.velocity_now)
 
     def _move(
         self,

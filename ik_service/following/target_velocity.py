@@ -98,7 +98,7 @@ class TargetVelocity:
             ways.append(np.zeros(6))
             return
         passed, step = at - times[-1], pose_error(last, T)
-        if not (-_LONGEST_GAP < passed <= _LONGEST_GAP) or _is_leap(step, passed):
+        if not -_LONGEST_GAP < passed <= _LONGEST_GAP or _is_leap(step, passed):
             self.reset()
             step = np.zeros(6)
         way = ways[-1] + step if ways else step
