@@ -125,13 +125,12 @@ class CommandStream:
         step = step if _is_sound(step, motion.q) else REST
         self._move(motion, step, limits, now, period, pace)
         self.behind = _distance_behind(motion, step, limits)
-        return FollowerCommand(motion.q.copy(), self._velocity(motion, step, limits))
-
-    def _velocity(self, motion: JointMotion, step: Step, limits: MotionLimits) -> np.ndarray:
-        """Return how fast a command moves on (n,) [rad/s] or [m/s]."""
-        if step.velocity is None or step.goal is None or self.behind > _ON_THE_GOAL:
-            return motion.speed * limits.velocity
-        return clamped(step.velocity, -limits.velocity_now, limits.velocity_now)
+        velocity = motion.speed * limits.velocity
+        if step.goal is not None and step.velocity is not None and self.behind <= _ON_THE_GOAL:
+            # Half a tick newer than the mean since the last command, which drives would lag by.
+            most = 0.5 * min(elapsed, period) * limits.acceleration_now
+            velocity = velocity + clamped(step.velocity - velocity, -most, most)
+        return FollowerCommand(motion.q.copy(), velocity)
 
     def _move(
         self,
