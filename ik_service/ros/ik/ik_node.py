@@ -42,6 +42,7 @@ from ik_service.ros.following.node_context import NodeContext
 from ik_service.ros.following.stamps import queue_delay
 from ik_service.ros.following.stop_services import StopServices
 from ik_service.ros.following.target_topics import TargetTopics
+from ik_service.ros.ik.announcement import announce
 from ik_service.ros.ik.diagnostics import DiagnosticsPublisher
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT
 from ik_service.ros.ik.parameter_table import PUBLISH_MARKERS
@@ -115,7 +116,7 @@ class IkNode(Node):
         world = WorldMarkerPublisher(self, lambda: self._arm_services.measured, self.collisions)
         self._world_ticker = PeriodicThread(world.update, RATE, self._on_error)
         self._diagnostics = DiagnosticsPublisher(
-            self, self._arm_services.statistics, self.collisions
+            self, self._arm_services.statistics, self.collisions, self._motions.report
         )
         self._ticker = PeriodicThread(self._tick, self.parameters.follower.rate, self._on_error)
         self._compiler = Compiler(warn)
@@ -249,25 +250,8 @@ class IkNode(Node):
         )
 
     def _announce(self, followers: Followers, old: Arm | None) -> None:
-        arm, chain = followers.arm, followers.arm.chain
-        what = f'{arm.robot.name}, {chain.base_link} to {chain.tip_link}, {chain.n} joints'
-        seconds = time.monotonic() - self._started_at
-        if old is None:
-            solver = self.parameters.solver.name
-            text = f'ready after {seconds:.1f} s: {what}, {solver}'
-        else:
-            same = arm.described is old.described
-            news = 'other parameters of the arm' if same else 'the new robot description'
-            text = f'ready with {news}: {what}; not following any target'
-        self.get_logger().info(text)
-        immobile = followers.immobile_joints
-        if immobile:
-            self.get_logger().warning(
-                f'not moved, because their velocity limit is 0: {", ".join(immobile)}'
-            )
-        fault = followers.collision_fault(self.parameters.follower)
-        if fault:
-            self.get_logger().warning(f'nothing is followed: {fault}')
+        seconds, parameters = time.monotonic() - self._started_at, self.parameters
+        announce(self.get_logger(), followers, old, parameters, seconds)
 
     def _on_refused(self, error: Exception) -> None:
         self._refused = str(error)

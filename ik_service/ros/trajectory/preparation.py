@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import math
 import time
+from typing import cast
 
 import numpy as np
 
@@ -76,9 +77,18 @@ def prepared(request: TrajectoryRequest, following: FollowerInterface) -> JointT
             )
         place = measured[0]
     try:
-        return fitted(request.trajectory, following.group.chain, place)
+        return fitted(request.trajectory, chain_of(following), place)
     except TrajectoryError as error:
         raise GoalRefusedError(GoalEnd.INVALID, str(error)) from None
+
+
+def chain_of(following: FollowerInterface) -> KinematicChain:
+    """
+    Return the chain of a follower, whose group has one tip.
+
+    :param following: the follower.
+    """
+    return cast(KinematicChain, following.group.chain)
 
 
 def start_time(request: TrajectoryRequest, clock: Callable[[], int]) -> float:
