@@ -9,6 +9,7 @@ from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 
 from ik_service.ros.following.followers import Followers
+from ik_service.ros.servo.servo_interface import ServoInterface
 from ik_service.ros.trajectory.trajectory_actions import TrajectoryActions
 from ik_service.ros.trajectory.trajectory_parameters import TRAJECTORY_ACTION
 
@@ -55,6 +56,7 @@ class MotionInterfaces:
     ) -> None:
         self._parts: Sequence[MotionInterface] = (
             TrajectoryActions(node, followers, parameters[TRAJECTORY_ACTION], on_error),
+            ServoInterface(node, followers, parameters),
         )
         self.groups = tuple(part.group for part in self._parts if part.group is not None)
 
