@@ -214,6 +214,9 @@ class TrajectoryAim(Aim):
     def _plan(self, limits: MotionLimits) -> None:
         self._limits = limits
         self._acceleration, self._fastest = limits.acceleration_now, limits.velocity_now
+        # A command of limited jerk is the mean over a window, which rounds curves.
+        rounding = np.where(np.isfinite(self._acceleration), self._acceleration, 0.0)
+        self._averaging = _NOTHING + rounding * (limits.window**2 / 8.0)
         self._rates = self._grid.highest_rates(
             self._fastest, _SHARE * self._acceleration, _CORNER * self._period
         )
@@ -256,7 +259,8 @@ class TrajectoryAim(Aim):
         else:
             ahead = self._rates.between(self._time, self._time + rate * dt)
             wanted = min(ahead, tick.pace)
-        share = _SHARE if behind.max(initial=0.0) <= _NOTHING else _CATCHING_UP
+        on_it = (behind <= self._averaging[tick.limits.movable]).all()
+        share = _SHARE if on_it else _CATCHING_UP
         slower, faster = self._rate_changes(rate, share)
         return max(min(wanted, rate + faster * dt), rate + slower * dt, 0.0)
 

@@ -46,7 +46,7 @@ def test_the_first_point_and_joint_beyond_a_limit_are_named():
         (trajectory([[0, 0], [0, 1.5]]), 'velocity 1.5 .* between .* at 1 s', 1, 'b'),
         (overshooting, 'position 1.0.* between', 2, 'a'),
         (trajectory([[0, 0], [0, 0.9]], [[0, 0], [0, 0]]), 'velocity 1.2.* between', 1, 'b'),
-        (trajectory([[-1, 0], [1, 0]], zeros(2)), 'velocity 2.9.* between', 1, 'a'),
+        (trajectory([[-1, 0], [1, 0]], zeros(2)), 'velocity 2.6.* between', 1, 'a'),
         (trajectory(zeros(3), [[0, 0], [0, 0], [0.1, 0]]), 'to end at rest', 2, 'a'),
     ]
     for wrong, message, point, joint in cases:

@@ -33,7 +33,7 @@ class DeferredActionServer(ActionServer):
         name: str,
         on_goal: Callable[[ServerGoalHandle], object],
         on_cancel: Callable[[ServerGoalHandle], bool],
-        group: CallbackGroup,
+        group: CallbackGroup | None,
     ) -> None:
         def begin(handle: ServerGoalHandle) -> None:
             handle.execute()

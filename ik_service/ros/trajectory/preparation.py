@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 import math
 import time
 from typing import cast
@@ -12,7 +13,7 @@ import numpy as np
 from ik_service.common.quoting import quote
 from ik_service.exceptions import TrajectoryError
 from ik_service.following.trajectory_aim import GOAL_TIME, TrajectoryTolerances
-from ik_service.following.trajectory_fit import fitted, GOAL_TOLERANCE, per_joint
+from ik_service.following.trajectory_fit import fitted, GOAL_TOLERANCE, limits_of, per_joint
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
@@ -77,7 +78,10 @@ def prepared(request: TrajectoryRequest, following: FollowerInterface) -> JointT
             )
         place = measured[0]
     try:
-        return fitted(request.trajectory, chain_of(following), place)
+        chain = chain_of(following)
+        acceleration = following.measured.arm.bounds.acceleration(chain)
+        limits = replace(limits_of(chain), acceleration=acceleration)
+        return fitted(request.trajectory, chain, place, limits)
     except TrajectoryError as error:
         raise GoalRefusedError(GoalEnd.INVALID, str(error)) from None
 
