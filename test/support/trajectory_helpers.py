@@ -107,10 +107,14 @@ class SentGoal:
 
 
 class Player:
-    """Clients of both actions."""
+    """
+    Clients of both actions.
 
-    def __init__(self, bench):
-        self._node = bench.node
+    :param node: a node other than that of the bench.
+    """
+
+    def __init__(self, bench, node=None):
+        self._node = node or bench.node
         self._clients = {}
 
     def follow(self, trajectory, action='follow_joint_trajectory', **fields):
