@@ -101,7 +101,7 @@ def test_keys_move_the_arm_while_they_are_held_and_q_restores_the_terminal(termi
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_restores_the_terminal(terminal, number):
     program = terminal()
-    program.wait_for('looking for a listener')
+    program.wait_for('no node')
     program.process.send_signal(number)
     assert program.end() == (0, True)
     assert 'Traceback' not in program.output
