@@ -1,5 +1,6 @@
 """``ik_teleop`` in a terminal, with a listener in another process' place."""
 
+from contextlib import suppress
 import os
 import pty
 import signal
@@ -36,10 +37,8 @@ class Terminal:
         os.write(self.master, keys.encode())
 
     def has_shown(self, text):
-        try:
+        with suppress(BlockingIOError):
             self.output += os.read(self.master, 65536).decode(errors='ignore')
-        except BlockingIOError:
-            pass
         return text in self.output
 
     def wait_for(self, text):

@@ -126,6 +126,7 @@ def test_bad_commands_are_named_and_move_nothing(shared_cell, name):
     cell = shared_cell
     make, said = BAD[name]
     publisher = cell.jogs if type(make(cell)).__name__ == 'JointJog' else cell.twists
+    cell.wait_for_rest()
     moved = len(cell.commands)
     with cell.held(publisher, lambda: make(cell)):
         cell.status.wait(
