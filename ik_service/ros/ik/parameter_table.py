@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from ik_service.ros.collision import collision_parameters
 from ik_service.ros.common.parameter_declaration import after_fields, ParameterSpec
-from ik_service.ros.following.follower_parameters import COMMAND_INTERFACE, FOLLOWER_PARAMETERS
+from ik_service.ros.following.follower_parameters import (
+    COMMAND_INTERFACE,
+    COMMAND_JOINTS,
+    FOLLOWER_PARAMETERS,
+)
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT, TOOL_FRAMES_TEXT, XACRO_ARGS
 from ik_service.ros.ik.group_parameters import (
     GROUP_NAMES,
@@ -37,7 +41,7 @@ URDF = ParameterSpec(
 ROBOT_DESCRIPTION = ParameterSpec(
     'robot_description',
     '',
-    'URDF text, which is not expanded by xacro; empty: see urdf',
+    'URDF or xacro text; on the topic of that name, xacro is refused. Empty: see urdf',
     read_only=True,
 )
 BASE_LINK = ParameterSpec(
@@ -214,7 +218,14 @@ ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     GROUP_NAMES,
 )
 _CHECKING = collision_parameters.REQUIRE_COLLISION_CHECKING
-NODE_PARAMETERS = (COMMAND_INTERFACE, PUBLISH_MARKERS, TF_TIMEOUT, _CHECKING, *SERVO_PARAMETERS)
+NODE_PARAMETERS = (
+    COMMAND_INTERFACE,
+    COMMAND_JOINTS,
+    PUBLISH_MARKERS,
+    TF_TIMEOUT,
+    _CHECKING,
+    *SERVO_PARAMETERS,
+)
 SOLVER_PARAMETERS = after_fields(_SOLVER, SOLVER_PREFIX)
 PARAMETERS: dict[str, ParameterSpec] = {
     spec.name: spec
