@@ -41,6 +41,7 @@ setup(
         'collision': ['coal'],
         'dev': [*TEST, 'mypy', 'pin', 'ruff', 'types-PyYAML'],
         'docs': ['furo', 'myst-parser', 'sphinx'],
+        'path': ['toppra'],
         'plot': ['matplotlib', 'tqdm'],
         'learn': ['scikit-learn', 'scipy'],
         'sim': ['mujoco>=3.2'],

@@ -17,6 +17,7 @@ from ik_service.ros.ik.group_parameters import (
     SRDF,
 )
 from ik_service.ros.servo.servo_parameters import SERVO_PARAMETERS
+from ik_service.ros.trajectory.trajectory_parameters import TRAJECTORY_PARAMETERS
 from ik_service.solvers.options import (
     EXTENSIONS,
     IkOptions,
@@ -221,6 +222,7 @@ _CHECKING = collision_parameters.REQUIRE_COLLISION_CHECKING
 NODE_PARAMETERS = (
     COMMAND_INTERFACE,
     COMMAND_JOINTS,
+    *TRAJECTORY_PARAMETERS,
     PUBLISH_MARKERS,
     TF_TIMEOUT,
     _CHECKING,
