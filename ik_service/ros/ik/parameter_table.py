@@ -43,7 +43,7 @@ URDF = ParameterSpec(
 ROBOT_DESCRIPTION = ParameterSpec(
     'robot_description',
     '',
-    'URDF text, which is not expanded by xacro; empty: see urdf',
+    'URDF or xacro text; on the topic of that name, xacro is refused. Empty: see urdf',
     read_only=True,
 )
 BASE_LINK = ParameterSpec(
