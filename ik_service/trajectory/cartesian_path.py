@@ -17,19 +17,19 @@ from ik_service.solvers.path.result import PathResult, PathStatus
 from ik_service.trajectory.joint_curve import joint_curve
 from ik_service.trajectory.jumps import first_jump, Jump, JumpThresholds
 from ik_service.trajectory.straight_lines import (
-    MOST_POSES,
     straight_lines,
     StraightLines,
-    TURN_PER_METRE,
 )
 from ik_service.trajectory.timing import TOLERANCE
 
 LONGEST_STEP = 0.01
 """Largest motion between two rows [m], however long the steps are that a client allows."""
 _NEAR = 2.0 * TOLERANCE  # distance from the lines between rows [m] above which there are more rows
-_FINER = 2.0
-_ROUNDS = 4
-_STEP = 0.1  # largest motion of a joint from one row to the next [rad] or [m]
+_FINER, _ROUNDS = 4.0, 3
+# Reasons for the end of a path that are no matter of the spacing of its rows, and those that may
+# be one even where they are close: near a singular posture joints move fast.
+_FINAL = (PathStatus.UNREACHABLE, PathStatus.TIMED_OUT)
+_RESOLVED = (PathStatus.SUCCESS, PathStatus.SINGULARITY, PathStatus.TOO_FAR)
 
 
 @dataclass(frozen=True)
@@ -107,25 +107,26 @@ def cartesian_path(
     """
     began = time.monotonic()
     at_start = chain.forward(start) @ settings.T_tip_point
-    step, turn = min(settings.max_step, LONGEST_STEP), TURN_PER_METRE * settings.max_step
-    turn = min(turn, TURN_PER_METRE * LONGEST_STEP)
-    found = None
-    for _ in range(_ROUNDS):
+    step = min(settings.max_step, LONGEST_STEP)
+    found: CartesianPath | None = None
+    for number in range(_ROUNDS):
+        left = settings.options.timeout - (time.monotonic() - began)
+        if found is not None and left <= 0.0:
+            break
         try:
-            lines = straight_lines(at_start, waypoints, step, turn)
+            lines = straight_lines(at_start, waypoints, step)
         except ArgumentError:
             if found is None:
                 raise
             break
-        left = settings.options.timeout - (time.monotonic() - began)
-        if found is not None and left <= 0.0:
-            break
-        newer = _Search(chain, start, lines, settings, collisions, len(waypoints)).run(left)
+        search = _Search(chain, start, lines, settings, collisions, len(waypoints))
+        newer, status = search.run(left)
         if found is None or newer.progress >= found.progress:
             found = newer
-        if newer.deviation <= _NEAR or 2 * len(lines.poses) > MOST_POSES:
+        good = newer.deviation <= _NEAR and not newer.reason
+        if good or status in _FINAL or (number > 0 and status not in _RESOLVED):
             break
-        step, turn = step / _FINER, turn / _FINER
+        step /= _FINER
     assert found is not None
     return replace(found, solve_time=time.monotonic() - began)
 
@@ -147,9 +148,9 @@ class _Search:
         self._waypoints = waypoints
         self._poses = lines.poses @ inverse_transform(settings.T_tip_point)
 
-    def run(self, timeout: float) -> CartesianPath:
+    def run(self, timeout: float) -> tuple[CartesianPath, PathStatus]:
         """
-        Return the path.
+        Return the path, and why the search ended.
 
         :param timeout: time for the search [s].
         """
@@ -162,7 +163,8 @@ class _Search:
         )
         q = np.array(result.q[: result.reached])
         if len(q) == 0:
-            return self._path(self._start[None], result, None, result.end.bodies)
+            path = self._path(self._start[None], result, None, result.end.bodies)
+            return path, result.status
         q[0] = self._start
         jump = first_jump(self._chain, q, self._settings.jumps)
         if jump is not None:
@@ -175,7 +177,7 @@ class _Search:
                 row = int(np.argmax(colliding))
                 bodies = self._collisions.first_contact(middles[row])
                 q, middles, jump = q[: row + 1], middles[:row], None
-        return self._path(q, result, jump, bodies, middles)
+        return self._path(q, result, jump, bodies, middles), result.status
 
     def _bound(self) -> float:
         """Return the largest step of a joint that the search may make."""
