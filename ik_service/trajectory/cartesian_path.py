@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 import time
 
@@ -66,6 +67,9 @@ class CartesianPath:
         return self.progress / self.waypoints if self.waypoints else 0.0
 
 
+FaultOf = Callable[[np.ndarray], str]
+
+
 @dataclass(frozen=True)
 class CartesianSettings:
     """
@@ -90,6 +94,7 @@ def cartesian_path(
     waypoints: np.ndarray,
     settings: CartesianSettings,
     collisions: CollisionTest | None = None,
+    fault_of: FaultOf | None = None,
 ) -> CartesianPath:
     """
     Find a joint path on which a point of the tip moves along straight lines.
@@ -101,6 +106,8 @@ def cartesian_path(
     :param waypoints: (k, 4, 4) T_base_point of the way points.
     :param settings: how it is searched for.
     :param collisions: test of the rows, and of the middles between them; None for none.
+    :param fault_of: returns why (4, 4) T_base_tip is none that the tip may have, or an empty text;
+        None where it may have any.
     :returns: the path; where none leads through all way points, the longest that was found.
     :raises ArgumentError: the steps are so small, or the way points so many, that there would be
         more than :data:`~ik_service.trajectory.straight_lines.MOST_POSES` rows.
@@ -119,11 +126,13 @@ def cartesian_path(
             if found is None:
                 raise
             break
-        search = _Search(chain, start, lines, settings, collisions, len(waypoints))
-        newer, status = search.run(left)
+        search = _Search(chain, start, lines, settings, collisions, len(waypoints), fault_of)
+        newer, status = search.run(left if number == _ROUNDS - 1 else 0.5 * left)
+        if found is not None and status is PathStatus.TIMED_OUT:
+            newer = replace(newer, reason=found.reason)  # which says more
         if found is None or newer.progress >= found.progress:
             found = newer
-        good = newer.deviation <= _NEAR and not newer.reason
+        good = newer.deviation <= _NEAR and newer.reason in ('', search.fault)
         if good or status in _FINAL or (number > 0 and status not in _RESOLVED):
             break
         step /= _FINER
@@ -132,7 +141,11 @@ def cartesian_path(
 
 
 class _Search:
-    """Search with the rows of one spacing."""
+    """
+    Search with the rows of one spacing.
+
+    :ivar fault: why the tip may not have one of the poses, up to which the search goes.
+    """
 
     def __init__(
         self,
@@ -142,11 +155,23 @@ class _Search:
         settings: CartesianSettings,
         collisions: CollisionTest | None,
         waypoints: int,
+        fault_of: FaultOf | None,
     ) -> None:
         self._chain, self._start, self._lines = chain, start, lines
         self._settings, self._collisions = settings, collisions
         self._waypoints = waypoints
         self._poses = lines.poses @ inverse_transform(settings.T_tip_point)
+        self.fault = ''
+        if fault_of is not None:
+            self._end_at_fault(fault_of)
+
+    def _end_at_fault(self, fault_of: FaultOf) -> None:
+        """Leave out the poses from the first one on that the tip may not have."""
+        for row, T in enumerate(self._poses):
+            self.fault = fault_of(T)
+            if self.fault:
+                self._poses = self._poses[: max(row, 1)]
+                return
 
     def run(self, timeout: float) -> tuple[CartesianPath, PathStatus]:
         """
@@ -217,13 +242,14 @@ class _Search:
     ) -> CartesianPath:
         rows = len(q)
         points = self._lines.poses[:rows, :3, 3]
-        complete = rows == len(self._poses) and result.reached > 0
         if jump is not None:
             reason = jump.text
         elif bodies is not None and result.reached:
             reason = f'a collision is in the way, between {bodies[0]} and {bodies[1]}'
+        elif result.reached == len(self._poses):
+            reason = self.fault
         else:
-            reason = '' if complete else result.end.detail
+            reason = result.end.detail
         if result.status is PathStatus.COLLISION and bodies is None:
             bodies = result.end.bodies
         return CartesianPath(
