@@ -38,6 +38,9 @@ _HOME = {
     'solve_ik_all': 'ik_service.solvers.all_solutions.finder',
     'solve_ik_batch': 'ik_service.solvers.batch',
     'solve_path': 'ik_service.solvers.path.path_solver',
+    'straight_lines': 'ik_service.trajectory.straight_lines',
+    'time_path': 'ik_service.trajectory.timing',
+    'TimingLimits': 'ik_service.trajectory.timing_limits',
     'PathEnd': 'ik_service.solvers.path.result',
     'PathOptions': 'ik_service.solvers.path.options',
     'PathResult': 'ik_service.solvers.path.result',
@@ -69,6 +72,7 @@ __all__ = [
     'SolverSpec',
     'Sphere',
     'Task',
+    'TimingLimits',
     'ToolFrame',
     '__version__',
     'register_solver',
@@ -79,6 +83,8 @@ __all__ = [
     'solver_names',
     'step_kernel',
     'step_of',
+    'straight_lines',
+    'time_path',
 ]
 
 if TYPE_CHECKING:
@@ -102,6 +108,9 @@ if TYPE_CHECKING:
     from ik_service.solvers.solver import solve_ik, Solver
     from ik_service.solvers.task import Task
     from ik_service.trajectory.joint_trajectory import JointTrajectory
+    from ik_service.trajectory.straight_lines import straight_lines
+    from ik_service.trajectory.timing import time_path
+    from ik_service.trajectory.timing_limits import TimingLimits
 
 
 def __getattr__(name: str) -> object:

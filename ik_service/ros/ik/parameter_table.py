@@ -16,6 +16,8 @@ from ik_service.ros.ik.group_parameters import (
     ROBOT_DESCRIPTION_SEMANTIC,
     SRDF,
 )
+from ik_service.ros.servo.servo_parameters import SERVO_PARAMETERS
+from ik_service.ros.trajectory.trajectory_parameters import TRAJECTORY_PARAMETERS
 from ik_service.solvers.options import (
     EXTENSIONS,
     IkOptions,
@@ -217,7 +219,15 @@ ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     GROUP_NAMES,
 )
 _CHECKING = collision_parameters.REQUIRE_COLLISION_CHECKING
-NODE_PARAMETERS = (COMMAND_INTERFACE, COMMAND_JOINTS, PUBLISH_MARKERS, TF_TIMEOUT, _CHECKING)
+NODE_PARAMETERS = (
+    COMMAND_INTERFACE,
+    COMMAND_JOINTS,
+    *TRAJECTORY_PARAMETERS,
+    PUBLISH_MARKERS,
+    TF_TIMEOUT,
+    _CHECKING,
+    *SERVO_PARAMETERS,
+)
 SOLVER_PARAMETERS = after_fields(_SOLVER, SOLVER_PREFIX)
 PARAMETERS: dict[str, ParameterSpec] = {
     spec.name: spec
