@@ -71,7 +71,7 @@ def _listed(problem: PathProblem, near: np.ndarray) -> np.ndarray:
         )  # fmt: skip
     except IncompleteSolutionsError as error:
         # There may be self-motions that it did not get to.
-        return np.vstack([error.partial, _searched(problem, near)])
+        return np.vstack([np.asarray(error.partial), _searched(problem, near)])
     finally:  # what is beyond the timeout, which kernels keep, is the compiler's
         problem.deadline.extend(time.monotonic() - began - timeout)
 
