@@ -31,6 +31,7 @@ from ik_service.solvers.solver import Solver
 
 DONE = 'compiled'
 """What the process prints at the end."""
+_MODULE = 'ik_service.solvers.compilation'
 _TREE, _PATHS = '--tree', '--paths'
 _PATIENCE = 600.0  # time for the compiler [s]
 _MOST = 3  # solvers that are compiled or wait for it
@@ -90,7 +91,8 @@ class Compiler:
         words = [_PATHS] if paths else [solver.name, *loaded_modules()]
         if isinstance(solver.chain, KinematicTree):
             words.insert(0, _TREE)
-        with ChildProcess('the compiler', 'ik_service.solvers.compilation', words) as child:
+        module = solver.compiled_by if isinstance(solver, PathKernels) else _MODULE
+        with ChildProcess('the compiler', module, words) as child:
             self._child = child
             try:
                 if self._ended:  # before there was something to end

@@ -8,7 +8,7 @@ import time
 import traceback
 from typing import Unpack
 
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -35,7 +35,7 @@ from ik_service.ros.common.tf_listener import tf_frames
 from ik_service.ros.following.command_monitor import publishers_of
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.follower_interface import FollowerInterface
-from ik_service.ros.following.follower_parameters import COMMAND_INTERFACE
+from ik_service.ros.following.follower_parameters import COMMAND_INTERFACE, COMMAND_JOINTS
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.following.motion_interfaces import MotionInterfaces
 from ik_service.ros.following.node_context import NodeContext
@@ -52,8 +52,11 @@ from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.ros.markers.world_marker_publisher import RATE, WorldMarkerPublisher
 from ik_service.solvers.compilation import Compiler
 
-_THREADS = (3, 4, 1, 3)
-"""Threads for services, parameter changes (all but one may wait for a compiler), stops, others."""
+_THREADS = (3, 3, 4, 1, 3)
+"""
+Threads for services, paths (which wait for those that work), parameter changes (all but one may
+wait for a compiler), stops, others.
+"""
 _MOTION_THREADS = 2  # for each group of the motion interfaces
 
 
@@ -82,10 +85,14 @@ class IkNode(Node):
         self._followers: Followers | None = None
         self._refused = ''
         self._started_at = time.monotonic()
-        self._commands = CommandPublisher(self, self.parameters[COMMAND_INTERFACE])
+        self._commands = CommandPublisher(
+            self,
+            self.parameters[COMMAND_INTERFACE],
+            [name for name in self.parameters[COMMAND_JOINTS] if name],
+        )
         self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error)
         self._stop = StopServices(self, lambda: self._followers)
-        self._targets = TargetTopics(self, self._on_target)
+        self._targets = TargetTopics(self, self._on_target, self._on_twist)
         self._motions = MotionInterfaces(
             self, lambda: self._followers, self.parameters, self._on_error
         )
@@ -107,7 +114,12 @@ class IkNode(Node):
             self.collisions,
         )
         self._arm_services = Services(
-            self, self.parameters.solver, self._frames, self.collisions, self._on_error
+            self,
+            self.parameters.solver,
+            self.parameters.follower,
+            self._frames,
+            self.collisions,
+            self._on_error,
         )
         WorldTopics(
             self, self.collisions.known, lambda: self._arm_services.measured, self._on_error
@@ -120,8 +132,11 @@ class IkNode(Node):
         self._ticker = PeriodicThread(self._tick, self.parameters.follower.rate, self._on_error)
         self._compiler = Compiler(warn)
         self._arm_services.ik.trees.compile = self._compiler.prepare
+        self._arm_services.paths.preparation.compile = self._compiler.prepare
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
-        self._descriptions = RobotDescriptions(self, self.parameters, self._loader)
+        self._descriptions = RobotDescriptions(
+            self, self.parameters, self._loader, self._commands.check
+        )
         self._executors: tuple[PartialExecutor, ...] = ()
         self.parameters.when_changed(self._apply, self._prepare)
         self.parameters.when_arm_changed(self._check_arm, self._descriptions.rebuild)
@@ -144,7 +159,8 @@ class IkNode(Node):
         """Spin in threads of its own, and send commands, for the time of a ``with`` block."""
         # Each group with threads of its own: a stop, for example, waits for no solve.
         motions = self._motions.groups
-        apart = (self._arm_services.group, self._change_group, self._stop.group)
+        services = self._arm_services
+        apart = (services.group, services.path_group, self._change_group, self._stop.group)
         self._executors = partition(self, *motions, *apart)
         counts = (*(_MOTION_THREADS for _ in motions), *_THREADS)
         threads = [e for e, n in zip(self._executors, counts, strict=True) for _ in range(n)]
@@ -183,17 +199,22 @@ class IkNode(Node):
         if followers is not None:
             followers.on_joint_states(message, queue_delay(info))
 
-    def _on_target(self, group: str, message: PoseStamped) -> None:
+    def _on_target(self, group: str, message: PoseStamped, info: Mapping[str, int]) -> None:
         followers = self._followers
         if followers is None:
             self.get_logger().warning(
                 f'target_pose ignored: {self._descriptions.waiting_for}', throttle_duration_sec=5.0
             )
             return
-        following = followers.on_target(group, message)
+        following = followers.on_target(group, message, queue_delay(info))
         if following is not None:
             solver = following.group.solver(self.parameters.solver).solver
             self._diagnostics.record_target_solve(following, solver.name)
+
+    def _on_twist(self, group: str, message: TwistStamped, info: Mapping[str, int]) -> None:
+        followers = self._followers
+        if followers is not None:
+            followers.on_twist(group, message, queue_delay(info))
 
     def _on_second(self) -> None:
         followers = self._followers
@@ -232,6 +253,7 @@ class IkNode(Node):
         self._wake()
         self._announce(followers, old.arm if old else None)
         self._arm_services.ik.trees.begin(arm, self.parameters.solver)
+        self._arm_services.paths.preparation.begin(arm)
 
     def _use(self, followers: Followers) -> None:
         self.collisions.adopt(followers.arm)
@@ -300,7 +322,8 @@ class IkNode(Node):
         if self._followers is not None:
             self._followers.configure(solver, follower)
         self._ticker.rate = follower.rate
-        self._arm_services.ik.settings = solver
+        self._arm_services.ik.settings = self._arm_services.paths.settings = solver
+        self._arm_services.paths.motion = follower
 
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))

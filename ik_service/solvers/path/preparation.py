@@ -43,9 +43,11 @@ class PathKernels:
 
     :ivar chain: the chain or the tree.
     :ivar name: of the solver, for messages.
+    :ivar compiled_by: module that compiles them in a process of its own.
     """
 
     name = 'the search for paths'
+    compiled_by = 'ik_service.solvers.compilation'
 
     def __init__(self, chain: KinematicChain | KinematicTree) -> None:
         self.chain = chain

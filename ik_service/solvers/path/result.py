@@ -51,10 +51,11 @@ class PathEnd:
         """The ending in a sentence."""
         if self.status is PathStatus.SUCCESS:
             return self.status.value
-        return f'target {self.row} is not reached: {self._detail}'
+        return f'target {self.row} is not reached: {self.detail}'
 
     @property
-    def _detail(self) -> str:
+    def detail(self) -> str:
+        """What is in the way, in words; for others than SUCCESS."""
         if self.status is PathStatus.UNREACHABLE:
             return (
                 f'{self.status.value}; the closest pose found is {self.position_error * 1e3:.3g} '
