@@ -49,6 +49,22 @@ def test_a_path_is_found_and_written(line, tmp_path, ik_solve):
     assert np.abs(np.diff(q, axis=0)).max() < 0.1
 
 
+def test_times_and_velocities(line, tmp_path, ik_solve):
+    output = tmp_path / 'joints.csv'
+    _, out, _ = ik_solve('panda', '--path', line, '--timing', '0.5', '--output', output)
+    assert 'Duration  ' in out
+    with output.open(newline='') as file:
+        names, *rows = csv.reader(file)
+    chain = arm('panda')
+    velocities = [f'{name}_velocity' for name in chain.joint_names]
+    assert names == ['t', *chain.joint_names, *velocities]
+    values = np.array(rows, dtype=float)
+    assert (np.diff(values[:, 0]) > 0).all()
+    np.testing.assert_array_equal(values[[0, -1], 8:], 0.0)
+    assert (np.abs(values[:, 8:]) <= 0.5 * chain.velocity + 1e-9).all()
+    assert np.abs(values[:, 8:]).max() > 0.01
+
+
 def test_a_path_that_ends_early_says_where_and_why(far_line, tmp_path, ik_solve):
     output = tmp_path / 'joints.csv'
     code, out, _ = ik_solve('panda', '--path', far_line, '--json', '--output', output)
@@ -111,6 +127,7 @@ def test_hardly_any_poses(tmp_path, ik_solve, rows):
         (['--path', 'LINE', '--solver', 'ccd'], '--solver is for one pose'),
         (['--path', 'LINE', '--rpy', '0', '0', '0'], '--rpy goes with --xyz'),
         (['--path', 'LINE', '--start', 'given'], '--start given needs a --seed'),
+        (['--path', 'LINE', '--timing', '2'], '--timing: a share above 0, at most 1, not 2'),
         (['--path', 'LINE', '--output', 'a.txt'], 'has to end in .csv'),
         (['--path', 'LINE', '--output', 'none/a.csv'], "there is no folder 'none'"),
         (['--path', 'LINE', '--max-step', '-1'], 'max_step: has to be'),
