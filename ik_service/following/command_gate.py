@@ -112,7 +112,7 @@ class CommandGate:
         """
         self._sent_at += max(delay, 0.0)
 
-    def slow_down(self, share: float, late: float) -> None:
+    def slow_down(self, share: float, late: float) -> float:
         """
         Reduce the speed from which a late command goes on to that which the arm still has.
 
@@ -120,10 +120,13 @@ class CommandGate:
 
         :param share: of the last speed, 0 to 1.
         :param late: by how much the command is late [s].
+        :returns: the share that is left.
         """
         if self._speed.any():
             least = remaining_share(np.abs(self._speed), self._braking * late)
-            self._speed = self._speed * min(max(share, least), 1.0)
+            share = min(max(share, least), 1.0)
+            self._speed = self._speed * share
+        return share
 
     def admit(
         self, q: np.ndarray, limits: MotionLimits, now: float, period: float

@@ -33,6 +33,10 @@ _FASTEST = 1e9
 """Velocity that greater ones count as [rad/s] or [m/s], so that no number overflows."""
 
 
+MotionState = tuple[np.ndarray, np.ndarray, np.ndarray, tuple[object, ...]]
+"""Command, speed and braking of a motion, and what else it has to know."""
+
+
 class JointMotion:
     """
     Motion of a joint command, tick by tick.
@@ -41,7 +45,12 @@ class JointMotion:
     :ivar speed: (n,) the speed of the last move, in shares of the velocity limits.
     :ivar braking: (n,) how fast it may slow down [1/s]: never less than it was allowed to speed
         up since it last rested, so that what was in time to stop stays so when limits change.
+    :ivar behind: how far it is from a goal that moves, as the time that it takes at full speed
+        [s], as of the last :meth:`track`.
+    :cvar delay: how much longer than its braking takes it moves on [s].
     """
+
+    delay = 0.0
 
     def __init__(self, q: np.ndarray) -> None:
         """
@@ -53,27 +62,53 @@ class JointMotion:
         self.q = np.array(q, dtype=np.float64)
         self.speed = np.zeros_like(self.q)
         self.braking = np.zeros_like(self.q)
+        self.behind = 0.0
 
     @property
     def at_rest(self) -> bool:
         """Whether the last move left the command where it was."""
         return not self.speed.any()
 
-    def resting_place(self, limits: MotionLimits) -> np.ndarray:
-        """
-        Return where the command comes to rest at the latest, (n,) [rad] or [m].
+    @property
+    def state(self) -> MotionState:
+        """All that is known of the motion; may be set, to go back to an earlier one."""
+        return self.q, self.speed, self.braking, ()
 
-        It slows down along the straight line to there, however long the ticks are, unless a joint
-        limit lies on the way.
+    @state.setter
+    def state(self, state: MotionState) -> None:
+        self.q, self.speed, self.braking, _ = state
+
+    def slow_down(self, share: float) -> None:
+        """
+        Slow down at once, as a motion that was not attended to.
+
+        :param share: of the speed that is left, 0 to 1.
+        """
+        self.speed = self.speed * share
+
+    def bounds(self, limits: MotionLimits) -> MotionLimits:
+        """
+        Return the bounds of the commands now.
+
+        :param limits: the bounds that shall hold.
+        """
+        return limits
+
+    def way_to_rest(self, limits: MotionLimits) -> tuple[np.ndarray, ...]:
+        """
+        Return the corners (n,) of the way to rest [rad] or [m], the last of which is its end.
+
+        The command slows down along the straight line to there, however long the ticks are,
+        unless a joint limit lies on the way.
 
         :param limits: bounds on the motion.
         """
         if self.at_rest:
-            return self.q
+            return (self.q,)
         time = largest(np.abs(self.speed) / self.braking)
         if time <= _SHORTEST_TICK:
-            return self.q
-        return self.q + self.speed * limits.unit * (0.5 * time)
+            return (self.q,)
+        return (self.q + self.speed * limits.unit * (0.5 * time),)
 
     def move(
         self,
@@ -129,6 +164,7 @@ class JointMotion:
         approach = stopping_speed(np.abs(relative) * dt, limits.acceleration, dt)
         wanted = np.where(soon, arriving, speed + np.copysign(approach, relative))
         self._take(_slowed(wanted, pace * limits.scaling), low, high, limits, dt)
+        self.behind = largest(np.where(limits.movable, np.abs(goal - self.q) / limits.unit, 0.0))
 
     def drive(
         self, velocity: np.ndarray, limits: MotionLimits, dt: float, pace: float = 1.0

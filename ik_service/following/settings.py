@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-import math
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 
 from ik_service.exceptions import OptionError
-from ik_service.following.motion_limits import MotionLimits
+from ik_service.following.motion_limits import averaging_window, LONGEST_RAMP, MotionLimits
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
+from ik_service.model.motion_bounds import MotionBounds
 
 FALLBACK_SPEED = 1.0
 """Speed of a rotary joint for which the URDF names no velocity limit [rad/s]."""
@@ -108,7 +109,7 @@ class FollowerSettings:
 
     def _check(self, name: str, holds: bool, wanted: str) -> None:
         value = getattr(self, name)
-        if not (holds and math.isfinite(value)):
+        if not (holds and isfinite(value)):
             raise OptionError(name, f'has to be {wanted}, not {value!r}')
 
     def changed(self, settings: Mapping[str, float]) -> FollowerSettings:
@@ -121,19 +122,35 @@ class FollowerSettings:
         values: dict[str, Any] = dict(settings)  # some of them are truth values
         return replace(self, **values)
 
-    def motion_limits(self, chain: KinematicChain) -> MotionLimits:
+    def motion_limits(
+        self, chain: KinematicChain, bounds: MotionBounds | None = None
+    ) -> MotionLimits:
         """
         Return the bounds on the motion of a chain.
 
+        The smaller of two limits counts. No joint is faster than it can be stopped in
+        :data:`~ik_service.following.motion_limits.LONGEST_RAMP`.
+
         :param chain: the chain.
+        :param bounds: limits of its joints beyond those of the URDF; None for none.
         """
-        gentle = self.acceleration_time > 0.0
+        bounds, speeds = bounds or MotionBounds(), joint_speeds(chain)
+        speeds = np.minimum(speeds, bounds.velocity(chain))
+        jerk, acceleration = bounds.jerk(chain), bounds.acceleration(chain)
+        window = averaging_window(speeds, acceleration, jerk)
+        if window > 0.0:
+            acceleration = np.minimum(acceleration, 0.5 * window * jerk)
+        speeds = np.minimum(speeds, LONGEST_RAMP * acceleration)
+        unit = np.where(speeds > 0.0, speeds, 1.0)
+        gentle = self.velocity_scaling / self.acceleration_time if self.acceleration_time else inf
         return MotionLimits(
             chain.lower,
             chain.upper,
-            joint_speeds(chain),
+            speeds,
             self.velocity_scaling,
-            self.velocity_scaling / self.acceleration_time if gentle else math.inf,
+            np.minimum(acceleration / unit, gentle),
+            jerk / unit if window > 0.0 else None,
+            window,
         )
 
 

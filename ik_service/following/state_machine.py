@@ -19,6 +19,7 @@ from ik_service.following.settings import (
     joint_speeds,
 )
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.motion_bounds import MotionBounds
 
 _BEHIND = 0.05
 """How far commands may be behind a goal that moves before it waits, as time at full speed [s]."""
@@ -36,6 +37,7 @@ class FollowerStateMachine:
     :param sharing: the followers of the arm, of which some may share joints with this one.
     :param collisions: tests postures of the chain, for the setting ``avoid_collisions``.
     :param group: name of the group of joints that is moved, for messages.
+    :param bounds: limits of its joints beyond those of the URDF; None for none.
     :ivar joints: the joints that commands name.
     :ivar settings: those in force; see :meth:`configure`.
     :ivar limits: the bounds on the motion in force.
@@ -57,6 +59,7 @@ class FollowerStateMachine:
         sharing: JointSharing,
         collisions: CollisionTest,
         group: str = '',
+        bounds: MotionBounds | None = None,
     ) -> None:
         self.chain = chain
         self.aims = aims
@@ -64,11 +67,12 @@ class FollowerStateMachine:
         self.joints = chain.joint_names
         self._sharing = sharing
         self._guard = CollisionGuard(chain, collisions)
+        self._bounds = bounds
         self.stream = CommandStream()
         self.admission = Admission(self, sharing, collisions)
         self.configure(settings)
-        self.speeds = joint_speeds(chain)
-        self.arm = JointStateTracker(chain, self.speeds)
+        self.speeds = self.limits.velocity
+        self.arm = JointStateTracker(chain, joint_speeds(chain))
         self._lag = LagMonitor(self.speeds)
         self.movable = self.speeds > 0.0
         self.state = FollowerState.IDLE
@@ -82,7 +86,7 @@ class FollowerStateMachine:
         :param settings: how targets are followed from now on.
         """
         self.settings = settings
-        self.limits = settings.motion_limits(self.chain)
+        self.limits = settings.motion_limits(self.chain, self._bounds)
         self.stream.guard = self._guard if settings.avoid_collisions else None
 
     def tick(self, now: float) -> FollowerCommand | None:
@@ -257,7 +261,7 @@ class FollowerStateMachine:
         self._lag.reset()
         aim.begin(start, lambda q: self.arm.unwrapped(q, start))
         self.state = self._state_with(aim)
-        return self.stream.begin(start, now)
+        return self.stream.begin(start, now, self.limits.window)
 
     def _state_with(self, aim: Aim) -> FollowerState:
         """Return the state on the way with an aim, or at its end."""

@@ -25,6 +25,7 @@ from ik_service.following.pose_aim import PoseAim
 from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
 from ik_service.following.state_machine import FollowerStateMachine
 from ik_service.kinematics.pose_error import check_transform
+from ik_service.model.motion_bounds import MotionBounds
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
 
@@ -42,6 +43,8 @@ class TargetFollower(FollowerStatus):
     :param group: name of the group of joints that is moved, for messages of the others.
     :param collisions: tests postures of the chain, for the setting ``avoid_collisions``; None
         when collisions cannot be tested, and targets are refused with that setting.
+    :param bounds: limits of the joints beyond those of the URDF, such as of acceleration and jerk
+        (:func:`~ik_service.model.joint_limits_file.load_joint_limits`); None for none.
     :param settings: fields of :class:`FollowerSettings`; :meth:`tick` is called at its ``rate``.
     :raises OptionError: naming the setting whose value cannot be.
     """
@@ -52,6 +55,7 @@ class TargetFollower(FollowerStatus):
         sharing: JointSharing | None = None,
         group: str = '',
         collisions: CollisionTest | None = None,
+        bounds: MotionBounds | None = None,
         **settings: float,
     ) -> None:
         self._sharing = sharing or JointSharing()
@@ -60,11 +64,12 @@ class TargetFollower(FollowerStatus):
         self._aims = AimStore()
         self._solver = NearbySolver(solver)
         self._collisions = collisions or NoCollisionTest()
+        self._bounds = bounds
         self._machine = self._new_machine(FollowerSettings().changed(settings))
         self._sharing.join(lambda: self._machine)
 
     def _new_machine(self, settings: FollowerSettings) -> FollowerStateMachine:
-        around = self._aims, self._sharing, self._collisions, self._group
+        around = self._aims, self._sharing, self._collisions, self._group, self._bounds
         return FollowerStateMachine(self._solver.chain, settings, *around)
 
     # Inputs

@@ -17,6 +17,9 @@ from ik_service.trajectory.joint_trajectory import JointTrajectory
 _SHARE = 0.97
 """Share of the accelerations that is planned with; the rest is for ticks of finite length."""
 
+_CATCHING_UP = 0.7
+"""Share of the accelerations that is used while the command is behind the trajectory."""
+
 _NOTHING = 1e-9
 _WAIT = 2.0  # ticks by which the command may be behind before the clock waits for it
 
@@ -207,10 +210,7 @@ class TrajectoryAim(Aim):
 
     def _plan(self, limits: MotionLimits) -> None:
         self._limits = limits
-        with np.errstate(invalid='ignore'):
-            acceleration = np.broadcast_to(limits.acceleration_now, limits.velocity.shape)
-        self._acceleration = np.array(acceleration)
-        self._fastest = limits.velocity_now
+        self._acceleration, self._fastest = limits.acceleration_now, limits.velocity_now
         self._rates = self._grid.highest_rates(
             self._fastest, _SHARE * self._acceleration, self._period
         )
@@ -226,7 +226,7 @@ class TrajectoryAim(Aim):
         if away.max(initial=0.0) > _NOTHING or tick.velocity.any():
             return Step(goal=self._goal)
         self._started = True
-        self._rate = min(self._rates.at(self._time), tick.pace)
+        self._rate = min(self._rates.between(self._time, self._time), tick.pace)
         if self._motion[1].any():  # the first velocity is reached in one tick
             self._rate = 0.0
         return self._advance(tick)
@@ -251,10 +251,10 @@ class TrajectoryAim(Aim):
         if self._stopping is not None or (behind > allowed).any():
             wanted = 0.0
         else:
-            ahead = self._rates.at(self._time + rate * dt)
-            wanted = min(self._rates.at(self._time), ahead) if rate > 0.0 else ahead
-            wanted = min(wanted, tick.pace)
+            ahead = self._rates.between(self._time, self._time + rate * dt)
+            wanted = min(ahead, tick.pace)
         slower, faster = self._rate_changes(rate)
+        faster *= _SHARE if behind.max(initial=0.0) <= _NOTHING else _CATCHING_UP
         return max(min(wanted, rate + faster * dt), rate + slower * dt, 0.0)
 
     def _rate_changes(self, rate: float) -> tuple[float, float]:

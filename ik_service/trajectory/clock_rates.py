@@ -38,13 +38,16 @@ class ClockRates:
     times: np.ndarray
     squares: np.ndarray
 
-    def at(self, t: float) -> float:
+    def between(self, t: float, later: float) -> float:
         """
-        Return the highest rate at a time.
+        Return the highest rate that may be had all the way from one time to another.
 
         :param t: time in the trajectory [s].
+        :param later: another one, not before it [s].
         """
-        return float(np.sqrt(np.interp(t, self.times, self.squares)))
+        first, last = self.times.searchsorted((t, later))
+        ends = np.interp((t, later), self.times, self.squares)
+        return float(np.sqrt(min(*ends, self.squares[first:last].min(initial=1.0))))
 
 
 class ClockGrid:

@@ -19,7 +19,7 @@ from ik_service.kinematics.compile import inner_kernel, kernel
 _NONE = 1e-12
 _MOST_CUTS = 100
 # Parts of a segment at whose ends velocities are looked at.
-_SAMPLES = 16
+_SAMPLES = 32
 
 
 @kernel

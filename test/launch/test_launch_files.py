@@ -16,18 +16,9 @@ from launch_ros.actions import Node
 from launch_ros.utilities import evaluate_parameters
 from support.launched import ENVIRONMENT, launched, SHARE
 
-ARGUMENTS = {
-    'urdf': '',
-    'xacro_args': '',
-    'srdf': '',
-    'base_link': '',
-    'tip_link': '',
-    'solver': '',
-    'publish_markers': '',
-    'params_file': '',
-    'namespace': '',
-    'robot_state_publisher': 'true',
-}
+from ik_service.ros.common.launch_arguments import ARGUMENTS as EMPTY
+
+ARGUMENTS = {**dict.fromkeys(EMPTY, ''), 'robot_state_publisher': 'true'}
 
 
 @pytest.fixture(autouse=True)
@@ -171,8 +162,54 @@ def test_rviz_looks_from_the_base_of_the_robot(urdf, frame):
 
 @pytest.mark.parametrize('file', ['ik_service.launch.py', 'demo.launch.py'])
 def test_a_missing_urdf_is_reported_in_one_sentence(file):
-    with pytest.raises(Exception, match=r'^urdf: there is no such file: /nowhere/arm\.urdf$'):
+    with pytest.raises(Exception, match=r"^file '/nowhere/arm\.urdf': cannot be read: No such "):
         nodes(file, urdf='/nowhere/arm.urdf')
+
+
+def test_the_node_is_connected_with_the_controller():
+    context = LaunchContext()
+    found = nodes(
+        'ik_service.launch.py',
+        context,
+        command_interface='joint_trajectory',
+        controller='/jtc',
+        command_joints='a,b',
+        joint_states='/arm/joint_states',
+        velocity_scaling='0.1',
+    )
+    node = found['ik_node']
+    given = {
+        name: value
+        for part in evaluate_parameters(context, node._Node__parameters)
+        for name, value in part.items()
+    }
+    assert given['command_interface'] == 'joint_trajectory'
+    assert given['trajectory_action'] == '/jtc/follow_joint_trajectory'
+    assert list(given['command_joints']) == ['a', 'b']
+    assert given['velocity_scaling'] == 0.1
+    node._perform_substitutions(context)
+    states = ('joint_states', '/arm/joint_states')
+    assert set(node.expanded_remapping_rules) == {
+        ('joint_trajectory', '/jtc/joint_trajectory'),
+        states,
+    }
+    publisher = found['robot_state_publisher']
+    publisher._perform_substitutions(context)
+    assert publisher.expanded_remapping_rules == [states]
+
+
+@pytest.mark.parametrize('file', ['ik_service.launch.py', 'demo.launch.py'])
+def test_an_unknown_argument_on_the_command_line_is_refused(monkeypatch, file):
+    monkeypatch.setattr('sys.argv', ['ros2', 'launch', 'ik_service', file, 'tip_lnk:=tool0'])
+    context = LaunchContext(argv=['tip_lnk:=tool0'])
+    with pytest.raises(Exception, match=r'tip_lnk.*did you mean tip_link\?'):
+        nodes(file, context)
+
+
+@pytest.mark.parametrize('interface', ['position_commands', 'velocity_commands'])
+def test_the_simulated_arm_says_which_commands_it_takes(interface):
+    with pytest.raises(Exception, match='command_interface'):
+        nodes('demo.launch.py', command_interface=interface)
 
 
 @pytest.mark.parametrize('argument', ['rviz', 'engine'])

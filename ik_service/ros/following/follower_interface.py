@@ -19,6 +19,7 @@ from ik_service.following.target_follower import TargetFollower
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.frames import FrameResolver
 from ik_service.ros.following.command_publisher import CommandPublisher
+from ik_service.ros.following.group_commands import GroupCommands
 from ik_service.ros.following.joint_state_intake import JointStateIntake
 from ik_service.ros.following.measured_collisions import MeasuredCollisions
 from ik_service.ros.following.node_context import NodeContext
@@ -93,13 +94,13 @@ class FollowerInterface:
         self.group = group
         self.measured = states.measured
         self._collisions = MeasuredCollisions(context.collisions, states.measured, group)
-        around = sharing, group.name, self._collisions
+        around = sharing, group.name, self._collisions, states.measured.arm.bounds
         self.follower = TargetFollower(solver, *around, **vars(settings))
         self.topic = topic
         self.ignored_targets = FaultLogger(warn)
         self._states = states
         self._unreachable, self._obstacles = FaultLogger(warn), FaultLogger(warn)
-        self._output = output
+        self._commands = GroupCommands(output, group.chain.joint_names, states.measured)
         self._warn = warn
         self._context = context
         self._label = f'following {group.name}' if topic != TARGET_TOPIC else 'following'
@@ -110,7 +111,7 @@ class FollowerInterface:
     def forward_state(self) -> None:
         """Give the measured joints to the follower, if all of them are known."""
         joints = self.measured.joints(self.group.indices)
-        if joints is not None:
+        if joints is not None and not self._commands.unmeasured():
             self.follower.set_measured(*joints)
 
     def on_target(self, message: PoseStamped) -> None:
@@ -121,6 +122,9 @@ class FollowerInterface:
         """
         if self._stopped:
             self._ignore(_REPLACED)
+            return
+        if self._commands.fault:
+            self._ignore(self._commands.fault)
             return
         try:
             target = self._target_in_base(message)
@@ -161,12 +165,13 @@ class FollowerInterface:
         :param now: time on the monotonic clock [s].
         """
         began = time.monotonic()
-        message = self._next_message(now)
+        message = self._commands.next(self.follower, now)
         if message is not None and self.follower.discard_late(time.monotonic() - began):
+            self._commands.discard()
             began = time.monotonic()
-            message = self._next_message(began)
+            message = self._commands.next(self.follower, began)
         if message is not None:
-            self._output.publish(message)
+            self._commands.publish(message)
             self.follower.mark_sent(time.monotonic() - began)
         self._log_stops()
 
@@ -184,13 +189,15 @@ class FollowerInterface:
                 of = '' if self.topic == TARGET_TOPIC else f' of {self.group.name}'
                 self._warn(f'target{of} dropped: {dropped}; {_AWAITED}')
 
-    def _next_message(self, now: float) -> bytes | None:
-        """Return the next command as a message; None when there is none."""
-        command = self.follower.tick(now)
-        if command is None:
-            return None
-        period = 1.0 / self.follower.settings.rate
-        return self._output.serialize(self.group.chain.joint_names, command, period)
+    @property
+    def active(self) -> bool:
+        """Whether there are commands, or something is to be sent after the last one."""
+        return self.follower.active or self._commands.busy
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is neither a target nor anything to be sent."""
+        return self.follower.idle and not self.active
 
     def follow_aim(self, aim: Aim) -> None:
         """
@@ -262,7 +269,8 @@ class FollowerInterface:
     def missing_joints(self) -> list[str]:
         """Return the group's joints that no joint state has named so far."""
         names = self.measured.arm.postures.names
-        return [names[i] for i in self.measured.unmeasured(self.group.indices)]
+        missing = [names[i] for i in self.measured.unmeasured(self.group.indices)]
+        return missing + self._commands.unmeasured()
 
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""
@@ -280,6 +288,7 @@ class FollowerInterface:
             'ignored joint states': str(self._states.ignored.count),
             'joints without a joint state': ', '.join(self.missing_joints()) or 'none',
         }
+        report |= self._commands.report()
         report |= self._commanders()
         result = self.follower.result
         if result is not None:

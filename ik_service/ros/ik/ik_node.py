@@ -35,7 +35,7 @@ from ik_service.ros.common.tf_listener import tf_frames
 from ik_service.ros.following.command_monitor import publishers_of
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.follower_interface import FollowerInterface
-from ik_service.ros.following.follower_parameters import COMMAND_INTERFACE
+from ik_service.ros.following.follower_parameters import COMMAND_INTERFACE, COMMAND_JOINTS
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.following.motion_interfaces import MotionInterfaces
 from ik_service.ros.following.node_context import NodeContext
@@ -85,7 +85,11 @@ class IkNode(Node):
         self._followers: Followers | None = None
         self._refused = ''
         self._started_at = time.monotonic()
-        self._commands = CommandPublisher(self, self.parameters[COMMAND_INTERFACE])
+        self._commands = CommandPublisher(
+            self,
+            self.parameters[COMMAND_INTERFACE],
+            [name for name in self.parameters[COMMAND_JOINTS] if name],
+        )
         self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error)
         self._stop = StopServices(self, lambda: self._followers)
         self._targets = TargetTopics(self, self._on_target)
@@ -130,7 +134,9 @@ class IkNode(Node):
         self._arm_services.ik.trees.compile = self._compiler.prepare
         self._arm_services.paths.preparation.compile = self._compiler.prepare
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
-        self._descriptions = RobotDescriptions(self, self.parameters, self._loader)
+        self._descriptions = RobotDescriptions(
+            self, self.parameters, self._loader, self._commands.check
+        )
         self._executors: tuple[PartialExecutor, ...] = ()
         self.parameters.when_changed(self._apply, self._prepare)
         self.parameters.when_arm_changed(self._check_arm, self._descriptions.rebuild)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from ik_service.ros.collision import collision_parameters
 from ik_service.ros.common.parameter_declaration import after_fields, ParameterSpec
-from ik_service.ros.following.follower_parameters import COMMAND_INTERFACE, FOLLOWER_PARAMETERS
+from ik_service.ros.following.follower_parameters import (
+    COMMAND_INTERFACE,
+    COMMAND_JOINTS,
+    FOLLOWER_PARAMETERS,
+)
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT, TOOL_FRAMES_TEXT, XACRO_ARGS
 from ik_service.ros.ik.group_parameters import (
     GROUP_NAMES,
@@ -13,6 +17,7 @@ from ik_service.ros.ik.group_parameters import (
     SRDF,
 )
 from ik_service.ros.servo.servo_parameters import SERVO_PARAMETERS
+from ik_service.ros.trajectory.trajectory_parameters import TRAJECTORY_PARAMETERS
 from ik_service.solvers.options import (
     EXTENSIONS,
     IkOptions,
@@ -214,7 +219,15 @@ ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     GROUP_NAMES,
 )
 _CHECKING = collision_parameters.REQUIRE_COLLISION_CHECKING
-NODE_PARAMETERS = (COMMAND_INTERFACE, PUBLISH_MARKERS, TF_TIMEOUT, _CHECKING, *SERVO_PARAMETERS)
+NODE_PARAMETERS = (
+    COMMAND_INTERFACE,
+    COMMAND_JOINTS,
+    *TRAJECTORY_PARAMETERS,
+    PUBLISH_MARKERS,
+    TF_TIMEOUT,
+    _CHECKING,
+    *SERVO_PARAMETERS,
+)
 SOLVER_PARAMETERS = after_fields(_SOLVER, SOLVER_PREFIX)
 PARAMETERS: dict[str, ParameterSpec] = {
     spec.name: spec

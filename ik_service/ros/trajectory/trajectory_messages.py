@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import math
 
+from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
@@ -107,3 +108,24 @@ def tolerances_from(
         if value:
             found[name] = math.inf if value == -1.0 else value
     return found
+
+
+@dataclass(frozen=True)
+class TrajectoryRequest:
+    """
+    Trajectory that a goal of an action asks for.
+
+    :ivar goal: the goal, as a controller takes it.
+    :ivar trajectory: what it says.
+    :ivar tolerances: how far the arm may be away from it.
+    """
+
+    goal: FollowJointTrajectory.Goal
+    trajectory: JointTrajectory
+    tolerances: RequestedTolerances = RequestedTolerances({}, {})
+
+    @property
+    def stamp(self) -> int:
+        """When it shall begin, in the node's time [ns]; 0 for now."""
+        stamp = self.goal.trajectory.header.stamp
+        return stamp.sec * 1_000_000_000 + stamp.nanosec

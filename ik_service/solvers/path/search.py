@@ -19,8 +19,10 @@ _MOST_STARTS = 128
 # and on from there, or, with None, to come back from the solutions of the target that it has not
 # reached; with so many times the candidates.
 _DETOURS = ((4, 30), (4, None), (4, 500), (16, None))
-# Layers beyond the end of a search at which it is narrow again.
+# Layers beyond the end of a search at which it is narrow again, and those that a way back has, at
+# most.
 _PASSED = 10
+_FARTHEST_BACK = 400
 
 
 @dataclass
@@ -62,8 +64,12 @@ class PathSearch:
         self._advance(alone, count, 1)
         if len(alone) == count:
             return Outcome(alone.way(), alone.layers[-1])
-        beam = self.widened(starts, costs)
-        best = beam if len(beam) >= len(alone) else alone
+        best = alone
+        for most in sorted({min(len(starts), most) for most in (_NARROW, _MOST_STARTS)}):
+            beam = self.widened(starts, costs, max(_NARROW, most))
+            best = beam if len(beam) >= len(best) else best
+            if len(best) == count or self._problem.out_of_time:
+                break
         return Outcome(best.way(), best.layers[-1])
 
     def widened(self, starts: np.ndarray, costs: np.ndarray, width: int = _NARROW) -> Beam:
@@ -75,7 +81,7 @@ class PathSearch:
         :param width: number of candidates where nothing is in the way.
         """
         count, problem = len(self._problem.targets), self._problem
-        narrow = min(self._most, max(width, min(len(starts), _MOST_STARTS)))
+        narrow = min(self._most, width)
         beam = Beam(problem, starts, costs)
         self._advance(beam, count, narrow)
         farthest, longest, detour = len(beam), beam, 0
@@ -108,7 +114,7 @@ class PathSearch:
         if not len(solutions):
             return False
         other = Beam(back, solutions, np.zeros(len(solutions)))
-        for layer in range(row - 1, -1, -1):
+        for layer in range(row - 1, max(-1, row - 1 - _FARTHEST_BACK), -1):
             link, end = meeting(beam, layer, other)
             if link >= 0:
                 way, wrap = other.way(end)[::-1], self._problem.wrap

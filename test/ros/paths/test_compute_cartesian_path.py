@@ -247,7 +247,8 @@ def test_a_start_outside_the_limits_is_brought_inside_and_told():
 def test_a_link_within_the_chain_leaves_the_joints_behind_it_where_they_are(server):
     chain = server.arm.robot.chain('panda_link0', 'panda_link6')
     at = chain.forward(np.array(HOME[:6]))
-    answer = server.plan(from_home(server.arm, [moved(at, 0.0, 0.0, 0.02)], link_name='panda_link6'))
+    end = moved(at, 0.0, 0.0, 0.02)
+    answer = server.plan(from_home(server.arm, [end], link_name='panda_link6'))
     trajectory = trajectory_of(answer)
     assert answer.fraction > 0.0
     assert trajectory.joint_names == server.arm.chain.joint_names
