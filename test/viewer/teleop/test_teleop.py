@@ -17,7 +17,7 @@ from support.page_socket import page_socket
 
 from ik_service.viewer.link.servo_link import JOGS, TWISTS
 from ik_service.viewer.teleop.hand_form import HandForm
-from ik_service.viewer.teleop.held_motion import HOLD_RATE
+from ik_service.viewer.teleop.held_motion import HOLD_RATE, NUDGE
 from ik_service.viewer.teleop.teleop import Teleop
 
 SLOW = 30.0
@@ -28,6 +28,7 @@ class Scene:
 
     def __init__(self, client):
         self.client, self.sent, self.absent = client, [], ()
+        self.now = 100.0  # the time stands still unless the test turns it
         self.chain = panda_arm().chain
         gui = client.served.server.gui
         link = SimpleNamespace(
@@ -41,7 +42,7 @@ class Scene:
             self.forms.append(HandForm(gui, gui.add_tab_group().add_tab('hand'), actions))
             return self.forms[-1]
 
-        self.teleop = Teleop(make_form, link)
+        self.teleop = Teleop(make_form, link, lambda: self.now)
         self.teleop.show(self.chain)
         self.step()
 
@@ -76,6 +77,8 @@ def test_a_button_of_the_page_moves_the_arm_until_it_is_released(scene):
     with page_socket(scene.client.served) as page:
         page.hold(scene.axis(1), HOLD_RATE)
         until(lambda: scene.sent, SLOW, 'a command')
+        scene.now += NUDGE
+        assert scene.is_moving()
         page.click(scene.axis(1))
         until(lambda: not scene.is_moving(), SLOW, 'the end')
         until(lambda: scene.sent[-1] == scene.sent[0].rest, SLOW, 'a command to rest')
@@ -92,15 +95,17 @@ def test_a_page_that_gets_no_websocket_moves_nothing(scene, origin):
     assert not scene.sent
 
 
-def test_a_lost_page_ends_its_motion_and_not_another_s(scene):
-    with page_socket(scene.client.served) as mine, page_socket(scene.client.served) as other:
+def test_a_lost_page_ends_its_motion_and_no_other(scene):
+    served = scene.client.served
+    with page_socket(served) as mine, page_socket(served) as other:
         mine.hold(scene.axis(0), HOLD_RATE)
-        until(lambda: scene.is_moving(), SLOW)
-        mine.click(scene.form._joint_buttons[0])  # what moves is not that: nothing new begins
+        until(scene.is_moving, SLOW)
+        other.hold(scene.axis(1), HOLD_RATE)
+        until(lambda: scene.teleop._refusal, SLOW, 'a refusal')
         other.close()
-        mine.hold(scene.axis(0), HOLD_RATE)
+        until(lambda: len(served.server.get_clients()) == 1, SLOW, 'one page')
+        assert scene.is_moving()
         mine.close()
-        until(lambda: not scene.client.served.server.get_clients(), SLOW, 'no page')
         until(lambda: not scene.is_moving(), SLOW, 'the end')
 
 
@@ -111,7 +116,7 @@ def test_joints_and_the_axes_of_the_tool_can_be_moved(scene):
         until(lambda: scene.sent, SLOW)
         assert scene.sent[0].frame == scene.chain.tip_link
         assert scene.sent[0].twist[5] == -scene.form.share
-        until(lambda: not scene.is_moving(), SLOW)
+        scene.now += NUDGE
         page.click(scene.form._joint_buttons[3])
         until(lambda: scene.sent[-1].joint == scene.chain.joint_names[1], SLOW)
 
@@ -126,9 +131,11 @@ def test_joints_and_the_axes_of_the_tool_can_be_moved(scene):
 )
 def test_a_button_does_nothing_where_the_page_says_why(scene, state, why):
     scene.absent = state.pop('absent', ())
+    scene.step()
     with page_socket(scene.client.served) as page:
         page.hold(scene.axis(0), HOLD_RATE)
-        until(lambda: scene.is_moving(), SLOW) if not scene.absent else None
+        if not scene.absent:
+            until(scene.is_moving, SLOW)
         scene.step(**state)
         assert not scene.is_moving()
         page.hold(scene.axis(0), HOLD_RATE)  # a page may send what its disabled button cannot
