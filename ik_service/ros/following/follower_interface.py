@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 import time
 
-from geometry_msgs.msg import PoseStamped
-import numpy as np
+from geometry_msgs.msg import PoseStamped, TwistStamped
 
 from ik_service.arm.group import ArmGroup
 from ik_service.common.fault_logger import FaultLogger
@@ -16,13 +15,13 @@ from ik_service.following.aim import Aim
 from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.settings import FollowerSettings, FollowerState
 from ik_service.following.target_follower import TargetFollower
-from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.frames import FrameResolver
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.group_commands import GroupCommands
 from ik_service.ros.following.joint_state_intake import JointStateIntake
 from ik_service.ros.following.measured_collisions import MeasuredCollisions
 from ik_service.ros.following.node_context import NodeContext
+from ik_service.ros.following.target_intake import TargetIntake
 from ik_service.solvers.solver import Solver
 
 TARGET_TOPIC = 'target_pose'
@@ -98,6 +97,8 @@ class FollowerInterface:
         self.follower = TargetFollower(solver, *around, **vars(settings))
         self.topic = topic
         self.ignored_targets = FaultLogger(warn)
+        self._targets = TargetIntake(states.measured, group, context)
+        self._bad_twists = FaultLogger(warn)
         self._states = states
         self._unreachable, self._obstacles = FaultLogger(warn), FaultLogger(warn)
         self._commands = GroupCommands(output, group.chain.joint_names, states.measured)
@@ -114,11 +115,12 @@ class FollowerInterface:
         if joints is not None and not self._commands.unmeasured():
             self.follower.set_measured(*joints)
 
-    def on_target(self, message: PoseStamped) -> None:
+    def on_target(self, message: PoseStamped, waited: float = 0.0) -> None:
         """
         Take in a target; a bad one is ignored.
 
         :param message: the target.
+        :param waited: how long it has waited in the queue [s].
         """
         if self._stopped:
             self._ignore(_REPLACED)
@@ -127,9 +129,9 @@ class FollowerInterface:
             self._ignore(self._commands.fault)
             return
         try:
-            target = self._target_in_base(message)
+            target = self._targets.target(message, waited)
             self.follower.other_commander = self._context.other_commanders()
-            result = self.follower.set_target(target)
+            result = self.follower.set_target(target.T_base_tip, target.at, target.twist)
         except TargetRefusedError as error:
             hint = self._states.stamps.fault
             self._ignore(f'{error}' + (f' ({hint})' if hint else ''))
@@ -145,15 +147,23 @@ class FollowerInterface:
                 f'{self.topic} cannot be reached: {result.reason}', 'unreachable'
             )
 
-    def _target_in_base(self, message: PoseStamped) -> np.ndarray:
-        """Return a target (4, 4) in the frame of the group's base link."""
-        T = matrix_from_pose(message.pose, 'pose')
-        return self.frames().in_base(self.group.base_link, message.header.frame_id, T)
+    def on_twist(self, message: TwistStamped, waited: float = 0.0) -> None:
+        """
+        Take in the velocity of the target; a bad one is ignored.
+
+        :param message: the velocity.
+        :param waited: how long it has waited in the queue [s].
+        """
+        try:
+            self._targets.take_twist(message, waited)
+        except IkServiceError as error:
+            self._bad_twists.report(f'velocity of {self.topic} ignored: {error}')
+        else:
+            self._bad_twists.clear()
 
     def frames(self) -> FrameResolver:
         """Return the frames of the robot as it is measured now, and of its surroundings."""
-        posture = self.measured.arm.postures.complete(self.measured.posture())
-        return FrameResolver(self.measured, posture, self._context.frames)
+        return self._targets.frames()
 
     def _ignore(self, reason: str) -> None:
         self.ignored_targets.report(f'{self.topic} ignored: {reason}')

@@ -83,6 +83,12 @@ _FOLLOWER: dict[str, ParameterSpec] = {
         'that another controller can take over',
     ),
     'avoid_collisions': AVOID_COLLISIONS,
+    'feed_forward': ParameterSpec(
+        'follow.feed_forward',
+        FollowerSettings.feed_forward,
+        'Follow a moving target at where it is by now, by its velocity; false: go to its last '
+        'pose, always able to stop there',
+    ),
 }
 
 FOLLOWER_PARAMETERS = after_fields(_FOLLOWER)

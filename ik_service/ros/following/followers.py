@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 import time
 
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import Arm, MeasuredState
@@ -111,20 +111,35 @@ class Followers:
         for following in self:
             following.forward_state()
 
-    def on_target(self, group: str, message: PoseStamped) -> FollowerInterface | None:
+    def on_target(
+        self, group: str, message: PoseStamped, waited: float = 0.0
+    ) -> FollowerInterface | None:
         """
         Take in a target; a bad one is ignored.
 
         :param group: name of the group; empty for the default one.
         :param message: the target.
+        :param waited: how long it has waited in the queue [s].
         :returns: the follower of the group; None when it is not followed.
         """
         following = self.of(group)
         if following is not None:
             if following is not self.default:
                 following.forward_state()  # an idle one has not got the last ones
-            following.on_target(message)
+            following.on_target(message, waited)
         return following
+
+    def on_twist(self, group: str, message: TwistStamped, waited: float = 0.0) -> None:
+        """
+        Take in the velocity of a target; a bad one is ignored.
+
+        :param group: name of the group; empty for the default one.
+        :param message: the velocity.
+        :param waited: how long it has waited in the queue [s].
+        """
+        following = self.of(group)
+        if following is not None:
+            following.on_twist(message, waited)
 
     def tick(self, now: float) -> None:
         """

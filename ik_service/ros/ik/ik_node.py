@@ -8,7 +8,7 @@ import time
 import traceback
 from typing import Unpack
 
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -92,7 +92,7 @@ class IkNode(Node):
         )
         self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error)
         self._stop = StopServices(self, lambda: self._followers)
-        self._targets = TargetTopics(self, self._on_target)
+        self._targets = TargetTopics(self, self._on_target, self._on_twist)
         self._motions = MotionInterfaces(
             self, lambda: self._followers, self.parameters, self._on_error
         )
@@ -199,17 +199,22 @@ class IkNode(Node):
         if followers is not None:
             followers.on_joint_states(message, queue_delay(info))
 
-    def _on_target(self, group: str, message: PoseStamped) -> None:
+    def _on_target(self, group: str, message: PoseStamped, info: Mapping[str, int]) -> None:
         followers = self._followers
         if followers is None:
             self.get_logger().warning(
                 f'target_pose ignored: {self._descriptions.waiting_for}', throttle_duration_sec=5.0
             )
             return
-        following = followers.on_target(group, message)
+        following = followers.on_target(group, message, queue_delay(info))
         if following is not None:
             solver = following.group.solver(self.parameters.solver).solver
             self._diagnostics.record_target_solve(following, solver.name)
+
+    def _on_twist(self, group: str, message: TwistStamped, info: Mapping[str, int]) -> None:
+        followers = self._followers
+        if followers is not None:
+            followers.on_twist(group, message, queue_delay(info))
 
     def _on_second(self) -> None:
         followers = self._followers
