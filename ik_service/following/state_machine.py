@@ -211,7 +211,8 @@ class FollowerStateMachine:
             self._lose(state, 'something else has moved the arm')
             return self._come_to_rest(now)
         if stream.at_rest and self._is_over(aim):
-            return self._end(aim)
+            self._end(aim)
+            return None
         if not stream.is_due(now, period):
             self.state = self._state_with(aim)
             return None

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from ik_service.ros.collision import collision_parameters
 from ik_service.ros.common.parameter_declaration import after_fields, ParameterSpec
-from ik_service.ros.following.follower_parameters import COMMAND_INTERFACE, FOLLOWER_PARAMETERS
+from ik_service.ros.following.follower_parameters import (
+    COMMAND_INTERFACE,
+    FOLLOWER_PARAMETERS,
+    JOINT_LIMITS,
+)
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT, TOOL_FRAMES_TEXT, XACRO_ARGS
 from ik_service.ros.ik.group_parameters import (
     GROUP_NAMES,
@@ -211,6 +215,7 @@ ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     TOOL_FRAMES_TEXT,
     GROUPS_TEXT,
     GROUP_NAMES,
+    JOINT_LIMITS,
 )
 _CHECKING = collision_parameters.REQUIRE_COLLISION_CHECKING
 NODE_PARAMETERS = (COMMAND_INTERFACE, PUBLISH_MARKERS, TF_TIMEOUT, _CHECKING)
