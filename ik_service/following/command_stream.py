@@ -18,6 +18,9 @@ Shares of the period: nothing is commanded sooner; a tick that comes later is la
 take so long without being noticed by the arm.
 """
 
+_ON_THE_GOAL = 1e-6
+"""Distance from a goal that moves which counts as none, as time at full speed [s]."""
+
 _Snapshot = tuple[JointMotion, MotionState, GateState]
 """A motion, its state, and that of the gate."""
 
@@ -124,9 +127,14 @@ class CommandStream:
             self._resume_late(motion, limits, late, measured_speed)
         step = step if _is_sound(step, motion.q) else REST
         self._move(motion, step, limits, now, period, pace)
-        tracks = step.goal is not None and step.velocity is not None
-        self.behind = motion.behind if tracks else 0.0
-        return FollowerCommand(motion.q.copy(), motion.speed * limits.velocity)
+        self.behind, velocity = 0.0, motion.speed * limits.velocity
+        if step.goal is not None and step.velocity is not None:
+            self.behind = motion.behind
+            if self.behind <= _ON_THE_GOAL:
+                # Half a tick newer than the mean since the last command, which drives lag by.
+                most = 0.5 * min(elapsed, period) * limits.acceleration_now
+                velocity = velocity + clamped(step.velocity - velocity, -most, most)
+        return FollowerCommand(motion.q.copy(), velocity)
 
     def _move(
         self,

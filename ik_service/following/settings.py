@@ -87,6 +87,8 @@ class FollowerSettings:
         once the arm has arrived, and another controller may take over.
     :ivar avoid_collisions: whether the commands stop before a collision; targets are refused
         where collisions cannot be tested.
+    :ivar feed_forward: whether targets that move are followed at where they are by now, and not
+        only gone to.
     :raises OptionError: naming the setting whose value cannot be.
     """
 
@@ -100,6 +102,7 @@ class FollowerSettings:
     exclusive: bool = True
     hold: bool = True
     avoid_collisions: bool = False
+    feed_forward: bool = True
 
     def __post_init__(self) -> None:
         for name in ('rate', 'state_timeout', 'lag_limit'):

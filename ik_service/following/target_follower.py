@@ -20,10 +20,12 @@ from ik_service.following.aim_store import AimStore
 from ik_service.following.collision_guard import CollisionTest, NoCollisionTest
 from ik_service.following.follower_status import FollowerStatus
 from ik_service.following.joint_sharing import JointSharing
+from ik_service.following.moving_goal import MovingGoal
 from ik_service.following.nearby_solver import NearbySolver
 from ik_service.following.pose_aim import PoseAim
 from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
 from ik_service.following.state_machine import FollowerStateMachine
+from ik_service.following.target_velocity import AT_REST, TargetMotion, TargetVelocity
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.solvers.result import IkResult
@@ -63,6 +65,7 @@ class TargetFollower(FollowerStatus):
         self._group = group
         self._aims = AimStore()
         self._solver = NearbySolver(solver)
+        self._velocity = TargetVelocity()
         self._collisions = collisions or NoCollisionTest()
         self._bounds = bounds
         self._machine = self._new_machine(FollowerSettings().changed(settings))
@@ -100,7 +103,9 @@ class TargetFollower(FollowerStatus):
         finally:
             target.solving = False
 
-    def set_target(self, T_base_tip: np.ndarray) -> IkResult:
+    def set_target(
+        self, T_base_tip: np.ndarray, at: float | None = None, twist: np.ndarray | None = None
+    ) -> IkResult:
         """
         Follow another target from now on.
 
@@ -108,6 +113,10 @@ class TargetFollower(FollowerStatus):
         followed meanwhile. Before the first joint state it is kept, and solved again then.
 
         :param T_base_tip: (4, 4) pose of the tip in the frame of the base link.
+        :param at: when the target was there, on the clock of :meth:`tick` [s]. Targets with times
+            that are on one motion are followed without a lag; None for one at rest.
+        :param twist: (6,) the target's velocity in the base frame, linear before angular [m/s,
+            rad/s], where that is known.
         :returns: the solution, or the nearest pose found, which is then gone to.
         :raises ArgumentError: when this is no pose; the old target is then followed further.
         :raises TargetRefusedError: when nothing may be followed now; the message says why.
@@ -117,18 +126,34 @@ class TargetFollower(FollowerStatus):
             self._refuse(self._machine.admission.refusal())
             version = self._aims.next_version()
             solver, seeds = self._solver, self._machine.seeds()
+            motion = self._motion(T_base_tip, at, twist)
+            limits = self._machine.limits
         result = solver.solve(T_base_tip, seeds)
+        moving = None
+        if at is not None and result.success and not motion.still:
+            moving = solver.moving_goal(result.q, motion, at, limits.velocity_now)
         with self._lock:
             if version == self._aims.version:
-                self._follow(T_base_tip, result)
+                self._follow(T_base_tip, result, moving)
         return result
 
-    def _follow(self, T_base_tip: np.ndarray, result: IkResult) -> None:
+    def _motion(
+        self, T_base_tip: np.ndarray, at: float | None, twist: np.ndarray | None
+    ) -> TargetMotion:
+        """Return how a target moves, as far as it is to be looked at."""
+        if at is None or not self._machine.settings.feed_forward:
+            self._velocity.reset()
+            return AT_REST
+        return self._velocity.update(T_base_tip, at, twist)
+
+    def _follow(
+        self, T_base_tip: np.ndarray, result: IkResult, moving: MovingGoal | None = None
+    ) -> None:
         """Follow a target that was solved for, unless something goes before it by now."""
         machine = self._machine
         self._refuse(machine.admission.precedence())
         goal = None if machine.arm.measured is None else result.q
-        self._aim_at(PoseAim(T_base_tip, result, goal, machine.movable))
+        self._aim_at(PoseAim(T_base_tip, result, goal, machine.movable, moving))
 
     def follow_aim(self, aim: Aim) -> None:
         """
