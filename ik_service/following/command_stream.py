@@ -230,7 +230,7 @@ def _perform(
     elif step.goal is None:
         motion.drive(step.velocity, limits, dt, pace)
     else:
-        motion.track(step.goal, step.velocity, limits, dt, pace)
+        motion.track(step.goal, step.velocity, limits, dt, pace, step.on_path)
 
 
 def _is_sound(step: Step, q: np.ndarray) -> bool:

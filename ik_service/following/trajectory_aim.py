@@ -247,7 +247,7 @@ class TrajectoryAim(Aim):
         self._goal = self._motion[0] + self._shift
         if self._ended_at is not None:
             return Step(goal=self._goal)
-        return Step(self._goal, self._motion[1] * self._rate)
+        return Step(self._goal, self._motion[1] * self._rate, on_path=True)
 
     def _next_rate(self, tick: Tick) -> float:
         """Return the rate of the clock at the end of this tick."""
