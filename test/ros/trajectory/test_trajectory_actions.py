@@ -177,7 +177,7 @@ BAD = [
     (JointTrajectory(joint_names=list(NAMES)), INVALID, 'no points'),
     (JointTrajectory(), INVALID, 'no points'),
     (message([2.0], [READY + 0.2], names=['elbow', *NAMES[1:]]), JOINTS, "'elbow' is no joint"),
-    (message([2.0], [READY[:6]], names=NAMES[:6]), JOINTS, "'panda_joint7' is missing"),
+    (message([2.0], [READY[:6]], names=NAMES[:6]), JOINTS, "panda_joint7 is missing"),
     (
         message([2.0], [[*READY, 0.0]], names=[*NAMES, 'panda_finger_joint2']),
         JOINTS,
