@@ -58,6 +58,7 @@ setup(
             'ik_viewer = ik_service.viewer.main:main',
             'ik_solve = ik_service.cli.programs:ik_solve',
             'ik_study = ik_service.cli.programs:ik_study',
+            'ik_teleop = ik_service.cli.programs:ik_teleop',
             'ik_train = ik_service.cli.programs:ik_train',
             'target_marker = ik_service.ros.markers.target_marker.main:main',
         ],

@@ -50,6 +50,10 @@ class SrdfError(RobotDescriptionError):
     """Malformed SRDF, or one that does not go with the robot."""
 
 
+class JointLimitsError(RobotDescriptionError, ValueError):
+    """Malformed file of joint limits, or one that does not go with the robot."""
+
+
 class ToolFrameError(IkServiceError, ValueError):
     """
     Tool frame that a robot cannot get.

@@ -112,7 +112,7 @@ class CommandGate:
         """
         self._sent_at += max(delay, 0.0)
 
-    def slow_down(self, share: float, late: float) -> None:
+    def slow_down(self, share: float, late: float) -> float:
         """
         Reduce the speed from which a late command goes on to that which the arm still has.
 
@@ -120,10 +120,13 @@ class CommandGate:
 
         :param share: of the last speed, 0 to 1.
         :param late: by how much the command is late [s].
+        :returns: the share that is left.
         """
         if self._speed.any():
             least = remaining_share(np.abs(self._speed), self._braking * late)
-            self._speed = self._speed * min(max(share, least), 1.0)
+            share = min(max(share, least), 1.0)
+            self._speed = self._speed * share
+        return share
 
     def admit(
         self, q: np.ndarray, limits: MotionLimits, now: float, period: float
@@ -146,7 +149,8 @@ class CommandGate:
         self._braking = np.maximum(self._braking, now_braking) if moves else now_braking
         speed = (q - last) / (unit * dt) if dt > 0.0 else np.zeros_like(last)
         low, high = limits.reachable_speeds(last, self._speed, self._braking, max(dt, 1e-9))
-        low, high = (np.where(limits.movable, bound, 0.0) for bound in (low, high))
+        if limits.immovable is not None:
+            low[limits.immovable] = high[limits.immovable] = 0.0
         inside = clamped(speed, low, high)
         wrong = np.abs(inside - speed) > _ROUNDING * (1.0 + 1.0 / max(dt, 1e-9))
         if wrong.any():

@@ -7,7 +7,8 @@ import numpy as np
 from ik_service.following.aim import REST, Step
 from ik_service.following.collision_guard import CollisionGuard
 from ik_service.following.command_gate import CommandGate, GateState
-from ik_service.following.motion import JointMotion
+from ik_service.following.jerk_limited_motion import JerkLimitedMotion
+from ik_service.following.motion import JointMotion, MotionState
 from ik_service.following.motion_limits import clamped, MotionLimits
 from ik_service.following.settings import FollowerCommand
 
@@ -17,8 +18,11 @@ Shares of the period: nothing is commanded sooner; a tick that comes later is la
 take so long without being noticed by the arm.
 """
 
-_Snapshot = tuple[JointMotion, np.ndarray, np.ndarray, np.ndarray, GateState]
-"""A motion, its command, speed and braking, and the state of the gate."""
+_ON_THE_GOAL = 1e-6
+"""Distance from a goal that moves which counts as none, as time at full speed [s]."""
+
+_Snapshot = tuple[JointMotion, MotionState, GateState]
+"""A motion, its state, and that of the gate."""
 
 
 class CommandStream:
@@ -72,17 +76,19 @@ class CommandStream:
         """
         return self.active and self.gate.elapsed(now) >= _EARLY * period
 
-    def begin(self, q: np.ndarray, now: float) -> FollowerCommand:
+    def begin(self, q: np.ndarray, now: float, window: float = 0.0) -> FollowerCommand:
         """
         Return the first command: to be at rest where the arm is.
 
         :param q: (n,) measured positions [rad] or [m].
         :param now: on a monotonic clock [s].
+        :param window: time over which commands are averaged [s]; 0 for none.
         """
         self.gate.begin(q, now)
         self._unsent_from, self._stalled, self.behind = None, 0.0, 0.0
-        self._motion = JointMotion(self.gate.last[0])
-        return FollowerCommand(self._motion.q.copy(), np.zeros_like(self._motion.q))
+        start = self.gate.last[0]
+        self._motion = JerkLimitedMotion(start, window) if window > 0.0 else JointMotion(start)
+        return FollowerCommand(start.copy(), np.zeros_like(start))
 
     def end(self) -> None:
         """Command nothing more; the commands have to be at rest."""
@@ -121,8 +127,14 @@ class CommandStream:
             self._resume_late(motion, limits, late, measured_speed)
         step = step if _is_sound(step, motion.q) else REST
         self._move(motion, step, limits, now, period, pace)
-        self.behind = _distance_behind(motion, step, limits)
-        return FollowerCommand(motion.q.copy(), motion.speed * limits.velocity)
+        self.behind, velocity = 0.0, motion.speed * limits.velocity
+        if step.goal is not None and step.velocity is not None:
+            self.behind = motion.behind
+            if self.behind <= _ON_THE_GOAL:
+                # Half a tick newer than the mean since the last command, which drives lag by.
+                most = 0.5 * min(elapsed, period) * limits.acceleration_now
+                velocity = velocity + clamped(step.velocity - velocity, -most, most)
+        return FollowerCommand(motion.q.copy(), velocity)
 
     def _move(
         self,
@@ -136,18 +148,22 @@ class CommandStream:
         """Do a step where the guard allows it, otherwise slow down."""
         guard, dt = self.guard, min(self.gate.elapsed(now), period)
         if guard is not None and step.leads_on:
-            before, resting = self._snapshot(motion), motion.at_rest
+            before, start, resting = self._snapshot(motion), motion.q, motion.at_rest
             ahead = _place_ahead(motion, step, limits)
-            pace = min(pace, guard.pace(motion.q, ahead, limits, dt))
+            pace = min(pace, guard.pace(motion.q, ahead, limits, dt, motion.delay))
             _perform(motion, step, limits, dt, pace, cautious=True)
-            motion.q, motion.speed = self.gate.admit(motion.q, limits, now, period)
-            verdict = guard.verdict(before[1], resting, motion, ahead, limits)
+            self._admit(motion, limits, now, period)
+            verdict = guard.verdict(start, resting, motion, ahead, limits)
             if verdict.allowed:
                 return
             self.obstacle, step = verdict.obstacle, REST
             self._restore(before)
         _perform(motion, step, limits, dt, pace)
-        motion.q, motion.speed = self.gate.admit(motion.q, limits, now, period)
+        self._admit(motion, limits, now, period)
+
+    def _admit(self, motion: JointMotion, limits: MotionLimits, now: float, period: float) -> None:
+        bounds = motion.bounds(limits)
+        motion.q, motion.speed = self.gate.admit(motion.q, bounds, now, period)
 
     def mark_sent(self, delay: float, period: float) -> None:
         """
@@ -180,11 +196,11 @@ class CommandStream:
         return True
 
     def _snapshot(self, motion: JointMotion) -> _Snapshot:
-        return motion, motion.q, motion.speed, motion.braking, self.gate.state
+        return motion, motion.state, self.gate.state
 
     def _restore(self, snapshot: _Snapshot) -> None:
-        motion, q, speed, braking, self.gate.state = snapshot
-        motion.q, motion.speed, motion.braking = q, speed, braking
+        motion, state, self.gate.state = snapshot
+        motion.state = state
 
     def _resume_late(
         self,
@@ -197,8 +213,7 @@ class CommandStream:
         planned = motion.speed * limits.velocity
         size = float(planned @ planned)
         share = 0.0 if measured_speed is None or not size else float(measured_speed @ planned)
-        self.gate.slow_down(share / size if size else 0.0, late)
-        motion.speed = self.gate.last[1]
+        motion.slow_down(self.gate.slow_down(share / size if size else 0.0, late))
 
 
 def _perform(
@@ -233,11 +248,3 @@ def _place_ahead(motion: JointMotion, step: Step, limits: MotionLimits) -> np.nd
     assert step.velocity is not None
     second = clamped(step.velocity, -limits.unit, limits.unit)
     return limits.inside(motion.q + np.where(limits.movable, second, 0.0), motion.q)
-
-
-def _distance_behind(motion: JointMotion, step: Step, limits: MotionLimits) -> float:
-    """Return how far a command is from a goal that moves, as time at full speed [s]."""
-    if step.goal is None or step.velocity is None:
-        return 0.0
-    off = np.abs(step.goal - motion.q) / limits.unit
-    return float(off[limits.movable].max(initial=0.0))

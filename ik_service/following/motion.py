@@ -10,6 +10,8 @@ short or long the ticks that follow are.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ik_service.following.motion_limits import (
@@ -33,6 +35,10 @@ _FASTEST = 1e9
 """Velocity that greater ones count as [rad/s] or [m/s], so that no number overflows."""
 
 
+MotionState = tuple[Any, ...]
+"""Command, speed and braking of a motion, and what else it has to know."""
+
+
 class JointMotion:
     """
     Motion of a joint command, tick by tick.
@@ -41,7 +47,12 @@ class JointMotion:
     :ivar speed: (n,) the speed of the last move, in shares of the velocity limits.
     :ivar braking: (n,) how fast it may slow down [1/s]: never less than it was allowed to speed
         up since it last rested, so that what was in time to stop stays so when limits change.
+    :ivar behind: how far it is from a goal that moves, as the time that it takes at full speed
+        [s], as of the last :meth:`track`.
+    :cvar delay: how much longer than its braking takes it moves on [s].
     """
+
+    delay = 0.0
 
     def __init__(self, q: np.ndarray) -> None:
         """
@@ -53,27 +64,53 @@ class JointMotion:
         self.q = np.array(q, dtype=np.float64)
         self.speed = np.zeros_like(self.q)
         self.braking = np.zeros_like(self.q)
+        self.behind = 0.0
 
     @property
     def at_rest(self) -> bool:
         """Whether the last move left the command where it was."""
         return not self.speed.any()
 
-    def resting_place(self, limits: MotionLimits) -> np.ndarray:
-        """
-        Return where the command comes to rest at the latest, (n,) [rad] or [m].
+    @property
+    def state(self) -> MotionState:
+        """All that is known of the motion; may be set, to go back to an earlier one."""
+        return self.q, self.speed, self.braking
 
-        It slows down along the straight line to there, however long the ticks are, unless a joint
-        limit lies on the way.
+    @state.setter
+    def state(self, state: MotionState) -> None:
+        self.q, self.speed, self.braking = state
+
+    def slow_down(self, share: float) -> None:
+        """
+        Slow down at once, as a motion that was not attended to.
+
+        :param share: of the speed that is left, 0 to 1.
+        """
+        self.speed = self.speed * share
+
+    def bounds(self, limits: MotionLimits) -> MotionLimits:
+        """
+        Return the bounds of the commands now.
+
+        :param limits: the bounds that shall hold.
+        """
+        return limits
+
+    def way_to_rest(self, limits: MotionLimits) -> tuple[np.ndarray, ...]:
+        """
+        Return the corners (n,) of the way to rest [rad] or [m], the last of which is its end.
+
+        The command slows down along the straight line to there, however long the ticks are,
+        unless a joint limit lies on the way.
 
         :param limits: bounds on the motion.
         """
         if self.at_rest:
-            return self.q
+            return (self.q,)
         time = largest(np.abs(self.speed) / self.braking)
         if time <= _SHORTEST_TICK:
-            return self.q
-        return self.q + self.speed * limits.unit * (0.5 * time)
+            return (self.q,)
+        return (self.q + self.speed * limits.unit * (0.5 * time),)
 
     def move(
         self,
@@ -129,6 +166,7 @@ class JointMotion:
         approach = stopping_speed(np.abs(relative) * dt, limits.acceleration, dt)
         wanted = np.where(soon, arriving, speed + np.copysign(approach, relative))
         self._take(_slowed(wanted, pace * limits.scaling), low, high, limits, dt)
+        self.behind = largest(np.where(limits.movable, np.abs(goal - self.q) / limits.unit, 0.0))
 
     def drive(
         self, velocity: np.ndarray, limits: MotionLimits, dt: float, pace: float = 1.0
@@ -149,9 +187,11 @@ class JointMotion:
 
     def _reachable_speeds(self, limits: MotionLimits, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the lowest and the highest speeds (n,) of a tick, in shares."""
-        kept = limits.braking if self.at_rest else np.maximum(self.braking, limits.braking)
-        self.braking = kept
-        return limits.reachable_speeds(self.q, self.speed, kept, dt)
+        if self.at_rest:
+            self.braking = limits.braking
+        elif (self.braking < limits.braking).any():
+            self.braking = np.maximum(self.braking, limits.braking)
+        return limits.reachable_speeds(self.q, self.speed, self.braking, dt)
 
     def _take(
         self,
@@ -162,7 +202,9 @@ class JointMotion:
         dt: float,
     ) -> None:
         """Move with the speeds (n,) nearest to some that are reachable, in shares."""
-        self.speed = np.where(limits.movable, clamped(wanted, low, high), 0.0)
+        self.speed = clamped(wanted, low, high)
+        if limits.immovable is not None:
+            self.speed[limits.immovable] = 0.0
         self.q = limits.inside(self.q + self.speed * limits.unit * dt, self.q)
 
     def _wanted(

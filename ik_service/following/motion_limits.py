@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 import math
 
@@ -10,6 +10,12 @@ import numpy as np
 
 LONGEST_RAMP = 2.0
 """Time in which a command comes to rest from full speed, however gentle its acceleration [s]."""
+
+_LONGEST_WINDOW = 0.5
+"""Longest time over which commands are averaged to limit their jerk [s]."""
+
+_AVERAGED = 0.9
+"""Share of the acceleration of a motion that is averaged; the rest is room for uneven ticks."""
 
 FULL_SPEED = 1.0 - 1e-9
 """Share of a bound that is used; the rest is room for rounding."""
@@ -29,6 +35,8 @@ class MotionLimits:
         limit. One number stands for all joints.
     :ivar jerk: (n,) largest change of the acceleration in a second, in the same shares [1/s²],
         inf for no such limit; None for none at all.
+    :ivar window: time over which commands are averaged, so that their jerk is within these
+        bounds [s]; 0 without.
     """
 
     lower: np.ndarray
@@ -37,6 +45,7 @@ class MotionLimits:
     scaling: float
     acceleration: np.ndarray
     jerk: np.ndarray | None = None
+    window: float = 0.0
 
     def __post_init__(self) -> None:
         same = np.broadcast_to(np.asarray(self.acceleration, np.float64), self.velocity.shape)
@@ -46,6 +55,11 @@ class MotionLimits:
     def movable(self) -> np.ndarray:
         """Mask of the joints that may move (n,)."""
         return self.velocity > 0.0
+
+    @cached_property
+    def immovable(self) -> np.ndarray | None:
+        """Mask of the joints that may not move (n,); None when all may."""
+        return None if self.movable.all() else ~self.movable
 
     @cached_property
     def unit(self) -> np.ndarray:
@@ -71,6 +85,11 @@ class MotionLimits:
         """
         return np.maximum(self.acceleration, self.scaling / LONGEST_RAMP)
 
+    @cached_property
+    def averaged(self) -> MotionLimits:
+        """The bounds of a motion whose average keeps these, also in ticks of unequal lengths."""
+        return replace(self, acceleration=_AVERAGED * self.acceleration)
+
     def reachable_speeds(
         self, q: np.ndarray, speed: np.ndarray, braking: np.ndarray, dt: float
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -88,11 +107,12 @@ class MotionLimits:
         :returns: (n,) lowest and (n,) highest share.
         """
         more, less = self.acceleration * dt, braking * dt
-        size = np.abs(speed)
-        # Where the joints are faster than they may be now, all slow down in proportion.
-        slower = size * remaining_share(size, less)
+        size, most = np.abs(speed), self.scaling * FULL_SPEED
         # Of the interval of speeds, the end in the direction of the motion, and the other one.
-        fast = np.minimum(size + more, np.maximum(self.scaling * FULL_SPEED, slower))
+        fast = np.minimum(size + more, most)
+        if largest(size) > most:  # faster than they may be now, the joints slow in proportion
+            slower = np.maximum(size * remaining_share(size, less), most)
+            fast = np.minimum(size + more, slower)
         slow = np.maximum(size - less, -np.minimum(more, self.scaling))
         backwards = speed < 0.0
         low, high = np.where(backwards, -fast, slow), np.where(backwards, -slow, fast)
@@ -170,10 +190,11 @@ def stopping_speed(distance: np.ndarray, braking: np.ndarray, dt: float) -> np.n
     :param dt: length of the tick [s].
     :returns: (…, n) in shares of the full speed.
     """
-    distance = np.minimum(distance, 1e9)
+    twice = 2.0 * np.minimum(distance, 1e9)
+    if braking.all():
+        return twice / (dt + np.sqrt(dt * dt + twice / braking))
     can_stop = np.maximum(braking, 1e-200)
-    speed = 2.0 * distance / (dt + np.sqrt(dt * dt + 2.0 * distance / can_stop))
-    return speed if braking.all() else np.where(braking > 0.0, speed, 0.0)
+    return np.where(braking > 0.0, twice / (dt + np.sqrt(dt * dt + twice / can_stop)), 0.0)
 
 
 def stopping_speed_along(distance: float, braking: float, dt: float) -> float:
@@ -189,3 +210,23 @@ def stopping_speed_along(distance: float, braking: float, dt: float) -> float:
         return 0.0
     distance = min(distance, 1e9)
     return 2.0 * distance / (dt + math.sqrt(dt * dt + 2.0 * distance / braking))
+
+
+def averaging_window(velocity: np.ndarray, acceleration: np.ndarray, jerk: np.ndarray) -> float:
+    """
+    Return over which time a motion has to be averaged so that its jerk is bounded.
+
+    The average of accelerations up to a over the window T has jerks up to 2 a / T. Of the windows
+    that keep the bounds, this one lets the slowest joint be at its full speed the soonest: a
+    ramp takes v / a + T, and a is T jerk / 2 at most.
+
+    :param velocity: (n,) the highest speeds [rad/s] or [m/s].
+    :param acceleration: (n,) the highest accelerations [rad/s²] or [m/s²]; inf for none.
+    :param jerk: (n,) the highest jerks [rad/s³] or [m/s³]; inf for none.
+    :returns: [s]; 0 without a bound on a jerk.
+    """
+    limited = np.isfinite(jerk) & (velocity > 0.0)
+    if not limited.any():
+        return 0.0
+    v, a, j = velocity[limited], acceleration[limited], jerk[limited]
+    return float(min(np.minimum(2.0 * a / j, np.sqrt(2.0 * v / j)).max(), _LONGEST_WINDOW))

@@ -8,6 +8,8 @@ import math
 
 import numpy as np
 
+from ik_service.following.moving_goal import MovingGoal
+from ik_service.following.target_velocity import TargetMotion
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
@@ -46,6 +48,7 @@ class NearbySolver:
         if options.joint_limits == 'ignore':
             options = replace(options, joint_limits=IkOptions.joint_limits)
         self._beside = Solver(chain, solver.name, replace(options, max_searches=1, prefer='first'))
+        self._weights = np.array(options.task_weights)
         self._anywhere = Solver(chain, solver.name, replace(options, prefer='nearest'))
         # After one step the search is over, and the solver's approach to the closest pose begins.
         self._bounded = options.max_joint_motion is not None
@@ -86,6 +89,19 @@ class NearbySolver:
         there = anywhere if self._bounded else self._descent.solve(T_base_target, anywhere.q)
         stay = _error(here) <= max(_error(there) / _CLEARLY_NEARER, _AS_NEAR)
         return replace(here if stay else there, status=anywhere.status)
+
+    def moving_goal(
+        self, q: np.ndarray, motion: TargetMotion, at: float, speeds: np.ndarray
+    ) -> MovingGoal:
+        """
+        Return where the joints go on to with a target.
+
+        :param q: (n,) where its last pose is reached [rad] or [m].
+        :param motion: of the target.
+        :param at: time of that pose, on a monotonic clock [s].
+        :param speeds: (n,) speeds that the joints may have [rad/s] or [m/s].
+        """
+        return MovingGoal(self.chain, q, motion, at, self._weights, speeds)
 
     def _distance(self, q: np.ndarray, T_base_target: np.ndarray) -> float:
         return float(np.linalg.norm(pose_error(self.chain.forward(q), T_base_target)))

@@ -1,4 +1,4 @@
-"""Pose of the tip as what the commands are for."""
+"""Pose of the tip, at rest or moving, as what the commands are for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ik_service.following.aim import Aim, REST, Step, Tick
+from ik_service.following.moving_goal import MovingGoal
 from ik_service.following.settings import FollowerState
 from ik_service.solvers.result import IkResult
 
@@ -34,6 +35,7 @@ class PoseAim(Aim):
         result: IkResult,
         goal: np.ndarray | None,
         movable: np.ndarray,
+        moving: MovingGoal | None = None,
     ) -> None:
         """
         Aim at a pose.
@@ -43,6 +45,7 @@ class PoseAim(Aim):
         :param goal: (n,) where the joints shall go [rad] or [m]; None if that has to be solved
             for once the arm's state is known.
         :param movable: (n,) mask of the joints that may move.
+        :param moving: where the goal goes on to; None for one that rests.
         """
         self.T_base_tip = T_base_tip
         self.result = result
@@ -50,6 +53,7 @@ class PoseAim(Aim):
         self.solving = False
         self.since: float | None = None
         self._movable = movable
+        self._moving = moving
         self._arrived = False
 
     @property
@@ -65,17 +69,26 @@ class PoseAim(Aim):
     def begin(self, q: np.ndarray, unwrapped: Callable[[np.ndarray], np.ndarray]) -> None:
         """Put continuous joints on the turn of the arm."""
         if self.goal is not None:
-            self.goal = unwrapped(self.goal)
+            before, self.goal = self.goal, unwrapped(self.goal)
+            if self._moving is not None:
+                self._moving.shift(self.goal - before)
 
     def renew(self) -> bool:
         """Have the goal solved for again."""
-        self.goal, self._arrived = None, False
+        self.goal, self._arrived, self._moving = None, False, None
         return True
 
     def step(self, tick: Tick) -> Step:
-        """Return the goal."""
+        """Return the goal, or where it has gone on to."""
         if self.goal is None:
             return REST
+        if self._moving is not None:
+            # A command stands until the next one: at the middle of that time it shall be right.
+            ahead = self._moving.at(tick.now + 0.5 * tick.dt)
+            if ahead is not None:
+                self._arrived = False
+                return Step(*ahead)
+            self._moving = None
         self._arrived = not (self.goal - tick.q)[self._movable].any()
         return Step(self.goal)
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-import math
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 
 from ik_service.exceptions import OptionError
-from ik_service.following.motion_limits import MotionLimits
+from ik_service.following.motion_limits import averaging_window, LONGEST_RAMP, MotionLimits
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
+from ik_service.model.motion_bounds import MotionBounds
 
 FALLBACK_SPEED = 1.0
 """Speed of a rotary joint for which the URDF names no velocity limit [rad/s]."""
@@ -41,7 +42,8 @@ class FollowerState(Enum):
     TARGET_TIMED_OUT = 'no new target has arrived in time: the last one was dropped'
     TARGET_DROPPED = 'the target was dropped: a new one, or ~/enable, is waited for'
     COLLISION_AHEAD = (
-        'the commands have stopped before a collision: a new target, or ~/enable, is waited for'
+        'the commands have stopped before a collision: something else to do, or ~/enable, is '
+        'waited for'
     )
     OTHER_COMMANDER = 'somebody else commands the arm: no motion is started'
     DISABLED = 'following is switched off by ~/enable: targets are refused'
@@ -85,6 +87,8 @@ class FollowerSettings:
         once the arm has arrived, and another controller may take over.
     :ivar avoid_collisions: whether the commands stop before a collision; targets are refused
         where collisions cannot be tested.
+    :ivar feed_forward: whether targets that move are followed at where they are by now, and not
+        only gone to.
     :raises OptionError: naming the setting whose value cannot be.
     """
 
@@ -98,6 +102,7 @@ class FollowerSettings:
     exclusive: bool = True
     hold: bool = True
     avoid_collisions: bool = False
+    feed_forward: bool = True
 
     def __post_init__(self) -> None:
         for name in ('rate', 'state_timeout', 'lag_limit'):
@@ -108,7 +113,7 @@ class FollowerSettings:
 
     def _check(self, name: str, holds: bool, wanted: str) -> None:
         value = getattr(self, name)
-        if not (holds and math.isfinite(value)):
+        if not (holds and isfinite(value)):
             raise OptionError(name, f'has to be {wanted}, not {value!r}')
 
     def changed(self, settings: Mapping[str, float]) -> FollowerSettings:
@@ -121,19 +126,35 @@ class FollowerSettings:
         values: dict[str, Any] = dict(settings)  # some of them are truth values
         return replace(self, **values)
 
-    def motion_limits(self, chain: KinematicChain) -> MotionLimits:
+    def motion_limits(
+        self, chain: KinematicChain, bounds: MotionBounds | None = None
+    ) -> MotionLimits:
         """
         Return the bounds on the motion of a chain.
 
+        The smaller of two limits counts. No joint is faster than it can be stopped in
+        :data:`~ik_service.following.motion_limits.LONGEST_RAMP`.
+
         :param chain: the chain.
+        :param bounds: limits of its joints beyond those of the URDF; None for none.
         """
-        gentle = self.acceleration_time > 0.0
+        bounds, speeds = bounds or MotionBounds(), joint_speeds(chain)
+        speeds = np.minimum(speeds, bounds.velocity(chain))
+        jerk, acceleration = bounds.jerk(chain), bounds.acceleration(chain)
+        window = averaging_window(speeds, acceleration, jerk)
+        if window > 0.0:
+            acceleration = np.minimum(acceleration, 0.5 * window * jerk)
+        speeds = np.minimum(speeds, LONGEST_RAMP * acceleration)
+        unit = np.where(speeds > 0.0, speeds, 1.0)
+        gentle = self.velocity_scaling / self.acceleration_time if self.acceleration_time else inf
         return MotionLimits(
             chain.lower,
             chain.upper,
-            joint_speeds(chain),
+            speeds,
             self.velocity_scaling,
-            self.velocity_scaling / self.acceleration_time if gentle else math.inf,
+            np.minimum(acceleration / unit, gentle),
+            jerk / unit if window > 0.0 else None,
+            window,
         )
 
 

@@ -19,6 +19,7 @@ from ik_service.following.settings import (
     joint_speeds,
 )
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.motion_bounds import MotionBounds
 
 _BEHIND = 0.05
 """How far commands may be behind a goal that moves before it waits, as time at full speed [s]."""
@@ -36,6 +37,7 @@ class FollowerStateMachine:
     :param sharing: the followers of the arm, of which some may share joints with this one.
     :param collisions: tests postures of the chain, for the setting ``avoid_collisions``.
     :param group: name of the group of joints that is moved, for messages.
+    :param bounds: limits of its joints beyond those of the URDF; None for none.
     :ivar joints: the joints that commands name.
     :ivar settings: those in force; see :meth:`configure`.
     :ivar limits: the bounds on the motion in force.
@@ -57,6 +59,7 @@ class FollowerStateMachine:
         sharing: JointSharing,
         collisions: CollisionTest,
         group: str = '',
+        bounds: MotionBounds | None = None,
     ) -> None:
         self.chain = chain
         self.aims = aims
@@ -64,11 +67,12 @@ class FollowerStateMachine:
         self.joints = chain.joint_names
         self._sharing = sharing
         self._guard = CollisionGuard(chain, collisions)
+        self._bounds = bounds
         self.stream = CommandStream()
         self.admission = Admission(self, sharing, collisions)
         self.configure(settings)
-        self.speeds = joint_speeds(chain)
-        self.arm = JointStateTracker(chain, self.speeds)
+        self.speeds = self.limits.velocity
+        self.arm = JointStateTracker(chain, joint_speeds(chain))
         self._lag = LagMonitor(self.speeds)
         self.movable = self.speeds > 0.0
         self.state = FollowerState.IDLE
@@ -82,7 +86,7 @@ class FollowerStateMachine:
         :param settings: how targets are followed from now on.
         """
         self.settings = settings
-        self.limits = settings.motion_limits(self.chain)
+        self.limits = settings.motion_limits(self.chain, self._bounds)
         self.stream.guard = self._guard if settings.avoid_collisions else None
 
     def tick(self, now: float) -> FollowerCommand | None:
@@ -203,15 +207,17 @@ class FollowerStateMachine:
         self._lag.update(commanded, measured, stream.at_rest, limit, now)
         if self._lag.displaced:
             self.displacements += 1
-            state = FollowerState.TARGET_DROPPED if self.aims.target else FollowerState.IDLE
-            self._lose(state, 'something else has moved the arm')
-            return self._come_to_rest(now)
+            return self._give_up('something else has moved the arm', now)
         if stream.at_rest and self._is_over(aim):
-            return self._end(aim)
+            self._end(aim)
+            return None
         if not stream.is_due(now, period):
             self.state = self._state_with(aim)
             return None
-        step = aim.step(self._tick(commanded, measured, now, period))
+        try:
+            step = aim.step(self._tick(commanded, measured, now, period))
+        except Exception as error:  # the arm has to come to rest, whatever it is
+            return self._give_up(f'{type(error).__name__}: {error}', now)
         if aim.obstacle or not self.arm.current:
             step = REST
         speed = self.arm.speed(now)
@@ -219,6 +225,13 @@ class FollowerStateMachine:
         aim.obstacle = aim.obstacle or stream.obstacle
         self.state = self._state_with(aim)
         return command
+
+    def _give_up(self, reason: str, now: float) -> FollowerCommand | None:
+        """Lose the aim, and come to rest."""
+        self._lose(
+            FollowerState.TARGET_DROPPED if self.aims.target else FollowerState.IDLE, reason
+        )
+        return self._come_to_rest(now)
 
     def _tick(
         self, commanded: np.ndarray, measured: np.ndarray, now: float, period: float
@@ -257,7 +270,7 @@ class FollowerStateMachine:
         self._lag.reset()
         aim.begin(start, lambda q: self.arm.unwrapped(q, start))
         self.state = self._state_with(aim)
-        return self.stream.begin(start, now)
+        return self.stream.begin(start, now, self.limits.window)
 
     def _state_with(self, aim: Aim) -> FollowerState:
         """Return the state on the way with an aim, or at its end."""

@@ -20,11 +20,14 @@ from ik_service.following.aim_store import AimStore
 from ik_service.following.collision_guard import CollisionTest, NoCollisionTest
 from ik_service.following.follower_status import FollowerStatus
 from ik_service.following.joint_sharing import JointSharing
+from ik_service.following.moving_goal import MovingGoal
 from ik_service.following.nearby_solver import NearbySolver
 from ik_service.following.pose_aim import PoseAim
 from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
 from ik_service.following.state_machine import FollowerStateMachine
+from ik_service.following.target_velocity import AT_REST, TargetMotion, TargetVelocity
 from ik_service.kinematics.pose_error import check_transform
+from ik_service.model.motion_bounds import MotionBounds
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
 
@@ -42,6 +45,8 @@ class TargetFollower(FollowerStatus):
     :param group: name of the group of joints that is moved, for messages of the others.
     :param collisions: tests postures of the chain, for the setting ``avoid_collisions``; None
         when collisions cannot be tested, and targets are refused with that setting.
+    :param bounds: limits of the joints beyond those of the URDF, such as of acceleration and jerk
+        (:func:`~ik_service.model.joint_limits_file.load_joint_limits`); None for none.
     :param settings: fields of :class:`FollowerSettings`; :meth:`tick` is called at its ``rate``.
     :raises OptionError: naming the setting whose value cannot be.
     """
@@ -52,6 +57,7 @@ class TargetFollower(FollowerStatus):
         sharing: JointSharing | None = None,
         group: str = '',
         collisions: CollisionTest | None = None,
+        bounds: MotionBounds | None = None,
         **settings: float,
     ) -> None:
         self._sharing = sharing or JointSharing()
@@ -59,12 +65,14 @@ class TargetFollower(FollowerStatus):
         self._group = group
         self._aims = AimStore()
         self._solver = NearbySolver(solver)
+        self._velocity = TargetVelocity()
         self._collisions = collisions or NoCollisionTest()
+        self._bounds = bounds
         self._machine = self._new_machine(FollowerSettings().changed(settings))
         self._sharing.join(lambda: self._machine)
 
     def _new_machine(self, settings: FollowerSettings) -> FollowerStateMachine:
-        around = self._aims, self._sharing, self._collisions, self._group
+        around = self._aims, self._sharing, self._collisions, self._group, self._bounds
         return FollowerStateMachine(self._solver.chain, settings, *around)
 
     # Inputs
@@ -95,7 +103,9 @@ class TargetFollower(FollowerStatus):
         finally:
             target.solving = False
 
-    def set_target(self, T_base_tip: np.ndarray) -> IkResult:
+    def set_target(
+        self, T_base_tip: np.ndarray, at: float | None = None, twist: np.ndarray | None = None
+    ) -> IkResult:
         """
         Follow another target from now on.
 
@@ -103,6 +113,10 @@ class TargetFollower(FollowerStatus):
         followed meanwhile. Before the first joint state it is kept, and solved again then.
 
         :param T_base_tip: (4, 4) pose of the tip in the frame of the base link.
+        :param at: when the target was there, on the clock of :meth:`tick` [s]. Targets with times
+            that are on one motion are followed without a lag; None for one at rest.
+        :param twist: (6,) the target's velocity in the base frame, linear before angular [m/s,
+            rad/s], where that is known.
         :returns: the solution, or the nearest pose found, which is then gone to.
         :raises ArgumentError: when this is no pose; the old target is then followed further.
         :raises TargetRefusedError: when nothing may be followed now; the message says why.
@@ -112,18 +126,34 @@ class TargetFollower(FollowerStatus):
             self._refuse(self._machine.admission.refusal())
             version = self._aims.next_version()
             solver, seeds = self._solver, self._machine.seeds()
+            motion = self._motion(T_base_tip, at, twist)
+            limits = self._machine.limits
         result = solver.solve(T_base_tip, seeds)
+        moving = None
+        if at is not None and result.success and not motion.still:
+            moving = solver.moving_goal(result.q, motion, at, limits.velocity_now)
         with self._lock:
             if version == self._aims.version:
-                self._follow(T_base_tip, result)
+                self._follow(T_base_tip, result, moving)
         return result
 
-    def _follow(self, T_base_tip: np.ndarray, result: IkResult) -> None:
+    def _motion(
+        self, T_base_tip: np.ndarray, at: float | None, twist: np.ndarray | None
+    ) -> TargetMotion:
+        """Return how a target moves, as far as it is to be looked at."""
+        if at is None or not self._machine.settings.feed_forward:
+            self._velocity.reset()
+            return AT_REST
+        return self._velocity.update(T_base_tip, at, twist)
+
+    def _follow(
+        self, T_base_tip: np.ndarray, result: IkResult, moving: MovingGoal | None = None
+    ) -> None:
         """Follow a target that was solved for, unless something goes before it by now."""
         machine = self._machine
         self._refuse(machine.admission.precedence())
         goal = None if machine.arm.measured is None else result.q
-        self._aim_at(PoseAim(T_base_tip, result, goal, machine.movable))
+        self._aim_at(PoseAim(T_base_tip, result, goal, machine.movable, moving))
 
     def follow_aim(self, aim: Aim) -> None:
         """

@@ -38,7 +38,7 @@ def test_a_reference_that_leaps_is_caught_up_with_and_waits_meanwhile(rig):
     rig.tick(400)
     assert np.abs(rig.commands[-1].q - swing(aim.time)[0] - 0.2).max() < 1e-12
     assert aim.time < 3.9, 'its clock waited'
-    speeds = np.array([command.velocity for command in rig.commands])
+    speeds = RATE * np.diff([command.q for command in rig.commands], axis=0)
     assert (np.abs(np.diff(speeds, axis=0)) <= 0.0500001 * np.array([2.61] * 7)).all()
     assert rig.follower.violations == 0
 
@@ -109,8 +109,19 @@ def test_whatever_ends_an_aim_brings_the_arm_to_rest_and_tells_it_once(rig, end)
     assert aim.reasons[0]
     assert not rig.commands[-1].velocity.any()
     assert rig.tick(50) is None
-    speeds = np.array([command.velocity for command in rig.commands])
+    speeds = RATE * np.diff([command.q for command in rig.commands], axis=0)
     assert (np.abs(np.diff(speeds, axis=0)) <= 0.0500001 * np.array([2.61] * 7)).all()
+
+
+def test_an_aim_with_a_bug_is_dropped_and_the_arm_comes_to_rest(rig):
+    rig.measure()
+    aim = Reference(lambda t: swing(t) if t < 0.5 else 1 / 0)
+    rig.follower.follow_aim(aim)
+    rig.tick(100)
+    assert aim.reasons == ['ZeroDivisionError: division by zero']
+    assert not rig.commands[-1].velocity.any()
+    assert rig.follower.state is FollowerState.IDLE
+    assert rig.follower.violations == 0
 
 
 def test_before_the_first_joint_state_only_targets_wait(rig):

@@ -64,7 +64,8 @@ class PathEnd:
         if self.status is PathStatus.LIMIT:
             return f'{self.joint} would have to exceed its limit of {self.limit:.4g}'
         if self.status is PathStatus.TOO_FAR:
-            return f'{self.status.value}: {self.joint} would have to move by {self.motion:.3g}'
+            before = self.status.value if self.row else 'too far from the seed'
+            return f'{before}: {self.joint} would have to move by {self.motion:.3g}'
         if self.status is PathStatus.SINGULARITY and self.joint:
             return f'{self.status.value}: {self.joint} would have to move by {self.motion:.3g}'
         if self.status is PathStatus.COLLISION and self.bodies:

@@ -25,13 +25,25 @@ from ik_service.solvers.options import IkOptions
 
 
 class Output:
-    """A publisher of commands that keeps them."""
+    """A publisher of commands that keeps them, and the channel of each group."""
 
-    def __init__(self):
-        self.sent = []
+    def __init__(self, names=()):
+        self.sent, self.names, self.busy, self.others = [], names, False, ()
 
-    def serialize(self, names, command, period):
-        return tuple(names), command
+    def channel(self, names, measured):
+        return Output(tuple(names))
+
+    def missing(self, names):
+        return ()
+
+    def message(self, command, follower, now):
+        return None if command is None else (self.names, command)
+
+    def serialize(self, message):
+        return message
+
+    def report(self):
+        return {}
 
     def publish(self, message):
         self.sent.append(message)
