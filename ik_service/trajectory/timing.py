@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import NoneType
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -62,12 +63,17 @@ def time_path(
     :raises UnknownLinkError: there is no such link.
     :raises MissingExtraError: timing is 'toppra', and it is not installed.
     """
+    if not isinstance(chain, KinematicChain):
+        raise ArgumentError('chain', f'has to be a KinematicChain, not {safe_repr(chain)}')
     rows = _checked_rows(chain, q)
     bounds = timing_limits(chain, limits)
     fastest = bounds.velocity * _share('velocity_scaling', velocity_scaling)
     strongest = bounds.acceleration * _share('acceleration_scaling', acceleration_scaling)
-    if timing not in TIMINGS:
-        raise ArgumentError('timing', f'has to be one of {", ".join(TIMINGS)}, not {timing!r}')
+    if not isinstance(timing, str) or timing not in TIMINGS:
+        names = ', '.join(TIMINGS)
+        raise ArgumentError('timing', f'has to be one of {names}, not {safe_repr(timing)}')
+    if not isinstance(link, (str, NoneType)):
+        raise ArgumentError('link', f'has to be the name of a link, not {safe_repr(link)}')
     poses = None if targets is None else check_transforms(targets, 'targets')
     if poses is not None and len(poses) != len(rows):
         raise ArgumentError('targets', f'are {len(poses)} poses for {len(rows)} rows')

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
+from types import NoneType
 
 import numpy as np
 
+from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.joint_space import frozen, JointSpace
@@ -55,6 +57,10 @@ def timing_limits(chain: JointSpace, limits: TimingLimits | MotionBounds | None)
                 'limits', f'are for {len(limits.velocity)} joints; {chain.n} is right'
             )
         return limits
+    if not isinstance(limits, (MotionBounds, NoneType)):
+        raise ArgumentError(
+            'limits', f'have to be TimingLimits or MotionBounds, not {safe_repr(limits)}'
+        )
     velocity = joint_speeds(chain)
     if limits is not None:
         velocity = np.minimum(velocity, limits.velocity(chain))
