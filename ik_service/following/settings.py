@@ -13,14 +13,8 @@ import numpy as np
 from ik_service.exceptions import OptionError
 from ik_service.following.motion_limits import averaging_window, LONGEST_RAMP, MotionLimits
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.joint import JointType
+from ik_service.kinematics.joint_speeds import joint_speeds
 from ik_service.model.motion_bounds import MotionBounds
-
-FALLBACK_SPEED = 1.0
-"""Speed of a rotary joint for which the URDF names no velocity limit [rad/s]."""
-
-FALLBACK_LINEAR_SPEED = 0.1
-"""Speed of a prismatic joint for which the URDF names no velocity limit [m/s]."""
 
 
 class FollowerState(Enum):
@@ -156,18 +150,3 @@ class FollowerSettings:
             jerk / unit if window > 0.0 else None,
             window,
         )
-
-
-def joint_speeds(chain: KinematicChain) -> np.ndarray:
-    """
-    Return the largest speeds of a chain's joints, all of them finite.
-
-    :param chain: the chain.
-    :returns: (n,) the velocity limits [rad/s] or [m/s], and where there is none
-        :data:`FALLBACK_SPEED` or :data:`FALLBACK_LINEAR_SPEED`.
-    """
-    kinds = [chain.robot.joints[name].type for name in chain.joint_names]
-    fallback = [
-        FALLBACK_LINEAR_SPEED if kind is JointType.PRISMATIC else FALLBACK_SPEED for kind in kinds
-    ]
-    return np.where(np.isfinite(chain.velocity), chain.velocity, fallback)
