@@ -10,7 +10,7 @@ from ik_service.cli.solve.options import UsageError
 from ik_service.solvers.path.options import PathOptions, STARTS
 from ik_service.solvers.registry import DEFAULT_SOLVER
 
-_OWN = ('start', 'end', 'max_step', 'output')
+_OWN = ('start', 'end', 'max_step', 'timing', 'output')
 
 
 def add_path_options(group: argparse._ArgumentGroup, number: Callable[[str], float]) -> None:
@@ -40,6 +40,15 @@ def add_path_options(group: argparse._ArgumentGroup, number: Callable[[str], flo
         f'(default: {PathOptions().max_step:g})',
     )
     group.add_argument(
+        '--timing',
+        nargs='?',
+        type=number,
+        const=1.0,
+        metavar='SHARE',
+        help='time the path by a share of the joint velocities of the description (default: '
+        '%(const)s): --output gets the times and the velocities',
+    )
+    group.add_argument(
         '--output',
         type=Path,
         metavar='FILE.csv',
@@ -65,6 +74,8 @@ def check_path(arguments: argparse.Namespace) -> None:
             raise UsageError(f'{name} is for one pose, not for --path')
     if arguments.start == 'given' and arguments.seed is None:
         raise UsageError('--start given needs a --seed, where the path starts')
+    if arguments.timing is not None and not 0.0 < arguments.timing <= 1.0:
+        raise UsageError(f'--timing: a share above 0, at most 1, not {arguments.timing:g}')
     output: Path | None = arguments.output
     if output is not None and output.suffix.lower() != '.csv':
         raise UsageError(f'--output: the file has to end in .csv, not {str(output)!r}')

@@ -78,10 +78,10 @@ def _from_matrices(path: Path, data: bytes) -> PathPoses:
         else:
             read = np.array(json.loads(data), dtype=float)
         poses = check_transforms(read, 'poses')
-    except (ValueError, TypeError, OverflowError, RecursionError, EOFError) as error:
-        raise UsageError(f'--path: {path} holds no matrices (N, 4, 4): {error}') from error
     except ArgumentError as error:
         raise UsageError(f'--path: {path}: {error}') from error
+    except (ValueError, TypeError, OverflowError, RecursionError, EOFError) as error:
+        raise UsageError(f'--path: {path} holds no matrices (N, 4, 4): {error}') from error
     return PathPoses(_counted(path, poses), turned=True)
 
 

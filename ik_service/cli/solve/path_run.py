@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from ik_service.cli.solve.options import UsageError
@@ -13,6 +14,8 @@ from ik_service.cli.solve.path_text import path_json, path_lines, write_joints
 from ik_service.solvers.path.path_solver import solve_path
 from ik_service.solvers.path.preparation import PathKernels
 from ik_service.solvers.path.result import PathResult
+from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.trajectory.timing import time_path
 
 
 def run_path(arguments: Namespace) -> int:
@@ -31,10 +34,15 @@ def run_path(arguments: Namespace) -> int:
         request.chain, request.targets.poses, request.seed, request.options, request.end,
         request.collisions,
     )  # fmt: skip
-    print(path_json(request, path) if arguments.json else '\n'.join(path_lines(request, path)))
+    timed = _timed(arguments, request, path)
+    if arguments.json:
+        print(path_json(request, path, timed))
+    else:
+        print('\n'.join(path_lines(request, path, timed)))
     written = []
+    write = partial(write_joints, request=request, path=path, timed=timed)
     if arguments.output is not None:
-        _write('--output', arguments.output, lambda: write_joints(arguments.output, request, path))
+        _write('--output', arguments.output, lambda: write(arguments.output))
         written.append(f'Joints    {arguments.output}')
     if arguments.plot is not None:
         _write('--plot', arguments.plot, lambda: _draw(arguments.plot, request, path))
@@ -42,6 +50,14 @@ def run_path(arguments: Namespace) -> int:
     if written and not arguments.json:
         print('\n'.join(['', *written]))
     return 0 if path.success else 1
+
+
+def _timed(arguments: Namespace, request: PathRequest, path: PathResult) -> JointTrajectory | None:
+    """Return the path as a trajectory; None where no times are wanted, or there is no way."""
+    if arguments.timing is None or path.reached < 2:
+        return None
+    rows = path.q[: path.reached]
+    return time_path(request.chain, rows, velocity_scaling=arguments.timing)
 
 
 def _draw(file: Path, request: PathRequest, path: PathResult) -> None:

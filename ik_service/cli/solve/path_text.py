@@ -23,18 +23,22 @@ from ik_service.cli.solve.json_output import document
 from ik_service.cli.solve.path_request import PathRequest
 from ik_service.cli.solve.text_output import margin_text, robot_lines
 from ik_service.solvers.path.result import PathResult
+from ik_service.trajectory.joint_trajectory import JointTrajectory
 
 _HEADING = ('joint', 'from', 'to', '', 'limits', 'to the limit', '', 'largest step')
 # Digits behind the point of a joint value in a file [rad] or [m].
 _DIGITS = 9
 
 
-def path_lines(request: PathRequest, path: PathResult) -> list[str]:
+def path_lines(
+    request: PathRequest, path: PathResult, timed: JointTrajectory | None = None
+) -> list[str]:
     """
     Return the request and the path, as lines.
 
     :param request: what was requested.
     :param path: the path.
+    :param timed: the path with times, if they are wanted.
     """
     lines = robot_lines(request)
     lines += labelled('Path', _path_text(request))
@@ -48,16 +52,27 @@ def path_lines(request: PathRequest, path: PathResult) -> list[str]:
         lines += labelled('Off by', _errors_text(request, path))
         lines += labelled('Step', _step_text(request, path))
     lines += labelled('Time', f'{time_text(path.solve_time)} in the search')
+    if timed is not None:
+        lines += labelled('Duration', _duration_text(request, timed))
     return [*lines, '', *_joint_table(request, path)] if path.reached else lines
 
 
-def path_json(request: PathRequest, path: PathResult) -> str:
+def path_json(request: PathRequest, path: PathResult, timed: JointTrajectory | None = None) -> str:
     """
     Return the request and the path as JSON; units as those of the other answers.
 
     :param request: what was requested.
     :param path: the path.
+    :param timed: the path with times, if they are wanted.
     """
+    trajectory = None
+    if timed is not None:
+        trajectory = {
+            'times_s': timed.times,
+            'positions': timed.positions,
+            'velocities': timed.velocities,
+            'accelerations': timed.accelerations,
+        }
     end = {**asdict(path.end), 'text': path.end.text}
     return document(
         request,
@@ -77,6 +92,7 @@ def path_json(request: PathRequest, path: PathResult) -> str:
         largest_step=path.largest_step,
         solve_time_s=path.solve_time,
         times_s=request.targets.times,
+        trajectory=trajectory,
         q=path.q[: path.reached],
         position_error_m=path.position_error[: path.reached],
         orientation_error_rad=path.orientation_error[: path.reached],
@@ -84,26 +100,31 @@ def path_json(request: PathRequest, path: PathResult) -> str:
     )
 
 
-def write_joints(file: Path, request: PathRequest, path: PathResult) -> None:
+def write_joints(
+    file: Path, request: PathRequest, path: PathResult, timed: JointTrajectory | None = None
+) -> None:
     """
     Write the joint values, a line for each pose that is reached.
 
-    :param file: the CSV file; its first line has the names of the joints, after t where the poses
-        have times.
+    :param file: the CSV file. Its first line names the columns: the joints, after t where the
+        poses have times; of a path with times t, the joints, and the velocity of each.
     :param request: what was requested.
     :param path: the path.
+    :param timed: the path with times, if they are wanted.
     :raises OSError: it cannot be written.
     """
     names: Sequence[str] = request.chain.joint_names
     values, times = path.q[: path.reached], request.targets.times
-    if times is not None:
+    if timed is not None and timed.velocities is not None:
+        names = ('t', *names, *(f'{name}_velocity' for name in names))
+        values = np.column_stack([timed.times, timed.positions, timed.velocities])
+    elif times is not None:
         names, values = ('t', *names), np.column_stack([times[: path.reached], values])
     with file.open('w', newline='', encoding='utf-8') as stream:
         writer = csv.writer(stream, lineterminator='\n')
         writer.writerow(names)
-        writer.writerows(
-            [repr(round(value, _DIGITS) + 0.0) for value in row] for row in values.tolist()
-        )
+        for row in values.tolist():
+            writer.writerow([repr(round(value, _DIGITS) + 0.0) for value in row])
 
 
 def largest_step(path: PathResult) -> tuple[int, int]:
@@ -132,6 +153,16 @@ def _start_text(request: PathRequest) -> str:
     elif request.options.start == 'free':
         text = 'at any solution of the first pose, best near the seed'
     return text if request.end is None else f'{text}; the end is given'
+
+
+def _duration_text(request: PathRequest, timed: JointTrajectory) -> str:
+    """Return how long a trajectory takes, and the joint that is nearest to its velocity."""
+    shares = np.abs(timed.velocities).max(axis=0) / request.chain.velocity
+    joint = int(np.argmax(shares))
+    return (
+        f'{time_text(timed.duration)}; {request.chain.joint_names[joint]} comes to '
+        f'{100.0 * shares[joint]:.0f} % of its velocity'
+    )
 
 
 def _errors_text(request: PathRequest, path: PathResult) -> str:

@@ -8,6 +8,7 @@ from ik_service.ros.following.follower_parameters import (
     COMMAND_INTERFACE,
     COMMAND_JOINTS,
     FOLLOWER_PARAMETERS,
+    JOINT_LIMITS,
 )
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT, TOOL_FRAMES_TEXT, XACRO_ARGS
 from ik_service.ros.ik.group_parameters import (
@@ -217,6 +218,7 @@ ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     TOOL_FRAMES_TEXT,
     GROUPS_TEXT,
     GROUP_NAMES,
+    JOINT_LIMITS,
 )
 _CHECKING = collision_parameters.REQUIRE_COLLISION_CHECKING
 NODE_PARAMETERS = (

@@ -19,10 +19,8 @@ _MOST_STARTS = 128
 # and on from there, or, with None, to come back from the solutions of the target that it has not
 # reached; with so many times the candidates.
 _DETOURS = ((4, 30), (4, None), (4, 500), (16, None))
-# Layers beyond the end of a search at which it is narrow again, and those that a way back has, at
-# most.
+# Layers beyond the end of a search at which it is narrow again.
 _PASSED = 10
-_FARTHEST_BACK = 400
 
 
 @dataclass
@@ -114,7 +112,7 @@ class PathSearch:
         if not len(solutions):
             return False
         other = Beam(back, solutions, np.zeros(len(solutions)))
-        for layer in range(row - 1, max(-1, row - 1 - _FARTHEST_BACK), -1):
+        for layer in range(row - 1, -1, -1):
             link, end = meeting(beam, layer, other)
             if link >= 0:
                 way, wrap = other.way(end)[::-1], self._problem.wrap

@@ -70,8 +70,8 @@ def _listed(problem: PathProblem, near: np.ndarray) -> np.ndarray:
             max_solutions=_MOST,
         )  # fmt: skip
     except IncompleteSolutionsError as error:
-        # It walks along one self-motion after the other; there may be some to which it did not get.
-        return np.vstack([error.partial, _searched(problem, near)])
+        # There may be self-motions that it did not get to.
+        return np.vstack([np.asarray(error.partial), _searched(problem, near)])
     finally:  # what is beyond the timeout, which kernels keep, is the compiler's
         problem.deadline.extend(time.monotonic() - began - timeout)
 
