@@ -22,6 +22,13 @@ _HOME = {
     'Solver': 'ik_service.solvers.solver',
     'ToolFrame': 'ik_service.model.tool_frame',
     'JointTrajectory': 'ik_service.trajectory.joint_trajectory',
+    'TargetFollower': 'ik_service.following.target_follower',
+    'FollowerCommand': 'ik_service.following.settings',
+    'FollowerSettings': 'ik_service.following.settings',
+    'FollowerState': 'ik_service.following.settings',
+    'MotionBounds': 'ik_service.model.motion_bounds',
+    'JointBounds': 'ik_service.model.motion_bounds',
+    'load_joint_limits': 'ik_service.model.joint_limits_file',
     'CollisionChecker': 'ik_service.collision.checker',
     'Cone': 'ik_service.collision.shapes',
     'Mesh': 'ik_service.collision.shapes',
@@ -53,15 +60,20 @@ __all__ = [
     'CollisionChecker',
     'Cone',
     'Cylinder',
+    'FollowerCommand',
+    'FollowerSettings',
+    'FollowerState',
     'IkBatchResult',
     'IkOptions',
     'IkResult',
     'IkStatus',
     'IkTrace',
+    'JointBounds',
     'JointTrajectory',
     'KinematicChain',
     'KinematicTree',
     'Mesh',
+    'MotionBounds',
     'PathEnd',
     'PathOptions',
     'PathResult',
@@ -71,10 +83,12 @@ __all__ = [
     'Solver',
     'SolverSpec',
     'Sphere',
+    'TargetFollower',
     'Task',
     'TimingLimits',
     'ToolFrame',
     '__version__',
+    'load_joint_limits',
     'register_solver',
     'solve_ik',
     'solve_ik_all',
@@ -90,8 +104,12 @@ __all__ = [
 if TYPE_CHECKING:
     from ik_service.collision.checker import CollisionChecker
     from ik_service.collision.shapes import Cone, Mesh, Plane
+    from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
+    from ik_service.following.target_follower import TargetFollower
     from ik_service.kinematics.chain import KinematicChain
     from ik_service.kinematics.tree import KinematicTree
+    from ik_service.model.joint_limits_file import load_joint_limits
+    from ik_service.model.motion_bounds import JointBounds, MotionBounds
     from ik_service.model.tool_frame import ToolFrame
     from ik_service.robot import Robot
     from ik_service.solvers.all_solutions.finder import solve_ik_all

@@ -89,12 +89,13 @@ def _ik_node(robot: Bringup, arm: Connection, arguments: Mapping[str, str]) -> N
 
 
 def _state_publisher(robot: Bringup, arm: Connection) -> Node:
+    clock = {'use_sim_time': bool(arm.parameters.get('use_sim_time', False))}
     return Node(
         package='robot_state_publisher',
         executable='robot_state_publisher',
         name='robot_state_publisher',
         namespace=robot.namespace,
-        parameters=[_as_text({'robot_description': robot.description})],
+        parameters=[_as_text({'robot_description': robot.description}), clock],
         remappings=[(old, new) for old, new in arm.remappings if old == 'joint_states'],
         output='screen',
         condition=IfCondition(LaunchConfiguration(STATE_PUBLISHER)),
@@ -106,7 +107,7 @@ def _as_text(parameters: Mapping[str, str]) -> dict[str, ParameterValue]:
     return {name: ParameterValue(value, value_type=str) for name, value in parameters.items()}
 
 
-def _typed(value: str | float | list[str]) -> ParameterValue:
+def _typed(value: str | float | bool | list[str]) -> ParameterValue:
     """Mark the type of a value, as launch guesses it from texts."""
     # launch_ros knows this type by its old name alone.
     kind = List[str] if isinstance(value, list) else type(value)  # noqa: UP006

@@ -68,7 +68,8 @@ class Aim(ABC):
     """
     What the commands are for, from its start to its end.
 
-    All methods are called while the follower's lock is held: they never block and never solve.
+    All methods are called while the follower's lock is held: they never block, never solve, and
+    call nothing of the follower. One whose :meth:`step` raises is dropped.
 
     :cvar kind: 'target', 'trajectory' or 'servo', for messages and for who gives way to whom.
     :ivar obstacle: what the commands have stopped before; empty for nothing. While it is set they

@@ -199,7 +199,8 @@ class CommandStream:
         return motion, motion.state, self.gate.state
 
     def _restore(self, snapshot: _Snapshot) -> None:
-        motion, motion.state, self.gate.state = snapshot
+        motion, state, self.gate.state = snapshot
+        motion.state = state
 
     def _resume_late(
         self,

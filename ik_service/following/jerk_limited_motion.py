@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ik_service.following.motion import JointMotion, MotionState
 from ik_service.following.motion_limits import clamped, largest, MotionLimits
-from ik_service.following.moving_average import AverageState, MovingAverage
+from ik_service.following.moving_average import MovingAverage
+
+
+@dataclass(frozen=True, eq=False)
+class _Bounds:
+    """
+    Bounds of an averaged motion after a change.
+
+    :ivar limits: the bounds that shall hold.
+    :ivar braking: (n,) how fast the motion that is averaged may slow down [1/s].
+    :ivar own: the bounds that the average keeps in the end.
+    :ivar until: those that it keeps until then.
+    :ivar left: how long at least that is yet [s].
+    """
+
+    limits: MotionLimits
+    braking: np.ndarray
+    own: MotionLimits
+    until: MotionLimits
+    left: float
 
 
 class JerkLimitedMotion(JointMotion):
@@ -33,7 +52,7 @@ class JerkLimitedMotion(JointMotion):
         self.delay = 0.5 * window
         self._inner = JointMotion(q)
         self._average = MovingAverage(self.q, window)
-        self._fastest = (0.0, 0.0)  # share of the full speed, and how long it still counts [s]
+        self._bounds: _Bounds | None = None
 
     @property
     def at_rest(self) -> bool:
@@ -44,15 +63,12 @@ class JerkLimitedMotion(JointMotion):
     def state(self) -> MotionState:
         """All that is known of the motion; may be set, to go back to an earlier one."""
         own = self.q, self.speed, self.braking
-        return (*own, (self._inner.state, self._average.state, self._fastest))
+        return *own, self._inner.state, self._average.state, self._bounds
 
     @state.setter
     def state(self, state: MotionState) -> None:
-        self.q, self.speed, self.braking, more = state
-        inner: MotionState
-        average: AverageState
-        inner, average, self._fastest = more  # type: ignore[misc]
-        self._inner.state, self._average.state = inner, average
+        *own, self._inner.state, self._average.state, self._bounds = state
+        self.q, self.speed, self.braking = own
 
     def slow_down(self, share: float) -> None:
         """Slow down at once."""
@@ -63,7 +79,7 @@ class JerkLimitedMotion(JointMotion):
 
     def way_to_rest(self, limits: MotionLimits) -> tuple[np.ndarray, ...]:
         """Return the corners of the way to rest: where the averaged motion is, and will rest."""
-        return self._inner.q, *self._inner.way_to_rest(self._inner_limits(limits))
+        return self._inner.q, *self._inner.way_to_rest(limits.averaged)
 
     def move(
         self,
@@ -74,7 +90,7 @@ class JerkLimitedMotion(JointMotion):
         cautious: bool = False,
     ) -> None:
         """Move by one tick towards a goal, or to rest."""
-        self._inner.move(goal, self._inner_limits(limits), dt, pace, cautious)
+        self._inner.move(goal, limits.averaged, dt, pace, cautious)
         self._go_on(limits, dt)
 
     def track(
@@ -88,7 +104,7 @@ class JerkLimitedMotion(JointMotion):
         """Move by one tick to a goal that moves."""
         speed = clamped(velocity, -limits.velocity_now, limits.velocity_now)
         ahead = limits.inside(goal + speed * self.delay, self.q)
-        self._inner.track(ahead, velocity, self._inner_limits(limits), dt, pace)
+        self._inner.track(ahead, velocity, limits.averaged, dt, pace)
         self.behind = self._inner.behind
         self._go_on(limits, dt)
 
@@ -96,35 +112,32 @@ class JerkLimitedMotion(JointMotion):
         self, velocity: np.ndarray, limits: MotionLimits, dt: float, pace: float = 1.0
     ) -> None:
         """Move by one tick with a velocity."""
-        self._inner.drive(velocity, self._inner_limits(limits), dt, pace)
+        self._inner.drive(velocity, limits.averaged, dt, pace)
         self._go_on(limits, dt)
 
     def bounds(self, limits: MotionLimits) -> MotionLimits:
         """
         Return the bounds of the commands now.
 
-        They slow down to a lower speed, within the jerk, no sooner than the averaged motion.
+        After a change, those from before hold too, until the averaged motion keeps the new ones.
 
         :param limits: the bounds that shall hold.
         """
-        fastest, _ = self._fastest
-        if fastest <= limits.scaling:
-            return limits
-        return replace(limits, scaling=fastest)
-
-    def _inner_limits(self, limits: MotionLimits) -> MotionLimits:
-        return limits.averaged
+        before, braking = self._bounds, self._inner.braking
+        if before is None or before.limits is not limits or before.braking is not braking:
+            # On its way through zero the average speeds up as fast as that one slows down.
+            fast = np.maximum(limits.acceleration, braking)
+            own = replace(limits, acceleration=fast)
+            until = own if before is None else _united(before.until, own)
+            self._bounds = _Bounds(limits, braking, own, until, self._average.window)
+            return until
+        return before.until
 
     def _go_on(self, limits: MotionLimits, dt: float) -> None:
         """Move to where the average is by now."""
-        inner, average = self._inner, self._average
-        average.append(inner.q, dt)
-        fastest, left = self._fastest
-        now = max(largest(np.abs(inner.speed)), largest(np.abs(self.speed)))
-        if now >= fastest or left <= 0.0:
-            fastest, left = now, average.window
-        self._fastest = fastest, left - dt
-        limits = self.bounds(limits)
+        average = self._average
+        average.append(self._inner.q, dt)
+        limits = self._bounds_after(limits, dt)
         low, high = self._reachable_speeds(limits, dt)
         goal = average.value()
         wanted = (goal - self.q) / (limits.unit * dt)
@@ -132,3 +145,22 @@ class JerkLimitedMotion(JointMotion):
             self.q, self.speed = goal, wanted
         else:
             self._take(wanted, low, high, limits, dt)
+
+    def _bounds_after(self, limits: MotionLimits, dt: float) -> MotionLimits:
+        """Return the bounds of the commands after a tick."""
+        until = self.bounds(limits)
+        assert self._bounds is not None
+        if until is self._bounds.own:
+            return until
+        left = self._bounds.left - dt
+        fastest = max(largest(np.abs(self.speed)), largest(np.abs(self._inner.speed)))
+        if left <= 0.0 and fastest <= limits.scaling:
+            until = self._bounds.own
+        self._bounds = replace(self._bounds, until=until, left=left)
+        return until
+
+
+def _united(a: MotionLimits, b: MotionLimits) -> MotionLimits:
+    """Return bounds that a motion within either keeps."""
+    acceleration = np.maximum(a.acceleration, b.acceleration)
+    return replace(b, scaling=max(a.scaling, b.scaling), acceleration=acceleration)

@@ -10,6 +10,8 @@ short or long the ticks that follow are.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ik_service.following.motion_limits import (
@@ -33,7 +35,7 @@ _FASTEST = 1e9
 """Velocity that greater ones count as [rad/s] or [m/s], so that no number overflows."""
 
 
-MotionState = tuple[np.ndarray, np.ndarray, np.ndarray, tuple[object, ...]]
+MotionState = tuple[Any, ...]
 """Command, speed and braking of a motion, and what else it has to know."""
 
 
@@ -72,11 +74,11 @@ class JointMotion:
     @property
     def state(self) -> MotionState:
         """All that is known of the motion; may be set, to go back to an earlier one."""
-        return self.q, self.speed, self.braking, ()
+        return self.q, self.speed, self.braking
 
     @state.setter
     def state(self, state: MotionState) -> None:
-        self.q, self.speed, self.braking, _ = state
+        self.q, self.speed, self.braking = state
 
     def slow_down(self, share: float) -> None:
         """
@@ -185,9 +187,11 @@ class JointMotion:
 
     def _reachable_speeds(self, limits: MotionLimits, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the lowest and the highest speeds (n,) of a tick, in shares."""
-        kept = limits.braking if self.at_rest else np.maximum(self.braking, limits.braking)
-        self.braking = kept
-        return limits.reachable_speeds(self.q, self.speed, kept, dt)
+        if self.at_rest:
+            self.braking = limits.braking
+        elif (self.braking < limits.braking).any():
+            self.braking = np.maximum(self.braking, limits.braking)
+        return limits.reachable_speeds(self.q, self.speed, self.braking, dt)
 
     def _take(
         self,
@@ -198,7 +202,9 @@ class JointMotion:
         dt: float,
     ) -> None:
         """Move with the speeds (n,) nearest to some that are reachable, in shares."""
-        self.speed = np.where(limits.movable, clamped(wanted, low, high), 0.0)
+        self.speed = clamped(wanted, low, high)
+        if limits.immovable is not None:
+            self.speed[limits.immovable] = 0.0
         self.q = limits.inside(self.q + self.speed * limits.unit * dt, self.q)
 
     def _wanted(

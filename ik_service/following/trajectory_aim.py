@@ -17,6 +17,9 @@ from ik_service.trajectory.joint_trajectory import JointTrajectory
 _SHARE = 0.97
 """Share of the accelerations that is planned with; the rest is for ticks of finite length."""
 
+_CORNER = 0.5
+"""Share of a period in which a velocity that jumps may change; the rest is for the rate."""
+
 _CATCHING_UP = 0.7
 """Share of the accelerations that is used while the command is behind the trajectory."""
 
@@ -211,8 +214,11 @@ class TrajectoryAim(Aim):
     def _plan(self, limits: MotionLimits) -> None:
         self._limits = limits
         self._acceleration, self._fastest = limits.acceleration_now, limits.velocity_now
+        # A command of limited jerk is the mean over a window, which rounds curves.
+        rounding = np.where(np.isfinite(self._acceleration), self._acceleration, 0.0)
+        self._averaging = _NOTHING + rounding * (limits.window**2 / 8.0)
         self._rates = self._grid.highest_rates(
-            self._fastest, _SHARE * self._acceleration, self._period
+            self._fastest, _SHARE * self._acceleration, _CORNER * self._period
         )
 
     def _approach(self, tick: Tick) -> Step:
@@ -253,19 +259,25 @@ class TrajectoryAim(Aim):
         else:
             ahead = self._rates.between(self._time, self._time + rate * dt)
             wanted = min(ahead, tick.pace)
-        slower, faster = self._rate_changes(rate)
-        faster *= _SHARE if behind.max(initial=0.0) <= _NOTHING else _CATCHING_UP
+        on_it = (behind <= self._averaging[tick.limits.movable]).all()
+        share = _SHARE if on_it else _CATCHING_UP
+        slower, faster = self._rate_changes(rate, share)
         return max(min(wanted, rate + faster * dt), rate + slower * dt, 0.0)
 
-    def _rate_changes(self, rate: float) -> tuple[float, float]:
-        """Return the lowest and the highest change of the rate in a second [1/s]."""
+    def _rate_changes(self, rate: float, share: float) -> tuple[float, float]:
+        """
+        Return the lowest and the highest change of the rate in a second [1/s].
+
+        :param rate: the rate.
+        :param share: of the accelerations that may be used to go on or faster.
+        """
         _, velocity, acceleration = self._motion
         moving = np.abs(velocity) > _NOTHING
         if not moving.any():
             return -np.inf, np.inf
         size, limit = np.abs(velocity[moving]), self._acceleration[moving]
         pull = rate * rate * acceleration[moving] * np.sign(velocity[moving])
-        faster = float(((limit - pull) / size).min())
+        faster = float(((share * limit - pull) / size).min())
         slower = float(((-limit - pull) / size).max())
         return min(slower, faster), faster
 

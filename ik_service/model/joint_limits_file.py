@@ -50,7 +50,7 @@ def load_joint_limits(source: str | os.PathLike[str]) -> MotionBounds:
     if not isinstance(source, os.PathLike):
         if not source.strip():
             return MotionBounds()
-        if '\n' in source.strip():
+        if '\n' in source:
             return parse_joint_limits(source)
     path = os.path.expanduser(os.fspath(source))
     label = named_file(os.fsdecode(path))

@@ -96,7 +96,7 @@ class MotionBounds:
         unknown = [name for name in self.joints if name not in known]
         if unknown:
             raise JointLimitsError(
-                f'the robot has no movable {listed(unknown)}; its joints are {listed(known)}'
+                f'the robot has no movable joint called {listed(unknown)}; it has {listed(known)}'
             )
         return [self._tightened(joint) for joint in joints]
 

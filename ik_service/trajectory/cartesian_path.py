@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 import time
 
@@ -17,19 +18,19 @@ from ik_service.solvers.path.result import PathResult, PathStatus
 from ik_service.trajectory.joint_curve import joint_curve
 from ik_service.trajectory.jumps import first_jump, Jump, JumpThresholds
 from ik_service.trajectory.straight_lines import (
-    MOST_POSES,
     straight_lines,
     StraightLines,
-    TURN_PER_METRE,
 )
 from ik_service.trajectory.timing import TOLERANCE
 
 LONGEST_STEP = 0.01
 """Largest motion between two rows [m], however long the steps are that a client allows."""
 _NEAR = 2.0 * TOLERANCE  # distance from the lines between rows [m] above which there are more rows
-_FINER = 2.0
-_ROUNDS = 4
-_STEP = 0.1  # largest motion of a joint from one row to the next [rad] or [m]
+_FINER, _ROUNDS = 4.0, 4
+# Reasons for the end of a path that are no matter of the spacing of its rows, and those that may
+# be one even where they are close: near a singular posture joints move fast.
+_FINAL = (PathStatus.UNREACHABLE, PathStatus.TIMED_OUT)
+_RESOLVED = (PathStatus.SUCCESS, PathStatus.SINGULARITY, PathStatus.TOO_FAR)
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,9 @@ class CartesianPath:
         return self.progress / self.waypoints if self.waypoints else 0.0
 
 
+FaultOf = Callable[[np.ndarray], str]
+
+
 @dataclass(frozen=True)
 class CartesianSettings:
     """
@@ -90,6 +94,7 @@ def cartesian_path(
     waypoints: np.ndarray,
     settings: CartesianSettings,
     collisions: CollisionTest | None = None,
+    fault_of: FaultOf | None = None,
 ) -> CartesianPath:
     """
     Find a joint path on which a point of the tip moves along straight lines.
@@ -101,37 +106,46 @@ def cartesian_path(
     :param waypoints: (k, 4, 4) T_base_point of the way points.
     :param settings: how it is searched for.
     :param collisions: test of the rows, and of the middles between them; None for none.
+    :param fault_of: returns why (4, 4) T_base_tip is none that the tip may have, or an empty text;
+        None where it may have any.
     :returns: the path; where none leads through all way points, the longest that was found.
     :raises ArgumentError: the steps are so small, or the way points so many, that there would be
         more than :data:`~ik_service.trajectory.straight_lines.MOST_POSES` rows.
     """
     began = time.monotonic()
     at_start = chain.forward(start) @ settings.T_tip_point
-    step, turn = min(settings.max_step, LONGEST_STEP), TURN_PER_METRE * settings.max_step
-    turn = min(turn, TURN_PER_METRE * LONGEST_STEP)
-    found = None
-    for _ in range(_ROUNDS):
+    step = min(settings.max_step, LONGEST_STEP)
+    found: CartesianPath | None = None
+    for number in range(_ROUNDS):
+        left = settings.options.timeout - (time.monotonic() - began)
+        if found is not None and left <= 0.0:
+            break
         try:
-            lines = straight_lines(at_start, waypoints, step, turn)
+            lines = straight_lines(at_start, waypoints, step)
         except ArgumentError:
             if found is None:
                 raise
             break
-        left = settings.options.timeout - (time.monotonic() - began)
-        if found is not None and left <= 0.0:
-            break
-        newer = _Search(chain, start, lines, settings, collisions, len(waypoints)).run(left)
+        search = _Search(chain, start, lines, settings, collisions, len(waypoints), fault_of)
+        newer, status = search.run(left if number == _ROUNDS - 1 else 0.5 * left)
+        if found is not None and status is PathStatus.TIMED_OUT:
+            newer = replace(newer, reason=found.reason)  # which says more
         if found is None or newer.progress >= found.progress:
             found = newer
-        if newer.deviation <= _NEAR or 2 * len(lines.poses) > MOST_POSES:
+        good = newer.deviation <= _NEAR and newer.reason in ('', search.fault)
+        if good or status in _FINAL or (number > 0 and status not in _RESOLVED):
             break
-        step, turn = step / _FINER, turn / _FINER
+        step /= _FINER
     assert found is not None
     return replace(found, solve_time=time.monotonic() - began)
 
 
 class _Search:
-    """Search with the rows of one spacing."""
+    """
+    Search with the rows of one spacing.
+
+    :ivar fault: why the tip may not have one of the poses, up to which the search goes.
+    """
 
     def __init__(
         self,
@@ -141,15 +155,27 @@ class _Search:
         settings: CartesianSettings,
         collisions: CollisionTest | None,
         waypoints: int,
+        fault_of: FaultOf | None,
     ) -> None:
         self._chain, self._start, self._lines = chain, start, lines
         self._settings, self._collisions = settings, collisions
         self._waypoints = waypoints
         self._poses = lines.poses @ inverse_transform(settings.T_tip_point)
+        self.fault = ''
+        if fault_of is not None:
+            self._end_at_fault(fault_of)
 
-    def run(self, timeout: float) -> CartesianPath:
+    def _end_at_fault(self, fault_of: FaultOf) -> None:
+        """Leave out the poses from the first one on that the tip may not have."""
+        for row, T in enumerate(self._poses):
+            self.fault = fault_of(T)
+            if self.fault:
+                self._poses = self._poses[: max(row, 1)]
+                return
+
+    def run(self, timeout: float) -> tuple[CartesianPath, PathStatus]:
         """
-        Return the path.
+        Return the path, and why the search ended.
 
         :param timeout: time for the search [s].
         """
@@ -162,7 +188,8 @@ class _Search:
         )
         q = np.array(result.q[: result.reached])
         if len(q) == 0:
-            return self._path(self._start[None], result, None, result.end.bodies)
+            path = self._path(self._start[None], result, None, result.end.bodies)
+            return path, result.status
         q[0] = self._start
         jump = first_jump(self._chain, q, self._settings.jumps)
         if jump is not None:
@@ -175,7 +202,7 @@ class _Search:
                 row = int(np.argmax(colliding))
                 bodies = self._collisions.first_contact(middles[row])
                 q, middles, jump = q[: row + 1], middles[:row], None
-        return self._path(q, result, jump, bodies, middles)
+        return self._path(q, result, jump, bodies, middles), result.status
 
     def _bound(self) -> float:
         """Return the largest step of a joint that the search may make."""
@@ -215,13 +242,14 @@ class _Search:
     ) -> CartesianPath:
         rows = len(q)
         points = self._lines.poses[:rows, :3, 3]
-        complete = rows == len(self._poses) and result.reached > 0
         if jump is not None:
             reason = jump.text
         elif bodies is not None and result.reached:
             reason = f'a collision is in the way, between {bodies[0]} and {bodies[1]}'
+        elif result.reached == len(self._poses):
+            reason = self.fault
         else:
-            reason = '' if complete else result.end.detail
+            reason = result.end.detail
         if result.status is PathStatus.COLLISION and bodies is None:
             bodies = result.end.bodies
         return CartesianPath(

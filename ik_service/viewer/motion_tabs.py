@@ -60,9 +60,7 @@ class MotionTabs:
             motions,
             refuse,
         )
-        self._teleop = Teleop(
-            partial(HandForm, server.gui, panel.hand_tab), self._servo, self.stop
-        )
+        self._teleop = Teleop(partial(HandForm, server.gui, panel.hand_tab), self._servo)
 
         @server.on_client_disconnect
         async def _(client: viser.ClientHandle) -> None:

@@ -53,6 +53,7 @@ def _nodes(entities, context):
     [
         ('ik_service.launch.py', ARGUMENTS),
         ('demo.launch.py', {**ARGUMENTS, 'rviz': 'false', 'engine': ''}),
+        ('servo.launch.py', {**ARGUMENTS, 'servo_node': 'servo_node'}),
     ],
 )
 def test_every_argument_has_a_default_and_a_description(file, arguments):
@@ -221,3 +222,28 @@ def test_values_outside_the_choices_are_refused(argument):
 def test_the_share_folder_holds_what_the_launch_files_name():
     for file in ('config/ik_service.rviz', 'config/ik_service.yaml', 'urdf/panda.urdf'):
         assert (SHARE / file).is_file()
+
+
+def test_the_topics_and_services_of_servo_are_below_the_name_of_its_node():
+    context = LaunchContext()
+    list(nodes('servo.launch.py', context, servo_node='my_servo', robot_state_publisher='false'))
+    renamed = dict(context.launch_configurations.get('ros_remaps', []))
+    assert renamed == {}, 'the names of other launch files stay as they are'
+    (node,) = _remapped('servo.launch.py', servo_node='my_servo', robot_state_publisher='false')
+    assert node['delta_twist_cmds'] == 'my_servo/delta_twist_cmds'
+    assert node['pause_servo'] == 'my_servo/pause_servo'
+    assert len(node) == 6
+
+
+def _remapped(file, **arguments):
+    """Yield what is renamed where the node of a launch file is started."""
+    context = LaunchContext()
+    context.launch_configurations.update(arguments)
+    pending = list(described(file, context).entities)
+    while pending:
+        entity = pending.pop(0)
+        if isinstance(entity, Node):
+            if entity.condition is None or entity.condition.evaluate(context):
+                yield dict(context.launch_configurations['ros_remaps'])
+        else:
+            pending[:0] = entity.visit(context) or []

@@ -93,7 +93,11 @@ class Record:
 
 
 def stream(
-    windows: bool, link: Link | None = None, rate: float = 100.0, seconds: float = 4.0
+    windows: bool,
+    link: Link | None = None,
+    rate: float = 100.0,
+    seconds: float = 4.0,
+    **settings: bool,
 ) -> Record:
     """
     Stream commands, as windows or as the single points of earlier versions.
@@ -102,10 +106,11 @@ def stream(
     :param link: the connection.
     :param rate: commands a second [Hz].
     :param seconds: how long.
+    :param settings: parameters of the controller.
     """
     link = link or Link()
     random = np.random.default_rng(1)
-    window, controller = CommandWindow(NAMES), TrajectoryController(NAMES)
+    window, controller = CommandWindow(NAMES), TrajectoryController(NAMES, **settings)
     motion, period = JointMotion(np.zeros(2)), 1.0 / rate
     cycle = 1.0 / controller.rate
     waiting: list[tuple[float, Trajectory]] = []

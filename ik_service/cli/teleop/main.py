@@ -70,6 +70,7 @@ class Session:
         self._keys = Keys(options.speed)
         self._joystick = Joystick(options.axes, options.deadman) if options.joy else None
         self._moved = False
+        self._said = ''
         self._shown_at = -float('inf')
 
     def on_joystick(self, axes: Sequence[float], buttons: Sequence[int]) -> None:
@@ -130,8 +131,15 @@ class Session:
         if now - self._shown_at < _SHOWN_EVERY:
             return
         self._shown_at = now
-        fault = self._joystick.fault if self._joystick is not None else ''
+        fault = self._fault(client)
+        if fault and fault != self._said:
+            say(fault)
+        self._said = fault
+        show(line(motion_text(motion, client.joints), self._keys, client.status))
+
+    def _fault(self, client: TeleopClient) -> str:
+        """Return what is wrong, as a sentence; empty for nothing."""
         if self._keys.in_tip and not client.tip_link:
-            fault = 'the tip is not known: --tip-link names it; the axes are those of the base'
-        text = motion_text(motion, client.joints)
-        show(line(text, self._keys, fault or client.status))
+            return 'the tip is not known: --tip-link names it; the axes are those of the base'
+        joystick = self._joystick.fault if self._joystick is not None else ''
+        return joystick or client.fault

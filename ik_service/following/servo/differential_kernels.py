@@ -68,19 +68,22 @@ def twist_motion(chain, q, twist, zone, bounds, scratch, velocity):
     :param bounds: :class:`~ik_service.following.servo.fields.JointBounds`.
     :param scratch: :class:`~ik_service.following.servo.fields.ServoScratch`.
     :param velocity: (n,) out.
-    :returns: the condition number; flags; and the index of a joint that slows the motion down,
-        because of its limit or its speed, −1 for none.
+    :returns: the condition number; flags; and the index of a joint that slows the motion down, or
+        whose motion others take over, because of its limit or its speed, −1 for none.
     """
     condition = _decompose(chain, q, zone.rank, bounds.speed, scratch)
     flags = _range_motion(chain, twist, zone, scratch, velocity)
     free_speeds(q, bounds, scratch.free)
+    evaded = -1
     if zone.rank < q.shape[0]:
         _add_self_motion(chain, q, scratch, velocity)
         for _ in range(_EVASIONS):
-            if not _evade_limit(scratch, velocity):
+            joint = _evade_limit(scratch, velocity)
+            if joint < 0:
                 break
+            evaded = joint
     worst = scale_to_speeds(scratch.free, velocity)
-    return condition, flags, worst
+    return condition, flags, worst if worst >= 0 else evaded
 
 
 @inner_kernel
@@ -202,24 +205,24 @@ def _add_self_motion(chain, q, scratch, velocity):
 
 @inner_kernel
 def _evade_limit(scratch, velocity):
-    """Let self-motions take over what a joint may not do; return whether they could."""
+    """Let self-motions take over what a joint may not do; return the joint, −1 for none."""
     worst, excess, motion = -1, 0.0, scratch.self_motion
     for i in range(velocity.shape[0]):
         beyond = max(velocity[i] - scratch.free[1, i], -velocity[i] - scratch.free[0, i])
         if beyond > excess:
             worst, excess = i, beyond
     if worst < 0:
-        return False
+        return -1
     fill_vector(motion, 0.0)
     motion[worst] = 1.0
     _remove_tip_motion(scratch)
     share = motion[worst]
     if share < _EVASIVE:
-        return False
+        return -1
     change = -math.copysign(excess, velocity[worst]) / share
     for i in range(velocity.shape[0]):
         velocity[i] += change * motion[i]
-    return True
+    return worst
 
 
 @inner_kernel

@@ -51,6 +51,8 @@ CONTROL_ARGUMENTS = {
     'of the controller, else as in params_file.',
     'joint_limits': 'File with limits of the joints, as the joint_limits.yaml of MoveIt. Empty: '
     'as in params_file, else those of the URDF alone.',
+    'use_sim_time': 'true or false: whether the time is that of the topic clock, as simulators '
+    "publish it. Empty: as in params_file, else the computer's.",
     'velocity_scaling': "Share of the joints' velocity limits that commands use, 0.0 to 1.0. "
     "Empty: as in params_file, else the node's default.",
 }
@@ -78,11 +80,11 @@ class Connection:
     """
     Connection of the node with an arm.
 
-    :ivar parameters: parameters of the node that are settled: texts, numbers or lists of texts.
+    :ivar parameters: parameters of the node that are settled.
     :ivar remappings: names of topics, and what they become.
     """
 
-    parameters: Mapping[str, str | float | list[str]]
+    parameters: Mapping[str, str | float | bool | list[str]]
     remappings: Sequence[tuple[str, str]]
 
 
@@ -94,7 +96,7 @@ def connection(arguments: Mapping[str, str], from_file: Mapping[str, object]) ->
         user gave none.
     :param from_file: parameters that the parameter file gives to the node.
     :raises ArgumentError: there is no such command interface, the interface has no controllers,
-        or a number is none.
+        or another value cannot be.
     """
     given = {name: arguments.get(name, '').strip() for name in CONTROL_ARGUMENTS}
     interface = given['command_interface'] or str(from_file.get('command_interface', ''))
@@ -119,14 +121,19 @@ def connection(arguments: Mapping[str, str], from_file: Mapping[str, object]) ->
     return Connection(parameters, [(old, new) for old, new in renamed if new])
 
 
-def _parameters(given: Mapping[str, str]) -> dict[str, str | float | list[str]]:
-    settled: dict[str, str | float | list[str]] = {
+def _parameters(given: Mapping[str, str]) -> dict[str, str | float | bool | list[str]]:
+    settled: dict[str, str | float | bool | list[str]] = {
         name: given[name] for name in ('command_interface', 'trajectory_action') if given[name]
     }
     if given['joint_limits']:
         settled['joint_limits'] = str(Path(os.path.expanduser(given['joint_limits'])).absolute())
     if given['command_joints']:
         settled['command_joints'] = given['command_joints'].replace(',', ' ').split()
+    if given['use_sim_time']:
+        if given['use_sim_time'].lower() not in ('true', 'false'):
+            text = quote(given['use_sim_time'])
+            raise ArgumentError('use_sim_time', f'has to be true or false, not {text}')
+        settled['use_sim_time'] = given['use_sim_time'].lower() == 'true'
     if given['velocity_scaling']:
         try:
             settled['velocity_scaling'] = float(given['velocity_scaling'])

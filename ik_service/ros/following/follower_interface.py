@@ -191,7 +191,8 @@ class FollowerInterface:
         if obstacle != self._logged_obstacle:
             self._logged_obstacle = obstacle
             if obstacle:
-                self._obstacles.report(f'{self._label}: {obstacle}; {_AWAITED}')
+                awaited = f'; {_AWAITED}' if self.follower.target else ''
+                self._obstacles.report(f'{self._label}: {obstacle}{awaited}')
         dropped = self.follower.drop_reason
         if dropped != self._logged_drop:
             self._logged_drop = dropped
@@ -241,7 +242,8 @@ class FollowerInterface:
         if not enabled:
             text = 'the commands come to rest, and targets are refused'
         else:
-            text = 'the target is followed again' if moves else 'waiting for a target'
+            going_on = 'the target is followed again' if self.follower.target else 'it goes on'
+            text = going_on if moves else 'waiting for a target'
         return EnableAnswer(True, moves, text)
 
     def log_state(self) -> None:

@@ -30,6 +30,14 @@ COMMAND_JOINTS = ParameterSpec(
     'Empty: the joints of the planning group',
     read_only=True,
 )
+JOINT_LIMITS = ParameterSpec(
+    'joint_limits',
+    '',
+    "Path of a joint_limits.yaml as MoveIt's, or its text: limits of speed, acceleration, jerk "
+    'and position per joint. Of these and the limits of the robot description the tighter ones '
+    'count',
+    read_only=True,
+)
 _FOLLOWER: dict[str, ParameterSpec] = {
     'rate': ParameterSpec(
         'publish_rate', 100.0, 'Commands a second while following [Hz]', (1.0, 1000.0)

@@ -193,7 +193,7 @@ class Followers:
 
     def stop(self) -> str:
         """Let all commands come to rest, and drop all targets; return a sentence about it."""
-        moving = any(following.follower.active for following in self)
+        moving = any(not following.follower.idle for following in self)
         for following in self:
             following.follower.stop()
         return 'the commands come to rest; the target is dropped' if moving else 'nothing moves'

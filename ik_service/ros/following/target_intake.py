@@ -106,6 +106,7 @@ class TargetIntake:
         self._twist, self._twist_at = twist, self._clock() - waited
 
     def frames(self) -> FrameResolver:
+        """Return the frames of the robot as it is measured now, and of its surroundings."""
         posture = self._measured.arm.postures.complete(self._measured.posture())
         return FrameResolver(self._measured, posture, self._context.frames)
 

@@ -8,6 +8,7 @@ from ik_service.ros.following.follower_parameters import (
     COMMAND_INTERFACE,
     COMMAND_JOINTS,
     FOLLOWER_PARAMETERS,
+    JOINT_LIMITS,
 )
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT, TOOL_FRAMES_TEXT, XACRO_ARGS
 from ik_service.ros.ik.group_parameters import (
@@ -42,7 +43,7 @@ URDF = ParameterSpec(
 ROBOT_DESCRIPTION = ParameterSpec(
     'robot_description',
     '',
-    'URDF text, which is not expanded by xacro; empty: see urdf',
+    'URDF or xacro text; on the topic of that name, xacro is refused. Empty: see urdf',
     read_only=True,
 )
 BASE_LINK = ParameterSpec(
@@ -217,6 +218,7 @@ ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     TOOL_FRAMES_TEXT,
     GROUPS_TEXT,
     GROUP_NAMES,
+    JOINT_LIMITS,
 )
 _CHECKING = collision_parameters.REQUIRE_COLLISION_CHECKING
 NODE_PARAMETERS = (

@@ -130,7 +130,7 @@ class RobotDescriptions:
 
     def _read(self, sources: tuple[Source, Source]) -> Robot:
         urdf, srdf = sources
-        robot = read_robot(urdf, xacro_args=self._xacro_args)
+        robot = read_robot(urdf, xacro_args=self._xacro_args, expand_text=self._given[0])
         try:
             return with_semantics(robot, srdf)
         except SrdfError as error:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 import math
 
-from moveit_msgs.msg import Constraints
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import SolverSettings
+from ik_service.arm.link_constraints import Bound
+from ik_service.arm.path_preparation import PathPreparation, PathWorkers
 from ik_service.arm.path_tests import AllTests, BoundTest
 from ik_service.exceptions import ArgumentError, CompilationError, TrajectoryError
 from ik_service.following.settings import FollowerSettings
@@ -21,8 +22,6 @@ from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import FrameResolver, Frames
 from ik_service.ros.ik.ik_answer import bring_inside, write_solution
-from ik_service.ros.ik.joint_constraints import constrained_chain
-from ik_service.ros.ik.link_constraints import bounds_of, moved_bounds
 from ik_service.ros.ik.service_handler import (
     assumed_joints,
     require_arm,
@@ -42,11 +41,21 @@ from ik_service.ros.paths.line_request import (
     waypoints_of,
 )
 from ik_service.ros.paths.path_answer import group_trajectory, path_message, write_trajectory
-from ik_service.ros.paths.preparation import PathPreparation, PathWorkers
+from ik_service.ros.paths.path_constraints import (
+    bounds_on_links,
+    broken,
+    fault_of_poses,
+    limited_chain,
+)
 from ik_service.solvers.collision_test import CollisionTest
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.path.options import PathOptions, USED_OPTIONS
-from ik_service.trajectory.cartesian_path import cartesian_path, CartesianPath, CartesianSettings
+from ik_service.trajectory.cartesian_path import (
+    cartesian_path,
+    CartesianPath,
+    CartesianSettings,
+    FaultOf,
+)
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 from ik_service.trajectory.timing import time_path
 from ik_service.trajectory.timing_limits import TimingLimits
@@ -130,8 +139,11 @@ class CartesianPathHandler(ServiceHandler):
         point = moved_point(request, measured, settings, self._collisions.known.held)
         speed_link = limited_link(request, measured)
         start = self._start(request, measured, point)
-        chain, fault = self._chain(request, measured, point, start)
-        tests, avoided = self._tests(request, measured, point, start)
+        still = self.motion.motion_limits(point.chain).velocity == 0.0
+        strategy = settings.options.joint_limits
+        chain, fault = limited_chain(request, arm, point, start.posture, still, strategy)
+        bounds = bounds_on_links(request, arm, point, start.posture, start.frames)
+        tests, avoided = self._tests(request, measured, point, start, bounds)
         start.notes += avoided.notes
         q = start.posture[point.prepared.indices]
         waypoints = waypoints_of(
@@ -150,8 +162,9 @@ class CartesianPathHandler(ServiceHandler):
         if fault:
             path = _only_start(chain, q, waypoints, fault)
         else:
-            fields = _fields(request.path_constraints)
-            path = _found(chain, q, waypoints, search, tests, fields)
+            fault_of = fault_of_poses(bounds, arm.link_frames.beside(chain.tip_link))
+            fields = {bound.field for bound in bounds}
+            path = _found(chain, q, waypoints, search, tests, fault_of, fields)
         trajectory = self._timed(request, chain, path, speed_link, start.notes)
         trajectory = group_trajectory(trajectory, point, arm, start.posture)
         stamp = self._clock.now().to_msg()
@@ -195,64 +208,26 @@ class CartesianPathHandler(ServiceHandler):
         frames = resolver_of(measured, state, posture, self._frames)
         return _Start(posture, frames, notes)
 
-    def _chain(
-        self,
-        request: GetCartesianPath.Request,
-        measured: MeasuredState,
-        point: MovedPoint,
-        start: _Start,
-    ) -> tuple[KinematicChain, str]:
-        """Return the chain with the limits of a request, and why the start is not within them."""
-        chain, q = point.chain, start.posture[point.prepared.indices]
-        ignored = self.settings.options.joint_limits == 'ignore'
-        still = self.motion.motion_limits(chain).velocity == 0.0
-        if still.any() and not ignored:
-            lower, upper = np.where(still, q, chain.lower), np.where(still, q, chain.upper)
-            chain = chain.with_limits(lower, upper)
-        constraints = request.path_constraints.joint_constraints
-        if not constraints:
-            return chain, ''
-        positions = measured.arm.postures.by_name(start.posture)
-        strategy = self.settings.options.joint_limits
-        narrowed = constrained_chain(chain, constraints, positions, strategy)
-        assert isinstance(narrowed, KinematicChain)
-        for name, at, low, high in zip(
-            chain.joint_names, q, narrowed.lower, narrowed.upper, strict=True
-        ):
-            if not low - 1e-9 <= at <= high + 1e-9:
-                return narrowed, (
-                    f'the start has {name} at {at:.4g}, outside the {low:.4g} … {high:.4g} of '
-                    'path_constraints.joint_constraints'
-                )
-        return narrowed, ''
-
     def _tests(
         self,
         request: GetCartesianPath.Request,
         measured: MeasuredState,
         point: MovedPoint,
         start: _Start,
+        bounds: Sequence[Bound],
     ) -> tuple[CollisionTest | None, Avoidance]:
         """Return the tests of the rows of the path, and the collision checks."""
-        arm, group, base = measured.arm, point.group, point.group.base_link
+        arm, base = measured.arm, point.group.base_link
         avoided = UNCHECKED
         if request.avoid_collisions:
             around = start.posture.copy()
             bring_inside(arm, point.prepared, around)
             avoided = avoidance(self._collisions, arm, request.start_state, around, self._frames)
         tests: list[CollisionTest] = []
-        bounds = moved_bounds(
-            bounds_of(
-                request.path_constraints,
-                arm,
-                lambda frame_id, T: start.frames.in_base(base, frame_id, T),
-            ),
-            arm,
-            group,
-            start.posture,
-        )
-        if bounds:
-            tests.append(BoundTest(arm, base, bounds, start.posture, point.prepared.indices))
+        placed = arm.link_frames.beside(point.chain.tip_link)
+        apart = [bound for bound in bounds if bound.link not in placed]
+        if apart:
+            tests.append(BoundTest(arm, base, apart, start.posture, point.prepared.indices))
         collisions = avoided.test(point.chain.joint_names)
         if collisions is not None:
             tests.append(collisions)
@@ -300,17 +275,17 @@ def _found(
     waypoints: np.ndarray,
     settings: CartesianSettings,
     tests: CollisionTest | None,
+    fault_of: FaultOf | None,
     fields: Collection[str],
 ) -> CartesianPath:
     """Return the path, whose reason names the field of a constraint that does not hold."""
     try:
-        path = cartesian_path(chain, q, waypoints, settings, tests)
+        path = cartesian_path(chain, q, waypoints, settings, tests, fault_of)
     except ArgumentError as error:
         raise RequestError(ErrorCode.FAILURE, str(error)) from error
     if path.bodies is None or path.bodies[0] not in fields:
         return path
-    field, link = path.bodies
-    return replace(path, reason=f'path_constraints.{field} does not hold for {link}')
+    return replace(path, reason=broken(*path.bodies))
 
 
 def _only_start(
@@ -319,15 +294,6 @@ def _only_start(
     """Return a path that does not leave its start."""
     at = chain.forward(q)[None]
     return CartesianPath(q[None], at, 0.0, len(waypoints), 0.0, reason, None, 0.0, 0.0, 0.0)
-
-
-def _fields(constraints: Constraints) -> set[str]:
-    """Return the names of the constraints on links."""
-    return {
-        f'{kind}[{number}]'
-        for kind in ('position_constraints', 'orientation_constraints')
-        for number in range(len(getattr(constraints, kind)))
-    }
 
 
 def _used(options: IkOptions) -> IkOptions:

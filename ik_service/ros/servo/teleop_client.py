@@ -89,20 +89,25 @@ class TeleopClient:
         self._jogs.publish(message)
 
     @property
+    def fault(self) -> str:
+        """Why nobody takes the commands, as a sentence; empty when somebody does."""
+        listeners = self._twists.get_subscription_count()
+        if listeners:
+            self._ask_for_joints()
+        if listeners or time.monotonic() - self._began < _PATIENCE:
+            return ''
+        domain = os.environ.get('ROS_DOMAIN_ID', '0')
+        return (
+            f'nobody listens to {self._twists.topic_name}: is ik_node running, in the same '
+            f'namespace, and in ROS_DOMAIN_ID {domain}?'
+        )
+
+    @property
     def status(self) -> str:
-        """What the node says, or why it says nothing."""
-        now = time.monotonic()
-        topic = self._twists.topic_name
+        """What the node says, in a few words where it says nothing."""
         if self._twists.get_subscription_count() == 0:
-            if now - self._began < _PATIENCE:
-                return f'looking for a listener of {topic}'
-            domain = os.environ.get('ROS_DOMAIN_ID', '0')
-            return (
-                f'nobody listens to {topic}: is ik_node running, in ROS_DOMAIN_ID {domain}, in '
-                'this namespace?'
-            )
-        self._ask_for_joints()
-        return self._status if now - self._status_at < _SILENT else 'ready'
+            return 'no node'
+        return self._status if time.monotonic() - self._status_at < _SILENT else 'ready'
 
     def _ask_for_joints(self) -> None:
         if not self._asked and self._urdf.service_is_ready():

@@ -101,17 +101,17 @@ class SimulatedArmNode(Node):
     def _take_description(self) -> None:
         urdf, text = self._settings[URDF], self._settings[ROBOT_DESCRIPTION]
         if urdf or text:
-            self._start(source_of(urdf, text), self._settings.initial_positions)
+            self._start(source_of(urdf, text), self._settings.initial_positions, True)
             return
         self.create_subscription(
             String, 'robot_description', self._on_description, DESCRIPTION_QOS
         )
         self.get_logger().info('waiting for a robot on the topic robot_description')
 
-    def _start(self, source: Source, positions: Mapping[str, float]) -> None:
+    def _start(self, source: Source, positions: Mapping[str, float], own: bool = False) -> None:
         settings = self._settings
         arguments = parse_xacro_args(settings[XACRO_ARGS], XACRO_ARGS.name)
-        robot = read_robot(source, xacro_args=arguments)
+        robot = read_robot(source, xacro_args=arguments, expand_text=own)
         engine = settings[ENGINE]
         arm = SimulatedArm(
             robot,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
@@ -32,7 +33,7 @@ class DeferredActionServer(ActionServer):
         name: str,
         on_goal: Callable[[ServerGoalHandle], object],
         on_cancel: Callable[[ServerGoalHandle], bool],
-        group: CallbackGroup,
+        group: CallbackGroup | None,
     ) -> None:
         def begin(handle: ServerGoalHandle) -> None:
             handle.execute()
@@ -73,7 +74,5 @@ class DeferredActionServer(ActionServer):
             end()
             return result
 
-        try:
+        with suppress(StopIteration):
             self._execute_goal(ended, handle).send(None)  # never waits, as `ended` does not
-        except StopIteration:
-            pass

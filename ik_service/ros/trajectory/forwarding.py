@@ -11,6 +11,8 @@ from control_msgs.action import FollowJointTrajectory
 import numpy as np
 from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
+from rclpy.callback_groups import CallbackGroup
+from rclpy.node import Node
 from rclpy.task import Future
 
 from ik_service.exceptions import TargetRefusedError
@@ -74,6 +76,33 @@ class Reservation(Aim):
         self._on_end(reason)
 
 
+class ControllerClient(ActionClient):
+    """
+    Client of a controller's action that any thread may use.
+
+    rclpy's own one drops an answer that another thread takes before the request is noted.
+
+    :param node: the node.
+    :param name: name of the action.
+    :param group: the callbacks' group.
+    :ivar name: name of the action.
+    :ivar lock: to be held while something is sent.
+    """
+
+    def __init__(self, node: Node, name: str, group: CallbackGroup | None) -> None:
+        self.name, self.lock = name, threading.RLock()
+        super().__init__(node, FollowJointTrajectory, name, callback_group=group)
+
+    async def execute(self, taken_data: Any) -> None:  # noqa: ANN401 - rclpy has no type for it
+        """
+        Take answers, results and feedback.
+
+        :param taken_data: what has come.
+        """
+        with self.lock:
+            await super().execute(taken_data)
+
+
 class ForwardedPlayback(Playback):
     """
     Trajectory that is checked here and played by a real controller.
@@ -84,7 +113,6 @@ class ForwardedPlayback(Playback):
     :param request: what the client asks for.
     :param following: the follower of its joints.
     :param client: client of the controller's action.
-    :param name: name of that action.
     :param clock: returns the node's time [ns].
     :param on_news: called when something has changed; must not block.
     :raises GoalRefusedError: nothing moves then.
@@ -94,13 +122,12 @@ class ForwardedPlayback(Playback):
         self,
         request: TrajectoryRequest,
         following: FollowerInterface,
-        client: ActionClient,
-        name: str,
+        client: ControllerClient,
         clock: Callable[[], int],
         on_news: Callable[[], object],
     ) -> None:
         super().__init__(following)
-        self._request, self._client, self._name = request, client, name
+        self._request, self._client, self._name = request, client, client.name
         self._on_news = on_news
         self._lock = threading.Lock()
         self._outcome: GoalOutcome | None = None
@@ -158,7 +185,8 @@ class ForwardedPlayback(Playback):
                     self._send()
             elif self._canceling and self._handle is not None and not self._cancel_sent:
                 self._cancel_sent = True
-                self._handle.cancel_goal_async()
+                with self._client.lock:
+                    self._handle.cancel_goal_async()
 
     def _is_missing(self, now: float) -> bool:
         """Whether the controller's action is not there; gives up when that lasts."""
@@ -176,7 +204,8 @@ class ForwardedPlayback(Playback):
 
     def _send(self) -> None:
         self._sent = True
-        sending = self._client.send_goal_async(self._request.goal, self._on_feedback)
+        with self._client.lock:
+            sending = self._client.send_goal_async(self._request.goal, self._on_feedback)
         sending.add_done_callback(self._on_answer)
 
     # Called by the client
@@ -192,7 +221,9 @@ class ForwardedPlayback(Playback):
                 self._end(GoalOutcome(GoalEnd.REFUSED, text))
                 return
             self._handle = handle
-        handle.get_result_async().add_done_callback(self._on_result)
+        with self._client.lock:
+            result = handle.get_result_async()
+        result.add_done_callback(self._on_result)
         self._on_news()
 
     def _on_result(self, future: Future) -> None:

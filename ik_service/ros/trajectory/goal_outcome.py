@@ -38,7 +38,7 @@ CONTROL_CODES = {
     GoalEnd.REFUSED: _RESULT.INVALID_GOAL,
     GoalEnd.STOPPED: _RESULT.INVALID_GOAL,
 }
-"""Codes of control_msgs/FollowJointTrajectory; it has none for a stop, as for other controllers'."""
+"""Codes of control_msgs/FollowJointTrajectory, which has none for a stop or a refusal."""
 
 _OF_CONTROL_CODES = {
     _RESULT.SUCCESSFUL: GoalEnd.SUCCEEDED,

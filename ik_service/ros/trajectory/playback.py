@@ -14,7 +14,7 @@ from ik_service.exceptions import TargetRefusedError
 from ik_service.following.trajectory_aim import TrajectoryAim
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.trajectory.goal_outcome import GoalEnd, GoalOutcome, GoalRefusedError
-from ik_service.ros.trajectory.preparation import prepared, start_time, tolerances_for
+from ik_service.ros.trajectory.preparation import chain_of, prepared, start_time, tolerances_for
 from ik_service.ros.trajectory.trajectory_messages import TrajectoryRequest
 
 
@@ -79,7 +79,7 @@ class CommandedPlayback(Playback):
     ) -> None:
         super().__init__(following)
         self._request, self._clock = request, clock
-        follower, chain = following.follower, following.group.chain
+        follower, chain = following.follower, chain_of(following)
         self._aim = TrajectoryAim(
             prepared(request, following),
             follower.limits,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 import math
 import time
+from typing import cast
 
 import numpy as np
 
 from ik_service.common.quoting import quote
 from ik_service.exceptions import TrajectoryError
 from ik_service.following.trajectory_aim import GOAL_TIME, TrajectoryTolerances
-from ik_service.following.trajectory_fit import fitted, GOAL_TOLERANCE, per_joint
+from ik_service.following.trajectory_fit import fitted, GOAL_TOLERANCE, limits_of, per_joint
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
@@ -76,9 +78,21 @@ def prepared(request: TrajectoryRequest, following: FollowerInterface) -> JointT
             )
         place = measured[0]
     try:
-        return fitted(request.trajectory, following.group.chain, place)
+        chain = chain_of(following)
+        acceleration = following.measured.arm.bounds.acceleration(chain)
+        limits = replace(limits_of(chain), acceleration=acceleration)
+        return fitted(request.trajectory, chain, place, limits)
     except TrajectoryError as error:
         raise GoalRefusedError(GoalEnd.INVALID, str(error)) from None
+
+
+def chain_of(following: FollowerInterface) -> KinematicChain:
+    """
+    Return the chain of a follower, whose group has one tip.
+
+    :param following: the follower.
+    """
+    return cast(KinematicChain, following.group.chain)
 
 
 def start_time(request: TrajectoryRequest, clock: Callable[[], int]) -> float:

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 import threading
 import time
 
-from control_msgs.action import FollowJointTrajectory
 import numpy as np
-from rclpy.action import ActionClient
 from rclpy.action.server import ServerGoalHandle
-from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
 
 from ik_service.exceptions import OptionError
@@ -23,7 +21,7 @@ from ik_service.ros.trajectory.action_goals import (
     FollowJointTrajectoryGoals,
 )
 from ik_service.ros.trajectory.deferred_goals import DeferredActionServer
-from ik_service.ros.trajectory.forwarding import ForwardedPlayback
+from ik_service.ros.trajectory.forwarding import ControllerClient, ForwardedPlayback
 from ik_service.ros.trajectory.goal_outcome import GoalEnd, GoalOutcome, GoalRefusedError
 from ik_service.ros.trajectory.playback import CommandedPlayback, Playback
 from ik_service.ros.trajectory.preparation import follower_for
@@ -75,7 +73,7 @@ class TrajectoryActions:
         action: str,
         on_error: Callable[[Exception], object],
     ) -> None:
-        self.group = ReentrantCallbackGroup()
+        self.group: CallbackGroup | None = ReentrantCallbackGroup()
         self._node, self._log = node, node.get_logger()
         self._followers = followers
         self._action = action and node.resolve_service_name(action)
@@ -96,9 +94,7 @@ class TrajectoryActions:
         node, group = self._node, self.group
         self._news = node.create_guard_condition(self._attend_all, callback_group=group)
         if self._action:
-            self._client = ActionClient(
-                node, FollowJointTrajectory, self._action, callback_group=group
-            )
+            self._client = ControllerClient(node, self._action, group)
         for kind in _KINDS:
             self._serve(kind)
 
@@ -136,7 +132,10 @@ class TrajectoryActions:
         server: DeferredActionServer
 
         def on_goal(handle: ServerGoalHandle) -> None:
-            self._begin(_Goal(kind, server, handle))
+            try:
+                self._begin(_Goal(kind, server, handle))
+            except Exception as error:  # the node goes on
+                self._on_error(error)
 
         server = DeferredActionServer(
             self._node, kind.action, kind.name, on_goal, self._on_cancel, self.group
@@ -180,8 +179,7 @@ class TrajectoryActions:
         around = self._clock, self._news.trigger
         playback: Playback
         if self._action:
-            name = self._action
-            playback = ForwardedPlayback(request, following, self._client, name, *around)
+            playback = ForwardedPlayback(request, following, self._client, *around)
         else:
             playback = CommandedPlayback(request, following, *around)
         to = f', passed on to {self._action}' if self._action else ''
@@ -238,7 +236,10 @@ class TrajectoryActions:
             finish, what = handle.abort, 'refused or aborted'
         self._counts[what] += 1
         self._last = text
-        (self._log.warning if finish == handle.abort else self._log.info)(text)
+        if what == 'refused or aborted':
+            self._log.warning(text)
+        else:
+            self._log.info(text)
         goal.finished = True
         goal.server.finish(handle, finish, goal.kind.result(outcome))
         self._goals.remove(goal)

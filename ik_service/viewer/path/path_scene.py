@@ -57,7 +57,7 @@ class PathScene:
         for mark in self._marks:
             mark.remove()  # with its number
         self._marks = [self._mark(i, T) for i, T in enumerate(drawing.points)]
-        _draw(self._drawn, corners[:, :3, 3], _DRAWN)
+        _draw(self._drawn, corners[:, :3, 3])
 
     def show_preview(self, preview: Preview | None) -> None:
         """
@@ -65,9 +65,10 @@ class PathScene:
 
         :param preview: the motion; None without one.
         """
-        _draw(self._reached, np.empty((0, 3)) if preview is None else preview.tips, _REACHED)
+        _draw(self._reached, np.empty((0, 3)) if preview is None else preview.tips)
         is_cut = preview is not None and not preview.is_whole
-        _paint(self._drawn, _UNREACHED if is_cut else _DRAWN)
+        # One colour for all: viser does not change a line from that to a colour for each point.
+        self._drawn.colors = np.array(_UNREACHED if is_cut else _DRAWN, np.uint8)
 
     def show_ghost(self, poses: Poses | None, measured: Poses) -> None:
         """
@@ -125,13 +126,8 @@ class PathScene:
         return mark
 
 
-def _draw(line: viser.LineSegmentsHandle, points: np.ndarray, color: Color) -> None:
+def _draw(line: viser.LineSegmentsHandle, points: np.ndarray) -> None:
     """Draw a chain of points (k, 3) [m]; nothing for fewer than two."""
     line.visible = len(points) > 1
     if line.visible:
         line.points = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
-        _paint(line, color)
-
-
-def _paint(line: viser.LineSegmentsHandle, color: Color) -> None:
-    line.colors = np.broadcast_to(np.array(color, np.uint8), line.points.shape).copy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+import math
 import time
 
 from ik_service.kinematics.chain import KinematicChain
@@ -24,20 +25,22 @@ class Teleop:
 
     :param make_form: returns the tab.
     :param link: takes the commands.
+    :param clock: monotonic clock [s].
     """
 
     def __init__(
         self,
         make_form: Callable[[HandActions], HandForm],
         link: ServoLink,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._link = link
+        self._link, self._clock = link, clock
         self._units = SpeedUnits()
         self._chain: KinematicChain | None = None
-        self._held = HeldMotion()
+        self._held = HeldMotion(clock)
         self._repeater = CommandRepeater(self._held, link.publish)
-        self._refusal, self._refused_at = '', 0.0
-        self._warning, self._warned_at = '', 0.0
+        self._refusal, self._refused_at = '', -math.inf
+        self._warning, self._warned_at = '', -math.inf
         self._form = make_form(HandActions(self._hold, self._click))
         link.subscribe(self._take_status)
 
@@ -47,7 +50,8 @@ class Teleop:
 
         :param chain: the chain that moves.
         """
-        self._held.stop()
+        if self._chain is not None:
+            self._held.stop()
         self._chain = chain
         self._form.build(chain.joint_names)
 
@@ -70,7 +74,7 @@ class Teleop:
 
     def draw(self) -> None:
         """Show the state in the tab."""
-        now, moving = time.monotonic(), self._held.current
+        now, moving = self._clock(), self._held.current
         can_turn, can_jog = (topic not in self._link.missing() for topic in (TWISTS, JOGS))
         obstacle = self._held.obstacle
         if obstacle:
@@ -113,7 +117,7 @@ class Teleop:
 
     def _take_status(self, code: int, message: str) -> None:
         if code != _NO_WARNING:
-            self._warning, self._warned_at = message, time.monotonic()
+            self._warning, self._warned_at = message, self._clock()
 
     def _hold(self, page: int, button: HandButton) -> None:
         self._pass(self._held.press, page, button)
@@ -127,7 +131,7 @@ class Teleop:
             return
         refusal = take(page, self._motion(button, chain))
         if refusal:
-            self._refusal, self._refused_at = refusal, time.monotonic()
+            self._refusal, self._refused_at = refusal, self._clock()
 
     def _motion(self, button: HandButton, chain: KinematicChain) -> HandMotion:
         share = button.sign * self._form.share

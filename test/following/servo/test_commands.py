@@ -30,7 +30,7 @@ def test_numbers_that_can_be_no_speed_are_refused_by_name(value):
     twist = np.zeros(6)
     twist[4] = value
     for settings in (UNITLESS, SPEED_UNITS):
-        with pytest.raises(ArgumentError, match='angular.y'):
+        with pytest.raises(ArgumentError, match=r'angular\.y'):
             twist_command(twist, settings)
         with pytest.raises(ArgumentError, match='panda_joint3'):
             joint_command({'panda_joint3': value}, settings, panda())
@@ -43,7 +43,7 @@ def test_numbers_that_can_be_no_speed_are_refused_by_name(value):
 def test_joints_that_are_not_named_rest_and_unknown_ones_are_named():
     command, _ = joint_command({'elbow_joint': -1.0}, UNITLESS, ur5e())
     np.testing.assert_array_equal(command.velocity, [0.0, 0.0, -0.5, 0.0, 0.0, 0.0])
-    with pytest.raises(ArgumentError, match="'elbow' is none of .*shoulder_pan_joint"):
+    with pytest.raises(ArgumentError, match=r"'elbow' is none of .*shoulder_pan_joint"):
         joint_command({'elbow': 1.0}, UNITLESS, ur5e())
 
 

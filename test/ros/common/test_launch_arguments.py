@@ -56,6 +56,7 @@ class TestConnection:
                 'command_joints': 'b, a c',
                 'joint_limits': '~/joint_limits.yaml',
                 'velocity_scaling': '0.1',
+                'use_sim_time': 'True',
             },
             {},
         )
@@ -64,6 +65,7 @@ class TestConnection:
             'command_joints': ['b', 'a', 'c'],
             'joint_limits': str(Path('/home/me/joint_limits.yaml')),
             'velocity_scaling': 0.1,
+            'use_sim_time': True,
         }
 
     @pytest.mark.parametrize(
@@ -71,6 +73,7 @@ class TestConnection:
         [
             ({'command_interface': 'effort'}, "has to be one of joint_command, .*not 'effort'"),
             ({'controller': 'jtc'}, 'takes no joint_command; set command_interface to'),
+            ({'use_sim_time': 'maybe'}, 'has to be true or false'),
             ({'velocity_scaling': 'slow'}, "velocity_scaling.*'slow' is no number"),
         ],
     )
