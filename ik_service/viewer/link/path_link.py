@@ -102,9 +102,8 @@ class Execution:
         self._handle: ClientGoalHandle | None = None
         self._is_canceled = False
         goal = ExecuteTrajectory.Goal(trajectory=message)
-        goal.trajectory.joint_trajectory.header.stamp = (
-            Time()
-        )  # from now on, not when it was found
+        # To begin now, and not at the time when it was found.
+        goal.trajectory.joint_trajectory.header.stamp = Time()
         client.send_goal_async(goal).add_done_callback(self._on_answer)
 
     def cancel(self) -> None:
