@@ -8,6 +8,7 @@ import threading
 from typing import Any
 
 from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Time
 from moveit_msgs.action import ExecuteTrajectory
 from moveit_msgs.msg import RobotState, RobotTrajectory
 from moveit_msgs.srv import GetCartesianPath, GetPositionIK
@@ -101,6 +102,8 @@ class Execution:
         self._handle: ClientGoalHandle | None = None
         self._is_canceled = False
         goal = ExecuteTrajectory.Goal(trajectory=message)
+        # To begin now, and not at the time when it was found.
+        goal.trajectory.joint_trajectory.header.stamp = Time()
         client.send_goal_async(goal).add_done_callback(self._on_answer)
 
     def cancel(self) -> None:

@@ -28,10 +28,13 @@ from ik_service.viewer.panel.solver_form import SolverForm
 _INK, _GRID = '#868e96', '#e9ecef'
 _PLOT_HEIGHT = 190
 
-# The element after this one stays at the top when the panel is scrolled.
+# The element after this one stays at the top when the panel is scrolled, for which nothing around
+# it may hide what overflows.
 _ALWAYS_SEEN = (
-    '<div class="ik-always-seen"></div><style>div:has(> .ik-always-seen) + div '
-    '{position: sticky; top: 0; z-index: 5; padding-top: 0.5em; background: inherit}</style>'
+    '<div class="ik-always-seen"></div><style>'
+    'div:has(> .ik-always-seen) + div {position: sticky; top: 0.5em; z-index: 5} '
+    'div:has(> div > div > div > .ik-always-seen) {overflow: clip !important; min-width: 0}'
+    '</style>'
 )
 
 
