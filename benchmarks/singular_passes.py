@@ -165,9 +165,9 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for robot, name, q in cases(Path(folder), args.seeds):
-            for branch_time in (0.0, 1.0):
-                measured = run(robot.chain, q, branch_time=branch_time)
-                row = {'chain': robot.name, 'path': name, 'branch_time': branch_time}
+            for feed_forward in (False, True):
+                measured = run(robot.chain, q, feed_forward=feed_forward)
+                row = {'chain': robot.name, 'path': name, 'feed_forward': feed_forward}
                 rows.append({**row, **measured})
                 progress(f'singular passes: {rows[-1]}')
     save('singular_passes', rows, seeds=args.seeds)
