@@ -22,6 +22,9 @@ _INTERVALS = 2.2
 _DAMPING = 0.01
 """Damping λ of the pseudoinverse."""
 
+_SHARE = 0.9
+"""Share of the joints' speeds that a target may ask for; the rest is for catching up."""
+
 _SMALL = 1e-4
 """Time in which J̇ q̇ is taken by differences [s]."""
 
@@ -30,6 +33,7 @@ class MovingGoal:
     """
     Goal of the joints that goes on as the target does.
 
+    :ivar feasible: whether the joints can keep up with the target.
     :ivar ends: time from which it rests at the target's last pose [s].
     """
 
@@ -57,12 +61,10 @@ class MovingGoal:
         J = chain.jacobian(q) * weights[:, None]
         self._velocity = _damped(J, motion.velocity * weights)
         fastest = float((np.abs(self._velocity) / np.maximum(speeds, 1e-9)).max(initial=0.0))
-        self._velocity /= max(fastest, 1.0)
         J_soon = chain.jacobian(q + _SMALL * self._velocity) * weights[:, None]
         bend = (J_soon - J) @ self._velocity / _SMALL
         self._acceleration = _damped(J, motion.acceleration * weights - bend)
-        if fastest > 1.0:
-            self._acceleration[:] = 0.0
+        self.feasible = fastest < _SHARE
         along = float(self._velocity @ self._acceleration)
         size = float(self._velocity @ self._velocity)
         self._stops = -size / along if along < 0.0 else np.inf

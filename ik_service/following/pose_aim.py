@@ -93,34 +93,36 @@ class PoseAim(Aim):
         """Return the goal, where it has gone on to, or the next place of the way there."""
         if self.goal is None:
             return REST
-        step = self._on_the_trail(tick) or self._ahead(tick)
-        if step is not None:
-            self._arrived = False
-            return step
-        self._arrived = not (self.goal - tick.q)[self._movable].any()
-        return Step(self.goal)
-
-    def _on_the_trail(self, tick: Tick) -> Step | None:
-        """Return a step along the trail; None when the commands are not behind."""
         self._state = FollowerState.FOLLOWING
-        if self.trail is None:
-            return None
-        self.trail.advance(tick.q, tick.now)
-        if self.trail.changing:
-            self._state = FollowerState.RECONFIGURING
-        elif self.trail.behind() > _BEHIND:
-            self._state = FollowerState.CATCHING_UP
-        else:
-            return None
-        return Step(self.trail.ahead(tick.q))
+        if self.trail is not None:
+            self.trail.advance(tick.q, tick.now)
+            self._state = self._state_on(self.trail)
+        step = self._ahead(tick) or self._along(tick)
+        self._arrived = step is None and not (self.goal - tick.q)[self._movable].any()
+        return step or Step(self.goal)
+
+    @staticmethod
+    def _state_on(trail: TargetTrail) -> FollowerState:
+        """Return the state of commands that are somewhere on a trail."""
+        if trail.changing:
+            return FollowerState.RECONFIGURING
+        far = trail.behind() > _BEHIND
+        return FollowerState.CATCHING_UP if far else FollowerState.FOLLOWING
 
     def _ahead(self, tick: Tick) -> Step | None:
-        """Return a step to where the goal has gone on to; None when it rests."""
-        if self._moving is None:
+        """Return a step to where the goal has gone on to; None when it rests, or is too fast."""
+        moving = self._moving
+        if moving is None or not moving.feasible or self._state is not FollowerState.FOLLOWING:
             return None
         # A command stands until the next one: at the middle of that time it shall be right.
-        ahead = self._moving.at(tick.now + 0.5 * tick.dt)
+        ahead = moving.at(tick.now + 0.5 * tick.dt)
         return None if ahead is None else Step(*ahead)
+
+    def _along(self, tick: Tick) -> Step | None:
+        """Return a step along the trail; None when that has been passed."""
+        if self.trail is None or self.trail.passed:
+            return None
+        return Step(self.trail.ahead(tick.q))
 
     def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
         """Return the state on the way to the pose, or at it."""

@@ -46,6 +46,11 @@ class TargetTrail:
         """Whether the joints are led to another configuration."""
         return bool(self._times) and self._times[0] <= self._led_until
 
+    @property
+    def passed(self) -> bool:
+        """Whether no more than its end is ahead."""
+        return len(self._points) < 2
+
     def restart(self, q: np.ndarray, at: float) -> None:
         """
         Forget the trail; another one begins.
