@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ik_service.common.transforms import rotation_about_axis
+from ik_service.following.motion_limits import MotionLimits
 from ik_service.following.target_velocity import TargetMotion
 
 LONGEST_AHEAD = 0.12
@@ -46,7 +47,7 @@ class MovingGoal:
         q: np.ndarray,
         motion: TargetMotion,
         at: float,
-        speeds: np.ndarray,
+        limits: MotionLimits,
     ) -> None:
         """
         Carry the motion of a target over to the joints.
@@ -56,11 +57,12 @@ class MovingGoal:
         :param q: (n,) the solution for that [rad] or [m].
         :param motion: of the target.
         :param at: time of the pose, on a monotonic clock [s].
-        :param speeds: (n,) speeds that the joints may have [rad/s] or [m/s].
+        :param limits: bounds on the motion of the joints.
         """
         self._q, self._at = q, at
         self.ends = at + min(_INTERVALS * motion.interval, LONGEST_AHEAD)
-        self._velocity, self._acceleration, self.feasible = np.zeros_like(q), np.zeros_like(q), False
+        self._velocity = self._acceleration = np.zeros_like(q)
+        self.feasible = False
         time = max(motion.interval, _SHORTEST_AHEAD)
         half = solve(_moved(T_base_target, motion, 0.5 * time), q)
         whole = None if half is None else solve(_moved(T_base_target, motion, time), half)
@@ -68,7 +70,9 @@ class MovingGoal:
             self._velocity = (4.0 * (half - q) - (whole - q)) / time
             self._acceleration = 4.0 * (whole - 2.0 * half + q) / (time * time)
             fastest = np.maximum(np.abs(half - q), np.abs(whole - half)) * (2.0 / time)
-            self.feasible = bool((fastest <= _SHARE * speeds).all())
+            slow = fastest <= _SHARE * limits.velocity_now
+            gentle = np.abs(self._acceleration) <= limits.acceleration_now
+            self.feasible = bool((slow & gentle).all())
         along = float(self._velocity @ self._acceleration)
         size = float(self._velocity @ self._velocity)
         self._stops = -size / along if along < 0.0 else np.inf

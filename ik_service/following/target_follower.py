@@ -140,8 +140,7 @@ class TargetFollower(FollowerStatus):
             way = self._passage.solve(T_base_tip, last, at, settings.branch_time)
         result, moving = way.result, None
         if at is not None and result.success and not (motion.still or way.changes):
-            speeds = limits.velocity_now
-            moving = MovingGoal(solver.beside, T_base_tip, result.q, motion, at, speeds)
+            moving = MovingGoal(solver.beside, T_base_tip, result.q, motion, at, limits)
         with self._lock:
             if version == self._aims.version:
                 self._follow(T_base_tip, way, at, moving, last is not None)
