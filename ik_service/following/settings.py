@@ -29,6 +29,13 @@ class FollowerState(Enum):
     UNREACHABLE = (
         'the target cannot be reached: the commands go to the nearest pose found and hold there'
     )
+    CATCHING_UP = (
+        'the joints cannot keep up with the target: the commands stay on its way, and catch up'
+    )
+    RECONFIGURING = (
+        "the target's way cannot be gone on in this configuration: the joints change to another "
+        'one, and the tip waits on the way'
+    )
     LAGGING = 'the arm does not keep up with the commands: they wait for it'
     NO_STATE = 'there is a target, but no joint state has arrived yet'
     STATE_STALE = 'no joint state arrives any more: the commands have stopped'
@@ -82,7 +89,9 @@ class FollowerSettings:
     :ivar avoid_collisions: whether the commands stop before a collision; targets are refused
         where collisions cannot be tested.
     :ivar feed_forward: whether targets that move are followed at where they are by now, and not
-        only gone to.
+        only gone to; where the joints cannot keep up, they stay on its way.
+    :ivar branch_time: time for which joints that follow a target stay in their configuration
+        though it cannot be reached there, where another one can only be gone to straight away [s].
     :raises OptionError: naming the setting whose value cannot be.
     """
 
@@ -97,11 +106,12 @@ class FollowerSettings:
     hold: bool = True
     avoid_collisions: bool = False
     feed_forward: bool = True
+    branch_time: float = 0.3
 
     def __post_init__(self) -> None:
         for name in ('rate', 'state_timeout', 'lag_limit'):
             self._check(name, getattr(self, name) > 0.0, 'a finite number above 0')
-        for name in ('acceleration_time', 'target_timeout'):
+        for name in ('acceleration_time', 'target_timeout', 'branch_time'):
             self._check(name, getattr(self, name) >= 0.0, 'a finite number of at least 0')
         self._check('velocity_scaling', 0.0 <= self.velocity_scaling <= 1.0, 'from 0 to 1')
 
