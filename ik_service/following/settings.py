@@ -137,7 +137,7 @@ class FollowerSettings:
         Return the bounds on the motion of a chain.
 
         The smaller of two limits counts. No joint is faster than it can be stopped in
-        :data:`~ik_service.following.motion_limits.LONGEST_RAMP`.
+        ``motion_limits.LONGEST_RAMP``.
 
         :param chain: the chain.
         :param bounds: limits of its joints beyond those of the URDF; None for none.
