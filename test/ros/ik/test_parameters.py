@@ -34,6 +34,8 @@ READ_ONLY = {
     'locked_joints',
     'group_names',
     'command_interface',
+    'command_joints',
+    'trajectory_action',
     'joint_limits',
     'solver_modules',
 }
