@@ -36,6 +36,7 @@ READ_ONLY = {
     'command_interface',
     'command_joints',
     'trajectory_action',
+    'joint_limit_margins',
     'joint_limits',
     'solver_modules',
 }
