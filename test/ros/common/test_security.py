@@ -16,6 +16,10 @@ from support.node_helpers import NODE, start_panda
 from ik_service.common.resources import share_folder
 
 SIMULATED = 'ik_service.ros.sim.main'
+_PARTS_OF_ACTIONS = {
+    ('services', 'reply'): ('send_goal', 'get_result', 'cancel_goal'),
+    ('topics', 'publish'): ('feedback', 'status'),
+}
 # Used with other settings than here, or where tf2_ros or tf2_msgs is installed.
 SOMETIMES = {'joint_command', 'robot_description', 'tf', 'tf_static', '~/stop', '~/enable'}
 OPENSSL = (
@@ -30,10 +34,14 @@ def allowed(node):
     """The names that the policy allows a node, by what for."""
     policy = ElementTree.parse(share_folder('config') / 'sros2_policy.xml').getroot()
     profile = policy.find(f".//profile[@node='{node}']")
-    return {
+    names = {
         (group.tag, next(iter(group.attrib))): {name.text.removeprefix('/') for name in group}
         for group in profile
     }
+    for action in names.pop(('actions', 'execute'), ()):  # what it consists of
+        for kind, parts in _PARTS_OF_ACTIONS.items():
+            names[kind] |= {f'{action}/_action/{part}' for part in parts}
+    return names
 
 
 def in_use(client, node, namespace):

@@ -37,6 +37,8 @@ READ_ONLY = {
     'command_joints',
     'trajectory_action',
     'joint_limit_margins',
+    'lower_singularity_threshold',
+    'hard_stop_singularity_threshold',
     'joint_limits',
     'solver_modules',
 }
