@@ -34,6 +34,11 @@ READ_ONLY = {
     'locked_joints',
     'group_names',
     'command_interface',
+    'command_joints',
+    'trajectory_action',
+    'joint_limit_margins',
+    'lower_singularity_threshold',
+    'hard_stop_singularity_threshold',
     'joint_limits',
     'solver_modules',
 }
