@@ -26,6 +26,7 @@ from ik_service.solvers.solver import Solver
 _RATE = 100.0  # of targets and commands [Hz]
 _SPEED, _TURNING = 0.1, 0.5  # of the tip [m/s], [rad/s]
 _SHARE = 0.25  # of the joints' speed limits, on the path that makes the targets
+_RAMP = 0.5  # of the target's speed at both ends [s]
 _LEGS, _WIDTH = 6, 0.3  # of a path; share of the joints' ranges in each
 _OFF = 5e-3  # distance from the path that counts as off it [m]
 _SEVEN = 'iiwa14,panda,kinova_gen3'
@@ -64,11 +65,14 @@ def crossing(chain: KinematicChain, joint: int, seed: int, beside: float) -> np.
 
 
 def _through(corners: np.ndarray) -> np.ndarray:
+    """Smooth path (N, n) past corners, from the first to the last one."""
     legs = len(corners) - 1
-    course = np.linspace(0, legs, 4000 * legs)
-    leg = np.minimum(course.astype(int), legs - 1)
-    share = 0.5 - 0.5 * np.cos(np.pi * (course - leg))[:, None]
-    return corners[leg] + (corners[leg + 1] - corners[leg]) * share
+    corners = np.concatenate([corners[:1], corners, corners[-1:]])
+    course = np.linspace(0, legs + 2, 2000 * (legs + 2))
+    straight = np.array([np.interp(course, np.arange(legs + 3), column) for column in corners.T])
+    window = np.hanning(2000)
+    smooth = [np.convolve(column, window / window.sum(), 'valid') for column in straight]
+    return np.array(smooth).T
 
 
 def timed(chain: KinematicChain, q: np.ndarray) -> np.ndarray:
@@ -81,7 +85,12 @@ def timed(chain: KinematicChain, q: np.ndarray) -> np.ndarray:
     )
     times = np.maximum(times, (np.abs(np.diff(q, axis=0)) / (_SHARE * chain.velocity)).max(axis=1))
     course = np.concatenate([[0.0], np.cumsum(times)])
-    moments = np.arange(0.0, course[-1], 1.0 / _RATE)
+    clock = np.arange(0.0, course[-1] + _RAMP, 1.0 / _RATE)
+    moments = np.minimum(clock, 0.5 * clock**2 / _RAMP)
+    moments = np.where(clock > _RAMP, clock - 0.5 * _RAMP, moments)
+    left = np.maximum(course[-1] + _RAMP - clock, 0.0)
+    slow = left < _RAMP
+    moments[slow] = course[-1] - 0.5 * left[slow] ** 2 / _RAMP
     return np.array([np.interp(moments, course, column) for column in q.T]).T
 
 
@@ -165,9 +174,9 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for robot, name, q in cases(Path(folder), args.seeds):
-            for branch_time in (0.0, 1.0):
-                measured = run(robot.chain, q, branch_time=branch_time)
-                row = {'chain': robot.name, 'path': name, 'branch_time': branch_time}
+            for feed_forward in (False, True):
+                measured = run(robot.chain, q, feed_forward=feed_forward)
+                row = {'chain': robot.name, 'path': name, 'feed_forward': feed_forward}
                 rows.append({**row, **measured})
                 progress(f'singular passes: {rows[-1]}')
     save('singular_passes', rows, seeds=args.seeds)

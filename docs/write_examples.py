@@ -89,6 +89,11 @@ TEXTS = {
         'within limits of speed, acceleration and jerk, from a `joint_limits.yaml` where you '
         'have one.',
     ),
+    '13': (
+        'A trajectory without ROS',
+        'a straight line is solved for, timed, checked and played, at full speed and slower, and '
+        'canceled on the way. [Trajectories](trajectories.md) are what the node does with them.',
+    ),
 }
 """Heading and description of each example, by its number."""
 

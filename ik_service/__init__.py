@@ -26,6 +26,11 @@ _HOME = {
     'FollowerCommand': 'ik_service.following.settings',
     'FollowerSettings': 'ik_service.following.settings',
     'FollowerState': 'ik_service.following.settings',
+    'ServoAim': 'ik_service.following.servo.servo_aim',
+    'ServoSettings': 'ik_service.following.servo.settings',
+    'joint_command': 'ik_service.following.servo.commands',
+    'pose_command': 'ik_service.following.servo.commands',
+    'twist_command': 'ik_service.following.servo.commands',
     'MotionBounds': 'ik_service.model.motion_bounds',
     'JointBounds': 'ik_service.model.motion_bounds',
     'load_joint_limits': 'ik_service.model.joint_limits_file',
@@ -80,6 +85,8 @@ __all__ = [
     'PathStatus',
     'Plane',
     'Robot',
+    'ServoAim',
+    'ServoSettings',
     'Solver',
     'SolverSpec',
     'Sphere',
@@ -88,7 +95,9 @@ __all__ = [
     'TimingLimits',
     'ToolFrame',
     '__version__',
+    'joint_command',
     'load_joint_limits',
+    'pose_command',
     'register_solver',
     'solve_ik',
     'solve_ik_all',
@@ -99,11 +108,15 @@ __all__ = [
     'step_of',
     'straight_lines',
     'time_path',
+    'twist_command',
 ]
 
 if TYPE_CHECKING:
     from ik_service.collision.checker import CollisionChecker
     from ik_service.collision.shapes import Cone, Mesh, Plane
+    from ik_service.following.servo.commands import joint_command, pose_command, twist_command
+    from ik_service.following.servo.servo_aim import ServoAim
+    from ik_service.following.servo.settings import ServoSettings
     from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
     from ik_service.following.target_follower import TargetFollower
     from ik_service.kinematics.chain import KinematicChain

@@ -49,10 +49,13 @@ class Step:
 
     :ivar goal: (n,) positions [rad] or [m]; None without.
     :ivar velocity: (n,) velocities [rad/s] or [m/s]; None without.
+    :ivar on_path: whether the way of a goal that moves counts more than its time. It makes a
+        difference where jerks are limited: the commands then keep to the way, and are late.
     """
 
     goal: np.ndarray | None = None
     velocity: np.ndarray | None = None
+    on_path: bool = False
 
     @property
     def leads_on(self) -> bool:

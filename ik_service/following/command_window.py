@@ -41,6 +41,9 @@ COAST = 0.05
 _CATCH_UP = 1.02
 """Share by which commands are stretched while the time that a late tick has cost is made up."""
 
+_EXACT, _SPACING = 4, 0.008
+"""Number of the newest points that are all kept; time between those before them, at least [s]."""
+
 _Point = tuple[float, np.ndarray, np.ndarray]
 """Time on the clock of the commands [s], positions (n,), velocities (n,)."""
 
@@ -140,8 +143,7 @@ class CommandWindow:
             q, offset = _drawn_in(offset, q, last.q, limits, dt)
         velocity = (q - last.q) / (due - last.due)
         point = (0.5 * (last.due + due), 0.5 * (last.q + q), velocity)
-        kept = [i for i, (time, _, _) in enumerate(last.points) if time <= now - HISTORY]
-        points = (*last.points[kept[-1] if kept else 0 :], point)
+        points = (*_thinned(last.points, now), point)
         return _State(points, q, due, now, last.sent, offset)
 
     def _planned(self, limits: MotionLimits, coast: float, period: float) -> PlannedMotion:
@@ -164,6 +166,18 @@ class CommandWindow:
             np.vstack([*(v for _, _, v in state.points), velocities]),
         )
         return PlannedMotion(start, trajectory)
+
+
+def _thinned(points: tuple[_Point, ...], now: float) -> tuple[_Point, ...]:
+    """Return the points that a controller may still need; of old ones few are enough."""
+    old = [i for i, (time, _, _) in enumerate(points) if time <= now - HISTORY]
+    points = points[old[-1] if old else 0 :]
+    if len(points) <= _EXACT + 1:
+        return points
+    before, candidate = points[-_EXACT - 2], points[-_EXACT - 1]
+    if candidate[0] - before[0] >= _SPACING:
+        return points
+    return (*points[: -_EXACT - 1], *points[-_EXACT:])
 
 
 def way_to_rest(

@@ -1,17 +1,20 @@
 """
 Joint positions that move with a target: where it is ahead of its last pose.
 
-The motion of the target is carried over to the joints by the damped pseudoinverse at the solution
-for its last pose, with the curvature of the way: q̈ = J⁺ (ẍ − J̇ q̇). It counts for a bounded time;
-a target that sends nothing any more is at its last pose.
+They are on the parabola through the solutions for its last pose and for two poses that it will
+have, as it moves by now. It counts for a bounded time; a target that sends nothing any more is at
+its last pose.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from ik_service.common.transforms import rotation_about_axis
+from ik_service.following.motion_limits import MotionLimits
 from ik_service.following.target_velocity import TargetMotion
-from ik_service.kinematics.chain import KinematicChain
 
 LONGEST_AHEAD = 0.12
 """Time for which a target is believed to go on, at most [s]."""
@@ -19,50 +22,57 @@ LONGEST_AHEAD = 0.12
 _INTERVALS = 2.2
 """The same, in times between two targets: one that is lost is bridged."""
 
-_DAMPING = 0.01
-"""Damping λ of the pseudoinverse."""
+_SHORTEST_AHEAD = 0.05
+"""How far ahead the target is solved for, at least [s]."""
 
-_SMALL = 1e-4
-"""Time in which J̇ q̇ is taken by differences [s]."""
+_SHARE = 0.9
+"""Share of the joints' speeds that a target may ask for; the rest is for catching up."""
+
+Solve = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
+"""Of a pose (4, 4) and a seed (n,): the solution beside that (n,); None where there is none."""
 
 
 class MovingGoal:
     """
     Goal of the joints that goes on as the target does.
 
+    :ivar feasible: whether the joints can keep up with the target.
     :ivar ends: time from which it rests at the target's last pose [s].
     """
 
     def __init__(
         self,
-        chain: KinematicChain,
+        solve: Solve,
+        T_base_target: np.ndarray,
         q: np.ndarray,
         motion: TargetMotion,
         at: float,
-        weights: np.ndarray,
-        speeds: np.ndarray,
+        limits: MotionLimits,
     ) -> None:
         """
         Carry the motion of a target over to the joints.
 
-        :param chain: the chain.
-        :param q: (n,) where the target's last pose is reached [rad] or [m].
+        :param solve: solves for its poses.
+        :param T_base_target: (4, 4) its last pose.
+        :param q: (n,) the solution for that [rad] or [m].
         :param motion: of the target.
-        :param at: time of that pose, on a monotonic clock [s].
-        :param weights: (6,) weights of the pose error; 0 for a free axis.
-        :param speeds: (n,) speeds that the joints may have [rad/s] or [m/s].
+        :param at: time of the pose, on a monotonic clock [s].
+        :param limits: bounds on the motion of the joints.
         """
         self._q, self._at = q, at
         self.ends = at + min(_INTERVALS * motion.interval, LONGEST_AHEAD)
-        J = chain.jacobian(q) * weights[:, None]
-        self._velocity = _damped(J, motion.velocity * weights)
-        fastest = float((np.abs(self._velocity) / np.maximum(speeds, 1e-9)).max(initial=0.0))
-        self._velocity /= max(fastest, 1.0)
-        J_soon = chain.jacobian(q + _SMALL * self._velocity) * weights[:, None]
-        bend = (J_soon - J) @ self._velocity / _SMALL
-        self._acceleration = _damped(J, motion.acceleration * weights - bend)
-        if fastest > 1.0:
-            self._acceleration[:] = 0.0
+        self._velocity = self._acceleration = np.zeros_like(q)
+        self.feasible = False
+        time = max(motion.interval, _SHORTEST_AHEAD)
+        half = solve(_moved(T_base_target, motion, 0.5 * time), q)
+        whole = None if half is None else solve(_moved(T_base_target, motion, time), half)
+        if half is not None and whole is not None:
+            self._velocity = (4.0 * (half - q) - (whole - q)) / time
+            self._acceleration = 4.0 * (whole - 2.0 * half + q) / (time * time)
+            fastest = np.maximum(np.abs(half - q), np.abs(whole - half)) * (2.0 / time)
+            slow = fastest <= _SHARE * limits.velocity_now
+            gentle = np.abs(self._acceleration) <= limits.acceleration_now
+            self.feasible = bool((slow & gentle).all())
         along = float(self._velocity @ self._acceleration)
         size = float(self._velocity @ self._velocity)
         self._stops = -size / along if along < 0.0 else np.inf
@@ -90,6 +100,11 @@ class MovingGoal:
         return self._q + (self._velocity + velocity) * (0.5 * ahead), velocity
 
 
-def _damped(J: np.ndarray, twist: np.ndarray) -> np.ndarray:
-    """Return Jᵀ (J Jᵀ + λ²)⁻¹ times a twist (6,)."""
-    return J.T @ np.linalg.solve(J @ J.T + _DAMPING * _DAMPING * np.eye(6), twist)
+def _moved(T: np.ndarray, motion: TargetMotion, time: float) -> np.ndarray:
+    """Return where a target is some time after a pose (4, 4)."""
+    twist = motion.velocity * time + motion.acceleration * (0.5 * time * time)
+    moved, angle = T.copy(), float(np.linalg.norm(twist[3:]))
+    moved[:3, 3] += twist[:3]
+    if angle > 0.0:
+        moved[:3, :3] = rotation_about_axis(twist[3:] / angle, angle) @ T[:3, :3]
+    return moved

@@ -8,8 +8,6 @@ import math
 
 import numpy as np
 
-from ik_service.following.moving_goal import MovingGoal
-from ik_service.following.target_velocity import TargetMotion
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
@@ -48,7 +46,6 @@ class NearbySolver:
         if options.joint_limits == 'ignore':
             options = replace(options, joint_limits=IkOptions.joint_limits)
         self._beside = Solver(chain, solver.name, replace(options, max_searches=1, prefer='first'))
-        self._weights = np.array(options.task_weights)
         self._anywhere = Solver(chain, solver.name, replace(options, prefer='nearest'))
         # After one step the search is over, and the solver's approach to the closest pose begins.
         self._bounded = options.max_joint_motion is not None
@@ -90,18 +87,15 @@ class NearbySolver:
         stay = _error(here) <= max(_error(there) / _CLEARLY_NEARER, _AS_NEAR)
         return replace(here if stay else there, status=anywhere.status)
 
-    def moving_goal(
-        self, q: np.ndarray, motion: TargetMotion, at: float, speeds: np.ndarray
-    ) -> MovingGoal:
+    def beside(self, T_base_target: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
         """
-        Return where the joints go on to with a target.
+        Return the solution of the search that starts at a seed (n,); None when it has none.
 
-        :param q: (n,) where its last pose is reached [rad] or [m].
-        :param motion: of the target.
-        :param at: time of that pose, on a monotonic clock [s].
-        :param speeds: (n,) speeds that the joints may have [rad/s] or [m/s].
+        :param T_base_target: (4, 4) pose of the tip.
+        :param seed: (n,) [rad] or [m].
         """
-        return MovingGoal(self.chain, q, motion, at, self._weights, speeds)
+        result = self._beside.solve(T_base_target, seed)
+        return result.q if result.success else None
 
     def _distance(self, q: np.ndarray, T_base_target: np.ndarray) -> float:
         return float(np.linalg.norm(pose_error(self.chain.forward(q), T_base_target)))

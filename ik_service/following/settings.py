@@ -13,14 +13,8 @@ import numpy as np
 from ik_service.exceptions import OptionError
 from ik_service.following.motion_limits import averaging_window, LONGEST_RAMP, MotionLimits
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.joint import JointType
+from ik_service.kinematics.joint_speeds import joint_speeds
 from ik_service.model.motion_bounds import MotionBounds
-
-FALLBACK_SPEED = 1.0
-"""Speed of a rotary joint for which the URDF names no velocity limit [rad/s]."""
-
-FALLBACK_LINEAR_SPEED = 0.1
-"""Speed of a prismatic joint for which the URDF names no velocity limit [m/s]."""
 
 
 class FollowerState(Enum):
@@ -34,6 +28,13 @@ class FollowerState(Enum):
     SERVO = 'the commands follow velocities or jogs as a servo takes them'
     UNREACHABLE = (
         'the target cannot be reached: the commands go to the nearest pose found and hold there'
+    )
+    CATCHING_UP = (
+        'the joints cannot keep up with the target: the commands stay on its way, and catch up'
+    )
+    RECONFIGURING = (
+        "the target's way cannot be gone on in this configuration: the joints change to another "
+        'one, and the tip waits on the way'
     )
     LAGGING = 'the arm does not keep up with the commands: they wait for it'
     NO_STATE = 'there is a target, but no joint state has arrived yet'
@@ -88,7 +89,9 @@ class FollowerSettings:
     :ivar avoid_collisions: whether the commands stop before a collision; targets are refused
         where collisions cannot be tested.
     :ivar feed_forward: whether targets that move are followed at where they are by now, and not
-        only gone to.
+        only gone to; where the joints cannot keep up, they stay on its way.
+    :ivar branch_time: time for which joints that follow a target stay in their configuration
+        though it cannot be reached there, where another one can only be gone to straight away [s].
     :raises OptionError: naming the setting whose value cannot be.
     """
 
@@ -103,11 +106,12 @@ class FollowerSettings:
     hold: bool = True
     avoid_collisions: bool = False
     feed_forward: bool = True
+    branch_time: float = 0.3
 
     def __post_init__(self) -> None:
         for name in ('rate', 'state_timeout', 'lag_limit'):
             self._check(name, getattr(self, name) > 0.0, 'a finite number above 0')
-        for name in ('acceleration_time', 'target_timeout'):
+        for name in ('acceleration_time', 'target_timeout', 'branch_time'):
             self._check(name, getattr(self, name) >= 0.0, 'a finite number of at least 0')
         self._check('velocity_scaling', 0.0 <= self.velocity_scaling <= 1.0, 'from 0 to 1')
 
@@ -156,18 +160,3 @@ class FollowerSettings:
             jerk / unit if window > 0.0 else None,
             window,
         )
-
-
-def joint_speeds(chain: KinematicChain) -> np.ndarray:
-    """
-    Return the largest speeds of a chain's joints, all of them finite.
-
-    :param chain: the chain.
-    :returns: (n,) the velocity limits [rad/s] or [m/s], and where there is none
-        :data:`FALLBACK_SPEED` or :data:`FALLBACK_LINEAR_SPEED`.
-    """
-    kinds = [chain.robot.joints[name].type for name in chain.joint_names]
-    fallback = [
-        FALLBACK_LINEAR_SPEED if kind is JointType.PRISMATIC else FALLBACK_SPEED for kind in kinds
-    ]
-    return np.where(np.isfinite(chain.velocity), chain.velocity, fallback)

@@ -12,13 +12,9 @@ from ik_service.following.command_stream import CommandStream
 from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.joint_state_tracker import JointStateTracker
 from ik_service.following.lag_monitor import LagMonitor
-from ik_service.following.settings import (
-    FollowerCommand,
-    FollowerSettings,
-    FollowerState,
-    joint_speeds,
-)
+from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.joint_speeds import joint_speeds
 from ik_service.model.motion_bounds import MotionBounds
 
 _BEHIND = 0.05

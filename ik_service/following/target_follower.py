@@ -24,7 +24,9 @@ from ik_service.following.moving_goal import MovingGoal
 from ik_service.following.nearby_solver import NearbySolver
 from ik_service.following.pose_aim import PoseAim
 from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
+from ik_service.following.singular_passage import SingularPassage, Way
 from ik_service.following.state_machine import FollowerStateMachine
+from ik_service.following.target_trail import TargetTrail
 from ik_service.following.target_velocity import AT_REST, TargetMotion, TargetVelocity
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.model.motion_bounds import MotionBounds
@@ -65,7 +67,9 @@ class TargetFollower(FollowerStatus):
         self._group = group
         self._aims = AimStore()
         self._solver = NearbySolver(solver)
-        self._velocity = TargetVelocity()
+        self._passage = SingularPassage(solver, self._solver)
+        self._velocity, self._trail = TargetVelocity(), TargetTrail()
+        self.configuration_changes = 0
         self._collisions = collisions or NoCollisionTest()
         self._bounds = bounds
         self._machine = self._new_machine(FollowerSettings().changed(settings))
@@ -127,15 +131,27 @@ class TargetFollower(FollowerStatus):
             version = self._aims.next_version()
             solver, seeds = self._solver, self._machine.seeds()
             motion = self._motion(T_base_tip, at, twist)
-            limits = self._machine.limits
-        result = solver.solve(T_base_tip, seeds)
-        moving = None
-        if at is not None and result.success and not motion.still:
-            moving = solver.moving_goal(result.q, motion, at, limits.velocity_now)
+            last = self._trail_end() if motion.interval > 0.0 else None
+            settings, limits = self._machine.settings, self._machine.limits
+        if at is None or last is None:
+            result = solver.solve(T_base_tip, seeds)
+            way = Way(result, result.q[None])
+        else:
+            way = self._passage.solve(T_base_tip, last, at, settings.branch_time)
+        result, moving = way.result, None
+        if at is not None and result.success and not (motion.still or way.changes):
+            moving = MovingGoal(solver.beside, T_base_tip, result.q, motion, at, limits)
         with self._lock:
             if version == self._aims.version:
-                self._follow(T_base_tip, result, moving)
+                self._follow(T_base_tip, way, at, moving, last is not None)
         return result
+
+    def _trail_end(self) -> np.ndarray | None:
+        """Return where the way of the target ends by now; None where another one begins."""
+        target, machine = self._aims.target, self._machine
+        if target is None or target.obstacle or machine.restarting or not machine.active:
+            return None
+        return None if target.trail is None else target.trail.end()
 
     def _motion(
         self, T_base_tip: np.ndarray, at: float | None, twist: np.ndarray | None
@@ -147,13 +163,22 @@ class TargetFollower(FollowerStatus):
         return self._velocity.update(T_base_tip, at, twist)
 
     def _follow(
-        self, T_base_tip: np.ndarray, result: IkResult, moving: MovingGoal | None = None
+        self,
+        T_base_tip: np.ndarray,
+        way: Way,
+        at: float | None,
+        moving: MovingGoal | None,
+        goes_on: bool,
     ) -> None:
         """Follow a target that was solved for, unless something goes before it by now."""
-        machine = self._machine
+        machine, trail = self._machine, None
         self._refuse(machine.admission.precedence())
-        goal = None if machine.arm.measured is None else result.q
-        self._aim_at(PoseAim(T_base_tip, result, goal, machine.movable, moving))
+        goal = None if machine.arm.measured is None else way.result.q
+        if at is not None and goal is not None and machine.settings.feed_forward:
+            trail = self._trail
+            trail.extend(way.points, at, way.changes) if goes_on else trail.restart(goal, at)
+            self.configuration_changes += goes_on and way.changes
+        self._aim_at(PoseAim(T_base_tip, way.result, goal, machine.movable, moving, trail))
 
     def follow_aim(self, aim: Aim) -> None:
         """
@@ -228,9 +253,11 @@ class TargetFollower(FollowerStatus):
         :raises OptionError: naming the setting whose value cannot be; nothing is changed then.
         """
         nearby = None if solver is None else NearbySolver(solver)
+        passage = None if solver is None or nearby is None else SingularPassage(solver, nearby)
         with self._lock:
             settings_now = self._machine.settings.changed(settings)
             before, self._solver = self._solver, nearby or self._solver
+            self._passage = passage or self._passage
             if self._solver.chain is not before.chain:
                 self._aims.clear('the robot was replaced')
                 self._collisions = NoCollisionTest()

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ik_service.exceptions import TrajectoryError
+from ik_service.model.part_names import listed
 from ik_service.trajectory.segments import segment_coefficients, time_powers
 
 
@@ -99,12 +100,12 @@ class JointTrajectory:
         other = [name for name in self.joint_names if name not in names]
         if missing:
             raise TrajectoryError(
-                f'does not name the joint {missing[0]!r}, but {", ".join(self.joint_names)}',
+                f'does not name the joint, but {listed(self.joint_names)}',
                 joint=missing[0],
             )
         if other:
             raise TrajectoryError(
-                f'is for another joint too; those of the arm are {", ".join(names)}',
+                f'is for another joint too; those of the arm are {listed(names)}',
                 joint=other[0],
             )
         if names == self.joint_names:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
-from ik_service.kinematics.pose_error import check_transforms, pose_error
+from ik_service.kinematics.pose_error import check_transform, check_transforms, pose_error
 
 TURN_PER_METRE = 3.5
 """Rotation in a step [rad] for each metre of its largest length, as with MoveIt."""
@@ -51,7 +51,11 @@ def straight_lines(
     :raises ArgumentError: an argument is not finite or no pose, or the poses would be more than
         :data:`MOST_POSES`.
     """
-    points = check_transforms([start, *real_array(waypoints, 'waypoints')], 'waypoints')
+    first = check_transform(start, 'start')
+    others = real_array(waypoints, 'waypoints')
+    if others.size:
+        others = check_transforms(others, 'waypoints')
+    points = np.concatenate([first[None], others.reshape(-1, 4, 4)])
     step = _size('max_step', max_step)
     turn = TURN_PER_METRE * step if max_turn is None else _size('max_turn', max_turn)
     twists = [pose_error(T, T_next) for T, T_next in pairwise(points)]

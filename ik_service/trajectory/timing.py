@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import NoneType
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,10 +13,11 @@ from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError, TrajectoryError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import check_transforms
+from ik_service.model.motion_bounds import MotionBounds
 from ik_service.trajectory.joint_curve import joint_curve, JointCurve, slopes
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 from ik_service.trajectory.speed_profile import fastest_motion, TIMINGS
-from ik_service.trajectory.timing_limits import Bounds, timing_limits, TimingLimits
+from ik_service.trajectory.timing_limits import timing_limits, TimingLimits
 
 TOLERANCE = 1e-4
 """How far the tip may leave the corners of a path [m]; a corner that is sharper is a stop."""
@@ -25,7 +27,7 @@ _MOST_ROWS = 1_000_000
 def time_path(
     chain: KinematicChain,
     q: ArrayLike,
-    limits: TimingLimits | Bounds | None = None,
+    limits: TimingLimits | MotionBounds | None = None,
     velocity_scaling: float = 1.0,
     acceleration_scaling: float = 1.0,
     cartesian_speed: float | None = None,
@@ -43,8 +45,9 @@ def time_path(
 
     :param chain: the chain.
     :param q: (N, n) the rows [rad] or [m]; of successive ones that are equal, one is timed.
-    :param limits: limits of velocity and acceleration of the joints; None for the velocities of
-        the robot description, and accelerations that reach them in 0.2 s.
+    :param limits: limits of velocity and acceleration of the joints, or those of a
+        ``joint_limits.yaml``; None for the velocities of the robot description. Accelerations
+        that are not given reach the velocities in 0.2 s.
     :param velocity_scaling: share of the velocities that is used, above 0 and at most 1.
     :param acceleration_scaling: share of the accelerations, likewise.
     :param cartesian_speed: largest speed of the origin of a link [m/s]; None for no bound.
@@ -60,12 +63,17 @@ def time_path(
     :raises UnknownLinkError: there is no such link.
     :raises MissingExtraError: timing is 'toppra', and it is not installed.
     """
+    if not isinstance(chain, KinematicChain):
+        raise ArgumentError('chain', f'has to be a KinematicChain, not {safe_repr(chain)}')
     rows = _checked_rows(chain, q)
     bounds = timing_limits(chain, limits)
     fastest = bounds.velocity * _share('velocity_scaling', velocity_scaling)
     strongest = bounds.acceleration * _share('acceleration_scaling', acceleration_scaling)
-    if timing not in TIMINGS:
-        raise ArgumentError('timing', f'has to be one of {", ".join(TIMINGS)}, not {timing!r}')
+    if not isinstance(timing, str) or timing not in TIMINGS:
+        names = ', '.join(TIMINGS)
+        raise ArgumentError('timing', f'has to be one of {names}, not {safe_repr(timing)}')
+    if not isinstance(link, (str, NoneType)):
+        raise ArgumentError('link', f'has to be the name of a link, not {safe_repr(link)}')
     poses = None if targets is None else check_transforms(targets, 'targets')
     if poses is not None and len(poses) != len(rows):
         raise ArgumentError('targets', f'are {len(poses)} poses for {len(rows)} rows')

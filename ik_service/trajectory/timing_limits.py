@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
-from typing import Protocol
+from types import NoneType
 
 import numpy as np
 
+from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.joint_space import frozen, JointSpace
-from ik_service.model.joint import JointType
+from ik_service.kinematics.joint_speeds import joint_speeds
+from ik_service.model.motion_bounds import MotionBounds
 
 ACCELERATION_TIME = 0.2
 """Time from rest to the largest speed [s], where no limit of acceleration is known."""
-_FALLBACK_SPEED = 1.0  # [rad/s], where the robot description has none
-_FALLBACK_LINEAR_SPEED = 0.1  # [m/s]
-
-
-class Bounds(Protocol):
-    """Limits of the joints of a robot, such as those of a ``joint_limits.yaml``."""
-
-    def velocity(self, chain: JointSpace) -> np.ndarray:
-        """Return (n,) [rad/s] or [m/s]; inf where there is none."""
-
-    def acceleration(self, chain: JointSpace) -> np.ndarray:
-        """Return (n,) [rad/s²] or [m/s²]; inf where there is none."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +42,7 @@ class TimingLimits:
             raise ArgumentError('acceleration', 'has to be for as many joints as velocity')
 
 
-def timing_limits(chain: JointSpace, limits: TimingLimits | Bounds | None) -> TimingLimits:
+def timing_limits(chain: JointSpace, limits: TimingLimits | MotionBounds | None) -> TimingLimits:
     """
     Return the limits of a chain.
 
@@ -67,11 +57,13 @@ def timing_limits(chain: JointSpace, limits: TimingLimits | Bounds | None) -> Ti
                 'limits', f'are for {len(limits.velocity)} joints; {chain.n} is right'
             )
         return limits
-    velocity = chain.velocity if limits is None else limits.velocity(chain)
-    kinds = [chain.robot.joints[name].type for name in chain.joint_names]
-    sliding = [kind is JointType.PRISMATIC for kind in kinds]
-    fallback = np.where(sliding, _FALLBACK_LINEAR_SPEED, _FALLBACK_SPEED)
-    velocity = np.where(np.isfinite(velocity), velocity, fallback)
+    if not isinstance(limits, (MotionBounds, NoneType)):
+        raise ArgumentError(
+            'limits', f'have to be TimingLimits or MotionBounds, not {safe_repr(limits)}'
+        )
+    velocity = joint_speeds(chain)
+    if limits is not None:
+        velocity = np.minimum(velocity, limits.velocity(chain))
     given = np.full(chain.n, math.inf) if limits is None else limits.acceleration(chain)
     return TimingLimits(
         velocity, np.where(np.isfinite(given), given, velocity / ACCELERATION_TIME)

@@ -26,6 +26,12 @@ def test_a_controller_moves_as_smoothly_as_the_commands(rate):
     np.testing.assert_allclose(record.output[-1], GOALS[-1][1], atol=1e-9)
 
 
+def test_it_does_not_matter_from_which_state_the_controller_starts():
+    measured = stream(windows=True)
+    desired = stream(windows=True, interpolate_from_desired_state=True)
+    np.testing.assert_allclose(measured.output, desired.output, atol=1e-9)
+
+
 def test_single_points_step_backwards_as_the_controller_starts_from_where_the_arm_is():
     record = stream(windows=False)
     assert record.largest_backward_step() > 0.015

@@ -9,8 +9,9 @@ from support.trajectories import distance_from_line, smooth_trajectory
 import ik_service as iks
 from ik_service.exceptions import TargetRefusedError, TrajectoryError
 from ik_service.following.settings import FollowerState
-from ik_service.following.trajectory_aim import TrajectoryAim, TrajectoryEnd, TrajectoryTolerances
+from ik_service.following.trajectory_aim import TrajectoryAim
 from ik_service.following.trajectory_fit import fitted
+from ik_service.following.trajectory_outcome import TrajectoryEnd, TrajectoryTolerances
 
 AWAY = READY + np.array([0.5, 0.4, -0.3, 0.4, 0.3, 0.2, 0.6])
 MOST_TICKS = 5000

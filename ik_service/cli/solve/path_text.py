@@ -157,7 +157,8 @@ def _start_text(request: PathRequest) -> str:
 
 def _duration_text(request: PathRequest, timed: JointTrajectory) -> str:
     """Return how long a trajectory takes, and the joint that is nearest to its velocity."""
-    shares = np.abs(timed.velocities).max(axis=0) / request.chain.velocity
+    velocities = np.abs(np.asarray(timed.velocities))
+    shares = velocities.max(axis=0) / request.chain.velocity
     joint = int(np.argmax(shares))
     return (
         f'{time_text(timed.duration)}; {request.chain.joint_names[joint]} comes to '

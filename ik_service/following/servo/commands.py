@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ik_service.common.quoting import quote
+from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.following.servo.settings import ServoSettings
 from ik_service.kinematics.chain import KinematicChain
@@ -78,7 +80,7 @@ ServoCommand = TwistCommand | JointCommand | PoseCommand
 
 
 def twist_command(
-    twist: np.ndarray, settings: ServoSettings, R: np.ndarray | None = None, turns: bool = False
+    twist: ArrayLike, settings: ServoSettings, R: np.ndarray | None = None, turns: bool = False
 ) -> tuple[TwistCommand, str]:
     """
     Return a velocity of the tip.
@@ -91,7 +93,7 @@ def twist_command(
     :returns: the command, and what had to be changed, as a sentence; empty for nothing.
     :raises ArgumentError: naming the number that cannot be.
     """
-    twist, note = _checked(twist, _AXES), ''
+    twist, note = _checked(real_array(twist, 'twist'), _AXES), ''
     if settings.unitless:
         twist, note = _shares(twist, _AXES)
         twist[:3] *= settings.linear
@@ -146,6 +148,8 @@ def pose_command(T_base_target: np.ndarray, settings: ServoSettings) -> PoseComm
 
 def _checked(values: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
     """Return a copy of finite numbers of a plausible size."""
+    if values.shape != (len(names),):
+        raise ArgumentError('twist', f'has shape {values.shape}, has to be ({len(names)},)')
     for name, value in zip(names, values, strict=True):
         if not math.isfinite(value):
             raise ArgumentError(name, f'is {value}; it has to be a finite number')

@@ -36,12 +36,11 @@ NO_WARNING = ServoStatus()
 
 APPROACHING = ServoStatus(
     ServoCode.DECELERATE_FOR_APPROACHING_SINGULARITY,
-    'close to a singularity: the part of the motion that leads there slows down',
+    'close to a singularity: motion towards it slows down',
 )
 HALTED = ServoStatus(
     ServoCode.HALT_FOR_SINGULARITY,
-    'very close to a singularity: the part of the motion that leads there is left out, and '
-    'everything else goes on',
+    'at a singularity: motion towards it is left out, all else goes on',
 )
 LEAVING = ServoStatus(
     ServoCode.DECELERATE_FOR_LEAVING_SINGULARITY,

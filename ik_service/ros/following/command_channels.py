@@ -62,7 +62,7 @@ class CommandChannel(ABC):
         self._all = postures.indices(joints.names)
         self.others = np.setdiff1d(self._all, postures.indices(names))
         self._number = next(_numbers)
-        self._active = False
+        self._last: np.ndarray | None = None  # command of the stream that goes on
         self._limits: tuple[MotionLimits, MotionLimits] | None = None
 
     @property
@@ -82,15 +82,21 @@ class CommandChannel(ABC):
         :returns: the message; None when there is nothing to send.
         """
         if command is None:
-            if self._active and not follower.active:
-                self._active = False
-                self._joints.end(self._number, self._indices)
-            return None if self._active else self.rest(follower, now)
-        if not self._active:
-            self._active = True
+            if not follower.active:
+                self._end()
+            return self.rest(follower, now) if self._last is None else None
+        if self._last is not None and _begins_elsewhere(command, self._last):
+            self._end()
+        if self._last is None:
             self.begin()
             self._joints.begin(self._number, self._measured.posture()[self._all])
+        self._last = command.q
         return self.encode(command, follower, now)
+
+    def _end(self) -> None:
+        if self._last is not None:
+            self._last = None
+            self._joints.end(self._number, self._indices)
 
     def begin(self) -> None:  # noqa: B027 - not all have a use for it
         """Begin a stream of commands."""
@@ -117,6 +123,11 @@ class CommandChannel(ABC):
             count = len(self._joints.names)
             self._limits = limits, limits_among(limits, self._indices, count)
         return self._limits[1]
+
+
+def _begins_elsewhere(command: FollowerCommand, last: np.ndarray) -> bool:
+    """Whether a command begins a new stream: it rests, but not where the last one was."""
+    return not command.velocity.any() and bool((command.q != last).any())
 
 
 class JointCommandChannel(CommandChannel):

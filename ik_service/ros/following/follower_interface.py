@@ -217,9 +217,10 @@ class FollowerInterface:
         :param aim: what the commands are for.
         :raises TargetRefusedError: it may not be followed now; the message says why.
         """
-        self.follower.other_commander = self._context.other_commanders()
         if self._stopped:
             raise TargetRefusedError(_REPLACED)
+        self.forward_state()  # an idle one may not have got the last ones
+        self.follower.other_commander = self._context.other_commanders()
         self.follower.follow_aim(aim)
 
     def end(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 import math
 
 from moveit_msgs.srv import GetCartesianPath
@@ -17,18 +17,16 @@ from ik_service.arm.path_tests import AllTests, BoundTest
 from ik_service.exceptions import ArgumentError, CompilationError, TrajectoryError
 from ik_service.following.settings import FollowerSettings
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.motion_bounds import MotionBounds
 from ik_service.ros.collision.avoidance import Avoidance, avoidance, UNCHECKED
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.errors import ErrorCode, RequestError
-from ik_service.ros.common.frames import FrameResolver, Frames
+from ik_service.ros.common.frames import Frames
 from ik_service.ros.ik.ik_answer import bring_inside, write_solution
 from ik_service.ros.ik.service_handler import (
-    assumed_joints,
     require_arm,
-    resolver_of,
     ServiceHandler,
     StampClock,
-    start_posture,
     write_code,
 )
 from ik_service.ros.paths.line_request import (
@@ -47,6 +45,7 @@ from ik_service.ros.paths.path_constraints import (
     fault_of_poses,
     limited_chain,
 )
+from ik_service.ros.paths.path_start import path_start, PathStart
 from ik_service.solvers.collision_test import CollisionTest
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.path.options import PathOptions, USED_OPTIONS
@@ -64,15 +63,6 @@ TIMEOUT = 5.0
 """Time for the search of a request [s]."""
 TIMING = 'built_in'
 """By what paths are timed."""
-
-
-@dataclass
-class _Start:
-    """Start of a path: full posture, what resolves frames from there, remarks for the client."""
-
-    posture: np.ndarray
-    frames: FrameResolver
-    notes: list[str]
 
 
 class CartesianPathHandler(ServiceHandler):
@@ -138,13 +128,14 @@ class CartesianPathHandler(ServiceHandler):
         arm, settings = measured.arm, self.settings
         point = moved_point(request, measured, settings, self._collisions.known.held)
         speed_link = limited_link(request, measured)
-        start = self._start(request, measured, point)
-        still = self.motion.motion_limits(point.chain).velocity == 0.0
+        ignored = settings.options.joint_limits == 'ignore'
+        start = path_start(request, measured, point, self._frames, ignored)
+        still = self.motion.motion_limits(point.chain, arm.bounds).velocity == 0.0
         strategy = settings.options.joint_limits
         chain, fault = limited_chain(request, arm, point, start.posture, still, strategy)
         bounds = bounds_on_links(request, arm, point, start.posture, start.frames)
         tests, avoided = self._tests(request, measured, point, start, bounds)
-        start.notes += avoided.notes
+        start.notes.extend(avoided.notes)
         q = start.posture[point.prepared.indices]
         waypoints = waypoints_of(
             request, point, chain.forward(q) @ point.T_link_point, start.frames
@@ -165,7 +156,7 @@ class CartesianPathHandler(ServiceHandler):
             fault_of = fault_of_poses(bounds, arm.link_frames.beside(chain.tip_link))
             fields = {bound.field for bound in bounds}
             path = _found(chain, q, waypoints, search, tests, fault_of, fields)
-        trajectory = self._timed(request, chain, path, speed_link, start.notes)
+        trajectory = self._timed(request, chain, path, arm.bounds, speed_link, start.notes)
         trajectory = group_trajectory(trajectory, point, arm, start.posture)
         stamp = self._clock.now().to_msg()
         write_solution(response.start_state, arm, start.posture, stamp)
@@ -179,41 +170,12 @@ class CartesianPathHandler(ServiceHandler):
         )
         self.statistics.add(ErrorCode.SUCCESS.name)
 
-    def _start(
-        self, request: GetCartesianPath.Request, measured: MeasuredState, point: MovedPoint
-    ) -> _Start:
-        arm, indices = measured.arm, point.prepared.indices
-        state = request.start_state
-        posture, given = start_posture(measured, state, indices, 'start_state')
-        notes = []
-        outside = bring_inside(arm, point.prepared, posture, given)
-        chain = point.chain
-        q = np.clip(posture[indices], chain.lower, chain.upper)
-        if self.settings.options.joint_limits != 'ignore' and (q != posture[indices]).any():
-            outside += [
-                f'{name} at {was:.6g}'
-                for name, was, now in zip(chain.joint_names, posture[indices], q, strict=True)
-                if was != now
-            ]
-            posture[indices] = q
-            arm.postures.complete(posture)
-        if outside:
-            notes.append(f'brought inside their limits: {", ".join(outside)}')
-        assumed = assumed_joints(measured, indices, given)
-        if assumed:
-            notes.append(
-                'neither measured nor in start_state, so started in the middle of the range: '
-                + ', '.join(assumed)
-            )
-        frames = resolver_of(measured, state, posture, self._frames)
-        return _Start(posture, frames, notes)
-
     def _tests(
         self,
         request: GetCartesianPath.Request,
         measured: MeasuredState,
         point: MovedPoint,
-        start: _Start,
+        start: PathStart,
         bounds: Sequence[Bound],
     ) -> tuple[CollisionTest | None, Avoidance]:
         """Return the tests of the rows of the path, and the collision checks."""
@@ -238,13 +200,18 @@ class CartesianPathHandler(ServiceHandler):
         request: GetCartesianPath.Request,
         chain: KinematicChain,
         path: CartesianPath,
+        arm_bounds: MotionBounds,
         link: str | None,
         notes: list[str],
     ) -> JointTrajectory:
         """Return the trajectory of a path."""
-        bounds = self.motion.motion_limits(chain)
-        velocity, slow = scaling_of(request, 'max_velocity_scaling_factor')
-        acceleration, gentle = scaling_of(request, 'max_acceleration_scaling_factor')
+        bounds = self.motion.motion_limits(chain, arm_bounds)
+        velocity, slow = scaling_of(
+            request, 'max_velocity_scaling_factor', arm_bounds.velocity_scaling
+        )
+        acceleration, gentle = scaling_of(
+            request, 'max_acceleration_scaling_factor', arm_bounds.acceleration_scaling
+        )
         notes += [*slow, *gentle]
         if bounds.scaling == 0.0 and len(path.q) > 1:
             raise RequestError(ErrorCode.FAILURE, 'the parameter velocity_scaling is 0')

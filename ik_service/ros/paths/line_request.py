@@ -111,7 +111,9 @@ def check_numbers(request: GetCartesianPath.Request) -> None:
         if math.isnan(value):
             raise _refused(f'{name} is {value}; it has to be a number')
         if name.endswith('factor') and value < 0.0:
-            raise _refused(f'{name} is {value:g}; it has to be from 0 to 1, where 0 means 1')
+            raise _refused(
+                f'{name} is {value:g}; it has to be from 0 to 1, where 0 is the default'
+            )
 
 
 def thresholds_of(request: GetCartesianPath.Request) -> JumpThresholds:
@@ -162,17 +164,20 @@ def waypoints_of(
     return absolute if T_base_frame is None else T_base_frame @ absolute
 
 
-def scaling_of(request: GetCartesianPath.Request, name: str) -> tuple[float, list[str]]:
+def scaling_of(
+    request: GetCartesianPath.Request, name: str, default: float
+) -> tuple[float, list[str]]:
     """
     Return a scaling factor, and remarks for the client.
 
     :param request: the request, which :func:`check_numbers` has accepted.
     :param name: its field.
+    :param default: the factor where it is 0.
     """
     value = getattr(request, name)
     if value > 1.0:
         return 1.0, [f'{name} of {value:g} is cut to 1']
-    return value or 1.0, []
+    return value or default, []
 
 
 def limited_link(request: GetCartesianPath.Request, measured: MeasuredState) -> str | None:

@@ -11,19 +11,31 @@ from control_msgs.msg import JointJog
 from geometry_msgs.msg import TwistStamped, Vector3
 from moveit_msgs.msg import ServoStatus
 from moveit_msgs.srv import GetGroupUrdf
+from rcl_interfaces.srv import GetParameters
+from rclpy.client import Client
 from rclpy.node import Node
+from rclpy.parameter import parameter_value_to_python
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.task import Future
 from sensor_msgs.msg import Joy
 
 from ik_service.exceptions import IkServiceError
+from ik_service.following.servo.settings import SPEED_UNITS
 from ik_service.robot import Robot
 from ik_service.ros.common.runtime import ros, spinning_node
+from ik_service.ros.servo.servo_parameters import (
+    COMMAND_IN_TYPE,
+    SCALE_JOINT,
+    SCALE_LINEAR,
+    SCALE_ROTATIONAL,
+)
 
 _NAME = 'ik_teleop'
 
 _GROUP = 'manipulator'
 """A name of the default group, unless the node has other ``group_names``."""
+
+_UNITS = (COMMAND_IN_TYPE, SCALE_LINEAR, SCALE_ROTATIONAL, SCALE_JOINT)
 
 _SILENT = 1.0
 """Time after which the last status tells nothing any more [s]."""
@@ -57,8 +69,9 @@ class TeleopClient:
         if on_joystick is not None:
             self._on_joystick = on_joystick
             node.create_subscription(Joy, 'joy', self._on_joy, qos_profile_sensor_data)
-        self._urdf = node.create_client(GetGroupUrdf, 'get_urdf')
-        self._asked = False
+        self._urdf: Client | None = node.create_client(GetGroupUrdf, 'get_urdf')
+        self._listeners: list[Client] | None = None
+        self._linear = self._rotational = self._joint = 1.0
         self._began = time.monotonic()
 
     def send_twist(self, twist: Sequence[float], in_tip: bool) -> None:
@@ -71,8 +84,8 @@ class TeleopClient:
         message = TwistStamped()
         message.header.stamp = self._node.get_clock().now().to_msg()
         message.header.frame_id = self.tip_link if in_tip else ''
-        message.twist.linear = _vector(twist[:3])
-        message.twist.angular = _vector(twist[3:])
+        message.twist.linear = _vector(twist[:3], self._linear)
+        message.twist.angular = _vector(twist[3:], self._rotational)
         self._twists.publish(message)
 
     def send_joint(self, joint: int, speed: float) -> None:
@@ -84,7 +97,7 @@ class TeleopClient:
         """
         if joint >= len(self.joints):
             return
-        message = JointJog(joint_names=[self.joints[joint]], velocities=[speed])
+        message = JointJog(joint_names=[self.joints[joint]], velocities=[self._joint * speed])
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._jogs.publish(message)
 
@@ -93,7 +106,7 @@ class TeleopClient:
         """Why nobody takes the commands, as a sentence; empty when somebody does."""
         listeners = self._twists.get_subscription_count()
         if listeners:
-            self._ask_for_joints()
+            self._ask()
         if listeners or time.monotonic() - self._began < _PATIENCE:
             return ''
         domain = os.environ.get('ROS_DOMAIN_ID', '0')
@@ -109,11 +122,28 @@ class TeleopClient:
             return 'no node'
         return self._status if time.monotonic() - self._status_at < _SILENT else 'ready'
 
-    def _ask_for_joints(self) -> None:
-        if not self._asked and self._urdf.service_is_ready():
-            self._asked = True
+    def _ask(self) -> None:
+        """Ask for the joints of the arm, and for the units of its commands; once each."""
+        if self._urdf is not None and self._urdf.service_is_ready():
             request = GetGroupUrdf.Request(group_name=_GROUP)
             self._urdf.call_async(request).add_done_callback(self._on_urdf)
+            self._urdf = None
+        if self._listeners is None:
+            found = self._node.get_subscriptions_info_by_topic(self._twists.topic_name)
+            names = [f'{node.node_namespace.rstrip("/")}/{node.node_name}' for node in found]
+            self._listeners = [
+                self._node.create_client(GetParameters, f'{name}/get_parameters') for name in names
+            ]
+        for client in [client for client in self._listeners if client.service_is_ready()]:
+            asked = GetParameters.Request(names=[spec.name for spec in _UNITS])
+            client.call_async(asked).add_done_callback(self._on_parameters)
+            self._listeners.remove(client)
+
+    def _on_parameters(self, future: Future) -> None:
+        """Take the units of the commands; a node without such parameters takes unitless ones."""
+        values = [parameter_value_to_python(value) for value in future.result().values]
+        if values and values[0] == SPEED_UNITS:
+            _, self._linear, self._rotational, self._joint = values
 
     def _on_urdf(self, future: Future) -> None:
         try:
@@ -151,6 +181,6 @@ def teleop_client(
             yield client
 
 
-def _vector(values: Sequence[float]) -> Vector3:
+def _vector(values: Sequence[float], scale: float) -> Vector3:
     x, y, z = values
-    return Vector3(x=x, y=y, z=z)
+    return Vector3(x=scale * x, y=scale * y, z=scale * z)

@@ -12,14 +12,18 @@ import numpy as np
 
 from ik_service.common.quoting import quote
 from ik_service.exceptions import TrajectoryError
-from ik_service.following.trajectory_aim import GOAL_TIME, TrajectoryTolerances
 from ik_service.following.trajectory_fit import fitted, GOAL_TOLERANCE, limits_of, per_joint
+from ik_service.following.trajectory_outcome import GOAL_TIME, TrajectoryTolerances
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.part_names import listed
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.trajectory.goal_outcome import GoalEnd, GoalRefusedError
 from ik_service.ros.trajectory.trajectory_messages import RequestedTolerances, TrajectoryRequest
 from ik_service.trajectory.joint_trajectory import JointTrajectory
+
+_MOST_NAMED = 5
+"""Joints at fault that a message names."""
 
 
 def follower_for(followers: Followers, names: Sequence[str]) -> FollowerInterface:
@@ -36,16 +40,15 @@ def follower_for(followers: Followers, names: Sequence[str]) -> FollowerInterfac
             return following
     nearest = max(followers, key=lambda f: len(wanted & set(f.group.chain.joint_names)))
     joints = nearest.group.chain.joint_names
-    faults = [
-        f'{quote(name)} {_place_of(name, followers)}' for name in names if name not in joints
-    ]
-    missing = [quote(name) for name in joints if name not in wanted]
+    others = [name for name in names if name not in joints]
+    faults = [f'{quote(name)} {_place_of(name, followers)}' for name in others[:_MOST_NAMED]]
+    missing = [name for name in joints if name not in wanted]
     if missing:
-        faults.append(f'{", ".join(missing)} {"is" if len(missing) == 1 else "are"} missing')
+        faults.append(f'{listed(missing)} {"is" if len(missing) == 1 else "are"} missing')
     raise GoalRefusedError(
         GoalEnd.INVALID_JOINTS,
         f'{"; ".join(faults)}; a trajectory has to name all joints of a group and no others, '
-        f'here: {", ".join(joints)}',
+        f'here: {listed(joints)}',
     )
 
 

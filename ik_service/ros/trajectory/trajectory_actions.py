@@ -209,6 +209,7 @@ class TrajectoryActions:
             outcome = playback.outcome
             if outcome is None:
                 self._give_feedback(goal, playback)
+                self._end_without_arm(playback)
                 return
             goal.ended_at = goal.ended_at or now
             ended = playback.resting or now - goal.ended_at > _LONGEST_END
@@ -217,6 +218,12 @@ class TrajectoryActions:
                 self._finish(goal, outcome)
         finally:
             goal.lock.release()
+
+    def _end_without_arm(self, playback: Playback) -> None:
+        """End a trajectory that began just when its arm was replaced: nothing ticks it."""
+        followers = self._followers()
+        if followers is not None and playback.following not in tuple(followers):
+            playback.following.follower.stop()
 
     def _give_feedback(self, goal: _Goal, playback: Playback) -> None:
         feedback = goal.kind.feedback(playback, not goal.reported)

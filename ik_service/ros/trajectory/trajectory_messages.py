@@ -14,6 +14,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.common.quoting import quote
 from ik_service.exceptions import TrajectoryError
+from ik_service.model.part_names import listed
 from ik_service.ros.trajectory.goal_outcome import GoalEnd, GoalRefusedError
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 
@@ -91,7 +92,7 @@ def tolerances_from(
         if name not in joint_names:
             raise GoalRefusedError(
                 GoalEnd.INVALID,
-                f'{what}: the trajectory has no such joint, but {", ".join(joint_names)}',
+                f'{what}: the trajectory has no such joint, but {listed(joint_names)}',
             )
         if tolerance.velocity > 0.0 or tolerance.acceleration > 0.0:
             raise GoalRefusedError(

@@ -131,11 +131,11 @@ def test_a_joystick_drives_without_a_terminal(bench, twists):
     assert program.end() == 0
 
 
-def test_joints_of_the_node_are_driven_by_number(bench, terminal, panda):
+def test_joints_of_the_node_are_driven_by_number_and_in_its_units(bench, terminal, panda):
     from control_msgs.msg import JointJog
     from support.node_helpers import start_panda
 
-    start_panda(bench)
+    start_panda(bench, command_in_type='speed_units', **{'scale.joint': 0.3})
     jogs = bench.record(JointJog, 'delta_joint_cmds')
     program = terminal()
     program.wait_for('ready')
@@ -143,9 +143,12 @@ def test_joints_of_the_node_are_driven_by_number(bench, terminal, panda):
     def driven():
         program.press('3')
         program.has_shown('')
-        return any(message.joint_names == ['panda_joint3'] for message in jogs.messages)
+        return any(
+            message.joint_names == ['panda_joint3'] and message.velocities[0] == 0.2 * 0.3
+            for message in jogs.messages
+        )
 
-    until(driven, 20.0, 'a motion of the joint')
+    until(driven, 20.0, 'a motion of the joint, in the units of the node')
 
 
 def test_without_a_terminal_it_says_so(bench):

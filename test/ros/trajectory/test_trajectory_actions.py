@@ -8,10 +8,12 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from control_msgs.msg import JointTolerance
+from diagnostic_msgs.msg import DiagnosticArray
 from moveit_msgs.action import ExecuteTrajectory
 from moveit_msgs.msg import MoveItErrorCodes
 from std_srvs.srv import Trigger
 from support.cell import NAMES, READY
+from support.node_helpers import status
 from support.trajectories import distance_from_line
 from support.trajectory_helpers import (
     assert_gentle,
@@ -177,7 +179,7 @@ BAD = [
     (JointTrajectory(joint_names=list(NAMES)), INVALID, 'no points'),
     (JointTrajectory(), INVALID, 'no points'),
     (message([2.0], [READY + 0.2], names=['elbow', *NAMES[1:]]), JOINTS, "'elbow' is no joint"),
-    (message([2.0], [READY[:6]], names=NAMES[:6]), JOINTS, "'panda_joint7' is missing"),
+    (message([2.0], [READY[:6]], names=NAMES[:6]), JOINTS, 'panda_joint7 is missing'),
     (
         message([2.0], [[*READY, 0.0]], names=[*NAMES, 'panda_finger_joint2']),
         JOINTS,
@@ -269,3 +271,18 @@ def test_a_stamp_ahead_is_waited_for(cell, player):
     stamp = moving.header.stamp
     assert stamp.sec * 1_000_000_000 + stamp.nanosec >= now
     stays_on_its_way(cell)
+
+
+def test_diagnostics_tell_of_trajectories(cell, player):
+    diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
+    goal = player.follow(smooth(seconds=4.0))
+    status(diagnostics, 'motions', trajectory_on_its_way='follow_joint_trajectory')
+    status(diagnostics, 'following', state='TRAJECTORY')
+    assert goal.result()[0] == 'succeeded'
+    status(
+        diagnostics,
+        'motions',
+        trajectory_on_its_way='none',
+        last_trajectory='follow_joint_trajectory: the arm is at the end',
+        trajectories_succeeded='[1-9]',
+    )

@@ -89,7 +89,7 @@ def _frame(subject: Subject) -> str:
     return _refused(subject, 'an unknown frame', code, frame='there_is_no_such_frame')
 
 
-def _refused(subject: Subject, asked: str, code: int, **fields: object) -> str:
+def _refused(subject: Subject, asked: str, code: int, **fields: Any) -> str:  # noqa: ANN401
     start = subject.postures(1, 'line')[0]
     T = subject.links_at(start)[subject.single_tip()]
     answer = _ask(subject, _request(subject, start, T, **fields), asked)
@@ -144,6 +144,7 @@ def _request(
 
 
 def _ask(subject: Subject, request: Any, asked: str) -> Any:  # noqa: ANN401
+    assert _TYPE is not None  # there is a request of it
     answer, _ = subject.connection.ask(_TYPE, CARTESIAN_PATH, request, asked)
     return answer
 
