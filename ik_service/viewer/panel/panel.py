@@ -32,7 +32,7 @@ _PLOT_HEIGHT = 190
 # it may hide what overflows.
 _ALWAYS_SEEN = (
     '<div class="ik-always-seen"></div><style>'
-    'div:has(> .ik-always-seen) + div {position: sticky; top: 0.5em; z-index: 5} '
+    'div:has(> .ik-always-seen) + div {position: sticky; top: 0; z-index: 5} '
     'div:has(> div > div > div > .ik-always-seen) {overflow: clip !important; min-width: 0}'
     '</style>'
 )
