@@ -85,7 +85,9 @@ class SingularPassage:
             prepared.warm_up()
         self._off_since: float | None = None
 
-    def solve(self, T_base_target: np.ndarray, last: np.ndarray, at: float, patience: float) -> Way:
+    def solve(
+        self, T_base_target: np.ndarray, last: np.ndarray, at: float, patience: float
+    ) -> Way:
         """
         Return the way to the next pose.
 

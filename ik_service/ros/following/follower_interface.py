@@ -33,6 +33,8 @@ _ALARMING = (
     FollowerState.OTHER_COMMANDER,
 )
 
+_SLOW = (FollowerState.CATCHING_UP, FollowerState.RECONFIGURING)
+
 _AWAITED = 'a new target, or ~/enable, is waited for'
 
 _STATE_FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE)
@@ -93,7 +95,7 @@ class FollowerInterface:
         self.topic = topic
         self.ignored_targets = FaultLogger(warn)
         self._targets = TargetIntake(states.measured, group, context)
-        self._bad_twists = FaultLogger(warn)
+        self._bad_twists, self._slow = FaultLogger(warn), FaultLogger(warn)
         self._states = states
         self._unreachable, self._obstacles = FaultLogger(warn), FaultLogger(warn)
         self._output = output
@@ -101,6 +103,7 @@ class FollowerInterface:
         self._context = context
         self._label = f'following {group.name}' if topic != TARGET_TOPIC else 'following'
         self._logged_state: FollowerState | None = None
+        self._logged_slow = FollowerState.IDLE
         self._logged_drop = self._logged_obstacle = ''
         self._stopped = False
 
@@ -173,7 +176,11 @@ class FollowerInterface:
         self._log_stops()
 
     def _log_stops(self) -> None:
-        """Log, once, why the target was dropped or the way to it is blocked."""
+        """Log, once, what keeps the commands from the target, or slows them down."""
+        state = self.follower.state
+        if state in _SLOW and state is not self._logged_slow:
+            self._slow.report(f'{self._label}: {state.value}')
+        self._logged_slow = state
         obstacle = self.follower.obstacle
         if obstacle != self._logged_obstacle:
             self._logged_obstacle = obstacle
@@ -264,6 +271,7 @@ class FollowerInterface:
             'collision': self._collision(),
             'stopped by the gate': str(self.follower.violations),
             'joint states': self.state_fault() or 'good',
+            'changes of configuration': str(self.follower.configuration_changes),
             'moved by something else': str(self.follower.displacements),
             'ignored targets': str(self.ignored_targets.count),
             'last ignored target': self.ignored_targets.last or 'none',
