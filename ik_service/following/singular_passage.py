@@ -74,8 +74,10 @@ class SingularPassage:
         self._beside = Solver(solver.chain, solver.name, options)
         near = replace(options, max_joint_motion=bound)
         self._bounded = Solver(solver.chain, solver.name, near)
-        rough = {'task_weights': tuple(weights * [1.0, 1.0, 1.0, _TURN, _TURN, _TURN])}
-        limits = IkOptions(max_joint_motion=bound, max_searches=1, max_iterations=30, **rough)
+        rough = tuple(weights * [1.0, 1.0, 1.0, _TURN, _TURN, _TURN])
+        limits = IkOptions(
+            task_weights=rough, max_joint_motion=bound, max_searches=1, max_iterations=30
+        )
         self._least = Solver(solver.chain, DEFAULT_SOLVER, limits)
         self._leaders = [self._beside]
         if any(placed):
@@ -143,7 +145,8 @@ class SingularPassage:
         self, leader: Solver, T_base_target: np.ndarray, start: np.ndarray, end: np.ndarray
     ) -> np.ndarray | None:
         """Return postures (k, n) from one to another at which a leader arrives; None for none."""
-        points, q = [], start
+        points: list[np.ndarray] = []
+        q = start
         distance = float(np.abs(end - q).max())
         for _ in range(_MOST_LED):
             if distance <= NEAR:
