@@ -35,7 +35,7 @@ _POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 _TURN = 0.1
 """Weight of turning beside moving, where the tip cannot keep its pose."""
 
-_MOST_LED = 400
+_MOST_LED = 60
 """Postures of a led way, at most."""
 
 
