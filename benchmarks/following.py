@@ -1,10 +1,10 @@
 """
 Distance of a simulated arm's tip from where its moving target is at the same moment.
 
-The target runs along a circle and stops, at once or gently, with the speed of a hand that is slowed
-down. It is published at some rate, with stamps, and every message is some milliseconds on its way.
-Follower and arm are those of ``ik_node`` and ``ik_sim`` at their default settings, without ROS
-between them, in steps of a millisecond.
+The target runs along a circle and stops, at once or gently, as a hand that is slowed down. It is
+published at some rate, with stamps, and every message is some milliseconds on its way. Follower
+and arm are those of ``ik_node`` and ``ik_sim`` at their default settings, without ROS between
+them, in steps of a millisecond.
 """
 
 from __future__ import annotations

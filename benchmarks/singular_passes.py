@@ -10,6 +10,7 @@ arm is where it is commanded.
 from __future__ import annotations
 
 import argparse
+from itertools import pairwise
 from pathlib import Path
 import tempfile
 
@@ -78,7 +79,7 @@ def _through(corners: np.ndarray) -> np.ndarray:
 def timed(chain: KinematicChain, q: np.ndarray) -> np.ndarray:
     """Postures of a path at the moments at which its poses are published (M, n)."""
     poses = [chain.forward(row) for row in q]
-    errors = np.array([pose_error(a, b) for a, b in zip(poses, poses[1:], strict=False)])
+    errors = np.array([pose_error(a, b) for a, b in pairwise(poses)])
     times = np.maximum(
         np.linalg.norm(errors[:, :3], axis=1) / _SPEED,
         np.linalg.norm(errors[:, 3:], axis=1) / _TURNING,

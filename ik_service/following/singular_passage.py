@@ -35,7 +35,7 @@ _POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 _TURN = 0.1
 """Weight of turning beside moving, where the tip cannot keep its pose."""
 
-_MOST_LED = 400
+_MOST_LED = 60
 """Postures of a led way, at most."""
 
 
@@ -74,8 +74,10 @@ class SingularPassage:
         self._beside = Solver(solver.chain, solver.name, options)
         near = replace(options, max_joint_motion=bound)
         self._bounded = Solver(solver.chain, solver.name, near)
-        rough = {'task_weights': tuple(weights * [1.0, 1.0, 1.0, _TURN, _TURN, _TURN])}
-        limits = IkOptions(max_joint_motion=bound, max_searches=1, max_iterations=30, **rough)
+        rough = tuple(weights * [1.0, 1.0, 1.0, _TURN, _TURN, _TURN])
+        limits = IkOptions(
+            task_weights=rough, max_joint_motion=bound, max_searches=1, max_iterations=30
+        )
         self._least = Solver(solver.chain, DEFAULT_SOLVER, limits)
         self._leaders = [self._beside]
         if any(placed):
@@ -85,7 +87,9 @@ class SingularPassage:
             prepared.warm_up()
         self._off_since: float | None = None
 
-    def solve(self, T_base_target: np.ndarray, last: np.ndarray, at: float, patience: float) -> Way:
+    def solve(
+        self, T_base_target: np.ndarray, last: np.ndarray, at: float, patience: float
+    ) -> Way:
         """
         Return the way to the next pose.
 
@@ -141,7 +145,8 @@ class SingularPassage:
         self, leader: Solver, T_base_target: np.ndarray, start: np.ndarray, end: np.ndarray
     ) -> np.ndarray | None:
         """Return postures (k, n) from one to another at which a leader arrives; None for none."""
-        points, q = [], start
+        points: list[np.ndarray] = []
+        q = start
         distance = float(np.abs(end - q).max())
         for _ in range(_MOST_LED):
             if distance <= NEAR:

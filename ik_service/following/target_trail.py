@@ -12,8 +12,11 @@ from itertools import islice
 
 import numpy as np
 
-_STRAIGHT = 2e-3
-"""Distance of postures from the straight line that passes them, at most [rad] or [m]."""
+_STRAIGHT, _STRAIGHT_IN_CHANGES = 2e-3, 1.5e-2
+"""
+Distance of postures from the straight line that passes them, at most [rad] or [m]; the postures of
+a change of the configuration are farther apart.
+"""
 
 _LOOKS = (59, 47, 36, 27, 20, 15, 11, 8, 6, 4, 3, 2, 1)
 """Places of the postures that may be gone to straight away."""
@@ -71,6 +74,9 @@ class TargetTrail:
         :param at: time of the target that they lead to [s].
         :param changes: whether they lead to another configuration.
         """
+        if len(points) == 1 and self._points and np.array_equal(points[0], self._points[-1]):
+            self._times[-1] = at
+            return
         self._points.extend(points)
         self._times.extend([at] * len(points))
         if changes:
@@ -99,10 +105,10 @@ class TargetTrail:
         :param q: (n,) the last command [rad] or [m].
         :param now: on the clock of the targets [s].
         """
-        points = self._points
+        points, near = self._points, self._near()
         while len(points) > 1:
             off = q - points[0]
-            if off @ (points[1] - points[0]) < 0.0 and np.abs(off).max() > _STRAIGHT:
+            if off @ (points[1] - points[0]) < 0.0 and np.abs(off).max() > near:
                 break
             points.popleft()
             self._times.popleft()
@@ -119,15 +125,20 @@ class TargetTrail:
         """
         points = list(islice(self._points, _LOOKS[0] + 1))
         ways = np.array(points) - q
+        near = self._near()
         for k in _LOOKS:
-            if k < len(points) and _is_straight(ways[: k + 1]):
+            if k < len(points) and _is_straight(ways[: k + 1], near):
                 return points[k]
         return points[0]
 
+    def _near(self) -> float:
+        """Return how far the joints may be from a posture that they pass [rad] or [m]."""
+        return _STRAIGHT_IN_CHANGES if self.changing else _STRAIGHT
 
-def _is_straight(ways: np.ndarray) -> bool:
-    """Whether all ways (k, n) lie beside the last one, up to its length."""
+
+def _is_straight(ways: np.ndarray, near: float) -> bool:
+    """Whether all ways (k, n) lie near the last one, up to its length."""
     last = ways[-1]
     size = max(float(last @ last), 1e-18)
     shares = np.clip(ways @ last / size, 0.0, 1.0)
-    return bool((np.abs(ways - shares[:, None] * last) <= _STRAIGHT).all())
+    return bool((np.abs(ways - shares[:, None] * last) <= near).all())

@@ -3,7 +3,7 @@ Velocity of a moving target, estimated from its poses and their times.
 
 The last poses are fitted by a motion of constant acceleration, whose velocity at the last one
 counts. Where they are not on such a motion, as when the target is put elsewhere, stands still with
-some noise, or its times are wrong, there is no velocity: the target is then gone to as one at rest.
+some noise, or its times are wrong, there is no velocity: it is then gone to as one at rest.
 Translation and rotation are looked at apart.
 """
 

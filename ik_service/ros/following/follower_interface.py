@@ -37,6 +37,7 @@ _ALARMING = (
 )
 
 _REPLACED = 'the robot description is being replaced'
+_SLOW = (FollowerState.CATCHING_UP, FollowerState.RECONFIGURING)
 
 _AWAITED = 'a new target, or ~/enable, is waited for'
 
@@ -98,7 +99,7 @@ class FollowerInterface:
         self.topic = topic
         self.ignored_targets = FaultLogger(warn)
         self._targets = TargetIntake(states.measured, group, context)
-        self._bad_twists = FaultLogger(warn)
+        self._bad_twists, self._slow = FaultLogger(warn), FaultLogger(warn)
         self._states = states
         self._unreachable, self._obstacles = FaultLogger(warn), FaultLogger(warn)
         self._commands = GroupCommands(output, group.chain.joint_names, states.measured)
@@ -106,6 +107,7 @@ class FollowerInterface:
         self._context = context
         self._label = f'following {group.name}' if topic != TARGET_TOPIC else 'following'
         self._logged_state: FollowerState | None = None
+        self._logged_slow = FollowerState.IDLE
         self._logged_drop = self._logged_obstacle = ''
         self._stopped = False
 
@@ -186,7 +188,11 @@ class FollowerInterface:
         self._log_stops()
 
     def _log_stops(self) -> None:
-        """Log, once, why the target was dropped or the way to it is blocked."""
+        """Log, once, what keeps the commands from the target, or slows them down."""
+        state = self.follower.state
+        if state in _SLOW and state is not self._logged_slow:
+            self._slow.report(f'{self._label}: {state.value}')
+        self._logged_slow = state
         obstacle = self.follower.obstacle
         if obstacle != self._logged_obstacle:
             self._logged_obstacle = obstacle
@@ -295,6 +301,7 @@ class FollowerInterface:
             'collision': self._collision(),
             'stopped by the gate': str(self.follower.violations),
             'joint states': self.state_fault() or 'good',
+            'changes of configuration': str(self.follower.configuration_changes),
             'moved by something else': str(self.follower.displacements),
             'ignored targets': str(self.ignored_targets.count),
             'last ignored target': self.ignored_targets.last or 'none',

@@ -97,6 +97,13 @@ _FOLLOWER: dict[str, ParameterSpec] = {
         'Follow a moving target at where it is by now, by its velocity; false: go to its last '
         'pose, always able to stop there',
     ),
+    'branch_time': ParameterSpec(
+        'follow.branch_time',
+        FollowerSettings.branch_time,
+        'Time for which joints that follow a moving target stay in their configuration though it '
+        'cannot be reached there, where nothing leads to another one with the tip in place [s]',
+        (0.0, 60.0),
+    ),
 }
 
 FOLLOWER_PARAMETERS = after_fields(_FOLLOWER)

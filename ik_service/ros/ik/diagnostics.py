@@ -17,6 +17,8 @@ from ik_service.ros.ik.service_handler import RequestStatistics
 _LEVELS = {
     FollowerState.UNREACHABLE: DiagnosticStatus.WARN,
     FollowerState.LAGGING: DiagnosticStatus.WARN,
+    FollowerState.CATCHING_UP: DiagnosticStatus.WARN,
+    FollowerState.RECONFIGURING: DiagnosticStatus.WARN,
     FollowerState.NO_STATE: DiagnosticStatus.WARN,
     FollowerState.TARGET_TIMED_OUT: DiagnosticStatus.WARN,
     FollowerState.STATE_STALE: DiagnosticStatus.ERROR,
