@@ -13,10 +13,11 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError, TargetRefusedError
 from ik_service.following.aim import Aim
 from ik_service.following.joint_sharing import JointSharing
-from ik_service.following.settings import FollowerSettings, FollowerState
+from ik_service.following.settings import FollowerSettings
 from ik_service.following.target_follower import TargetFollower
 from ik_service.ros.common.frames import FrameResolver
 from ik_service.ros.following.command_publisher import CommandPublisher
+from ik_service.ros.following.following_log import FollowingLog
 from ik_service.ros.following.group_commands import GroupCommands
 from ik_service.ros.following.joint_state_intake import JointStateIntake
 from ik_service.ros.following.measured_collisions import MeasuredCollisions
@@ -27,21 +28,7 @@ from ik_service.solvers.solver import Solver
 TARGET_TOPIC = 'target_pose'
 """Topic of the targets of the default group, and last part of those of the others."""
 
-_ALARMING = (
-    FollowerState.LAGGING,
-    FollowerState.NO_STATE,
-    FollowerState.STATE_STALE,
-    FollowerState.STATE_IMPLAUSIBLE,
-    FollowerState.TARGET_TIMED_OUT,
-    FollowerState.OTHER_COMMANDER,
-)
-
 _REPLACED = 'the robot description is being replaced'
-_SLOW = (FollowerState.CATCHING_UP, FollowerState.RECONFIGURING)
-
-_AWAITED = 'a new target, or ~/enable, is waited for'
-
-_STATE_FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE)
 
 
 @dataclass(frozen=True)
@@ -99,16 +86,12 @@ class FollowerInterface:
         self.topic = topic
         self.ignored_targets = FaultLogger(warn)
         self._targets = TargetIntake(states.measured, group, context)
-        self._bad_twists, self._slow = FaultLogger(warn), FaultLogger(warn)
+        self._bad_twists, self._unreachable = FaultLogger(warn), FaultLogger(warn)
         self._states = states
-        self._unreachable, self._obstacles = FaultLogger(warn), FaultLogger(warn)
         self._commands = GroupCommands(output, group.chain.joint_names, states.measured)
-        self._warn = warn
         self._context = context
-        self._label = f'following {group.name}' if topic != TARGET_TOPIC else 'following'
-        self._logged_state: FollowerState | None = None
-        self._logged_slow = FollowerState.IDLE
-        self._logged_drop = self._logged_obstacle = ''
+        named = group.name if topic != TARGET_TOPIC else ''
+        self._log = FollowingLog(self.follower, named, warn)
         self._stopped = False
 
     def forward_state(self) -> None:
@@ -185,26 +168,7 @@ class FollowerInterface:
         if message is not None:
             self._commands.publish(message)
             self.follower.mark_sent(time.monotonic() - began)
-        self._log_stops()
-
-    def _log_stops(self) -> None:
-        """Log, once, what keeps the commands from the target, or slows them down."""
-        state = self.follower.state
-        if state in _SLOW and state is not self._logged_slow:
-            self._slow.report(f'{self._label}: {state.value}')
-        self._logged_slow = state
-        obstacle = self.follower.obstacle
-        if obstacle != self._logged_obstacle:
-            self._logged_obstacle = obstacle
-            if obstacle:
-                awaited = f'; {_AWAITED}' if self.follower.target else ''
-                self._obstacles.report(f'{self._label}: {obstacle}{awaited}')
-        dropped = self.follower.drop_reason
-        if dropped != self._logged_drop:
-            self._logged_drop = dropped
-            if dropped:
-                of = '' if self.topic == TARGET_TOPIC else f' of {self.group.name}'
-                self._warn(f'target{of} dropped: {dropped}; {_AWAITED}')
+        self._log.log_stops()
 
     @property
     def active(self) -> bool:
@@ -256,13 +220,7 @@ class FollowerInterface:
     def log_state(self) -> None:
         """Log, once, that following has stopped for a reason that the user should know."""
         self.follower.other_commander = self._context.other_commanders()
-        state = self.follower.state
-        if state in _ALARMING and state is not self._logged_state:
-            fault = self.state_fault() if state in _STATE_FAULTS else ''
-            self._warn(f'{self._label}: {state.value}' + (f'; {fault}' if fault else ''))
-        elif self._logged_state in _STATE_FAULTS and state not in _STATE_FAULTS:
-            self._warn(f'{self._label}: the joint states are good again; {state.value}')
-        self._logged_state = state
+        self._log.log_state(self.state_fault)
 
     def state_fault(self) -> str:
         """Return why the joint states cannot be relied on; empty when they can."""
