@@ -40,7 +40,7 @@ for step in range(800):
     follower.set_measured(arm.positions[indices], now)
     angle = 2.0 * math.pi * min(now, 6.0) / 6.0  # one lap in 6 s, then it rests
     T[:3, 3] = 0.5, 0.15 * math.sin(angle), 0.45 + 0.15 * math.cos(angle)
-    follower.set_target(T)
+    follower.set_target(T, at=now)  # the time tells its velocity
     command = follower.tick(now)
     if command is not None:
         arm.command(chain.joint_names, command.q.tolist(), command.velocity.tolist())

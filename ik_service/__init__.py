@@ -21,6 +21,7 @@ _HOME = {
     'IkTrace': 'ik_service.solvers.result',
     'Solver': 'ik_service.solvers.solver',
     'ToolFrame': 'ik_service.model.tool_frame',
+    'JointTrajectory': 'ik_service.trajectory.joint_trajectory',
     'TargetFollower': 'ik_service.following.target_follower',
     'FollowerCommand': 'ik_service.following.settings',
     'FollowerSettings': 'ik_service.following.settings',
@@ -44,6 +45,9 @@ _HOME = {
     'solve_ik_all': 'ik_service.solvers.all_solutions.finder',
     'solve_ik_batch': 'ik_service.solvers.batch',
     'solve_path': 'ik_service.solvers.path.path_solver',
+    'straight_lines': 'ik_service.trajectory.straight_lines',
+    'time_path': 'ik_service.trajectory.timing',
+    'TimingLimits': 'ik_service.trajectory.timing_limits',
     'PathEnd': 'ik_service.solvers.path.result',
     'PathOptions': 'ik_service.solvers.path.options',
     'PathResult': 'ik_service.solvers.path.result',
@@ -65,6 +69,7 @@ __all__ = [
     'IkStatus',
     'IkTrace',
     'JointBounds',
+    'JointTrajectory',
     'KinematicChain',
     'KinematicTree',
     'Mesh',
@@ -80,6 +85,7 @@ __all__ = [
     'Sphere',
     'TargetFollower',
     'Task',
+    'TimingLimits',
     'ToolFrame',
     '__version__',
     'load_joint_limits',
@@ -91,6 +97,8 @@ __all__ = [
     'solver_names',
     'step_kernel',
     'step_of',
+    'straight_lines',
+    'time_path',
 ]
 
 if TYPE_CHECKING:
@@ -117,6 +125,10 @@ if TYPE_CHECKING:
     from ik_service.solvers.result import IkBatchResult, IkResult, IkStatus, IkTrace
     from ik_service.solvers.solver import solve_ik, Solver
     from ik_service.solvers.task import Task
+    from ik_service.trajectory.joint_trajectory import JointTrajectory
+    from ik_service.trajectory.straight_lines import straight_lines
+    from ik_service.trajectory.timing import time_path
+    from ik_service.trajectory.timing_limits import TimingLimits
 
 
 def __getattr__(name: str) -> object:

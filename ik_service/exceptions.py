@@ -304,6 +304,24 @@ class MissingRosPackageError(IkServiceError, ImportError):
         self.package = package
 
 
+class TrajectoryError(IkServiceError, ValueError):
+    """
+    Trajectory that is none, or that an arm cannot move along.
+
+    :ivar reason: what is wrong.
+    :ivar point: index of the point at fault; None for the whole trajectory.
+    :ivar joint: name of the joint at fault; empty for all.
+    """
+
+    def __init__(self, message: str, point: int | None = None, joint: str = '') -> None:
+        where = '' if point is None else f', point {point}'
+        where += f', joint {safe_repr(joint)}' if joint else ''
+        super().__init__(f'trajectory{where}: {message}')
+        self.reason = message
+        self.point = point
+        self.joint = joint
+
+
 class TargetRefusedError(IkServiceError):
     """Target that the arm may not follow now, for example because joint states are missing."""
 

@@ -49,10 +49,13 @@ class Step:
 
     :ivar goal: (n,) positions [rad] or [m]; None without.
     :ivar velocity: (n,) velocities [rad/s] or [m/s]; None without.
+    :ivar on_path: whether the way of a goal that moves counts more than its time. It makes a
+        difference where jerks are limited: the commands then keep to the way, and are late.
     """
 
     goal: np.ndarray | None = None
     velocity: np.ndarray | None = None
+    on_path: bool = False
 
     @property
     def leads_on(self) -> bool:
@@ -68,7 +71,8 @@ class Aim(ABC):
     """
     What the commands are for, from its start to its end.
 
-    All methods are called while the follower's lock is held: they never block and never solve.
+    All methods are called while the follower's lock is held: they never block, never solve, and
+    call nothing of the follower. One whose :meth:`step` raises is dropped.
 
     :cvar kind: 'target', 'trajectory' or 'servo', for messages and for who gives way to whom.
     :ivar obstacle: what the commands have stopped before; empty for nothing. While it is set they

@@ -149,7 +149,8 @@ class CommandGate:
         self._braking = np.maximum(self._braking, now_braking) if moves else now_braking
         speed = (q - last) / (unit * dt) if dt > 0.0 else np.zeros_like(last)
         low, high = limits.reachable_speeds(last, self._speed, self._braking, max(dt, 1e-9))
-        low, high = (np.where(limits.movable, bound, 0.0) for bound in (low, high))
+        if limits.immovable is not None:
+            low[limits.immovable] = high[limits.immovable] = 0.0
         inside = clamped(speed, low, high)
         wrong = np.abs(inside - speed) > _ROUNDING * (1.0 + 1.0 / max(dt, 1e-9))
         if wrong.any():

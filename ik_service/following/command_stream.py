@@ -130,7 +130,7 @@ class CommandStream:
         self.behind, velocity = 0.0, motion.speed * limits.velocity
         if step.goal is not None and step.velocity is not None:
             self.behind = motion.behind
-            if self.behind <= _ON_THE_GOAL:
+            if self.behind <= _ON_THE_GOAL and not limits.window:  # it would add to the jerk
                 # Half a tick newer than the mean since the last command, which drives lag by.
                 most = 0.5 * min(elapsed, period) * limits.acceleration_now
                 velocity = velocity + clamped(step.velocity - velocity, -most, most)
@@ -230,7 +230,7 @@ def _perform(
     elif step.goal is None:
         motion.drive(step.velocity, limits, dt, pace)
     else:
-        motion.track(step.goal, step.velocity, limits, dt, pace)
+        motion.track(step.goal, step.velocity, limits, dt, pace, step.on_path)
 
 
 def _is_sound(step: Step, q: np.ndarray) -> bool:

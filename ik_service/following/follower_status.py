@@ -43,6 +43,13 @@ class FollowerStatus:
         return self._machine.settings
 
     @property
+    def measured(self) -> tuple[np.ndarray, float] | None:
+        """Where the joints were last, (n,) [rad] or [m], and when [s]; None before a state."""
+        with self._lock:
+            arm = self._machine.arm
+            return None if arm.measured is None else (arm.measured, arm.measured_at)
+
+    @property
     def state(self) -> FollowerState:
         """State as of the last tick or call."""
         return self._machine.state

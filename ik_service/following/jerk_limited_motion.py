@@ -38,7 +38,8 @@ class JerkLimitedMotion(JointMotion):
     limits, comes to rest, and arrives exactly, without overshoot. All joints are averaged over the
     same window, so that straight lines stay straight. A goal that moves is led by half a window,
     so that this motion is at it while its velocity is constant; else it is off by about
-    acceleration × window² / 12.
+    acceleration × window² / 12. Where its way counts more it is not led: this motion is then half
+    a window late, and cuts the way short by acceleration × window² / 24.
     """
 
     def __init__(self, q: np.ndarray, window: float) -> None:
@@ -100,11 +101,13 @@ class JerkLimitedMotion(JointMotion):
         limits: MotionLimits,
         dt: float,
         pace: float = 1.0,
+        on_path: bool = False,
     ) -> None:
         """Move by one tick to a goal that moves."""
-        speed = clamped(velocity, -limits.velocity_now, limits.velocity_now)
-        ahead = limits.inside(goal + speed * self.delay, self.q)
-        self._inner.track(ahead, velocity, limits.averaged, dt, pace)
+        if not on_path:
+            speed = clamped(velocity, -limits.velocity_now, limits.velocity_now)
+            goal = limits.inside(goal + speed * self.delay, self.q)
+        self._inner.track(goal, velocity, limits.averaged, dt, pace)
         self.behind = self._inner.behind
         self._go_on(limits, dt)
 

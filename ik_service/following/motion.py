@@ -146,6 +146,7 @@ class JointMotion:
         limits: MotionLimits,
         dt: float,
         pace: float = 1.0,
+        on_path: bool = False,
     ) -> None:
         """
         Move by one tick to a goal that moves.
@@ -155,6 +156,7 @@ class JointMotion:
         :param limits: bounds on the move.
         :param dt: length of the tick [s], above 0.
         :param pace: share of the full speed that is asked for, 0 to 1.
+        :param on_path: whether its way counts more than its time, where jerks are limited.
         """
         low, high = self._reachable_speeds(limits, dt)
         speed = clamped(velocity / limits.unit, -limits.scaling, limits.scaling)
@@ -202,7 +204,9 @@ class JointMotion:
         dt: float,
     ) -> None:
         """Move with the speeds (n,) nearest to some that are reachable, in shares."""
-        self.speed = np.where(limits.movable, clamped(wanted, low, high), 0.0)
+        self.speed = clamped(wanted, low, high)
+        if limits.immovable is not None:
+            self.speed[limits.immovable] = 0.0
         self.q = limits.inside(self.q + self.speed * limits.unit * dt, self.q)
 
     def _wanted(

@@ -57,6 +57,11 @@ class MotionLimits:
         return self.velocity > 0.0
 
     @cached_property
+    def immovable(self) -> np.ndarray | None:
+        """Mask of the joints that may not move (n,); None when all may."""
+        return None if self.movable.all() else ~self.movable
+
+    @cached_property
     def unit(self) -> np.ndarray:
         """Speeds that count as 1 (n,) [rad/s] or [m/s]: the velocity limits, never 0."""
         return np.where(self.movable, self.velocity, 1.0)
@@ -102,11 +107,12 @@ class MotionLimits:
         :returns: (n,) lowest and (n,) highest share.
         """
         more, less = self.acceleration * dt, braking * dt
-        size = np.abs(speed)
-        # Where the joints are faster than they may be now, all slow down in proportion.
-        slower = size * remaining_share(size, less)
+        size, most = np.abs(speed), self.scaling * FULL_SPEED
         # Of the interval of speeds, the end in the direction of the motion, and the other one.
-        fast = np.minimum(size + more, np.maximum(self.scaling * FULL_SPEED, slower))
+        fast = np.minimum(size + more, most)
+        if largest(size) > most:  # faster than they may be now, the joints slow in proportion
+            slower = np.maximum(size * remaining_share(size, less), most)
+            fast = np.minimum(size + more, slower)
         slow = np.maximum(size - less, -np.minimum(more, self.scaling))
         backwards = speed < 0.0
         low, high = np.where(backwards, -fast, slow), np.where(backwards, -slow, fast)
@@ -184,10 +190,11 @@ def stopping_speed(distance: np.ndarray, braking: np.ndarray, dt: float) -> np.n
     :param dt: length of the tick [s].
     :returns: (…, n) in shares of the full speed.
     """
-    distance = np.minimum(distance, 1e9)
+    twice = 2.0 * np.minimum(distance, 1e9)
+    if braking.all():
+        return twice / (dt + np.sqrt(dt * dt + twice / braking))
     can_stop = np.maximum(braking, 1e-200)
-    speed = 2.0 * distance / (dt + np.sqrt(dt * dt + 2.0 * distance / can_stop))
-    return speed if braking.all() else np.where(braking > 0.0, speed, 0.0)
+    return np.where(braking > 0.0, twice / (dt + np.sqrt(dt * dt + twice / can_stop)), 0.0)
 
 
 def stopping_speed_along(distance: float, braking: float, dt: float) -> float:

@@ -49,7 +49,8 @@ class FollowerState(Enum):
     TARGET_TIMED_OUT = 'no new target has arrived in time: the last one was dropped'
     TARGET_DROPPED = 'the target was dropped: a new one, or ~/enable, is waited for'
     COLLISION_AHEAD = (
-        'the commands have stopped before a collision: a new target, or ~/enable, is waited for'
+        'the commands have stopped before a collision: something else to do, or ~/enable, is '
+        'waited for'
     )
     OTHER_COMMANDER = 'somebody else commands the arm: no motion is started'
     DISABLED = 'following is switched off by ~/enable: targets are refused'

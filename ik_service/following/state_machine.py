@@ -207,16 +207,17 @@ class FollowerStateMachine:
         self._lag.update(commanded, measured, stream.at_rest, limit, now)
         if self._lag.displaced:
             self.displacements += 1
-            state = FollowerState.TARGET_DROPPED if self.aims.target else FollowerState.IDLE
-            self._lose(state, 'something else has moved the arm')
-            return self._come_to_rest(now)
+            return self._give_up('something else has moved the arm', now)
         if stream.at_rest and self._is_over(aim):
             self._end(aim)
             return None
         if not stream.is_due(now, period):
             self.state = self._state_with(aim)
             return None
-        step = aim.step(self._tick(commanded, measured, now, period))
+        try:
+            step = aim.step(self._tick(commanded, measured, now, period))
+        except Exception as error:  # the arm has to come to rest, whatever it is
+            return self._give_up(f'{type(error).__name__}: {error}', now)
         if aim.obstacle or not self.arm.current:
             step = REST
         speed = self.arm.speed(now)
@@ -224,6 +225,13 @@ class FollowerStateMachine:
         aim.obstacle = aim.obstacle or stream.obstacle
         self.state = self._state_with(aim)
         return command
+
+    def _give_up(self, reason: str, now: float) -> FollowerCommand | None:
+        """Lose the aim, and come to rest."""
+        self._lose(
+            FollowerState.TARGET_DROPPED if self.aims.target else FollowerState.IDLE, reason
+        )
+        return self._come_to_rest(now)
 
     def _tick(
         self, commanded: np.ndarray, measured: np.ndarray, now: float, period: float

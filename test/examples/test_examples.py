@@ -181,7 +181,7 @@ def test_solutions_free_of_collisions(tmp_path):
 def test_the_follower_without_ros_keeps_its_limits(tmp_path):
     text = run('12', tmp_path)
     distances = numbers(r'([\d.]+) mm away', text)
-    assert max(distances[2:]) < 20.0
+    assert max(distances[1:]) < 4.0
     assert distances[-1] < 0.1
     assert text.count('away, REACHED') >= 1
     accelerations, jerks = numbers(r'([\d.]+) rad/s²', text), numbers(r'([\d.]+) rad/s³', text)

@@ -113,6 +113,17 @@ def test_whatever_ends_an_aim_brings_the_arm_to_rest_and_tells_it_once(rig, end)
     assert (np.abs(np.diff(speeds, axis=0)) <= 0.0500001 * np.array([2.61] * 7)).all()
 
 
+def test_an_aim_with_a_bug_is_dropped_and_the_arm_comes_to_rest(rig):
+    rig.measure()
+    aim = Reference(lambda t: swing(t) if t < 0.5 else 1 / 0)
+    rig.follower.follow_aim(aim)
+    rig.tick(100)
+    assert aim.reasons == ['ZeroDivisionError: division by zero']
+    assert not rig.commands[-1].velocity.any()
+    assert rig.follower.state is FollowerState.IDLE
+    assert rig.follower.violations == 0
+
+
 def test_before_the_first_joint_state_only_targets_wait(rig):
     with pytest.raises(TargetRefusedError, match='no joint state'):
         rig.follower.follow_aim(Velocity(WAY))

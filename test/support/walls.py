@@ -66,10 +66,11 @@ class WallObserver(Observer):
                 self.excused = self.walls.cross(q - around, q + around)
 
     def _see(self, command, now, settings, arm, honest):
-        before, moves = self._last, bool(command.velocity.any())
-        if before is None or not moves:
+        before = self._last
+        moves = before is not None and bool((command.q != before[0]).any())
+        if not moves:
             self.excused = False
-        if before is not None and moves and not self.excused:
+        elif not self.excused:
             self.collisions += self.walls.cross(before[0], command.q)
         super()._see(command, now, settings, arm, honest)
 

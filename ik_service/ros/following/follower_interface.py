@@ -11,10 +11,13 @@ from geometry_msgs.msg import PoseStamped, TwistStamped
 from ik_service.arm.group import ArmGroup
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError, TargetRefusedError
+from ik_service.following.aim import Aim
 from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.settings import FollowerSettings, FollowerState
 from ik_service.following.target_follower import TargetFollower
+from ik_service.ros.common.frames import FrameResolver
 from ik_service.ros.following.command_publisher import CommandPublisher
+from ik_service.ros.following.group_commands import GroupCommands
 from ik_service.ros.following.joint_state_intake import JointStateIntake
 from ik_service.ros.following.measured_collisions import MeasuredCollisions
 from ik_service.ros.following.node_context import NodeContext
@@ -34,6 +37,8 @@ _ALARMING = (
 )
 
 _SLOW = (FollowerState.CATCHING_UP, FollowerState.RECONFIGURING)
+
+_REPLACED = 'the robot description is being replaced'
 
 _AWAITED = 'a new target, or ~/enable, is waited for'
 
@@ -98,7 +103,7 @@ class FollowerInterface:
         self._bad_twists, self._slow = FaultLogger(warn), FaultLogger(warn)
         self._states = states
         self._unreachable, self._obstacles = FaultLogger(warn), FaultLogger(warn)
-        self._output = output
+        self._commands = GroupCommands(output, group.chain.joint_names, states.measured)
         self._warn = warn
         self._context = context
         self._label = f'following {group.name}' if topic != TARGET_TOPIC else 'following'
@@ -110,7 +115,7 @@ class FollowerInterface:
     def forward_state(self) -> None:
         """Give the measured joints to the follower, if all of them are known."""
         joints = self.measured.joints(self.group.indices)
-        if joints is not None:
+        if joints is not None and not self._commands.unmeasured():
             self.follower.set_measured(*joints)
 
     def on_target(self, message: PoseStamped, waited: float = 0.0) -> None:
@@ -121,7 +126,10 @@ class FollowerInterface:
         :param waited: how long it has waited in the queue [s].
         """
         if self._stopped:
-            self._ignore('the robot description is being replaced')
+            self._ignore(_REPLACED)
+            return
+        if self._commands.fault:
+            self._ignore(self._commands.fault)
             return
         try:
             target = self._targets.target(message, waited)
@@ -156,6 +164,10 @@ class FollowerInterface:
         else:
             self._bad_twists.clear()
 
+    def frames(self) -> FrameResolver:
+        """Return the frames of the robot as it is measured now, and of its surroundings."""
+        return self._targets.frames()
+
     def _ignore(self, reason: str) -> None:
         self.ignored_targets.report(f'{self.topic} ignored: {reason}')
 
@@ -166,12 +178,13 @@ class FollowerInterface:
         :param now: time on the monotonic clock [s].
         """
         began = time.monotonic()
-        message = self._next_message(now)
+        message = self._commands.next(self.follower, now)
         if message is not None and self.follower.discard_late(time.monotonic() - began):
+            self._commands.discard()
             began = time.monotonic()
-            message = self._next_message(began)
+            message = self._commands.next(self.follower, began)
         if message is not None:
-            self._output.publish(message)
+            self._commands.publish(message)
             self.follower.mark_sent(time.monotonic() - began)
         self._log_stops()
 
@@ -185,7 +198,8 @@ class FollowerInterface:
         if obstacle != self._logged_obstacle:
             self._logged_obstacle = obstacle
             if obstacle:
-                self._obstacles.report(f'{self._label}: {obstacle}; {_AWAITED}')
+                awaited = f'; {_AWAITED}' if self.follower.target else ''
+                self._obstacles.report(f'{self._label}: {obstacle}{awaited}')
         dropped = self.follower.drop_reason
         if dropped != self._logged_drop:
             self._logged_drop = dropped
@@ -193,13 +207,27 @@ class FollowerInterface:
                 of = '' if self.topic == TARGET_TOPIC else f' of {self.group.name}'
                 self._warn(f'target{of} dropped: {dropped}; {_AWAITED}')
 
-    def _next_message(self, now: float) -> bytes | None:
-        """Return the next command as a message; None when there is none."""
-        command = self.follower.tick(now)
-        if command is None:
-            return None
-        period = 1.0 / self.follower.settings.rate
-        return self._output.serialize(self.group.chain.joint_names, command, period)
+    @property
+    def active(self) -> bool:
+        """Whether there are commands, or something is to be sent after the last one."""
+        return self.follower.active or self._commands.busy
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is neither a target nor anything to be sent."""
+        return self.follower.idle and not self.active
+
+    def follow_aim(self, aim: Aim) -> None:
+        """
+        Move for an aim from now on.
+
+        :param aim: what the commands are for.
+        :raises TargetRefusedError: it may not be followed now; the message says why.
+        """
+        self.follower.other_commander = self._context.other_commanders()
+        if self._stopped:
+            raise TargetRefusedError(_REPLACED)
+        self.follower.follow_aim(aim)
 
     def end(self) -> None:
         """Refuse all targets from now on, and let the commands come to rest."""
@@ -221,7 +249,8 @@ class FollowerInterface:
         if not enabled:
             text = 'the commands come to rest, and targets are refused'
         else:
-            text = 'the target is followed again' if moves else 'waiting for a target'
+            going_on = 'the target is followed again' if self.follower.target else 'it goes on'
+            text = going_on if moves else 'waiting for a target'
         return EnableAnswer(True, moves, text)
 
     def log_state(self) -> None:
@@ -259,7 +288,8 @@ class FollowerInterface:
     def missing_joints(self) -> list[str]:
         """Return the group's joints that no joint state has named so far."""
         names = self.measured.arm.postures.names
-        return [names[i] for i in self.measured.unmeasured(self.group.indices)]
+        missing = [names[i] for i in self.measured.unmeasured(self.group.indices)]
+        return missing + self._commands.unmeasured()
 
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""
@@ -278,6 +308,7 @@ class FollowerInterface:
             'ignored joint states': str(self._states.ignored.count),
             'joints without a joint state': ', '.join(self.missing_joints()) or 'none',
         }
+        report |= self._commands.report()
         report |= self._commanders()
         result = self.follower.result
         if result is not None:

@@ -6,14 +6,28 @@ from ik_service.following.settings import FollowerSettings
 from ik_service.ros.collision.collision_parameters import AVOID_COLLISIONS
 from ik_service.ros.common.parameter_declaration import after_fields, ParameterSpec
 
-COMMAND_INTERFACES = ('joint_command', 'joint_trajectory')
+COMMAND_INTERFACES = (
+    'joint_command',
+    'joint_trajectory',
+    'position_commands',
+    'velocity_commands',
+)
 
 COMMAND_INTERFACE = ParameterSpec(
     'command_interface',
     COMMAND_INTERFACES[0],
-    'Topic and type of the commands: joint_command (sensor_msgs/JointState) or '
-    'joint_trajectory (trajectory_msgs/JointTrajectory, for ros2_control)',
+    'Topic and type of the commands: joint_command (sensor_msgs/JointState), joint_trajectory '
+    '(trajectory_msgs/JointTrajectory, for a joint_trajectory_controller), position_commands or '
+    'velocity_commands (std_msgs/Float64MultiArray, for a forward_command_controller)',
     choices=COMMAND_INTERFACES,
+    read_only=True,
+)
+COMMAND_JOINTS = ParameterSpec(
+    'command_joints',
+    [''],
+    'Joints of the controller that takes joint_trajectory, position_commands or '
+    'velocity_commands, in its order; those that the arm does not move are held where they are. '
+    'Empty: the joints of the planning group',
     read_only=True,
 )
 JOINT_LIMITS = ParameterSpec(

@@ -15,6 +15,7 @@ from ik_service.exceptions import OptionError
 from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.motion_limits import LONGEST_RAMP
 from ik_service.following.settings import FollowerSettings
+from ik_service.following.velocity_command import FAREWELL
 from ik_service.ros.collision.collision_parameters import AVOID_COLLISIONS
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.follower_interface import FollowerInterface, TARGET_TOPIC
@@ -30,7 +31,7 @@ Time between two joint states, and two ticks, of a group that is not moved [s].
 The three states from which a motion begins then still fall in the time that they are taken from.
 """
 
-_LONGEST_END = LONGEST_RAMP + 0.5
+_LONGEST_END = LONGEST_RAMP + FAREWELL + 0.5
 """Longest time in which a motion ends, with some for late ticks [s]."""
 
 
@@ -153,7 +154,7 @@ class Followers:
         if due:
             self._idle_ticked_at = now
         for following in self._others:
-            if due or not following.follower.idle:
+            if due or not following.idle:
                 following.tick(now)
 
     def _forward_to_others(self, now: float) -> None:
@@ -161,7 +162,7 @@ class Followers:
         if due:
             self._idle_measured_at = now
         for following in self._others:
-            if due or not following.follower.idle:
+            if due or not following.idle:
                 following.forward_state()
 
     # Changes
@@ -192,7 +193,7 @@ class Followers:
 
     def stop(self) -> str:
         """Let all commands come to rest, and drop all targets; return a sentence about it."""
-        moving = any(following.follower.active for following in self)
+        moving = any(not following.follower.idle for following in self)
         for following in self:
             following.follower.stop()
         return 'the commands come to rest; the target is dropped' if moving else 'nothing moves'
@@ -219,7 +220,7 @@ class Followers:
         for following in self:
             following.end()
         deadline = time.monotonic() + _LONGEST_END
-        while time.monotonic() < deadline and any(f.follower.active for f in self):
+        while time.monotonic() < deadline and any(f.active for f in self):
             time.sleep(0.005)
 
     # Reports

@@ -72,7 +72,7 @@ class TargetIntake:
         :raises RequestError: the pose or the frame of the message cannot be.
         """
         T = matrix_from_pose(message.pose, 'pose')
-        frame = self._frames().in_base(self._group.base_link, message.header.frame_id, T)
+        frame = self.frames().in_base(self._group.base_link, message.header.frame_id, T)
         arrived = self._clock() - waited
         known = abs(arrived - self._twist_at) <= _TWIST_TIMEOUT
         at = self._times.time_of(self._stamp(message.header), arrived)
@@ -98,14 +98,15 @@ class TargetIntake:
         for name, part, most, unit in parts:
             if np.abs(part).max() > most:
                 raise ArgumentError(f'twist.{name}', f'is beyond {most:.3g} {unit}')
-        frames, header = self._frames(), message.header
+        frames, header = self.frames(), message.header
         T_base_frame = frames.base_from_frame(self._group.base_link, header.frame_id)
         if T_base_frame is not None:
             R = T_base_frame[:3, :3]
             twist = np.concatenate([R @ twist[:3], R @ twist[3:]])
         self._twist, self._twist_at = twist, self._clock() - waited
 
-    def _frames(self) -> FrameResolver:
+    def frames(self) -> FrameResolver:
+        """Return the frames of the robot as it is measured now, and of its surroundings."""
         posture = self._measured.arm.postures.complete(self._measured.posture())
         return FrameResolver(self._measured, posture, self._context.frames)
 
