@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def followers_of(measured, world, **settings):
         measured,
         SolverSettings(),
         FollowerSettings(**settings),
-        None,
+        mock.MagicMock(),
         print,
         NodeContext(time.time_ns, collisions=world),
     )
