@@ -32,7 +32,7 @@ def fitted(
     :param chain: the chain.
     :param place: (n,) where it is or is commanded to be [rad] or [m].
     :param limits: limits of its joints; None for those of the robot, which has none of
-        accelerations (:class:`~ik_service.MotionBounds` may have).
+        accelerations (:class:`~ik_service.model.motion_bounds.MotionBounds` may have).
     :returns: in the order of the chain, starting at the place or near, with continuous joints on
         its turn.
     :raises TrajectoryError: for other joints, it does not start there, leaves the limits, or does
