@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+import fcntl
 import io
 from pathlib import Path
 import re
@@ -26,11 +27,20 @@ def browser(*options):
     program = shutil.which('chromium') or shutil.which('chromium-browser')
     if program is None:
         pytest.skip('Chromium is not installed; on Debian: sudo apt install chromium')
-    with playwright.sync_playwright() as running:
+    with _alone(), playwright.sync_playwright() as running:
         arguments = ['--no-sandbox', *WEBGL, *options]
         chromium = running.chromium.launch(executable_path=program, args=arguments)
         yield chromium
         chromium.close()
+
+
+@contextmanager
+def _alone():
+    """Wait for the browsers of other workers: without a graphics card each needs a core."""
+    ARTEFACTS.mkdir(parents=True, exist_ok=True)
+    with (ARTEFACTS / 'browser.lock').open('w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 class View:
