@@ -15,9 +15,19 @@ from __future__ import annotations
 from contextlib import contextmanager, ExitStack
 import fcntl
 from pathlib import Path
+import subprocess
+import sys
 from tempfile import TemporaryDirectory
 
 import pytest
+
+_COMPILE = """
+from ik_service.following.servo import velocity_solver
+from ik_service.trajectory import compilation
+velocity_solver.warm_up()
+compilation.main()
+"""
+"""Compiles what a node without a cache would keep its first clients waiting for."""
 
 _FOLDER = 'folder_of_locks'
 _folder = pytest.StashKey[TemporaryDirectory]()
@@ -53,9 +63,10 @@ def _locked(path, mode):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node):
-    """Tell a worker where the locks of this run are."""
+    """Tell a worker where the locks of this run are; before the first, compile slow kernels."""
     stash = node.config.stash
     if _folder not in stash:
+        subprocess.run([sys.executable, '-c', _COMPILE], check=True, stdout=subprocess.DEVNULL)
         stash[_folder] = TemporaryDirectory(prefix='ik_service_tests_')
         node.config.add_cleanup(stash[_folder].cleanup)
     node.workerinput[_FOLDER] = stash[_folder].name
