@@ -253,13 +253,16 @@ def test_objects_are_seen_and_what_collides_is_red_and_named(scenario):
     from shape_msgs.msg import SolidPrimitive
 
     until(scenario.is_at_rest, SLOW, 'rest')
+    page = scenario.view.page
+    page.get_by_role('tab', name='View').click()
+    page.get_by_label('Trail of the tip').set_checked(False)  # it fades to the objects' colour
+    page.wait_for_timeout(3e3)
     free = scenario.view.shot('viewer-no-objects')
     ball = CollisionObject(id='ball', pose=pose_from_matrix(scenario.tip()))
     ball.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.12])]
     objects = scenario.bench.publisher(CollisionObject, 'collision_object')
 
     def see(count, more, what):
-        """Wait until there are so many more pixels of a colour than without objects."""
         least = more + count(free)
         until(lambda: count(scenario.view.shot('viewer-objects')) > least, SLOW, what)
 
@@ -267,24 +270,22 @@ def test_objects_are_seen_and_what_collides_is_red_and_named(scenario):
         most = 100 + sandy_pixels(free)
         until(lambda: sandy_pixels(scenario.view.shot('viewer-objects')) < most, SLOW, 'no ball')
 
-    page = scenario.view.page
-    text = page.get_by_text('collision: panda_hand with ball')
     objects.publish(ball)
     see(red_pixels, 1500, 'a red ball')
+    text = page.get_by_text('collision: panda_hand with ball')
     assert text.count() == 1
     ball.operation, ball.pose.position.x = CollisionObject.MOVE, -1.0
     objects.publish(ball)
     see(sandy_pixels, 300, 'a ball aside')
     until(lambda: text.count() == 0, SLOW, 'no collision')
-    page.get_by_role('tab', name='View').click()
-    page.get_by_label('Objects').click()
+    page.get_by_label('Objects').set_checked(False)
     see_no_ball()
-    page.get_by_label('Objects').click()
+    page.get_by_label('Objects').set_checked(True)
     see(sandy_pixels, 300, 'the ball again')
     ball.operation = CollisionObject.REMOVE
     objects.publish(ball)
-    see_no_ball()
     until(lambda: page.get_by_label('Objects').count() == 0, SLOW, 'no switch')
+    see_no_ball()
 
 
 def test_a_node_that_was_killed_is_reported_and_reconnected(scenario):
