@@ -23,6 +23,7 @@ from ik_service.following.target_follower import TargetFollower
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.solvers.solver import Solver
+from ik_service.studies.paths.joint_paths import random_postures
 
 _RATE = 100.0  # of targets and commands [Hz]
 _SPEED, _TURNING = 0.1, 0.5  # of the tip [m/s], [rad/s]
@@ -37,14 +38,7 @@ _ELBOW, _WRIST = 2, 4  # joints of the arms of six
 
 def wandering(chain: KinematicChain, seed: int) -> np.ndarray:
     """Joint path (N, n) from posture to posture, each joint by 30 % of its range at most."""
-    random = np.random.default_rng(seed)
-    lower, upper = np.maximum(chain.lower, -np.pi), np.minimum(chain.upper, np.pi)
-    corners = [random.uniform(lower, upper)]
-    for _ in range(_LEGS):
-        q = corners[-1] + random.uniform(-_WIDTH, _WIDTH, chain.n) * (upper - lower)
-        q = np.where(q > upper, 2 * upper - q, q)  # what goes over a limit is reflected
-        corners.append(np.where(q < lower, 2 * lower - q, q))
-    return _through(np.array(corners))
+    return _through(random_postures(chain, seed, _LEGS, _WIDTH))
 
 
 def crossing(chain: KinematicChain, joint: int, seed: int, beside: float) -> np.ndarray:

@@ -22,6 +22,23 @@ def wandering_path(
     :param share: of its range that a joint moves at most on a leg.
     :returns: (points, n) within the limits [rad] or [m].
     """
+    ends = random_postures(chain, seed, legs, share)
+    course = np.linspace(0, legs, points)
+    leg = np.minimum(course.astype(int), legs - 1)
+    done = 0.5 - 0.5 * np.cos(math.pi * (course - leg))[:, None]
+    return ends[leg] + (ends[leg + 1] - ends[leg]) * done
+
+
+def random_postures(chain: KinematicChain, seed: int, legs: int, share: float) -> np.ndarray:
+    """
+    Return random postures, each not far from the one before.
+
+    :param chain: the arm; joints without limits stay within ±π.
+    :param seed: of the random postures.
+    :param legs: number of ways between postures.
+    :param share: of its range that a joint moves at most on a leg.
+    :returns: (legs + 1, n) within the limits [rad] or [m].
+    """
     random = np.random.default_rng(seed)
     lower, upper = np.maximum(chain.lower, -math.pi), np.minimum(chain.upper, math.pi)
     corners = [random.uniform(lower, upper)]
@@ -29,11 +46,7 @@ def wandering_path(
         q = corners[-1] + random.uniform(-share, share, chain.n) * (upper - lower)
         q = np.where(q > upper, 2 * upper - q, q)  # what goes over a limit is reflected
         corners.append(np.where(q < lower, 2 * lower - q, q))
-    course = np.linspace(0, legs, points)
-    leg = np.minimum(course.astype(int), legs - 1)
-    done = 0.5 - 0.5 * np.cos(math.pi * (course - leg))[:, None]
-    ends = np.array(corners)
-    return ends[leg] + (ends[leg + 1] - ends[leg]) * done
+    return np.array(corners)
 
 
 def poses_along(chain: KinematicChain, path: np.ndarray) -> np.ndarray:
