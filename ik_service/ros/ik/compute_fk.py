@@ -19,7 +19,6 @@ from ik_service.ros.ik.service_handler import (
     resolver_of,
     ServiceHandler,
     start_posture,
-    write_code,
 )
 
 _MOST_LINKS = 1000  # that a request may name
@@ -47,12 +46,7 @@ class FkHandler(ServiceHandler):
         :param request: the request.
         :param response: the response.
         """
-        try:
-            code, message = ErrorCode.SUCCESS, self._compute(request, response)
-        except Exception as error:
-            code, message = self._code_and_message(error)
-        write_code(response.error_code, code, message)
-        self.statistics.add(code.name)
+        self._answer_with_code(response.error_code, lambda: self._compute(request, response))
         return response
 
     def _compute(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> str:

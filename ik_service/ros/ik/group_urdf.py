@@ -7,9 +7,8 @@ from moveit_msgs.srv import GetGroupUrdf
 from ik_service.model.planning_group import PlanningGroup
 from ik_service.model.urdf_part import partial_urdf, whole_urdf
 from ik_service.robot import Robot
-from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.ik.goals import group_of
-from ik_service.ros.ik.service_handler import require_arm, ServiceHandler, write_code
+from ik_service.ros.ik.service_handler import require_arm, ServiceHandler
 
 
 class UrdfHandler(ServiceHandler):
@@ -28,13 +27,12 @@ class UrdfHandler(ServiceHandler):
         :param request: the request.
         :param response: the response.
         """
-        try:
+
+        def answer() -> str:
             response.urdf_string = self._urdf(request.group_name)
-            code, message = ErrorCode.SUCCESS, ''
-        except Exception as error:
-            code, message = self._code_and_message(error)
-        write_code(response.error_code, code, message)
-        self.statistics.add(code.name)
+            return ''
+
+        self._answer_with_code(response.error_code, answer)
         return response
 
     def _urdf(self, name: str) -> str:

@@ -126,6 +126,20 @@ class ServiceHandler:
         """
         raise NotImplementedError
 
+    def _answer_with_code(self, error_code: MoveItErrorCodes, answer: Callable[[], str]) -> None:
+        """
+        Answer a request, and fill in the error code: success, or why there is no answer.
+
+        :param error_code: the field of the answer.
+        :param answer: fills in the rest, and returns the message that goes with success.
+        """
+        try:
+            code, message = ErrorCode.SUCCESS, answer()
+        except Exception as error:
+            code, message = self._code_and_message(error)
+        write_code(error_code, code, message)
+        self.statistics.add(code.name)
+
     def _code_and_message(self, error: Exception) -> tuple[ErrorCode, str]:
         """Report an exception; return the code and message that the client gets."""
         if isinstance(error, RequestError):

@@ -27,7 +27,6 @@ from ik_service.ros.ik.service_handler import (
     require_arm,
     ServiceHandler,
     StampClock,
-    write_code,
 )
 from ik_service.ros.paths.line_request import (
     check_numbers,
@@ -109,13 +108,12 @@ class CartesianPathHandler(ServiceHandler):
         :param request: the request.
         :param response: the response.
         """
-        try:
+
+        def answer() -> str:
             measured = require_arm(self.measured)
-            self._workers.run(lambda: self._answer(request, measured, response))
-        except Exception as error:
-            code, message = self._code_and_message(error)
-            write_code(response.error_code, code, message)
-            self.statistics.add(code.name)
+            return self._workers.run(lambda: self._answer(request, measured, response))
+
+        self._answer_with_code(response.error_code, answer)
         return response
 
     def _answer(
@@ -123,7 +121,8 @@ class CartesianPathHandler(ServiceHandler):
         request: GetCartesianPath.Request,
         measured: MeasuredState,
         response: GetCartesianPath.Response,
-    ) -> None:
+    ) -> str:
+        """Fill in the path and return the message."""
         check_numbers(request)
         arm, settings = measured.arm, self.settings
         point = moved_point(request, measured, settings, self._collisions.known.held)
@@ -163,12 +162,7 @@ class CartesianPathHandler(ServiceHandler):
         write_trajectory(response.solution, trajectory, arm.root_link, stamp)
         response.fraction = path.fraction
         notes = list(dict.fromkeys((*start.notes, *start.frames.notes)))
-        write_code(
-            response.error_code,
-            ErrorCode.SUCCESS,
-            path_message(path, trajectory, TIMING, notes),
-        )
-        self.statistics.add(ErrorCode.SUCCESS.name)
+        return path_message(path, trajectory, TIMING, notes)
 
     def _tests(
         self,
