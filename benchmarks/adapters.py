@@ -15,10 +15,7 @@ import numpy as np
 from robots import BenchRobot
 
 import ik_service as iks
-
-
-class AbsentError(Exception):
-    """Library that cannot be measured; the text is the reason."""
+from ik_service.studies.paths.peers import AbsentPeerError
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ def require(module: str, package: str) -> ModuleType:
 
     :param module: its name.
     :param package: name of the library on PyPI.
-    :raises AbsentError: with the reason why it cannot be imported.
+    :raises AbsentPeerError: with the reason why it cannot be imported.
     """
     try:
         return importlib.import_module(module)
@@ -70,7 +67,7 @@ def require(module: str, package: str) -> ModuleType:
         reasons = {}
         with suppress(OSError):
             reasons = json.loads(Path(sys.prefix, 'absent.json').read_text())
-        raise AbsentError(
+        raise AbsentPeerError(
             reasons.get(package, f'{package} cannot be imported: {error}')
         ) from error
 
@@ -88,6 +85,6 @@ def gather(
     for name, make in factories.items():
         try:
             there.append(make())
-        except AbsentError as reason:
+        except AbsentPeerError as reason:
             absent[name] = str(reason)
     return there, absent

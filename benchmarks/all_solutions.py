@@ -15,7 +15,7 @@ from pathlib import Path
 import tempfile
 from time import perf_counter
 
-from adapters import AbsentError
+from adapters import AbsentPeerError
 import numpy as np
 from peers import eaik_solver
 from records import progress, save
@@ -111,7 +111,7 @@ def _finders(robot: BenchRobot) -> tuple[dict[str, Finder], dict[str, str]]:
         find(robot.chain.forward(robot.chain.mid_range()))
     try:
         solver = eaik_solver(robot)
-    except AbsentError as reason:
+    except AbsentPeerError as reason:
         return finders, {'EAIK': str(reason)}
     finders['EAIK'] = lambda target: solver.IK(target).Q
     return finders, {}

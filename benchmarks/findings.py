@@ -240,6 +240,9 @@ def losses() -> list[str]:
         *_compared(
             'paths', path, 'jumps_0.1', operator.lt, 'fewer jumps above 0.1 rad', '', 'solve_path'
         ),
+        *_compared(
+            'paths', path, 'jumps_0.1', operator.lt, 'fewer jumps from pose to pose'
+        ),
         *_compared('giving_up', targets, 'mean_us', operator.lt, 'sooner', 'µs'),
         *_compared('giving_up', targets, 'reached', operator.gt, 'reached more'),
         *_compared(

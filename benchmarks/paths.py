@@ -25,8 +25,8 @@ from tracking import Follower
 from verifier import Verifier
 
 import ik_service as iks
+from ik_service.studies.paths.joint_paths import wandering_path
 
-_SHARE = 0.3  # of its range that a joint moves at most on a leg
 _JUMP = 0.1  # [rad]
 _SHARED = 'panda,iiwa14,abb_yumi_right,schunk_lwa4d,kinova_gen3,ur5'
 
@@ -46,25 +46,9 @@ def main() -> None:
         for robot in [*seven_joint_arms(Path(folder)), *chosen_robots(args.chains)]:
             for k in range(args.paths):
                 progress(f'paths: {robot.name}, {k + 1}')
-                path = wandering_path(robot, args.seed + k, args.count, args.legs)
+                path = wandering_path(robot.chain, args.seed + k, args.count, args.legs)
                 rows += compare(robot, k + 1, path, args.repeats)
     save('paths', rows, count=args.count, legs=args.legs, seed=args.seed)
-
-
-def wandering_path(robot: BenchRobot, seed: int, count: int, legs: int) -> np.ndarray:
-    """Joint path (count, n) from posture to posture, at rest in each."""
-    random, chain = np.random.default_rng(seed), robot.chain
-    lower, upper = np.maximum(chain.lower, -math.pi), np.minimum(chain.upper, math.pi)
-    corners = [random.uniform(lower, upper)]
-    for _ in range(legs):
-        q = corners[-1] + random.uniform(-_SHARE, _SHARE, chain.n) * (upper - lower)
-        q = np.where(q > upper, 2 * upper - q, q)  # what goes over a limit is reflected
-        corners.append(np.where(q < lower, 2 * lower - q, q))
-    course = np.linspace(0, legs, count)
-    leg = np.minimum(course.astype(int), legs - 1)
-    share = 0.5 - 0.5 * np.cos(math.pi * (course - leg))[:, None]
-    ends = np.array(corners)
-    return ends[leg] + (ends[leg + 1] - ends[leg]) * share
 
 
 def compare(

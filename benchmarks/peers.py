@@ -13,11 +13,16 @@ import io
 import math
 from typing import Any
 
-from adapters import AbsentError, Adapter, gather, require
+from adapters import AbsentPeerError, Adapter, gather, require
 import numpy as np
 from robots import BenchRobot
 
-from ik_service.kinematics.joint_path import joint_path, JointPath
+from ik_service.studies.paths.peers import (
+    revolute_path,
+    roboticstoolbox_solver,
+    trac_ik_solver,
+    trac_ik_target,
+)
 
 _PINK_ITERATIONS = 100
 
@@ -42,24 +47,9 @@ def all_peers(robot: BenchRobot) -> tuple[list[Adapter], dict[str, str]]:
 
 
 def roboticstoolbox(robot: BenchRobot) -> Adapter:
-    """
-    ``ik_LM`` in C++, by Chan's method.
-
-    Its tolerance is on ½‖e‖²: the default of 1e-6 lets errors of 1.4e-3 pass, and 5e-11 is 1e-5.
-    """
+    """``ik_LM`` in C++, by Chan's method."""
     rtb = require('roboticstoolbox', 'roboticstoolbox-python')
-    path = _revolute_path(robot)
-    elements = []
-    for i, motion in enumerate(path.motions):
-        limits = np.array([robot.chain.lower[i], robot.chain.upper[i]])
-        elements += [rtb.ET.SE3(motion.T_before), rtb.ET.Rz(jindex=i, qlim=limits)]
-    ets = rtb.ETS([*elements, rtb.ET.SE3(path.T_after)])
-
-    def solve(target: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
-        solution = ets.ik_LM(target, q0=seed, tol=5e-11, k=0.1, method='chan')
-        return solution.q if solution.success else None
-
-    return Adapter('roboticstoolbox', solve)
+    return Adapter('roboticstoolbox', roboticstoolbox_solver(rtb, robot.chain))
 
 
 def trac_ik(robot: BenchRobot, mode: str = 'Speed', timeout: float = 0.005) -> Adapter:
@@ -70,27 +60,15 @@ def trac_ik(robot: BenchRobot, mode: str = 'Speed', timeout: float = 0.005) -> A
     :param timeout: [s].
     """
     pytracik = require('pytracik', 'pytracik')
-    from ik_service.common.transforms import quaternion_xyzw_from_rotation
-
-    solver = pytracik.TRAC_IK(
-        robot.base_link, robot.tip_link, robot.urdf, timeout, 1e-5,
-        getattr(pytracik.SolveType, mode),
-    )  # fmt: skip
-
-    def prepare(T: np.ndarray) -> tuple[float, ...]:
-        return (*T[:3, 3].tolist(), *quaternion_xyzw_from_rotation(T[:3, :3]))
-
-    def solve(target: tuple[float, ...], seed: np.ndarray) -> np.ndarray | None:
-        answer = pytracik.ik(solver, seed, *target)
-        return answer[1:] if answer[0] >= 0 else None
-
+    links = robot.base_link, robot.tip_link
+    solve = trac_ik_solver(pytracik, robot.urdf, links, mode, timeout)
     name = 'TRAC-IK' if mode == 'Speed' else f'TRAC-IK {mode}'
-    return Adapter(name, solve, prepare)
+    return Adapter(name, solve, trac_ik_target)
 
 
 def kdl(_robot: BenchRobot) -> Adapter:
     """KDL, for which there is no Python package."""
-    raise AbsentError('pytracik offers TRAC-IK only, and PyPI has no build of PyKDL')
+    raise AbsentPeerError('pytracik offers TRAC-IK only, and PyPI has no build of PyKDL')
 
 
 def pink(robot: BenchRobot) -> Adapter:
@@ -142,7 +120,7 @@ def ikpy(robot: BenchRobot) -> Adapter:
     def link(name: str, T: np.ndarray, **motion: object) -> object:
         return links.URDFLink(name, T[:3, 3], rpy_from_rotation(T[:3, :3]), **motion)
 
-    path = _revolute_path(robot)
+    path = revolute_path(robot.chain)
     chain = chains.Chain(
         [
             links.OriginLink(),
@@ -170,12 +148,12 @@ def eaik_solver(robot: BenchRobot) -> Any:  # noqa: ANN401 - a class of EAIK
     EAIK's closed form for six revolute joints.
 
     :param robot: the robot.
-    :raises AbsentError: EAIK is not installed, or has none for this arm.
+    :raises AbsentPeerError: EAIK is not installed, or has none for this arm.
     """
     library = require('eaik.IK_Homogeneous', 'EAIK')
     if robot.chain.n != 6:
-        raise AbsentError('EAIK solves arms of six revolute joints')
-    path = _revolute_path(robot)
+        raise AbsentPeerError('EAIK solves arms of six revolute joints')
+    path = revolute_path(robot.chain)
     frames, T = [], np.eye(4)
     for motion in path.motions:
         T = T @ motion.T_before
@@ -183,7 +161,7 @@ def eaik_solver(robot: BenchRobot) -> Any:  # noqa: ANN401 - a class of EAIK
     with redirect_stderr(io.StringIO()):
         solver = library.HomogeneousRobot(np.array([*frames, T @ path.T_after]))
     if not solver.hasKnownDecomposition():
-        raise AbsentError('EAIK knows no closed form for this arm')
+        raise AbsentPeerError('EAIK knows no closed form for this arm')
     return solver
 
 
@@ -219,11 +197,3 @@ def _or_none(solve: object) -> object:
             return None
 
     return guarded
-
-
-def _revolute_path(robot: BenchRobot) -> JointPath:
-    """The chain as turns about z with constant transforms between them."""
-    path = joint_path(robot.chain.robot, robot.base_link, robot.tip_link, {})
-    if any(motion.scale != 1.0 or not motion.turns for motion in path.motions):
-        raise AbsentError('the adapter is for chains whose joints all turn')
-    return path

@@ -104,6 +104,11 @@ joint moves by up to 30 % of its range; from pose to pose no joint has to move b
 rad. The others solve pose after pose, each from the previous solution. “Length” and “bends” are
 shares of those of the joint path that the poses were made from; the time is that of the whole
 path, on all cores. Finding a way without a jump takes longer than solving pose after pose.
+
+From pose to pose the default method of this project jumps as all others do, on some paths more
+often: it follows one solution until a limit or a singular posture is in the way, and cannot know
+which of the others leads on. Those paths are listed below as lost. Where a whole path is known,
+`solve_path` is for it.
 """,
     'service': """\
 ## The service

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
+from ik_service.studies.paths.peers import plain_urdf
 
 SHARED = Path(__file__).resolve().parents[2] / 'shared' / 'robots'
 
@@ -46,18 +46,8 @@ class BenchRobot:
 
     @cached_property
     def urdf(self) -> str:
-        """
-        Description for other libraries: without meshes, and without the soft limits.
-
-        Some readers look for mesh files; TRAC-IK's reads a <safety_controller> without bounds as
-        one whose bounds are zero.
-        """
-        root = ElementTree.parse(self.path).getroot()
-        for parent in root.iter():
-            for child in list(parent):
-                if child.tag in ('visual', 'collision', 'safety_controller', 'transmission'):
-                    parent.remove(child)
-        return ElementTree.tostring(root, encoding='unicode')
+        """Description for other libraries: without meshes, and without the soft limits."""
+        return plain_urdf(self.path)
 
 
 def all_robots() -> dict[str, BenchRobot]:

@@ -9,7 +9,7 @@ import sys
 from xml.sax.saxutils import escape
 
 FIGURE = Path(__file__).with_name('figures') / 'rooms.svg'
-WIDTH, HEIGHT = 1240, 742
+WIDTH, HEIGHT = 1240, 802
 INK, FAINT, BORDER, DATA = '#24292f', '#57606a', '#d0d7de', '#c2410c'
 LIBRARY, NODES, OPTIONAL = '#eaf3ec', '#e8f0fb', '#f4f4f2'
 
@@ -41,42 +41,39 @@ ROOMS = (
     Room('ros/ik', ('IkNode: compute_ik, compute_fk,', 'parameters, diagnostics'), 432, 180, 372),
     Room('ros/following', ('targets, states in;', 'commands out'), 824, 180),
     Room('ros/sim', ('ik_sim: node of a', 'simulated arm'), 1020, 180, 180),
-    Room('ros/collision', ('known world, from topics',), 40, 292, 176, 52),
+    Room('ros/collision', ('the known world',), 40, 292, 372, 52),
+    Room('ros/common', ('messages, parameters',), 432, 292, 372, 52),
+    Room('ros/demo', (), 824, 292, 156, 52),
+    Room('ros/conformance', (), 1000, 292, 200, 52),
+    Room('ros/paths', ('straight lines: compute_cartesian_path',), 40, 352, 472, 52),
+    Room('ros/servo', ('by hand',), 532, 352, 272, 52),
+    Room('ros/trajectory', ('actions',), 824, 352, 376, 52),
+    Room('model', ('XML → Robot: links,', 'joints, limits'), 40, 468),
+    Room('kinematics', ('chains: pose and', 'Jacobian, compiled'), 236, 468),
+    Room('solvers', ('methods and loop,', 'solve_ik, batches'), 432, 468),
+    Room('arm', ('solvers and joint', 'state of the robot'), 628, 468),
+    Room('following', ('bounded motion', 'towards a target'), 824, 468),
+    Room('sim', ('simulated arms:', 'engines, faults'), 1020, 468, 180),
     Room(
-        'ros/common',
-        ('messages ↔ arrays, parameters, executors, start and end of programs',),
-        236,
-        292,
+        'common',
+        ('transforms, checks, child processes, threads, faults',),
+        40,
+        580,
         568,
         52,
     ),
-    Room('ros/demo', ('client of the demo',), 824, 292, 176, 52),
-    Room('ros/conformance', ('checks of any server',), 1020, 292, 180, 52),
-    Room('model', ('XML → Robot: links,', 'joints, limits'), 40, 408),
-    Room('kinematics', ('chains: pose and', 'Jacobian, compiled'), 236, 408),
-    Room('solvers', ('methods and loop,', 'solve_ik, batches'), 432, 408),
-    Room('arm', ('solvers and joint', 'state of the robot'), 628, 408),
-    Room('following', ('bounded motion', 'towards a target'), 824, 408),
-    Room('sim', ('simulated arms:', 'engines, faults'), 1020, 408, 180),
-    Room(
-        'common',
-        ('transforms, checks of numbers and files, child processes, threads, faults',),
-        40,
-        520,
-        764,
-        52,
-    ),
-    Room('collision', ('links, objects and what is carried',), 824, 520, 376, 52),
-    Room('cli', ('ik_solve, ik_demo, ik_study, ik_train, ik_conformance',), 40, 636, 372, 70),
-    Room('studies', ('figures that compare the methods',), 432, 636, 372, 70),
-    Room('seeding', ('learned starts of a search',), 824, 636, 376, 70),
+    Room('trajectory', (), 628, 580, 176, 52),
+    Room('collision', ('links, objects, contacts',), 824, 580, 376, 52),
+    Room('cli', ('ik_solve, ik_demo, ik_study, ik_teleop, …',), 40, 696, 372, 70),
+    Room('studies', ('figures that compare the methods',), 432, 696, 372, 70),
+    Room('seeding', ('learned starts of a search',), 824, 696, 376, 70),
 )
 """Every folder of the package and where it is drawn."""
 
 BANDS = (
-    ('ROS 2 nodes', 150, NODES, 142, 214),
-    ('A library that knows no ROS', 40, LIBRARY, 370, 214),
-    ('Programs and optional parts: the rest works without them', 40, OPTIONAL, 598, 120),
+    ('ROS 2 nodes', 150, NODES, 142, 274),
+    ('A library that knows no ROS', 40, LIBRARY, 430, 214),
+    ('Programs and optional parts: the rest works without them', 40, OPTIONAL, 658, 120),
 )
 
 GRAPH = (
@@ -111,7 +108,7 @@ def drawing() -> str:
         f'stroke="{BORDER}"/>',
     ]
     parts += [_band(*band) for band in BANDS]
-    parts += [_arrow(x, 276, x, 406, DATA) for x, _ in DOWN]  # behind the rooms in between
+    parts += [_arrow(x, 276, x, 466, DATA) for x, _ in DOWN]  # behind the rooms in between
     parts += [_room(room) for room in ROOMS]
     parts += _graph()
     rooms = {room.name: room for room in ROOMS}
@@ -119,8 +116,8 @@ def drawing() -> str:
     for here, there in pairwise(way):
         y = rooms[here].y + rooms[here].height // 2
         parts.append(_arrow(rooms[here].x + rooms[here].width, y, rooms[there].x - 2, y, DATA))
-    parts.append(_text(19, 486, 'URDF', 14, DATA, 'start', vertical=True))
-    parts.append(_arrow(26, 456, 38, 456, DATA))
+    parts.append(_text(19, 546, 'URDF', 14, DATA, 'start', vertical=True))
+    parts.append(_arrow(26, 516, 38, 516, DATA))
     return '\n'.join([*parts, '</svg>', ''])
 
 

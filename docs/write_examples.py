@@ -83,6 +83,17 @@ TEXTS = {
         '`compute_ik` finds another posture or names the two bodies that collide. '
         '[Clients](clients.md) shows more of them.',
     ),
+    '12': (
+        'A follower without ROS',
+        'the same motion as in the node, in a program of your own: targets become joint commands '
+        'within limits of speed, acceleration and jerk, from a `joint_limits.yaml` where you '
+        'have one.',
+    ),
+    '13': (
+        'A trajectory without ROS',
+        'a straight line is solved for, timed, checked and played, at full speed and slower, and '
+        'canceled on the way. [Trajectories](trajectories.md) are what the node does with them.',
+    ),
 }
 """Heading and description of each example, by its number."""
 

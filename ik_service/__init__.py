@@ -21,6 +21,19 @@ _HOME = {
     'IkTrace': 'ik_service.solvers.result',
     'Solver': 'ik_service.solvers.solver',
     'ToolFrame': 'ik_service.model.tool_frame',
+    'JointTrajectory': 'ik_service.trajectory.joint_trajectory',
+    'TargetFollower': 'ik_service.following.target_follower',
+    'FollowerCommand': 'ik_service.following.settings',
+    'FollowerSettings': 'ik_service.following.settings',
+    'FollowerState': 'ik_service.following.settings',
+    'ServoAim': 'ik_service.following.servo.servo_aim',
+    'ServoSettings': 'ik_service.following.servo.settings',
+    'joint_command': 'ik_service.following.servo.commands',
+    'pose_command': 'ik_service.following.servo.commands',
+    'twist_command': 'ik_service.following.servo.commands',
+    'MotionBounds': 'ik_service.model.motion_bounds',
+    'JointBounds': 'ik_service.model.motion_bounds',
+    'load_joint_limits': 'ik_service.model.joint_limits_file',
     'CollisionChecker': 'ik_service.collision.checker',
     'Cone': 'ik_service.collision.shapes',
     'Mesh': 'ik_service.collision.shapes',
@@ -37,6 +50,9 @@ _HOME = {
     'solve_ik_all': 'ik_service.solvers.all_solutions.finder',
     'solve_ik_batch': 'ik_service.solvers.batch',
     'solve_path': 'ik_service.solvers.path.path_solver',
+    'straight_lines': 'ik_service.trajectory.straight_lines',
+    'time_path': 'ik_service.trajectory.timing',
+    'TimingLimits': 'ik_service.trajectory.timing_limits',
     'PathEnd': 'ik_service.solvers.path.result',
     'PathOptions': 'ik_service.solvers.path.options',
     'PathResult': 'ik_service.solvers.path.result',
@@ -49,26 +65,39 @@ __all__ = [
     'CollisionChecker',
     'Cone',
     'Cylinder',
+    'FollowerCommand',
+    'FollowerSettings',
+    'FollowerState',
     'IkBatchResult',
     'IkOptions',
     'IkResult',
     'IkStatus',
     'IkTrace',
+    'JointBounds',
+    'JointTrajectory',
     'KinematicChain',
     'KinematicTree',
     'Mesh',
+    'MotionBounds',
     'PathEnd',
     'PathOptions',
     'PathResult',
     'PathStatus',
     'Plane',
     'Robot',
+    'ServoAim',
+    'ServoSettings',
     'Solver',
     'SolverSpec',
     'Sphere',
+    'TargetFollower',
     'Task',
+    'TimingLimits',
     'ToolFrame',
     '__version__',
+    'joint_command',
+    'load_joint_limits',
+    'pose_command',
     'register_solver',
     'solve_ik',
     'solve_ik_all',
@@ -77,13 +106,23 @@ __all__ = [
     'solver_names',
     'step_kernel',
     'step_of',
+    'straight_lines',
+    'time_path',
+    'twist_command',
 ]
 
 if TYPE_CHECKING:
     from ik_service.collision.checker import CollisionChecker
     from ik_service.collision.shapes import Cone, Mesh, Plane
+    from ik_service.following.servo.commands import joint_command, pose_command, twist_command
+    from ik_service.following.servo.servo_aim import ServoAim
+    from ik_service.following.servo.settings import ServoSettings
+    from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
+    from ik_service.following.target_follower import TargetFollower
     from ik_service.kinematics.chain import KinematicChain
     from ik_service.kinematics.tree import KinematicTree
+    from ik_service.model.joint_limits_file import load_joint_limits
+    from ik_service.model.motion_bounds import JointBounds, MotionBounds
     from ik_service.model.tool_frame import ToolFrame
     from ik_service.robot import Robot
     from ik_service.solvers.all_solutions.finder import solve_ik_all
@@ -99,6 +138,10 @@ if TYPE_CHECKING:
     from ik_service.solvers.result import IkBatchResult, IkResult, IkStatus, IkTrace
     from ik_service.solvers.solver import solve_ik, Solver
     from ik_service.solvers.task import Task
+    from ik_service.trajectory.joint_trajectory import JointTrajectory
+    from ik_service.trajectory.straight_lines import straight_lines
+    from ik_service.trajectory.timing import time_path
+    from ik_service.trajectory.timing_limits import TimingLimits
 
 
 def __getattr__(name: str) -> object:

@@ -50,6 +50,10 @@ class SrdfError(RobotDescriptionError):
     """Malformed SRDF, or one that does not go with the robot."""
 
 
+class JointLimitsError(RobotDescriptionError, ValueError):
+    """Malformed file of joint limits, or one that does not go with the robot."""
+
+
 class ToolFrameError(IkServiceError, ValueError):
     """
     Tool frame that a robot cannot get.
@@ -310,6 +314,24 @@ class MissingRosPackageError(IkServiceError, ImportError):
             f'sudo apt install {debian}'
         )
         self.package = package
+
+
+class TrajectoryError(IkServiceError, ValueError):
+    """
+    Trajectory that is none, or that an arm cannot move along.
+
+    :ivar reason: what is wrong.
+    :ivar point: index of the point at fault; None for the whole trajectory.
+    :ivar joint: name of the joint at fault; empty for all.
+    """
+
+    def __init__(self, message: str, point: int | None = None, joint: str = '') -> None:
+        where = '' if point is None else f', point {point}'
+        where += f', joint {safe_repr(joint)}' if joint else ''
+        super().__init__(f'trajectory{where}: {message}')
+        self.reason = message
+        self.point = point
+        self.joint = joint
 
 
 class TargetRefusedError(IkServiceError):

@@ -5,6 +5,7 @@ The arguments are those of ik_service.launch.py, ``rviz``, and ``engine`` of the
 """
 
 from pathlib import Path
+import sys
 
 from ament_index_python.packages import get_package_share_directory
 from launch import Action, LaunchContext, LaunchDescription
@@ -22,9 +23,17 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from ik_service import Robot
+from ik_service.exceptions import ArgumentError
 from ik_service.ros.common.bringup import Bringup, settle
+from ik_service.ros.common.launch_arguments import (
+    ARGUMENTS,
+    check_names,
+    connection,
+    STATE_PUBLISHER,
+)
 from ik_service.sim.engine_registry import ENGINES
 
+SIMULATED = ('joint_command', 'joint_trajectory')  # what the simulated arm takes
 SHARE = Path(get_package_share_directory('ik_service'))
 
 
@@ -46,6 +55,7 @@ def generate_launch_description() -> LaunchDescription:
                 description='Engine of the simulated arm: first_order (kinematics without mass) '
                 'or mujoco (physics; needs mujoco). Empty: as in params_file, else first_order.',
             ),
+            OpaqueFunction(function=_check_names),
             # First what may not be installed: where a later node cannot be found, launch leaves
             # those that run already behind.
             OpaqueFunction(function=_rviz, condition=IfCondition(LaunchConfiguration('rviz'))),
@@ -56,8 +66,18 @@ def generate_launch_description() -> LaunchDescription:
     )
 
 
+def _check_names(context: LaunchContext) -> None:
+    known = (*ARGUMENTS, STATE_PUBLISHER, 'rviz', 'engine')
+    check_names(context.argv, sys.argv, 'demo.launch.py', known)
+    asked = context.launch_configurations.get('command_interface', '')
+    if asked not in ('', *SIMULATED):
+        reason = f'the simulated arm takes {" or ".join(SIMULATED)}, not {asked}'
+        raise ArgumentError('command_interface', reason)
+
+
 def _simulated_arm(context: LaunchContext) -> list[Node]:
     robot = settle(context.launch_configurations, SHARE)
+    connected = connection(context.launch_configurations, robot.given)
     file = [ParameterFile(robot.params_file)] if robot.params_file else []
     source = {name: ParameterValue(value, value_type=str) for name, value in robot.source.items()}
     engine = context.launch_configurations['engine']
@@ -68,6 +88,7 @@ def _simulated_arm(context: LaunchContext) -> list[Node]:
         name='ik_sim',
         namespace=robot.namespace,
         parameters=[*file, {**source, **chosen}],
+        remappings=list(connected.remappings),
         output='screen',
     )
     return [arm]

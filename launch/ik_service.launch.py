@@ -8,6 +8,8 @@ link names of their own there.
 
 from collections.abc import Mapping
 from pathlib import Path
+import sys
+from typing import List  # noqa: UP035
 
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescription
@@ -18,28 +20,15 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from ik_service.ros.common.bringup import Bringup, NODE_NAME, settle
+from ik_service.ros.common.launch_arguments import (
+    ARGUMENTS,
+    check_names,
+    Connection,
+    connection,
+    STATE_PUBLISHER,
+)
 
-ARGUMENTS = {
-    'urdf': 'URDF or xacro file of the robot. Empty: the one that params_file names, else the '
-    'Franka Emika Panda that comes with the package, or with robot_state_publisher:=false what '
-    'comes on the topic robot_description.',
-    'xacro_args': 'Arguments of a xacro file, with blanks between them, such as '
-    '"ur_type:=ur5e name:=ur". Empty: as in params_file, else its own defaults.',
-    'srdf': 'SRDF file, or xacro file of one, with the planning groups of the robot. Empty: as in '
-    'params_file, else what comes on the topic robot_description_semantic.',
-    'base_link': 'Link where the chain starts. Empty: as in params_file, else the root of the '
-    'robot.',
-    'tip_link': 'Link that is brought to the target. Empty: as in params_file, else the only '
-    'leaf of the robot; panda_hand_tcp for the Panda that comes with the package.',
-    'solver': 'Method, such as levenberg_marquardt, pseudoinverse or transpose. Empty: as in '
-    "params_file, else the node's default.",
-    'publish_markers': 'true or false: whether to publish markers of target, trail and reach, for '
-    "RViz and Foxglove. Empty: as in params_file, else the node's default.",
-    'params_file': 'ROS parameter file; share/ik_service/config/ik_service.yaml is one to copy '
-    'and edit. The arguments here win over it. Empty: none.',
-    'namespace': 'Namespace of all nodes, and so of their topics and services, such as cell_1. '
-    'Empty: none.',
-}
+FILE = 'ik_service.launch.py'
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -50,34 +39,41 @@ def generate_launch_description() -> LaunchDescription:
                 for name, description in ARGUMENTS.items()
             ),
             DeclareLaunchArgument(
-                'robot_state_publisher',
+                STATE_PUBLISHER,
                 default_value='true',
                 choices=['true', 'false'],
                 description='Start robot_state_publisher, which publishes tf and '
                 'robot_description; false for a robot that has one running already, whose '
                 'description is then taken from the topic.',
             ),
+            OpaqueFunction(function=_check_names),
             OpaqueFunction(function=_nodes),
         ]
     )
+
+
+def _check_names(context: LaunchContext) -> None:
+    check_names(context.argv, sys.argv, FILE, (*ARGUMENTS, STATE_PUBLISHER))
 
 
 def _nodes(context: LaunchContext) -> list[Node]:
     """Make the nodes, now that the values of the arguments are known."""
     share = Path(get_package_share_directory('ik_service'))
     robot = settle(context.launch_configurations, share)
+    arm = connection(context.launch_configurations, robot.given)
     # First what may not be installed: where a later node cannot be found, launch leaves those that
     # run already behind.
-    return [_state_publisher(robot), _ik_node(robot, context.launch_configurations)]
+    return [_state_publisher(robot, arm), _ik_node(robot, arm, context.launch_configurations)]
 
 
-def _ik_node(robot: Bringup, arguments: Mapping[str, str]) -> Node:
+def _ik_node(robot: Bringup, arm: Connection, arguments: Mapping[str, str]) -> Node:
     settled = _as_text({**robot.source, **robot.chain, **robot.semantics})
     if arguments['solver']:
         settled |= _as_text({'solver.name': arguments['solver']})
     if arguments['publish_markers']:
         markers = LaunchConfiguration('publish_markers')
         settled['publish_markers'] = ParameterValue(markers, value_type=bool)
+    settled |= {name: _typed(value) for name, value in arm.parameters.items()}
     # Only what is settled, and after the file: the rest stays with the file, and with the node.
     file = [ParameterFile(robot.params_file)] if robot.params_file else []
     return Node(
@@ -86,23 +82,33 @@ def _ik_node(robot: Bringup, arguments: Mapping[str, str]) -> Node:
         name=NODE_NAME,
         namespace=robot.namespace,
         parameters=[*file, settled],
+        remappings=list(arm.remappings),
         output='screen',
         on_exit=Shutdown(reason='ik_node has ended'),
     )
 
 
-def _state_publisher(robot: Bringup) -> Node:
+def _state_publisher(robot: Bringup, arm: Connection) -> Node:
+    clock = {'use_sim_time': bool(arm.parameters.get('use_sim_time', False))}
     return Node(
         package='robot_state_publisher',
         executable='robot_state_publisher',
         name='robot_state_publisher',
         namespace=robot.namespace,
-        parameters=[_as_text({'robot_description': robot.description})],
+        parameters=[_as_text({'robot_description': robot.description}), clock],
+        remappings=[(old, new) for old, new in arm.remappings if old == 'joint_states'],
         output='screen',
-        condition=IfCondition(LaunchConfiguration('robot_state_publisher')),
+        condition=IfCondition(LaunchConfiguration(STATE_PUBLISHER)),
     )
 
 
 def _as_text(parameters: Mapping[str, str]) -> dict[str, ParameterValue]:
     """Mark the values as text: launch would take a link named '7' for a number."""
     return {name: ParameterValue(value, value_type=str) for name, value in parameters.items()}
+
+
+def _typed(value: str | float | bool | list[str]) -> ParameterValue:
+    """Mark the type of a value, as launch guesses it from texts."""
+    # launch_ros knows this type by its old name alone.
+    kind = List[str] if isinstance(value, list) else type(value)  # noqa: UP006
+    return ParameterValue(value, value_type=kind)

@@ -47,6 +47,14 @@ NUMBERS = {
     'solve_ik_all(target)': lambda value: iks.solve_ik_all(CHAIN, value, options=QUICK),
     'batch(targets)': lambda value: iks.solve_ik_batch(CHAIN, value, options=QUICK),
     'solve_path(targets)': lambda value: iks.solve_path(CHAIN, value, Q),
+    'time_path(q)': lambda value: iks.time_path(CHAIN, value),
+    'time_path(velocity_scaling)': lambda value: iks.time_path(
+        CHAIN, [Q, Q + 0.1], velocity_scaling=value
+    ),
+    'straight_lines(start)': lambda value: iks.straight_lines(value, [T], 0.1),
+    'straight_lines(waypoints)': lambda value: iks.straight_lines(T, value, 0.1),
+    'straight_lines(max_step)': lambda value: iks.straight_lines(T, [T], value),
+    'TimingLimits(velocity)': lambda value: iks.TimingLimits(value, [1.0]),
 }
 NUMBERS_OR_NONE = {
     'solve(seed)': lambda value: SOLVER.solve(T, value),
@@ -80,6 +88,13 @@ OTHERS = {
     'solve_path(chain)': lambda value: iks.solve_path(value, [T], Q),
     'solve_path(options)': lambda value: iks.solve_path(CHAIN, [T], Q, value),
     'solve_path(collisions)': lambda value: iks.solve_path(CHAIN, [T], Q, collisions=value),
+    'time_path(chain)': lambda value: iks.time_path(value, [Q, Q + 0.1]),
+    'time_path(limits)': lambda value: iks.time_path(CHAIN, [Q, Q + 0.1], value),
+    'time_path(timing)': lambda value: iks.time_path(CHAIN, [Q, Q + 0.1], timing=value),
+    'time_path(targets)': lambda value: iks.time_path(CHAIN, [Q, Q + 0.1], targets=value),
+    'time_path(link)': lambda value: iks.time_path(
+        CHAIN, [Q, Q + 0.1], cartesian_speed=0.1, link=value
+    ),
     'solve_ik_all(chain)': lambda value: iks.solve_ik_all(value, T),
     'solve_ik_all(options)': lambda value: iks.solve_ik_all(CHAIN, T, options=value),
     'solve_ik_all(resolution)': lambda value: iks.solve_ik_all(CHAIN, T, Q, QUICK, value),

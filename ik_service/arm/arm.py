@@ -15,6 +15,7 @@ from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.link_poses import link_poses
+from ik_service.model.motion_bounds import MotionBounds
 from ik_service.model.named_states import named_states
 from ik_service.model.part_names import listed
 from ik_service.model.planning_group import PlanningGroup
@@ -37,6 +38,7 @@ class ArmSettings:
         name. Names of groups that the robot has itself mean those.
     :ivar groups: planning groups of the user's own, and settings for others, by name.
     :ivar tool_frames: frames that become links of the robot, by name.
+    :ivar bounds: limits of its joints beyond those of the URDF.
     """
 
     base_link: str = ''
@@ -45,14 +47,17 @@ class ArmSettings:
     group_names: tuple[str, ...] = ('manipulator',)
     groups: Mapping[str, GroupSettings] = field(default_factory=dict)
     tool_frames: Mapping[str, ToolFrame] = field(default_factory=dict)
+    bounds: MotionBounds = field(default_factory=MotionBounds)
 
 
 class Arm:
     """
     A robot with its planning groups. Safe to share between threads.
 
-    :ivar robot: the robot, with its tool frames.
+    :ivar robot: the robot, with its tool frames and further limits.
     :ivar described: the robot without them.
+    :ivar bounds: limits of its joints beyond those of the URDF: of acceleration and jerk, and of
+        position and speed, which its robot and the chains have already.
     :ivar root_link: its root link.
     :ivar group: the default group.
     :ivar chain: the chain of the default group.
@@ -69,10 +74,13 @@ class Arm:
     :raises UnknownLinkError: there is no such link.
     :raises UnknownJointError: there is no such joint to lock.
     :raises ToolFrameError: a tool frame does not go with the robot.
+    :raises JointLimitsError: the limits do not go with the robot.
     """
 
     def __init__(self, robot: Robot, settings: ArmSettings) -> None:
         self.described = robot
+        self.bounds = settings.bounds
+        robot = robot.with_limits(settings.bounds)
         robot = robot.with_tool_frames(settings.tool_frames) if settings.tool_frames else robot
         own = {
             name: (group.base_link or robot.root_link, group.tip_link)

@@ -11,7 +11,8 @@ from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.group import ArmGroup, SolverSettings
 from ik_service.exceptions import SrdfError, UrdfError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.description_file import is_xacro
+from ik_service.model.bounded_xml import MAX_BYTES
+from ik_service.model.description_file import is_xacro, is_xacro_text
 from ik_service.model.part_names import named, named_file
 from ik_service.robot import Robot
 
@@ -44,7 +45,10 @@ def srdf_source(srdf: str, robot_description_semantic: str) -> Source:
 
 
 def read_robot(
-    source: Source, trusted: bool = True, xacro_args: Mapping[str, object] | None = None
+    source: Source,
+    trusted: bool = True,
+    xacro_args: Mapping[str, object] | None = None,
+    expand_text: bool = False,
 ) -> Robot:
     """
     Read a robot.
@@ -52,7 +56,9 @@ def read_robot(
     :param source: where it is described.
     :param trusted: whether the user of this program has named the source himself; a xacro file,
         which is a program, is run only then.
-    :param xacro_args: arguments of a xacro file by name; text takes none, and ignores them.
+    :param xacro_args: arguments of a xacro file by name; other text takes none, and ignores them.
+    :param expand_text: whether the user of this program has given the text himself, such as in a
+        parameter; only then it is expanded if it is xacro.
     :raises UrdfError: the file cannot be read, or the description is malformed.
     :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
     """
@@ -70,6 +76,17 @@ def read_robot(
             'parameter urdf',
             named('robot_description', source),
         )
+    if is_xacro_text(source):
+        if not expand_text:
+            raise UrdfError(
+                'the text is xacro, a program, which is not run for others; whoever publishes it '
+                'has to expand it (robot_state_publisher takes what the command xacro prints), or '
+                'name its file in the parameter urdf',
+                'robot_description',
+            )
+        from ik_service.model.xacro_file import expand_xacro_text  # not loaded otherwise
+
+        return Robot.from_urdf_text(expand_xacro_text(source, MAX_BYTES, xacro_args))
     return Robot.from_urdf_text(source)
 
 

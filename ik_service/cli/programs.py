@@ -66,6 +66,19 @@ def ik_study(arguments: Sequence[str] | None = None) -> int:
     return _run('ik_study', 'study', arguments)
 
 
+def ik_teleop(arguments: Sequence[str] | None = None) -> int:
+    """
+    Run ``ik_teleop``: an arm driven by hand, with the keyboard or a joystick.
+
+    :param arguments: the command line after the program's name; that of the process by default.
+    :returns: the exit code: 0 ended by q or Ctrl-C, 1 a failure.
+    :raises SystemExit: the command line is wrong (2), or asked for help (0).
+    """
+    catch_interrupts()  # so that the terminal is restored
+    code = _run('ik_teleop', 'teleop.main', arguments)
+    return 0 if code == _INTERRUPTED else code
+
+
 def ik_train(arguments: Sequence[str] | None = None) -> int:
     """
     Run ``ik_train``: training of learned starting postures for an arm.
@@ -100,7 +113,7 @@ def _run(
 
 _PROGRAMS = {
     program.__name__: program
-    for program in (ik_conformance, ik_demo, ik_solve, ik_study, ik_train)
+    for program in (ik_conformance, ik_demo, ik_solve, ik_study, ik_teleop, ik_train)
 }
 
 if __name__ == '__main__':  # python -m ik_service.cli.programs ik_solve …

@@ -17,6 +17,7 @@ another way to rest altogether, and is only as fast as the checks allow.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 import math
@@ -25,7 +26,8 @@ from typing import Protocol
 import numpy as np
 
 from ik_service.exceptions import TargetRefusedError
-from ik_service.following.motion import JointMotion, MotionLimits, stopping_speed
+from ik_service.following.motion import JointMotion
+from ik_service.following.motion_limits import bound_along, MotionLimits, stopping_speed_along
 from ik_service.kinematics.chain import KinematicChain
 
 RESOLUTION = 0.025
@@ -119,7 +121,14 @@ class CollisionGuard:
         self._free: tuple[np.ndarray, np.ndarray] | None = None  # a command and its way to rest
         self._phase = 0.0
 
-    def pace(self, start: np.ndarray, goal: np.ndarray, limits: MotionLimits, dt: float) -> float:
+    def pace(
+        self,
+        start: np.ndarray,
+        goal: np.ndarray,
+        limits: MotionLimits,
+        dt: float,
+        delay: float = 0.0,
+    ) -> float:
         """
         Return the share of the full speed, 0 to 1, whose way to rest can be checked in a tick.
 
@@ -127,16 +136,18 @@ class CollisionGuard:
         :param goal: (n,) where it shall lead to [rad] or [m].
         :param limits: bounds on the motion.
         :param dt: length of the tick [s].
+        :param delay: how much longer than its braking takes the motion goes on [s].
         """
         ahead = goal - start
         time = float(np.abs(ahead / limits.unit).max(initial=0.0))
         if time <= 0.0 or limits.scaling <= 0.0:
             return 1.0
         way = _LONGEST_WAY * time / self._length(ahead)
-        fastest = float(stopping_speed(np.array(way), limits.braking, dt))
+        braking = bound_along(limits.braking, ahead / (limits.unit * time))
+        fastest = stopping_speed_along(way, braking, dt + delay)
         if self._is_straight(start, goal):
             # In a tick, the way to rest from the speed s gets longer by 2 s dt + 3/2 braking dt².
-            gain = 0.0 if math.isinf(limits.braking) else 1.5 * limits.braking * dt * dt
+            gain = 0.0 if math.isinf(braking) else 1.5 * braking * dt * dt
             fastest = max(fastest, (way - gain) / (2.0 * dt))
         return min(fastest / limits.scaling, 1.0)
 
@@ -159,7 +170,7 @@ class CollisionGuard:
         """
         if motion.at_rest:
             return _FREE
-        rest = motion.resting_place(limits)
+        *corners, rest = motion.way_to_rest(limits)
         beyond = np.maximum(np.minimum(limits.lower, motion.q) - rest, 0.0)
         beyond += np.maximum(rest - np.maximum(limits.upper, motion.q), 0.0)
         if (beyond > _ROUNDING * limits.unit).any():
@@ -168,7 +179,7 @@ class CollisionGuard:
             self._free = None  # the world may be another one by now
             rest = self._first_rest(start, rest, goal)
         most = MOST_CHECKS - resting
-        postures = self._postures(start, motion.q, rest, most)
+        postures = self._postures(start, (motion.q, *corners, rest), most)
         if len(postures) > most:
             return _TOO_FAST
         verdict = self._tested(start, resting, postures)
@@ -176,19 +187,20 @@ class CollisionGuard:
         return verdict
 
     def _postures(
-        self, start: np.ndarray, q: np.ndarray, rest: np.ndarray, most: int
+        self, start: np.ndarray, way: Sequence[np.ndarray], most: int
     ) -> list[np.ndarray]:
-        """Return the postures (n,) to check for a command q and its way to rest."""
-        if not (self._is_straight(start, q) and self._is_straight(start, rest)):
-            return self._along(most, start, q, rest)
+        """Return the postures (n,) to check for a command and its way to rest, by its corners."""
+        if not all(self._is_straight(start, corner) for corner in way):
+            return self._along(most, start, *way)
+        q, rest = way[0], way[-1]
         assert self._free is not None
         end = self._free[1]
         longer = self._length(rest - start) > self._length(end - start)
         new = [*(self._along(most - 4, end, rest) if longer else []), q]
-        way = (end if longer else rest) - q
-        count = min(math.ceil(self._length(way) / RESOLUTION), most - len(new))
+        ahead = (end if longer else rest) - q
+        count = min(math.ceil(self._length(ahead) / RESOLUTION), most - len(new))
         self._phase = (self._phase + _GOLDEN) % 1.0
-        return new + [q + way * ((k + self._phase) / count) for k in range(count)]
+        return new + [q + ahead * ((k + self._phase) / count) for k in range(count)]
 
     def _is_straight(self, start: np.ndarray, q: np.ndarray) -> bool:
         """Whether a posture is straight ahead of a command whose way to rest is known as free."""

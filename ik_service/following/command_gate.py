@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_service.following.motion import clamped, MotionLimits
+from ik_service.following.motion_limits import clamped, MotionLimits, remaining_share
 
 _ROUNDING = 1e-9
 """Difference that counts as rounding: a share of the velocity limit, or a distance [rad or m]."""
 
-GateState = tuple[np.ndarray, np.ndarray, float, float]
+GateState = tuple[np.ndarray, np.ndarray, np.ndarray, float]
 """Positions, speeds, braking and time of the last command."""
 
 
@@ -54,7 +54,7 @@ class CommandGate:
         self.counts = GateCounts()
         self._q = np.zeros(0)
         self._speed = np.zeros(0)
-        self._braking = 0.0
+        self._braking = np.zeros(0)
         self._sent_at = -np.inf
 
     @property
@@ -112,7 +112,7 @@ class CommandGate:
         """
         self._sent_at += max(delay, 0.0)
 
-    def slow_down(self, share: float, late: float) -> None:
+    def slow_down(self, share: float, late: float) -> float:
         """
         Reduce the speed from which a late command goes on to that which the arm still has.
 
@@ -120,11 +120,13 @@ class CommandGate:
 
         :param share: of the last speed, 0 to 1.
         :param late: by how much the command is late [s].
+        :returns: the share that is left.
         """
-        fastest = float(np.abs(self._speed).max(initial=0.0))
-        if fastest > 0.0:
-            least = 1.0 - self._braking * late / fastest
-            self._speed = self._speed * min(max(share, least, 0.0), 1.0)
+        if self._speed.any():
+            least = remaining_share(np.abs(self._speed), self._braking * late)
+            share = min(max(share, least), 1.0)
+            self._speed = self._speed * share
+        return share
 
     def admit(
         self, q: np.ndarray, limits: MotionLimits, now: float, period: float
@@ -143,10 +145,12 @@ class CommandGate:
         if not (dt > 0.0 and np.isfinite(q).all() and q.shape == last.shape):
             self.counts.steps += 1
             dt, q = max(dt, 0.0), last
-        self._braking = max(self._braking if self._speed.any() else 0.0, limits.braking)
+        moves, now_braking = self._speed.any(), limits.braking
+        self._braking = np.maximum(self._braking, now_braking) if moves else now_braking
         speed = (q - last) / (unit * dt) if dt > 0.0 else np.zeros_like(last)
         low, high = limits.reachable_speeds(last, self._speed, self._braking, max(dt, 1e-9))
-        low, high = (np.where(limits.movable, bound, 0.0) for bound in (low, high))
+        if limits.immovable is not None:
+            low[limits.immovable] = high[limits.immovable] = 0.0
         inside = clamped(speed, low, high)
         wrong = np.abs(inside - speed) > _ROUNDING * (1.0 + 1.0 / max(dt, 1e-9))
         if wrong.any():

@@ -1,12 +1,15 @@
-"""Stream of joint commands: motion towards a goal, every command through the gate."""
+"""Stream of joint commands: step by step, every command through the gate."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from ik_service.following.aim import REST, Step
 from ik_service.following.collision_guard import CollisionGuard
 from ik_service.following.command_gate import CommandGate, GateState
-from ik_service.following.motion import JointMotion, MotionLimits
+from ik_service.following.jerk_limited_motion import JerkLimitedMotion
+from ik_service.following.motion import JointMotion, MotionState
+from ik_service.following.motion_limits import clamped, MotionLimits
 from ik_service.following.settings import FollowerCommand
 
 _EARLY, _LATE, _SLOW = 0.5, 2.0, 0.1
@@ -15,8 +18,11 @@ Shares of the period: nothing is commanded sooner; a tick that comes later is la
 take so long without being noticed by the arm.
 """
 
-_Snapshot = tuple[JointMotion, np.ndarray, np.ndarray, float, GateState]
-"""A motion, its command, speed and braking, and the state of the gate."""
+_ON_THE_GOAL = 1e-6
+"""Distance from a goal that moves which counts as none, as time at full speed [s]."""
+
+_Snapshot = tuple[JointMotion, MotionState, GateState]
+"""A motion, its state, and that of the gate."""
 
 
 class CommandStream:
@@ -25,13 +31,16 @@ class CommandStream:
 
     :ivar gate: the last bound on them; it outlives every single stream.
     :ivar guard: keeps them free of collisions; None for no such guard.
-    :ivar obstacle: what kept the last command from going on to its goal; empty for nothing.
+    :ivar obstacle: what kept the last command from what it should do; empty for nothing.
+    :ivar behind: how far the last command is from a goal that moves, as the time that it takes
+        at full speed [s]; 0 without such a goal.
     """
 
     def __init__(self) -> None:
         self.gate = CommandGate()
         self.guard: CollisionGuard | None = None
         self.obstacle = ''
+        self.behind = 0.0
         self._period = 0.0
         self._stalled = 0.0
         self._unsent_from: _Snapshot | None = None
@@ -53,17 +62,33 @@ class CommandStream:
         motion = self._motion
         return None if motion is None else motion.q
 
-    def begin(self, q: np.ndarray, now: float) -> FollowerCommand:
+    @property
+    def speed(self) -> np.ndarray:
+        """Speed of the last command (n,), in shares of the velocity limits."""
+        return self.gate.last[1]
+
+    def is_due(self, now: float, period: float) -> bool:
+        """
+        Return whether it is time for the next command: the last one is half a period old.
+
+        :param now: on the clock of :meth:`begin` [s].
+        :param period: time between two commands [s].
+        """
+        return self.active and self.gate.elapsed(now) >= _EARLY * period
+
+    def begin(self, q: np.ndarray, now: float, window: float = 0.0) -> FollowerCommand:
         """
         Return the first command: to be at rest where the arm is.
 
         :param q: (n,) measured positions [rad] or [m].
         :param now: on a monotonic clock [s].
+        :param window: time over which commands are averaged [s]; 0 for none.
         """
         self.gate.begin(q, now)
-        self._unsent_from, self._stalled = None, 0.0
-        self._motion = JointMotion(self.gate.last[0])
-        return FollowerCommand(self._motion.q.copy(), np.zeros_like(self._motion.q))
+        self._unsent_from, self._stalled, self.behind = None, 0.0, 0.0
+        start = self.gate.last[0]
+        self._motion = JerkLimitedMotion(start, window) if window > 0.0 else JointMotion(start)
+        return FollowerCommand(start.copy(), np.zeros_like(start))
 
     def end(self) -> None:
         """Command nothing more; the commands have to be at rest."""
@@ -71,7 +96,7 @@ class CommandStream:
 
     def advance(
         self,
-        goal: np.ndarray | None,
+        step: Step,
         limits: MotionLimits,
         now: float,
         period: float,
@@ -81,18 +106,17 @@ class CommandStream:
         """
         Return the next command.
 
-        :param goal: (n,) where to [rad] or [m]; None to come to rest.
+        :param step: what the command shall do.
         :param limits: bounds on the motion.
         :param now: on the clock of :meth:`begin` [s].
         :param period: time between two commands [s].
         :param measured_speed: (n,) how fast the arm moves [rad/s] or [m/s], where a late tick
             goes on from; None when it is not known, and taken for rest.
         :param pace: share of the full speed that is asked for, 0 to 1.
-        :returns: the command; None when the last one is less than half a period old, or the
-            stream is not active.
+        :returns: the command; None when it is not due.
         """
         motion, elapsed, self.obstacle = self._motion, self.gate.elapsed(now), ''
-        if motion is None or elapsed < _EARLY * period:
+        if motion is None or not self.is_due(now, period):
             return None
         self._unsent_from = self._snapshot(motion)
         # A tick is not late that the rate of the last command would have brought even later.
@@ -101,32 +125,45 @@ class CommandStream:
         self._stalled = 0.0
         if late > 0.0:
             self._resume_late(motion, limits, late, measured_speed)
-        self._move(motion, goal, limits, now, period, pace)
-        return FollowerCommand(motion.q.copy(), motion.speed * limits.velocity)
+        step = step if _is_sound(step, motion.q) else REST
+        self._move(motion, step, limits, now, period, pace)
+        self.behind, velocity = 0.0, motion.speed * limits.velocity
+        if step.goal is not None and step.velocity is not None:
+            self.behind = motion.behind
+            if self.behind <= _ON_THE_GOAL and not limits.window:  # it would add to the jerk
+                # Half a tick newer than the mean since the last command, which drives lag by.
+                most = 0.5 * min(elapsed, period) * limits.acceleration_now
+                velocity = velocity + clamped(step.velocity - velocity, -most, most)
+        return FollowerCommand(motion.q.copy(), velocity)
 
     def _move(
         self,
         motion: JointMotion,
-        goal: np.ndarray | None,
+        step: Step,
         limits: MotionLimits,
         now: float,
         period: float,
         pace: float,
     ) -> None:
-        """Move towards the goal where the guard allows it, otherwise towards rest."""
+        """Do a step where the guard allows it, otherwise slow down."""
         guard, dt = self.guard, min(self.gate.elapsed(now), period)
-        if guard is not None and goal is not None:
-            before, resting = self._snapshot(motion), motion.at_rest
-            pace = min(pace, guard.pace(motion.q, goal, limits, dt))
-            motion.move(goal, limits, dt, pace, cautious=True)
-            motion.q, motion.speed = self.gate.admit(motion.q, limits, now, period)
-            verdict = guard.verdict(before[1], resting, motion, goal, limits)
+        if guard is not None and step.leads_on:
+            before, start, resting = self._snapshot(motion), motion.q, motion.at_rest
+            ahead = _place_ahead(motion, step, limits)
+            pace = min(pace, guard.pace(motion.q, ahead, limits, dt, motion.delay))
+            _perform(motion, step, limits, dt, pace, cautious=True)
+            self._admit(motion, limits, now, period)
+            verdict = guard.verdict(start, resting, motion, ahead, limits)
             if verdict.allowed:
                 return
-            self.obstacle, goal = verdict.obstacle, None
+            self.obstacle, step = verdict.obstacle, REST
             self._restore(before)
-        motion.move(goal, limits, dt, pace)
-        motion.q, motion.speed = self.gate.admit(motion.q, limits, now, period)
+        _perform(motion, step, limits, dt, pace)
+        self._admit(motion, limits, now, period)
+
+    def _admit(self, motion: JointMotion, limits: MotionLimits, now: float, period: float) -> None:
+        bounds = motion.bounds(limits)
+        motion.q, motion.speed = self.gate.admit(motion.q, bounds, now, period)
 
     def mark_sent(self, delay: float, period: float) -> None:
         """
@@ -159,11 +196,11 @@ class CommandStream:
         return True
 
     def _snapshot(self, motion: JointMotion) -> _Snapshot:
-        return motion, motion.q, motion.speed, motion.braking, self.gate.state
+        return motion, motion.state, self.gate.state
 
     def _restore(self, snapshot: _Snapshot) -> None:
-        motion, q, speed, braking, self.gate.state = snapshot
-        motion.q, motion.speed, motion.braking = q, speed, braking
+        motion, state, self.gate.state = snapshot
+        motion.state = state
 
     def _resume_late(
         self,
@@ -176,5 +213,38 @@ class CommandStream:
         planned = motion.speed * limits.velocity
         size = float(planned @ planned)
         share = 0.0 if measured_speed is None or not size else float(measured_speed @ planned)
-        self.gate.slow_down(share / size if size else 0.0, late)
-        motion.speed = self.gate.last[1]
+        motion.slow_down(self.gate.slow_down(share / size if size else 0.0, late))
+
+
+def _perform(
+    motion: JointMotion,
+    step: Step,
+    limits: MotionLimits,
+    dt: float,
+    pace: float,
+    cautious: bool = False,
+) -> None:
+    """Move as a step says."""
+    if step.velocity is None:
+        motion.move(step.goal, limits, dt, pace, cautious)
+    elif step.goal is None:
+        motion.drive(step.velocity, limits, dt, pace)
+    else:
+        motion.track(step.goal, step.velocity, limits, dt, pace, step.on_path)
+
+
+def _is_sound(step: Step, q: np.ndarray) -> bool:
+    """Whether a step has finite numbers, one for each joint."""
+    return all(
+        values is None or (values.shape == q.shape and bool(np.isfinite(values).all()))
+        for values in (step.goal, step.velocity)
+    )
+
+
+def _place_ahead(motion: JointMotion, step: Step, limits: MotionLimits) -> np.ndarray:
+    """Return where a step leads (n,): to its goal, or as far as a second brings it."""
+    if step.goal is not None:
+        return step.goal
+    assert step.velocity is not None
+    second = clamped(step.velocity, -limits.unit, limits.unit)
+    return limits.inside(motion.q + np.where(limits.movable, second, 0.0), motion.q)

@@ -51,6 +51,11 @@ class JointStateTracker:
         """Whether a state has been measured since the process was suspended the last time."""
         return self._measured_at >= self._resumed_at
 
+    @property
+    def measured_at(self) -> float:
+        """When the last state that is believed was measured [s]."""
+        return self._measured_at
+
     def update(self, q: np.ndarray, now: float, commanded: np.ndarray | None) -> bool:
         """
         Take in a measured state.

@@ -38,6 +38,11 @@ class LagMonitor:
         return self._lag > _DISPLACED
 
     @property
+    def settled(self) -> bool:
+        """Whether the arm is where it is commanded."""
+        return self._lag <= _OFF
+
+    @property
     def pace(self) -> float:
         """Share of the full speed at which the commands may go on, 0 to 1."""
         return min(max(2.0 - 2.0 * self._lag, 0.0), 1.0)

@@ -10,16 +10,20 @@ short or long the ticks that follow are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-LONGEST_RAMP = 2.0
-"""Time in which a command comes to rest from full speed, however gentle its acceleration [s]."""
-
-_FULL_SPEED = 1.0 - 1e-9
-"""Share of a bound that is used; the rest is room for rounding."""
+from ik_service.following.motion_limits import (
+    bound_along,
+    clamped,
+    FULL_SPEED,
+    largest,
+    MotionLimits,
+    remaining_share,
+    stopping_speed,
+    stopping_speed_along,
+)
 
 _JITTER = 0.02
 """Share by which a tick may be shorter than the one before in normal operation."""
@@ -27,82 +31,12 @@ _JITTER = 0.02
 _SHORTEST_TICK = 5e-4
 """Half a period of the fastest rate [s]: within it a command that has arrived can be at rest."""
 
+_FASTEST = 1e9
+"""Velocity that greater ones count as [rad/s] or [m/s], so that no number overflows."""
 
-@dataclass(frozen=True)
-class MotionLimits:
-    """
-    Bounds on the motion of n joints.
 
-    :ivar lower: (n,) lower limits [rad] or [m]; −inf where unlimited.
-    :ivar upper: (n,) upper limits [rad] or [m]; inf where unlimited.
-    :ivar velocity: (n,) the joints' velocity limits [rad/s] or [m/s]; 0 for one that does not
-        move.
-    :ivar scaling: share of the velocity limits that is used, 0 to 1.
-    :ivar acceleration: largest change of that share in a second [1/s]; inf for no such limit.
-    """
-
-    lower: np.ndarray
-    upper: np.ndarray
-    velocity: np.ndarray
-    scaling: float
-    acceleration: float
-
-    @cached_property
-    def movable(self) -> np.ndarray:
-        """Mask of the joints that may move (n,)."""
-        return self.velocity > 0.0
-
-    @cached_property
-    def unit(self) -> np.ndarray:
-        """Speeds that count as 1 (n,) [rad/s] or [m/s]: the velocity limits, never 0."""
-        return np.where(self.movable, self.velocity, 1.0)
-
-    @cached_property
-    def braking(self) -> float:
-        """Largest decrease of the share in a second [1/s]: a ramp to rest takes 2 s at most."""
-        return max(self.acceleration, self.scaling / LONGEST_RAMP)
-
-    def reachable_speeds(
-        self, q: np.ndarray, speed: np.ndarray, braking: float, dt: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """
-        Return the bounds of the speeds that a command may have in a tick.
-
-        They are within the acceleration, within the velocity limits (or on the way there, as fast
-        as braking allows), and such that every joint can stop before its limits.
-
-        :param q: (n,) the last command [rad] or [m]; a joint outside its limits may stay or come
-            back.
-        :param speed: (n,) its speed, in shares of the velocity limits.
-        :param braking: largest decrease of a share in a second [1/s].
-        :param dt: length of the tick [s], above 0.
-        :returns: (n,) lowest and (n,) highest share.
-        """
-        more, less = self.acceleration * dt, braking * dt
-        size = np.abs(speed)
-        # Where the joints are faster than they may be now, all slow down in proportion.
-        slower = size * (1.0 - min(less / max(_largest(size), 1e-12), 1.0))
-        # Of the interval of speeds, the end in the direction of the motion, and the other one.
-        fast = np.minimum(size + more, np.maximum(self.scaling * _FULL_SPEED, slower))
-        slow = np.maximum(size - less, -min(more, self.scaling))
-        backwards = speed < 0.0
-        low, high = np.where(backwards, -fast, slow), np.where(backwards, -slow, fast)
-        room = np.empty((2, len(q)))  # above and below
-        np.subtract(self.upper, q, out=room[0])
-        np.subtract(q, self.lower, out=room[1])
-        above, below = stopping_speed(np.maximum(room, 0.0) / self.unit, braking, dt)
-        low, high = np.maximum(low, -below), np.minimum(high, above)
-        return np.minimum(low, high), high
-
-    def inside(self, q: np.ndarray, last: np.ndarray) -> np.ndarray:
-        """
-        Return positions brought inside the joint limits.
-
-        :param q: (n,) positions [rad] or [m].
-        :param last: (n,) the positions before; a joint that was outside its limits there may stay
-            or come back, so that its place is its limit for now.
-        """
-        return clamped(q, np.minimum(self.lower, last), np.maximum(self.upper, last))
+MotionState = tuple[Any, ...]
+"""Command, speed and braking of a motion, and what else it has to know."""
 
 
 class JointMotion:
@@ -111,9 +45,14 @@ class JointMotion:
 
     :ivar q: (n,) the command [rad] or [m]; a new array after every move.
     :ivar speed: (n,) the speed of the last move, in shares of the velocity limits.
-    :ivar braking: how fast it may slow down [1/s]: never less than it was allowed to speed up
-        since it last rested, so that what was in time to stop stays so when limits change.
+    :ivar braking: (n,) how fast it may slow down [1/s]: never less than it was allowed to speed
+        up since it last rested, so that what was in time to stop stays so when limits change.
+    :ivar behind: how far it is from a goal that moves, as the time that it takes at full speed
+        [s], as of the last :meth:`track`.
+    :cvar delay: how much longer than its braking takes it moves on [s].
     """
+
+    delay = 0.0
 
     def __init__(self, q: np.ndarray) -> None:
         """
@@ -124,26 +63,54 @@ class JointMotion:
         """
         self.q = np.array(q, dtype=np.float64)
         self.speed = np.zeros_like(self.q)
-        self.braking = 0.0
+        self.braking = np.zeros_like(self.q)
+        self.behind = 0.0
 
     @property
     def at_rest(self) -> bool:
         """Whether the last move left the command where it was."""
         return not self.speed.any()
 
-    def resting_place(self, limits: MotionLimits) -> np.ndarray:
-        """
-        Return where the command comes to rest at the latest, (n,) [rad] or [m].
+    @property
+    def state(self) -> MotionState:
+        """All that is known of the motion; may be set, to go back to an earlier one."""
+        return self.q, self.speed, self.braking
 
-        It slows down along the straight line to there, however long the ticks are, unless a joint
-        limit lies on the way.
+    @state.setter
+    def state(self, state: MotionState) -> None:
+        self.q, self.speed, self.braking = state
+
+    def slow_down(self, share: float) -> None:
+        """
+        Slow down at once, as a motion that was not attended to.
+
+        :param share: of the speed that is left, 0 to 1.
+        """
+        self.speed = self.speed * share
+
+    def bounds(self, limits: MotionLimits) -> MotionLimits:
+        """
+        Return the bounds of the commands now.
+
+        :param limits: the bounds that shall hold.
+        """
+        return limits
+
+    def way_to_rest(self, limits: MotionLimits) -> tuple[np.ndarray, ...]:
+        """
+        Return the corners (n,) of the way to rest [rad] or [m], the last of which is its end.
+
+        The command slows down along the straight line to there, however long the ticks are,
+        unless a joint limit lies on the way.
 
         :param limits: bounds on the motion.
         """
-        fastest = _largest(np.abs(self.speed))
-        if fastest <= self.braking * _SHORTEST_TICK:
-            return self.q
-        return self.q + self.speed * limits.unit * (0.5 * fastest / self.braking)
+        if self.at_rest:
+            return (self.q,)
+        time = largest(np.abs(self.speed) / self.braking)
+        if time <= _SHORTEST_TICK:
+            return (self.q,)
+        return (self.q + self.speed * limits.unit * (0.5 * time),)
 
     def move(
         self,
@@ -154,7 +121,7 @@ class JointMotion:
         cautious: bool = False,
     ) -> None:
         """
-        Move by one tick.
+        Move by one tick towards a goal, or to rest.
 
         :param goal: (n,) where to, within the limits [rad] or [m]; None to slow down and stop.
         :param limits: bounds on the move.
@@ -164,62 +131,115 @@ class JointMotion:
             then takes some ticks more.
         """
         movable, unit = limits.movable, limits.unit
-        self.braking = max(0.0 if self.at_rest else self.braking, limits.braking)
+        low, high = self._reachable_speeds(limits, dt)
         ahead = np.zeros_like(self.q) if goal is None else np.where(movable, goal - self.q, 0.0)
-        low, high = limits.reachable_speeds(self.q, self.speed, self.braking, dt)
         last = ahead / (unit * dt)
         if goal is not None and _is_arrival(last, low, high, limits.acceleration):
             self.q, self.speed = np.where(movable, goal, self.q), last
             return
-        braking = self.braking if goal is None else limits.acceleration
-        wanted = self._wanted(ahead / unit, braking, limits, dt, pace, cautious)
-        self.speed = np.where(movable, clamped(wanted, low, high), 0.0)
-        self.q = limits.inside(self.q + self.speed * unit * dt, self.q)
+        self._take(self._wanted(ahead / unit, limits, dt, pace, cautious), low, high, limits, dt)
 
-    def _wanted(
+    def track(
         self,
-        ahead: np.ndarray,
-        braking: float,
+        goal: np.ndarray,
+        velocity: np.ndarray,
         limits: MotionLimits,
         dt: float,
-        pace: float,
-        cautious: bool,
+        pace: float = 1.0,
+        on_path: bool = False,
+    ) -> None:
+        """
+        Move by one tick to a goal that moves.
+
+        :param goal: (n,) where it is at the end of the tick [rad] or [m].
+        :param velocity: (n,) its velocity then [rad/s] or [m/s].
+        :param limits: bounds on the move.
+        :param dt: length of the tick [s], above 0.
+        :param pace: share of the full speed that is asked for, 0 to 1.
+        :param on_path: whether its way counts more than its time, where jerks are limited.
+        """
+        low, high = self._reachable_speeds(limits, dt)
+        speed = clamped(velocity / limits.unit, -limits.scaling, limits.scaling)
+        arriving = (goal - self.q) / (limits.unit * dt)
+        relative = arriving - speed
+        # The goal is reached where one tick more is enough to take on its speed; from farther
+        # away it is approached such that the relative speed can be braked in time.
+        soon = np.abs(relative) <= limits.acceleration * (dt * FULL_SPEED)
+        approach = stopping_speed(np.abs(relative) * dt, limits.acceleration, dt)
+        wanted = np.where(soon, arriving, speed + np.copysign(approach, relative))
+        self._take(_slowed(wanted, pace * limits.scaling), low, high, limits, dt)
+        self.behind = largest(np.where(limits.movable, np.abs(goal - self.q) / limits.unit, 0.0))
+
+    def drive(
+        self, velocity: np.ndarray, limits: MotionLimits, dt: float, pace: float = 1.0
+    ) -> None:
+        """
+        Move by one tick with a velocity, or one of the same direction within the limits.
+
+        :param velocity: (n,) [rad/s] or [m/s], finite.
+        :param limits: bounds on the move.
+        :param dt: length of the tick [s], above 0.
+        :param pace: share of the full speed that is asked for, 0 to 1.
+        """
+        low, high = self._reachable_speeds(limits, dt)
+        wanted = np.where(limits.movable, clamped(velocity, -_FASTEST, _FASTEST), 0.0)
+        change = _slowed(wanted / limits.unit, pace * limits.scaling) - self.speed
+        share = min(bound_along(limits.acceleration, change) * dt * FULL_SPEED, 1.0)
+        self._take(self.speed + share * change, low, high, limits, dt)
+
+    def _reachable_speeds(self, limits: MotionLimits, dt: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lowest and the highest speeds (n,) of a tick, in shares."""
+        if self.at_rest:
+            self.braking = limits.braking
+        elif (self.braking < limits.braking).any():
+            self.braking = np.maximum(self.braking, limits.braking)
+        return limits.reachable_speeds(self.q, self.speed, self.braking, dt)
+
+    def _take(
+        self,
+        wanted: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        limits: MotionLimits,
+        dt: float,
+    ) -> None:
+        """Move with the speeds (n,) nearest to some that are reachable, in shares."""
+        self.speed = clamped(wanted, low, high)
+        if limits.immovable is not None:
+            self.speed[limits.immovable] = 0.0
+        self.q = limits.inside(self.q + self.speed * limits.unit * dt, self.q)
+
+    def _wanted(
+        self, ahead: np.ndarray, limits: MotionLimits, dt: float, pace: float, cautious: bool
     ) -> np.ndarray:
         """Return the speeds (n,) that lead along the line to the goal, in shares."""
-        distance = _largest(np.abs(ahead))
-        most = self.braking * dt * _FULL_SPEED
+        distance = largest(np.abs(ahead))
+        most = self.braking * (dt * FULL_SPEED)
         if distance == 0.0:  # all slow down in proportion
-            return self.speed * (1.0 - min(most / max(_largest(np.abs(self.speed)), 1e-12), 1.0))
+            return self.speed * remaining_share(np.abs(self.speed), most)
         line = ahead / distance
         along = max(float(self.speed @ line) / float(line @ line), 0.0)
-        cruise = max(pace * limits.scaling * _FULL_SPEED, along - most)
-        faster = along + limits.acceleration * dt * _FULL_SPEED
+        braking, least = bound_along(limits.acceleration, line), along - bound_along(most, line)
+        cruise = max(pace * limits.scaling * FULL_SPEED, least)
+        faster = along + braking * dt * FULL_SPEED
         ticks = 0.0 if cautious else _ramp_ticks(braking, limits.scaling, dt)
         stop = _arriving_speed(distance, braking, ticks, dt)
-        wanted = line * min(faster, cruise, max(stop, along - most))
+        wanted = line * min(faster, cruise, max(stop, least))
         return self.speed + clamped(wanted - self.speed, -most, most)
 
 
-def clamped(values: np.ndarray, low: np.ndarray | float, high: np.ndarray | float) -> np.ndarray:
-    """
-    Return values brought into intervals; for few values faster than ``numpy.clip``.
-
-    :param values: (n,) values of any unit.
-    :param low: (n,) or one for all, the lower ends.
-    :param high: (n,) or one for all, the upper ends.
-    """
-    return np.minimum(np.maximum(values, low), high)
+def _slowed(speeds: np.ndarray, most: float) -> np.ndarray:
+    """Return speeds (n,) of the same direction of which none is beyond a bound."""
+    fastest, most = largest(np.abs(speeds)), most * FULL_SPEED
+    return speeds * (most / fastest) if fastest > most else speeds
 
 
-def _largest(sizes: np.ndarray) -> float:
-    """Return the largest of values that are not negative; 0 of none."""
-    return float(sizes.max(initial=0.0))
-
-
-def _is_arrival(speed: np.ndarray, low: np.ndarray, high: np.ndarray, acceleration: float) -> bool:
+def _is_arrival(
+    speed: np.ndarray, low: np.ndarray, high: np.ndarray, acceleration: np.ndarray
+) -> bool:
     """Whether a tick of these speeds may end at the goal, and be the last one."""
-    slow = _largest(np.abs(speed)) <= acceleration * _SHORTEST_TICK
-    return bool(slow and (speed >= low).all() and (speed <= high).all())
+    slow = np.abs(speed) <= acceleration * _SHORTEST_TICK
+    return bool((slow & (speed >= low) & (speed <= high)).all())
 
 
 def _ramp_ticks(braking: float, scaling: float, dt: float) -> float:
@@ -231,32 +251,12 @@ def _arriving_speed(distance: float, braking: float, ticks: float, dt: float) ->
     """
     Return the highest speed from which the command arrives at a goal, in ticks of about ``dt``.
 
-    Slowing down in equal ticks takes half a tick less than :func:`stopping_speed` allows for. How
+    Slowing down in equal ticks takes half a tick less than :func:`.stopping_speed` allows for. How
     much of that can be used without going too far depends on how many ticks the slow-down takes,
     and on how much shorter than this one they may be.
     """
     if ticks < 1.0:
-        return float(stopping_speed(np.array(distance), braking, dt))
+        return stopping_speed_along(distance, braking, dt)
     certainty = (1.0 / _JITTER - 2.0) / ticks
     share = (1.0 + 0.5 * certainty) / (1.0 + certainty)
-    return min(float(stopping_speed(np.array(distance), braking, share * dt)), distance / dt)
-
-
-def stopping_speed(distance: np.ndarray, braking: float, dt: float) -> np.ndarray:
-    """
-    Return the highest speed from which the ticks that follow can stop within a distance.
-
-    A tick at the speed s covers s·dt, and slowing down after it at most s²/(2 braking), whatever
-    the length of the ticks; this is the root of s·dt + s²/(2 braking) = distance, in the form
-    that loses no digits. A command that keeps to it can keep to it in the next tick by slowing
-    down with no more than ``braking``.
-
-    :param distance: of any shape, as the time that it takes at full speed [s]; may be inf.
-    :param braking: decrease of the speed, in shares of the full speed, in a second [1/s].
-    :param dt: length of the tick [s].
-    :returns: in shares of the full speed.
-    """
-    if braking <= 0.0:
-        return np.zeros_like(distance)
-    distance = np.minimum(distance, 1e9)
-    return 2.0 * distance / (dt + np.sqrt(dt * dt + 2.0 * distance / braking))
+    return min(stopping_speed_along(distance, braking, share * dt), distance / dt)

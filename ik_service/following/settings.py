@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-import math
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 
 from ik_service.exceptions import OptionError
-from ik_service.following.motion import MotionLimits
+from ik_service.following.motion_limits import averaging_window, LONGEST_RAMP, MotionLimits
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.joint import JointType
-
-FALLBACK_SPEED = 1.0
-"""Speed of a rotary joint for which the URDF names no velocity limit [rad/s]."""
-
-FALLBACK_LINEAR_SPEED = 0.1
-"""Speed of a prismatic joint for which the URDF names no velocity limit [m/s]."""
+from ik_service.kinematics.joint_speeds import joint_speeds
+from ik_service.model.motion_bounds import MotionBounds
 
 
 class FollowerState(Enum):
@@ -28,8 +23,18 @@ class FollowerState(Enum):
     IDLE = 'there is no target, and nothing is commanded'
     FOLLOWING = 'the commands are on their way to the target'
     REACHED = 'the commands have arrived at the target and hold the arm there'
+    RELEASED = 'the arm has arrived at the target, and nothing is commanded any more (hold: false)'
+    TRAJECTORY = 'the commands move along a trajectory'
+    SERVO = 'the commands follow velocities or jogs as a servo takes them'
     UNREACHABLE = (
         'the target cannot be reached: the commands go to the nearest pose found and hold there'
+    )
+    CATCHING_UP = (
+        'the joints cannot keep up with the target: the commands stay on its way, and catch up'
+    )
+    RECONFIGURING = (
+        "the target's way cannot be gone on in this configuration: the joints change to another "
+        'one, and the tip waits on the way'
     )
     LAGGING = 'the arm does not keep up with the commands: they wait for it'
     NO_STATE = 'there is a target, but no joint state has arrived yet'
@@ -38,7 +43,8 @@ class FollowerState(Enum):
     TARGET_TIMED_OUT = 'no new target has arrived in time: the last one was dropped'
     TARGET_DROPPED = 'the target was dropped: a new one, or ~/enable, is waited for'
     COLLISION_AHEAD = (
-        'the commands have stopped before a collision: a new target, or ~/enable, is waited for'
+        'the commands have stopped before a collision: something else to do, or ~/enable, is '
+        'waited for'
     )
     OTHER_COMMANDER = 'somebody else commands the arm: no motion is started'
     DISABLED = 'following is switched off by ~/enable: targets are refused'
@@ -78,8 +84,14 @@ class FollowerSettings:
     :ivar resume: whether a target is taken up again, from where the arm is then, instead of being
         dropped when joint states were away or wrong, or something else has moved the arm.
     :ivar exclusive: whether no motion is started while somebody else commands the arm.
+    :ivar hold: whether commands go on when they have arrived at a target; otherwise they end there
+        once the arm has arrived, and another controller may take over.
     :ivar avoid_collisions: whether the commands stop before a collision; targets are refused
         where collisions cannot be tested.
+    :ivar feed_forward: whether targets that move are followed at where they are by now, and not
+        only gone to; where the joints cannot keep up, they stay on its way.
+    :ivar branch_time: time for which joints that follow a target stay in their configuration
+        though it cannot be reached there, where another one can only be gone to straight away [s].
     :raises OptionError: naming the setting whose value cannot be.
     """
 
@@ -91,18 +103,21 @@ class FollowerSettings:
     lag_limit: float = 0.25
     resume: bool = False
     exclusive: bool = True
+    hold: bool = True
     avoid_collisions: bool = False
+    feed_forward: bool = True
+    branch_time: float = 0.3
 
     def __post_init__(self) -> None:
         for name in ('rate', 'state_timeout', 'lag_limit'):
             self._check(name, getattr(self, name) > 0.0, 'a finite number above 0')
-        for name in ('acceleration_time', 'target_timeout'):
+        for name in ('acceleration_time', 'target_timeout', 'branch_time'):
             self._check(name, getattr(self, name) >= 0.0, 'a finite number of at least 0')
         self._check('velocity_scaling', 0.0 <= self.velocity_scaling <= 1.0, 'from 0 to 1')
 
     def _check(self, name: str, holds: bool, wanted: str) -> None:
         value = getattr(self, name)
-        if not (holds and math.isfinite(value)):
+        if not (holds and isfinite(value)):
             raise OptionError(name, f'has to be {wanted}, not {value!r}')
 
     def changed(self, settings: Mapping[str, float]) -> FollowerSettings:
@@ -115,32 +130,33 @@ class FollowerSettings:
         values: dict[str, Any] = dict(settings)  # some of them are truth values
         return replace(self, **values)
 
-    def motion_limits(self, chain: KinematicChain) -> MotionLimits:
+    def motion_limits(
+        self, chain: KinematicChain, bounds: MotionBounds | None = None
+    ) -> MotionLimits:
         """
         Return the bounds on the motion of a chain.
 
+        The smaller of two limits counts. No joint is faster than it can be stopped in
+        ``motion_limits.LONGEST_RAMP``.
+
         :param chain: the chain.
+        :param bounds: limits of its joints beyond those of the URDF; None for none.
         """
-        gentle = self.acceleration_time > 0.0
+        bounds, speeds = bounds or MotionBounds(), joint_speeds(chain)
+        speeds = np.minimum(speeds, bounds.velocity(chain))
+        jerk, acceleration = bounds.jerk(chain), bounds.acceleration(chain)
+        window = averaging_window(speeds, acceleration, jerk)
+        if window > 0.0:
+            acceleration = np.minimum(acceleration, 0.5 * window * jerk)
+        speeds = np.minimum(speeds, LONGEST_RAMP * acceleration)
+        unit = np.where(speeds > 0.0, speeds, 1.0)
+        gentle = self.velocity_scaling / self.acceleration_time if self.acceleration_time else inf
         return MotionLimits(
             chain.lower,
             chain.upper,
-            joint_speeds(chain),
+            speeds,
             self.velocity_scaling,
-            self.velocity_scaling / self.acceleration_time if gentle else math.inf,
+            np.minimum(acceleration / unit, gentle),
+            jerk / unit if window > 0.0 else None,
+            window,
         )
-
-
-def joint_speeds(chain: KinematicChain) -> np.ndarray:
-    """
-    Return the largest speeds of a chain's joints, all of them finite.
-
-    :param chain: the chain.
-    :returns: (n,) the velocity limits [rad/s] or [m/s], and where there is none
-        :data:`FALLBACK_SPEED` or :data:`FALLBACK_LINEAR_SPEED`.
-    """
-    kinds = [chain.robot.joints[name].type for name in chain.joint_names]
-    fallback = [
-        FALLBACK_LINEAR_SPEED if kind is JointType.PRISMATIC else FALLBACK_SPEED for kind in kinds
-    ]
-    return np.where(np.isfinite(chain.velocity), chain.velocity, fallback)

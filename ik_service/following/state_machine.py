@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from ik_service.following.admission import Admission
+from ik_service.following.aim import Aim, REST, Tick
+from ik_service.following.aim_store import AimStore
 from ik_service.following.collision_guard import CollisionGuard, CollisionTest
 from ik_service.following.command_stream import CommandStream
 from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.joint_state_tracker import JointStateTracker
 from ik_service.following.lag_monitor import LagMonitor
-from ik_service.following.settings import (
-    FollowerCommand,
-    FollowerSettings,
-    FollowerState,
-    joint_speeds,
-)
-from ik_service.following.target_store import FollowedTarget, TargetStore
+from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.joint_speeds import joint_speeds
+from ik_service.model.motion_bounds import MotionBounds
 
-_SAME_POSITION = 1e-6
-"""Distance from its goal that does not matter for a joint that must not move [rad, m]."""
+_BEHIND = 0.05
+"""How far commands may be behind a goal that moves before it waits, as time at full speed [s]."""
 
 _FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE)
 
@@ -30,19 +29,21 @@ class FollowerStateMachine:
 
     :param chain: the chain.
     :param settings: how targets are followed.
-    :param targets: the target that is followed, and the one that was dropped.
+    :param aims: what the commands are for, and the target that was dropped.
     :param sharing: the followers of the arm, of which some may share joints with this one.
     :param collisions: tests postures of the chain, for the setting ``avoid_collisions``.
     :param group: name of the group of joints that is moved, for messages.
+    :param bounds: limits of its joints beyond those of the URDF; None for none.
     :ivar joints: the joints that commands name.
     :ivar settings: those in force; see :meth:`configure`.
+    :ivar limits: the bounds on the motion in force.
     :ivar speeds: (n,) the joints' largest speeds [rad/s] or [m/s].
+    :ivar movable: (n,) mask of the joints that may move.
     :ivar arm: the measured joint states.
     :ivar stream: the commands.
     :ivar state: what is being done.
     :ivar restarting: whether the commands have to come to rest before they go anywhere.
-    :ivar disabled: whether all targets are refused.
-    :ivar other_commander: who else commands the arm; empty for nobody.
+    :ivar admission: who may move the arm now.
     :ivar displacements: how often something else moved the arm.
     """
 
@@ -50,28 +51,28 @@ class FollowerStateMachine:
         self,
         chain: KinematicChain,
         settings: FollowerSettings,
-        targets: TargetStore,
+        aims: AimStore,
         sharing: JointSharing,
         collisions: CollisionTest,
         group: str = '',
+        bounds: MotionBounds | None = None,
     ) -> None:
         self.chain = chain
-        self.targets = targets
+        self.aims = aims
         self.group = group
         self.joints = chain.joint_names
         self._sharing = sharing
-        self._collisions = collisions
         self._guard = CollisionGuard(chain, collisions)
+        self._bounds = bounds
         self.stream = CommandStream()
+        self.admission = Admission(self, sharing, collisions)
         self.configure(settings)
-        self.speeds = joint_speeds(chain)
-        self.arm = JointStateTracker(chain, self.speeds)
+        self.speeds = self.limits.velocity
+        self.arm = JointStateTracker(chain, joint_speeds(chain))
         self._lag = LagMonitor(self.speeds)
-        self._movable = self.speeds > 0.0
+        self.movable = self.speeds > 0.0
         self.state = FollowerState.IDLE
         self.restarting = False
-        self.disabled = False
-        self.other_commander = ''
         self.displacements = 0
 
     def configure(self, settings: FollowerSettings) -> None:
@@ -81,7 +82,7 @@ class FollowerStateMachine:
         :param settings: how targets are followed from now on.
         """
         self.settings = settings
-        self._limits = settings.motion_limits(self.chain)
+        self.limits = settings.motion_limits(self.chain, self._bounds)
         self.stream.guard = self._guard if settings.avoid_collisions else None
 
     def tick(self, now: float) -> FollowerCommand | None:
@@ -91,44 +92,47 @@ class FollowerStateMachine:
         :param now: on the clock of the joint states [s].
         """
         self.arm.tick(now)
-        if self.targets.has_expired(now, self.settings.target_timeout):
-            self.targets.clear()
+        if self.aims.has_expired(now, self.settings.target_timeout):
+            self.aims.clear('it was followed for too long')
             self.state = FollowerState.TARGET_TIMED_OUT
         self._check_joint_states(now)
-        target = self.targets.current
-        if target is None:
+        aim, measured = self.aims.current, self.arm.measured
+        if aim is None:
             return self._come_to_rest(now)
-        measured, goal = self.arm.measured, target.goal
         if measured is None:
             self.state = FollowerState.NO_STATE
             return None
-        if self.restarting or goal is None:
+        if self.restarting or not aim.ready:
             return self._come_to_rest(now)
-        commanded = self.stream.q
-        if commanded is None:
-            return self._begin(target, goal, now)
-        return self._follow(target, goal, commanded, measured, now)
+        if not self.stream.active:
+            return self._begin(aim, now)
+        return self._follow(aim, measured, now)
 
-    def follow(self, target: FollowedTarget) -> None:
+    def follow(self, aim: Aim) -> None:
         """
-        Follow a target from now on.
+        Move for an aim from now on.
 
-        :param target: the target.
+        :param aim: what the commands are for.
         """
         if self.restarting:
-            target.goal = None  # it depends on where the arm comes to rest
-        self.targets.follow(target)
-        self.state = self._state_with(target)
+            aim.renew()  # where it leads depends on where the arm comes to rest
+        self.aims.follow(aim)
+        self.state = self._state_with(aim)
 
-    def stop(self) -> None:
-        """Follow nothing."""
-        self.targets.clear()
-        self.state = FollowerState.DISABLED if self.disabled else FollowerState.IDLE
+    def stop(self, reason: str = 'it was stopped') -> None:
+        """
+        Come to rest, and follow nothing.
+
+        :param reason: why.
+        """
+        self.aims.clear(reason)
+        off = self.admission.disabled
+        self.state = FollowerState.DISABLED if off else FollowerState.IDLE
 
     def retry(self) -> None:
         """Go on to the target, if what is in the way has gone."""
-        if self.targets.current is not None:
-            self.targets.current.obstacle = ''
+        if self.aims.current is not None:
+            self.aims.current.obstacle = ''
 
     @property
     def active(self) -> bool:
@@ -137,13 +141,11 @@ class FollowerStateMachine:
 
     @property
     def busy(self) -> bool:
-        """Whether there is a target that the commands do not rest at."""
-        target, commanded = self.targets.current, self.stream.q
-        if target is None or (target.obstacle and self.stream.at_rest):
+        """Whether there is an aim that the commands do not rest at."""
+        aim, stream = self.aims.current, self.stream
+        if aim is None or (aim.obstacle and stream.at_rest):
             return False
-        if commanded is None or target.goal is None or not self.stream.at_rest:
-            return True
-        return self._lag.lagging or bool((target.goal - commanded)[self._movable].any())
+        return aim.busy or not (stream.active and stream.at_rest) or self._lag.lagging
 
     @property
     def commanded_at(self) -> float:
@@ -151,105 +153,109 @@ class FollowerStateMachine:
         return self.stream.gate.sent_at
 
     def let_go(self) -> None:
-        """Forget the target, and the one that was dropped, as another group moves the joints."""
-        if self.targets.current is not None or self.targets.dropped is not None:
-            self.stop()
+        """Forget the aim, and the target that was dropped, as another group moves the joints."""
+        if self.aims.current is not None or self.aims.dropped is not None:
+            self.stop('another group moves its joints')
 
     def seeds(self) -> list[np.ndarray]:
         """Return where the next solution shall be near to: where the joints are, and will be."""
         chain, measured, commanded = self.chain, self.arm.measured, self.stream.q
-        target = self.targets.current
+        target = self.aims.target
         if commanded is None:
             here = chain.mid_range() if measured is None else measured
             return [np.clip(here, chain.lower, chain.upper)]
         seeds = [np.clip(commanded, chain.lower, chain.upper)]
         return seeds if target is None or target.goal is None else [*seeds, target.goal]
 
-    def refusal(self) -> str:
-        """Return why no target may be followed now; empty when one may."""
-        if self.disabled:
-            return 'following is switched off; ~/enable with data: true switches it on'
-        refusal = self._sharing.refusal(self) or self._unguarded()
-        if refusal:
-            return refusal
-        if self.settings.resume or self.arm.measured is None:
-            return ''
-        if self.arm.reason:
-            return self.arm.reason
-        return '' if self.stream.active else self._occupied()
-
-    def _unguarded(self) -> str:
-        """Return why collisions cannot be avoided; empty when they can, or need not be."""
-        if not self.settings.avoid_collisions:
-            return ''
-        fault = self._collisions.fault
-        allow = 'follow.avoid_collisions: false would allow it'
-        return fault and f'collisions cannot be checked: {fault} ({allow})'
-
-    def _occupied(self) -> str:
-        """Return who keeps motions from being started; empty for nobody."""
-        other = self.other_commander if self.settings.exclusive else ''
-        return other and f'{other} commands the arm too (exclusive: false would allow it)'
-
     def _check_joint_states(self, now: float) -> None:
         """Lose the target when the joint states cannot be relied on; recover afterwards."""
         fault = self.arm.fault(now, self.settings.state_timeout)
-        targets, dropped = self.targets, self.targets.dropped is not None
-        if fault is not None and (targets.current is not None or dropped):
-            self._lose_target(fault, self.arm.reason)
+        aims, dropped = self.aims, self.aims.dropped is not None
+        if fault is not None and (aims.current is not None or dropped):
+            self._lose(fault, self.arm.reason)
         elif fault is None and self.state in _FAULTS:
             self.state = FollowerState.TARGET_DROPPED if dropped else FollowerState.IDLE
 
-    def _lose_target(self, state: FollowerState, reason: str) -> None:
+    def _lose(self, state: FollowerState, reason: str) -> None:
         """Come to rest, and stay there unless targets are to be resumed."""
         self.state = state
-        if self.targets.current is None:
+        if self.aims.current is None:
             return
         self.restarting = True
-        if self.settings.resume:
-            self.targets.current.goal = None
-        else:
-            self.targets.drop(reason)
+        if not (self.settings.resume and self.aims.current.renew()):
+            self.aims.drop(reason)
 
     def _come_to_rest(self, now: float) -> FollowerCommand | None:
         stream, command = self.stream, None
         if not stream.at_rest:
             period, speed = 1.0 / self.settings.rate, self.arm.speed(now)
-            command = stream.advance(None, self._limits, now, period, speed)
+            command = stream.advance(REST, self.limits, now, period, speed)
         if stream.at_rest:
             stream.end()
         self.restarting = stream.active
         return command
 
-    def _follow(
-        self,
-        target: FollowedTarget,
-        goal: np.ndarray,
-        commanded: np.ndarray,
-        measured: np.ndarray,
-        now: float,
-    ) -> FollowerCommand | None:
-        """Go on towards the goal, at the pace of the arm."""
+    def _follow(self, aim: Aim, measured: np.ndarray, now: float) -> FollowerCommand | None:
+        """Go on, at the pace of the arm."""
         stream, period, limit = self.stream, 1.0 / self.settings.rate, self.settings.lag_limit
+        commanded = stream.q
+        assert commanded is not None
         self._lag.update(commanded, measured, stream.at_rest, limit, now)
         if self._lag.displaced:
             self.displacements += 1
-            self._lose_target(FollowerState.TARGET_DROPPED, 'something else has moved the arm')
-            return self._come_to_rest(now)
-        speed, pace = self.arm.speed(now), self._lag.pace
-        towards = goal if self.arm.current and not target.obstacle else None
-        command = stream.advance(towards, self._limits, now, period, speed, pace)
-        target.obstacle = target.obstacle or stream.obstacle
-        self.state = self._state_with(target)
+            return self._give_up('something else has moved the arm', now)
+        if stream.at_rest and self._is_over(aim):
+            self._end(aim)
+            return None
+        if not stream.is_due(now, period):
+            self.state = self._state_with(aim)
+            return None
+        try:
+            step = aim.step(self._tick(commanded, measured, now, period))
+        except Exception as error:  # the arm has to come to rest, whatever it is
+            return self._give_up(f'{type(error).__name__}: {error}', now)
+        if aim.obstacle or not self.arm.current:
+            step = REST
+        speed = self.arm.speed(now)
+        command = stream.advance(step, self.limits, now, period, speed, self._lag.pace)
+        aim.obstacle = aim.obstacle or stream.obstacle
+        self.state = self._state_with(aim)
         return command
 
-    def _begin(
-        self, target: FollowedTarget, goal: np.ndarray, now: float
-    ) -> FollowerCommand | None:
+    def _give_up(self, reason: str, now: float) -> FollowerCommand | None:
+        """Lose the aim, and come to rest."""
+        self._lose(
+            FollowerState.TARGET_DROPPED if self.aims.target else FollowerState.IDLE, reason
+        )
+        return self._come_to_rest(now)
+
+    def _tick(
+        self, commanded: np.ndarray, measured: np.ndarray, now: float, period: float
+    ) -> Tick:
+        """Return what an aim may know for its next step."""
+        stream, limits = self.stream, self.limits
+        dt = min(stream.gate.elapsed(now), period)
+        behind = min(max(2.0 - 2.0 * stream.behind / _BEHIND, 0.0), 1.0)
+        pace = min(self._lag.pace, behind)
+        return Tick(now, dt, commanded, stream.speed * limits.velocity, measured, limits, pace)
+
+    def _is_over(self, aim: Aim) -> bool:
+        """Whether an aim needs no commands any more, given that they are at rest."""
+        released = not (self.settings.hold or aim.busy or aim.obstacle) and self._lag.settled
+        return aim.finished or released
+
+    def _end(self, aim: Aim) -> None:
+        """End the commands of an aim that is over."""
+        state = FollowerState.RELEASED if self.aims.target else FollowerState.IDLE
+        self.aims.clear(aim.obstacle)
+        self.stream.end()
+        self.state = state
+
+    def _begin(self, aim: Aim, now: float) -> FollowerCommand | None:
         """Start a motion where the arm is, if that is allowed and known."""
-        occupied = self._occupied()
+        occupied = self.admission.occupied()
         if occupied:
-            self._lose_target(FollowerState.OTHER_COMMANDER, occupied)
+            self._lose(FollowerState.OTHER_COMMANDER, occupied)
             return None
         free_since = self._sharing.free_since(self)
         if free_since is None:  # commands of another group are coming to rest
@@ -258,23 +264,15 @@ class FollowerStateMachine:
             return None
         start = self.arm.position()
         self._lag.reset()
-        target.goal = self.arm.unwrapped(goal, start)
-        self.state = self._state_with(target)
-        return self.stream.begin(start, now)
+        aim.begin(start, lambda q: self.arm.unwrapped(q, start))
+        self.state = self._state_with(aim)
+        return self.stream.begin(start, now, self.limits.window)
 
-    def _state_with(self, target: FollowedTarget) -> FollowerState:
-        """Return the state on the way to a target, or at it."""
+    def _state_with(self, aim: Aim) -> FollowerState:
+        """Return the state on the way with an aim, or at its end."""
         commanded = self.stream.q
-        if target.obstacle:
+        if aim.obstacle:
             return FollowerState.COLLISION_AHEAD
         if self._lag.lagging and commanded is not None:
             return FollowerState.LAGGING
-        if not target.result.success:
-            return FollowerState.UNREACHABLE
-        if commanded is None or target.goal is None:
-            return FollowerState.FOLLOWING
-        ahead = np.abs(target.goal - commanded)
-        if ahead[self._movable].any():
-            return FollowerState.FOLLOWING
-        blocked = (ahead > _SAME_POSITION).any()
-        return FollowerState.UNREACHABLE if blocked else FollowerState.REACHED
+        return aim.state(commanded, self.stream.at_rest)

@@ -15,20 +15,28 @@ from __future__ import annotations
 import numpy as np
 
 from ik_service.exceptions import TargetRefusedError
+from ik_service.following.aim import Aim
+from ik_service.following.aim_store import AimStore
 from ik_service.following.collision_guard import CollisionTest, NoCollisionTest
+from ik_service.following.follower_status import FollowerStatus
 from ik_service.following.joint_sharing import JointSharing
+from ik_service.following.moving_goal import MovingGoal
 from ik_service.following.nearby_solver import NearbySolver
+from ik_service.following.pose_aim import PoseAim
 from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
+from ik_service.following.singular_passage import SingularPassage, Way
 from ik_service.following.state_machine import FollowerStateMachine
-from ik_service.following.target_store import FollowedTarget, TargetStore
+from ik_service.following.target_trail import TargetTrail
+from ik_service.following.target_velocity import AT_REST, TargetMotion, TargetVelocity
 from ik_service.kinematics.pose_error import check_transform
+from ik_service.model.motion_bounds import MotionBounds
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
 
 
-class TargetFollower:
+class TargetFollower(FollowerStatus):
     """
-    Follower of a target pose with joint commands; thread-safe.
+    Follower of a target pose, or of another aim, with joint commands; thread-safe.
 
     Solving happens in the thread that brings the target or the joint state, outside the lock, so
     that :meth:`tick` never waits for it.
@@ -39,6 +47,8 @@ class TargetFollower:
     :param group: name of the group of joints that is moved, for messages of the others.
     :param collisions: tests postures of the chain, for the setting ``avoid_collisions``; None
         when collisions cannot be tested, and targets are refused with that setting.
+    :param bounds: limits of the joints beyond those of the URDF, such as of acceleration and jerk
+        (:func:`~ik_service.model.joint_limits_file.load_joint_limits`); None for none.
     :param settings: fields of :class:`FollowerSettings`; :meth:`tick` is called at its ``rate``.
     :raises OptionError: naming the setting whose value cannot be.
     """
@@ -49,19 +59,24 @@ class TargetFollower:
         sharing: JointSharing | None = None,
         group: str = '',
         collisions: CollisionTest | None = None,
+        bounds: MotionBounds | None = None,
         **settings: float,
     ) -> None:
         self._sharing = sharing or JointSharing()
         self._lock = self._sharing.lock
         self._group = group
-        self._targets = TargetStore()
+        self._aims = AimStore()
         self._solver = NearbySolver(solver)
+        self._passage = SingularPassage(solver, self._solver)
+        self._velocity, self._trail = TargetVelocity(), TargetTrail()
+        self.configuration_changes = 0
         self._collisions = collisions or NoCollisionTest()
+        self._bounds = bounds
         self._machine = self._new_machine(FollowerSettings().changed(settings))
         self._sharing.join(lambda: self._machine)
 
     def _new_machine(self, settings: FollowerSettings) -> FollowerStateMachine:
-        around = self._targets, self._sharing, self._collisions, self._group
+        around = self._aims, self._sharing, self._collisions, self._group, self._bounds
         return FollowerStateMachine(self._solver.chain, settings, *around)
 
     # Inputs
@@ -78,21 +93,23 @@ class TargetFollower:
             q = self._solver.chain.check_q(q, 'measured')
             if not self._machine.arm.update(q, now, self._machine.stream.q):
                 return
-            target = self._targets.current
+            target = self._aims.target
             busy = self._machine.stream.active
-            if target is None or target.goal is not None or target.solving or busy:
+            if target is None or target.ready or target.solving or busy:
                 return
             target.solving = True
-            version, solver, seeds = self._targets.version, self._solver, self._machine.seeds()
+            version, solver, seeds = self._aims.version, self._solver, self._machine.seeds()
         try:
             result = solver.solve(target.T_base_tip, seeds)
             with self._lock:
-                if version == self._targets.version:
+                if version == self._aims.version:
                     target.result, target.goal = result, result.q
         finally:
             target.solving = False
 
-    def set_target(self, T_base_tip: np.ndarray) -> IkResult:
+    def set_target(
+        self, T_base_tip: np.ndarray, at: float | None = None, twist: np.ndarray | None = None
+    ) -> IkResult:
         """
         Follow another target from now on.
 
@@ -100,35 +117,105 @@ class TargetFollower:
         followed meanwhile. Before the first joint state it is kept, and solved again then.
 
         :param T_base_tip: (4, 4) pose of the tip in the frame of the base link.
+        :param at: when the target was there, on the clock of :meth:`tick` [s]. Targets with times
+            that are on one motion are followed without a lag; None for one at rest.
+        :param twist: (6,) the target's velocity in the base frame, linear before angular [m/s,
+            rad/s], where that is known.
         :returns: the solution, or the nearest pose found, which is then gone to.
         :raises ArgumentError: when this is no pose; the old target is then followed further.
         :raises TargetRefusedError: when nothing may be followed now; the message says why.
         """
         T_base_tip = check_transform(T_base_tip, 'target')
         with self._lock:
-            refusal = self._machine.refusal()
-            if refusal:
-                raise TargetRefusedError(refusal)
-            version = self._targets.next_version()
+            self._refuse(self._machine.admission.refusal())
+            version = self._aims.next_version()
             solver, seeds = self._solver, self._machine.seeds()
-        result = solver.solve(T_base_tip, seeds)
+            motion = self._motion(T_base_tip, at, twist)
+            last = self._trail_end() if motion.interval > 0.0 else None
+            settings, limits = self._machine.settings, self._machine.limits
+        if at is None or last is None:
+            result = solver.solve(T_base_tip, seeds)
+            way = Way(result, result.q[None])
+        else:
+            way = self._passage.solve(T_base_tip, last, at, settings.branch_time)
+        result, moving = way.result, None
+        if at is not None and result.success and not (motion.still or way.changes):
+            moving = MovingGoal(solver.beside, T_base_tip, result.q, motion, at, limits)
         with self._lock:
-            if version == self._targets.version:
-                self._follow(T_base_tip, result)
+            if version == self._aims.version:
+                self._follow(T_base_tip, way, at, moving, last is not None)
         return result
 
-    def _follow(self, T_base_tip: np.ndarray, result: IkResult) -> None:
-        """Follow a target that was solved for, unless a group that shares joints has one."""
-        machine = self._machine
-        refusal = self._sharing.refusal(machine)
-        if refusal:
-            raise TargetRefusedError(refusal)
-        self._sharing.take_over(machine)
-        goal = None if machine.arm.measured is None else result.q
-        machine.follow(FollowedTarget(T_base_tip, result, goal))
+    def _trail_end(self) -> np.ndarray | None:
+        """Return where the way of the target ends by now; None where another one begins."""
+        target, machine = self._aims.target, self._machine
+        if target is None or target.obstacle or machine.restarting or not machine.active:
+            return None
+        return None if target.trail is None else target.trail.end()
+
+    def _motion(
+        self, T_base_tip: np.ndarray, at: float | None, twist: np.ndarray | None
+    ) -> TargetMotion:
+        """Return how a target moves, as far as it is to be looked at."""
+        if at is None or not self._machine.settings.feed_forward:
+            self._velocity.reset()
+            return AT_REST
+        return self._velocity.update(T_base_tip, at, twist)
+
+    def _follow(
+        self,
+        T_base_tip: np.ndarray,
+        way: Way,
+        at: float | None,
+        moving: MovingGoal | None,
+        goes_on: bool,
+    ) -> None:
+        """Follow a target that was solved for, unless something goes before it by now."""
+        machine, trail = self._machine, None
+        self._refuse(machine.admission.precedence())
+        goal = None if machine.arm.measured is None else way.result.q
+        if at is not None and goal is not None and machine.settings.feed_forward:
+            trail = self._trail
+            trail.extend(way.points, at, way.changes) if goes_on else trail.restart(goal, at)
+            self.configuration_changes += goes_on and way.changes
+        self._aim_at(PoseAim(T_base_tip, way.result, goal, machine.movable, moving, trail))
+
+    def follow_aim(self, aim: Aim) -> None:
+        """
+        Move for an aim from now on; it replaces the one before.
+
+        :param aim: what the commands are for.
+        :raises TargetRefusedError: when it may not be followed now; the message says why. What
+            is followed already goes on then.
+        """
+        with self._lock:
+            if aim is self._aims.current:
+                return
+            self._refuse(self._machine.admission.refusal(aim))
+            self._aims.next_version()
+            self._aim_at(aim)
+
+    def _aim_at(self, aim: Aim) -> None:
+        self._sharing.take_over(self._machine)
+        self._machine.follow(aim)
+
+    @staticmethod
+    def _refuse(reason: str) -> None:
+        if reason:
+            raise TargetRefusedError(reason)
+
+    def release(self, aim: Aim) -> None:
+        """
+        Withdraw an aim; the commands come to rest, and then there are none.
+
+        :param aim: the aim; without effect when it is not the one that is followed.
+        """
+        with self._lock:
+            if aim is self._aims.current:
+                self._machine.stop('it was withdrawn')
 
     def stop(self) -> None:
-        """Forget the target; the command comes to rest, and then there is none."""
+        """Forget what is followed; the command comes to rest, and then there is none."""
         with self._lock:
             self._machine.stop()
 
@@ -144,9 +231,9 @@ class TargetFollower:
         :raises TargetRefusedError: when the dropped target may not be followed; it is kept.
         """
         with self._lock:
-            self._machine.disabled = not enabled
+            self._machine.admission.disabled = not enabled
             self._machine.retry()
-            dropped = self._targets.dropped
+            dropped = self._aims.dropped
         if not enabled:
             self.stop()
             return False
@@ -154,7 +241,7 @@ class TargetFollower:
             self.set_target(dropped)
         elif self.state is FollowerState.DISABLED:
             self._machine.state = FollowerState.IDLE
-        return self._targets.current is not None
+        return self._aims.current is not None
 
     def configure(self, *, solver: Solver | None = None, **settings: float) -> None:
         """
@@ -166,105 +253,18 @@ class TargetFollower:
         :raises OptionError: naming the setting whose value cannot be; nothing is changed then.
         """
         nearby = None if solver is None else NearbySolver(solver)
+        passage = None if solver is None or nearby is None else SingularPassage(solver, nearby)
         with self._lock:
             settings_now = self._machine.settings.changed(settings)
             before, self._solver = self._solver, nearby or self._solver
+            self._passage = passage or self._passage
             if self._solver.chain is not before.chain:
-                self._targets.clear()
+                self._aims.clear('the robot was replaced')
                 self._collisions = NoCollisionTest()
                 self._machine = self._new_machine(settings_now)
             self._machine.configure(settings_now)
 
     # Outputs
-
-    @property
-    def displacements(self) -> int:
-        """How often something else moved the arm."""
-        return self._machine.displacements
-
-    @property
-    def other_commander(self) -> str:
-        """Name of somebody else who commands the arm, to be set by the owner; empty for nobody."""
-        return self._machine.other_commander
-
-    @other_commander.setter
-    def other_commander(self, name: str) -> None:
-        self._machine.other_commander = name
-
-    @property
-    def settings(self) -> FollowerSettings:
-        """The settings in force."""
-        return self._machine.settings
-
-    @property
-    def state(self) -> FollowerState:
-        """State as of the last tick or call."""
-        return self._machine.state
-
-    @property
-    def result(self) -> IkResult | None:
-        """The answer of the solver for the target that is followed; None without a target."""
-        target = self._targets.current
-        return target.result if target else None
-
-    @property
-    def target(self) -> tuple[np.ndarray, IkResult] | None:
-        """The target that is followed: T_base_tip (4, 4), and the solver's answer for it."""
-        target = self._targets.current
-        return (target.T_base_tip, target.result) if target else None
-
-    @property
-    def drop_reason(self) -> str:
-        """Why the last target was dropped; empty when none was, or another one is followed."""
-        return self._targets.reason
-
-    @property
-    def obstacle(self) -> str:
-        """What the commands to the target have stopped before; empty for nothing."""
-        target = self._targets.current
-        return target.obstacle if target else ''
-
-    @property
-    def following_error(self) -> float | None:
-        """How far the arm's worst joint is from its command [rad] or [m]; None without one."""
-        with self._lock:
-            stream, measured = self._machine.stream, self._machine.arm.measured
-            if not stream.active or measured is None:
-                return None
-            return float(np.abs(stream.q - measured).max())
-
-    @property
-    def active(self) -> bool:
-        """Whether there are commands; without, the arm is left alone."""
-        return self._machine.stream.active
-
-    @property
-    def idle(self) -> bool:
-        """Whether there are neither a target nor commands."""
-        return self._targets.current is None and not self._machine.stream.active
-
-    @property
-    def violations(self) -> int:
-        """Number of commands that the gate had to correct; 0 in a healthy system."""
-        return self._machine.stream.gate.counts.total
-
-    @property
-    def state_fault(self) -> str:
-        """Why the joint states cannot be relied on; empty when they can."""
-        return self._machine.arm.reason
-
-    @property
-    def contradictory_states(self) -> bool:
-        """Whether there must be two sources of joint states that contradict each other."""
-        return self._machine.arm.contradictory
-
-    @property
-    def immobile_joints(self) -> tuple[str, ...]:
-        """The joints that are never moved, because their velocity limit is 0."""
-        names = self._solver.chain.joint_names
-        return tuple(
-            name for name, speed in zip(names, self._machine.speeds, strict=True) if speed <= 0
-        )
 
     def tick(self, now: float) -> FollowerCommand | None:
         """

@@ -20,6 +20,15 @@ def is_xacro(path: str | os.PathLike[str]) -> bool:
     return os.fsdecode(path).endswith('.xacro')
 
 
+def is_xacro_text(text: str) -> bool:
+    """
+    Return whether a text has to be expanded by xacro before it is a URDF.
+
+    :param text: XML text.
+    """
+    return '<xacro:' in text
+
+
 def load_text(
     source: str | os.PathLike[str],
     xacro_args: Mapping[str, object] | None = None,

@@ -13,6 +13,7 @@ from ik_service.model.description_file import load_text
 from ik_service.model.joint import Joint
 from ik_service.model.link_tree import build_tree
 from ik_service.model.mimic import resolve_mimics
+from ik_service.model.motion_bounds import MotionBounds
 from ik_service.model.tool_frame import tool_joints, ToolFrame
 from ik_service.model.urdf import parse_urdf
 
@@ -98,10 +99,25 @@ class RobotModel:
         if not tools:
             return self
         joints = tool_joints(tools, self._links, self._joints)
+        links = (*self._links, *(joint.child for joint in joints))
+        return self._with_parts(links, (*self._joints.values(), *joints))
+
+    def with_limits(self, bounds: MotionBounds) -> Self:
+        """
+        Return a copy whose joints keep further limits of position and speed, too.
+
+        :param bounds: the limits; of each and that of the URDF the tighter one counts.
+        :raises JointLimitsError: a limit is of a joint that there is not, or leaves a joint no
+            range.
+        """
+        if not bounds.joints:
+            return self
+        return self._with_parts(self._links, bounds.tightened(self._joints.values()))
+
+    def _with_parts(self, links: Iterable[str], joints: Iterable[Joint]) -> Self:
         # As for a copy that is unpickled, so that what a subclass adds is kept.
         kind, (name, _, _, *rest) = cast('tuple[type[Self], Any]', self.__reduce__())
-        links = (*self._links, *(joint.child for joint in joints))
-        return kind(name, links, (*self._joints.values(), *joints), *rest)
+        return kind(name, tuple(links), tuple(joints), *rest)
 
     @property
     def name(self) -> str:

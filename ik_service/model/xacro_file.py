@@ -2,8 +2,9 @@
 Expansion of xacro files, in a process of its own with bounds on time, memory and output.
 
 A xacro file is a program: it evaluates Python expressions, includes other files, and reads YAML
-files and environment variables. So only a path that the user names himself may be expanded, never
-text that came from elsewhere, and what comes out is read as guardedly as any other URDF.
+files and environment variables. So only a path that the user names himself may be expanded, or a
+text that he gives, never one that came from elsewhere, such as from a topic; and what comes out is
+read as guardedly as any other URDF.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 from pathlib import Path
 import subprocess
 import sys
+import tempfile
 
 from ik_service.exceptions import ArgumentError, MissingExtraError, UrdfError
 from ik_service.model import xacro_program
@@ -62,6 +64,31 @@ def expand_xacro(
             where += f', line {answer["line"]}'
         raise UrdfError(f'xacro: {str(answer["error"])[:_LONGEST_MESSAGE]}', where)
     return str(answer['text'])
+
+
+def expand_xacro_text(
+    text: str, max_bytes: int, arguments: Mapping[str, object] | None = None
+) -> str:
+    """
+    Expand a text as if it were a xacro file in a folder of its own.
+
+    What it includes by a relative path is not found; ``$(find package)`` works.
+
+    :param text: the text; it has to be trusted like a program.
+    :param max_bytes: as for :func:`expand_xacro`.
+    :param arguments: as for :func:`expand_xacro`.
+    :returns: URDF text, unchecked.
+    :raises UrdfError: as :func:`expand_xacro`, and the text is too long.
+    :raises ArgumentError: as :func:`expand_xacro`.
+    :raises MissingExtraError: as :func:`expand_xacro`.
+    """
+    data = text.encode('utf-8', 'replace')
+    if len(data) > max_bytes:
+        raise UrdfError(f'the robot description is longer than {max_bytes // 2**20} MiB')
+    with tempfile.TemporaryDirectory(prefix='ik_service_') as folder:
+        file = Path(folder) / 'robot_description.xacro'
+        file.write_bytes(data)
+        return expand_xacro(file, max_bytes, arguments)
 
 
 def _run(request: Mapping[str, object]) -> dict[str, object]:

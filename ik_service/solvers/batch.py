@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-import os
 import time
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.cores import core_count
 from ik_service.exceptions import BatchInterruptedError, OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree
@@ -87,7 +87,7 @@ def solve_ik_batch(
     test = None if collisions is None else collision_test(collisions, chosen.chain)
     job = _Job(chosen, targets, seeds, chained, guessed and not chained, test)
     try:
-        job.run(progress, 1 if chained else threads or len(os.sched_getaffinity(0)))
+        job.run(progress, 1 if chained else threads or core_count())
     except KeyboardInterrupt as error:
         raise BatchInterruptedError(job.result()) from error
     return job.result()

@@ -6,6 +6,7 @@ get no commands. So what is compiled while the node is at work is compiled by an
 which runs this module, and loaded from the cache on disk:
 
     python -m ik_service.solvers.compilation [--tree] bfgs [module that registers it]
+    python -m ik_service.solvers.compilation [--tree] --paths
 
 Kernels depend on the method, and on whether it is for a chain or a tree, not on the arm. The
 process gives way to others.
@@ -24,12 +25,14 @@ from ik_service.exceptions import CompilationError
 from ik_service.kinematics.kernel_cache import cache_folder
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.robot import Robot
+from ik_service.solvers.path.preparation import PathKernels
 from ik_service.solvers.registration import load_solvers, loaded_modules
 from ik_service.solvers.solver import Solver
 
 DONE = 'compiled'
 """What the process prints at the end."""
-_TREE = '--tree'
+_MODULE = 'ik_service.solvers.compilation'
+_TREE, _PATHS = '--tree', '--paths'
 _PATIENCE = 600.0  # time for the compiler [s]
 _MOST = 3  # solvers that are compiled or wait for it
 
@@ -48,18 +51,18 @@ class Compiler:
         self._turn = threading.Lock()
         self._places = threading.Semaphore(_MOST)
 
-    def prepare(self, solver: Solver) -> None:
+    def prepare(self, solver: Solver | PathKernels) -> None:
         """
         Compile a solver or load its code; returns when it is ready to solve.
 
-        :param solver: the solver.
+        :param solver: the solver, or what searches for paths.
         :raises CompilationError: the compiler was ended meanwhile, or too many wait for it.
         """
         if not (solver.compiled or solver.cached or cache_folder() is None):
             self._compile_in_turn(solver)
         solver.warm_up()
 
-    def _compile_in_turn(self, solver: Solver) -> None:
+    def _compile_in_turn(self, solver: Solver | PathKernels) -> None:
         if not self._places.acquire(blocking=False):
             raise CompilationError(
                 f'{solver.name} is not compiled yet, and {_MOST} others wait for that; '
@@ -83,11 +86,13 @@ class Compiler:
         if child is not None:
             child.kill()
 
-    def _compile(self, solver: Solver) -> None:
-        words = [solver.name, *loaded_modules()]
+    def _compile(self, solver: Solver | PathKernels) -> None:
+        paths = isinstance(solver, PathKernels)
+        words = [_PATHS] if paths else [solver.name, *loaded_modules()]
         if isinstance(solver.chain, KinematicTree):
             words.insert(0, _TREE)
-        with ChildProcess('the compiler', 'ik_service.solvers.compilation', words) as child:
+        module = solver.compiled_by if isinstance(solver, PathKernels) else _MODULE
+        with ChildProcess('the compiler', module, words) as child:
             self._child = child
             try:
                 if self._ended:  # before there was something to end
@@ -98,14 +103,18 @@ class Compiler:
 
 
 def main() -> None:
-    """Compile the method that the command line names."""
+    """Compile what the command line names."""
     os.nice(5)
     words = sys.argv[1:]
     for_tree = words[0] == _TREE
     name, *modules = words[for_tree:]
-    load_solvers(modules)
     chain = Robot.from_urdf(urdf_path('planar_6r')).chain('base_link', 'tool0')
-    Solver(KinematicTree.of_chain(chain) if for_tree else chain, name).warm_up()
+    arm = KinematicTree.of_chain(chain) if for_tree else chain
+    if name == _PATHS:
+        PathKernels(arm).warm_up()
+    else:
+        load_solvers(modules)
+        Solver(arm, name).warm_up()
     print(DONE)
 
 

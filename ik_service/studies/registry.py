@@ -21,6 +21,7 @@ _FOLDERS = {
     'objectives': 'methods',
     'tracking': 'tracking',
     'reach': 'reach',
+    'paths': 'paths',
 }
 STUDY_NAMES = tuple(_FOLDERS)
 

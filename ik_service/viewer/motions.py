@@ -109,9 +109,17 @@ class Motions:
         :param rng: random numbers.
         """
         if self._display is not None:
-            self._requests.drop_move()
             view = self._display.view
-            self._target.set(random_reachable_pose(view.arm.chain, rng, 0.1 * view.size))
+            self.go_to_pose(random_reachable_pose(view.arm.chain, rng, 0.1 * view.size))
+
+    def go_to_pose(self, T_base_tip: np.ndarray) -> None:
+        """
+        Go to a pose.
+
+        :param T_base_tip: (4, 4) [m].
+        """
+        self._requests.drop_move()
+        self._target.set(T_base_tip)
 
     def move_joints(self, joints: Mapping[str, float]) -> None:
         """

@@ -86,6 +86,22 @@ class RobotDisplay:
         """Return T_root_base (4, 4) [m]."""
         return self._poses[self.view.arm.chain.base_link]
 
+    @property
+    def poses(self) -> Poses:
+        """Pose T_root_link (4, 4) of each link as it is drawn [m]."""
+        return self._poses
+
+    def poses_at(self, q: np.ndarray) -> Poses:
+        """
+        Return the pose of each link if the chain's joints were elsewhere than measured.
+
+        :param q: (n,) their positions [rad] or [m].
+        :returns: (4, 4) T_root_link by link [m].
+        """
+        posture = self._posture.copy()
+        posture[self.view.arm.indices] = q
+        return self.view.arm.link_poses(self.view.arm.postures.complete(posture))
+
     def joint_positions(self) -> list[JointPosition]:
         """Return the measured positions of the chain's joints with their limits."""
         posture = self.measured.posture()
@@ -187,11 +203,8 @@ class RobotDisplay:
             command is not None and np.abs(command - self._posture[indices]).max() > _VISIBLE
         )
         ghost.visible = panel.shows_ghost and bool(is_apart)
-        if ghost.visible:
-            posture = self._posture.copy()
-            posture[indices] = command
-            poses = self.view.arm.link_poses(self.view.arm.postures.complete(posture))
-            ghost.place(poses, beside=self._poses)
+        if ghost.visible and command is not None:
+            ghost.place(self.poses_at(command), beside=self._poses)
         preview.visible = panel.sliders.is_held(now)
 
     def _draw_target(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 import threading
 import time
 import traceback
@@ -25,6 +26,7 @@ from ik_service.viewer.link.target import Target
 from ik_service.viewer.link.task_queue import TaskQueue
 from ik_service.viewer.link.viewer_node import ViewerNode
 from ik_service.viewer.link.world_picture import NO_WORLD, read_world_picture, WorldPicture
+from ik_service.viewer.motion_tabs import MotionTabs
 from ik_service.viewer.motions import Motions
 from ik_service.viewer.panel.panel import Actions, notify, Panel
 from ik_service.viewer.panel.parameter_fields import Field, Value
@@ -72,6 +74,16 @@ class Viewer:
         self._selection: RobotSelection | None = None
         self._requests = ServiceRequests(node, self._tasks, self._target, self._refuse)
         self._motions = Motions(self._target, self._requests, self._panel, self._refuse)
+        self._tabs = MotionTabs(
+            server,
+            self._panel,
+            node,
+            self._tasks,
+            self._monitor,
+            self._target,
+            self._motions,
+            self._refuse,
+        )
         self._rng = np.random.default_rng()
         self._refreshed_at = 0.0
         self._subscribe()
@@ -83,13 +95,14 @@ class Viewer:
         :param stop: the event.
         """
         due = time.monotonic()
-        while not stop.wait(max(0.0, due - time.monotonic())):
-            period = self._period if self._server.get_clients() else _IDLE_PERIOD
-            due = max(due + period, time.monotonic())
-            try:
-                self._step(time.monotonic())
-            except Exception as error:  # one bad moment must not end the viewer
-                self._on_error(error)
+        with closing(self._tabs):
+            while not stop.wait(max(0.0, due - time.monotonic())):
+                period = self._period if self._server.get_clients() else _IDLE_PERIOD
+                due = max(due + period, time.monotonic())
+                try:
+                    self._step(time.monotonic())
+                except Exception as error:  # one bad moment must not end the viewer
+                    self._on_error(error)
 
     def _step(self, now: float) -> None:
         self._node.poll_states()
@@ -98,6 +111,7 @@ class Viewer:
         if self._world is not NO_WORLD and not self._node.is_world_known():
             self._show_world(NO_WORLD)
         self._select_robot()
+        self._tabs.step(now, status.is_connected)
         display = self._display
         is_watched = bool(self._server.get_clients())
         if display is not None:
@@ -109,6 +123,9 @@ class Viewer:
                 with self._server.atomic():
                     display.draw(now, self._target, self._panel)
                     self._reach.draw(display.root_from_base())
+        if is_watched:
+            with self._server.atomic():
+                self._tabs.draw()
         if is_watched and now - self._refreshed_at >= _PANEL_PERIOD:
             self._refreshed_at = now
             with self._server.atomic():
@@ -190,6 +207,7 @@ class Viewer:
     def _on_connected(self) -> None:
         """Drop the target, which a node that is new on the graph does not know."""
         self._motions.drop()
+        self._tabs.connect()
 
     # The robot
 
@@ -214,6 +232,7 @@ class Viewer:
         self._display = RobotDisplay(self._server, view, self._on_drag)
         self._display.show_world(self._world)
         self._motions.show(self._display)
+        self._tabs.show(self._display)
         self._reach.set_base_link(view.arm.chain.base_link)
         self._server.gui.set_panel_label(view.arm.robot.name)
         self._monitor.update_facts(has_robot=True, robot_error='')
@@ -230,7 +249,7 @@ class Viewer:
         return Actions(
             home=lambda: post(self._motions.go_home),
             random_pose=lambda: post(self._motions.go_to_random_pose, self._rng),
-            stop=lambda: post(self._motions.stop),
+            stop=lambda: self._tabs.stop(),
             go_to_state=lambda name: post(self._motions.go_to_state, name),
             move_joints=lambda joints: post(self._motions.move_joints, joints),
             change=lambda values: post(self._change, values),

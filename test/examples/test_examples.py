@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from support.repository import REPOSITORY
 
@@ -175,3 +176,14 @@ def test_solutions_free_of_collisions(tmp_path):
     assert int(left) == 0
     assert re.search(r"^IN_COLLISION \('\w+', 'table'\)", text, re.MULTILINE)
     assert re.findall(r'rod of [\d.]+ m: (\w+)', text) == ['SUCCESS', 'IN_COLLISION']
+
+
+def test_the_follower_without_ros_keeps_its_limits(tmp_path):
+    text = run('12', tmp_path)
+    distances = numbers(r'([\d.]+) mm away', text)
+    assert max(distances[1:]) < 4.0
+    assert distances[-1] < 0.1
+    assert text.count('away, REACHED') >= 1
+    accelerations, jerks = numbers(r'([\d.]+) rad/s²', text), numbers(r'([\d.]+) rad/s³', text)
+    assert np.less_equal(accelerations, [7.5, 4.0, 6.0]).all()
+    assert max(jerks[1:]) <= 100.0

@@ -6,6 +6,7 @@ from support.follower_helpers import READY, Rig
 from support.walls import WalledStorm, Walls
 
 from ik_service.exceptions import TargetRefusedError
+from ik_service.following.aim import Step
 from ik_service.following.collision_guard import (
     CollisionGuard,
     lever_lengths,
@@ -66,7 +67,9 @@ def test_without_walls_a_straight_motion_is_as_fast_as_ever(solver):
         stream, limits = CommandStream(), FollowerSettings().motion_limits(solver.chain)
         stream.guard = guard
         stream.begin(READY, 0.0)
-        commands = [stream.advance(goal, limits, 0.01 * k, 0.01, None) for k in range(1, 200)]
+        commands = [
+            stream.advance(Step(goal), limits, 0.01 * k, 0.01, None) for k in range(1, 200)
+        ]
         assert commands[-1].q.tolist() == goal.tolist()
         times.append(sum(command.velocity.any() for command in commands))
     assert times[1] <= times[0] + 5
@@ -223,7 +226,7 @@ def test_speeds_up_and_slows_down_once_on_the_way_to_a_joint_limit(solver):
     goal, limits = READY.copy(), FollowerSettings().motion_limits(chain)
     goal[:2] = chain.upper[0], 0.3
     stream.begin(READY, 0.0)
-    commands = [stream.advance(goal, limits, 0.01 * k, 0.01, None) for k in range(1, 300)]
+    commands = [stream.advance(Step(goal), limits, 0.01 * k, 0.01, None) for k in range(1, 300)]
     assert commands[-1].q.tolist() == goal.tolist()
     speeds = np.array([command.velocity[0] for command in commands])
     fastest = int(speeds.argmax())

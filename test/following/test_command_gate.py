@@ -101,7 +101,7 @@ def test_any_input_gives_bounded_commands(data):
         moving = gate.last[1].any()
         q, _ = gate.admit(wanted, limits, now, period)
         passed = min(now - before, period)
-        braking = max(braking if moving else 0.0, limits.braking)
+        braking = max(braking if moving else 0.0, float(limits.braking.max()))
         if passed <= 0.0:
             assert q.tolist() == last.tolist()
             continue

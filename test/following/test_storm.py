@@ -1,21 +1,65 @@
-"""A short run of the randomised stress test of the follower, see storm.py."""
+"""Short runs of the randomised stress tests of the follower, see storm.py and aim_storm.py."""
 
 import pytest
+from support.aim_storm import AimStorm, BoundedObserver, bounds_of
 from support.storm import Storm
+from support.walled_aim_storm import WalledAimStorm
 
 TICKS = 6000
+
+
+def run(storm, ticks=TICKS):
+    """Run a storm, check what holds in all of them, and return its observer."""
+    storm.run(ticks)
+    seen = storm.observer
+    assert seen.commands > ticks // 5
+    assert seen.starts > 5
+    assert seen.worst_speed_step <= 1.0 + 1e-6
+    assert (seen.outside, seen.early, seen.unfinished) == (0, 0, 0)
+    assert storm.follower.violations == 0
+    return seen
 
 
 @pytest.mark.parametrize('seed', [1, 2, 3])
 def test_commands_stay_within_their_bounds_under_random_faults(solver, seed):
     storm = Storm(solver, seed)
-    storm.run(TICKS)
-    seen = storm.observer
-    assert seen.commands > TICKS // 4
-    assert seen.starts > 5
+    seen = run(storm)
     assert len(storm.faults.happened) == 9, 'everything has happened'
     assert seen.worst_step <= 1.0 + 1e-6
-    assert seen.worst_speed_step <= 1.0 + 1e-6
     assert seen.worst_start < 0.05, 'streams begin where the arm is'
-    assert (seen.outside, seen.early, seen.unfinished) == (0, 0, 0)
-    assert storm.follower.violations == 0
+
+
+@pytest.mark.parametrize('seed', [1, 2, 3])
+def test_targets_references_and_hostile_velocities_together_stay_within_them_too(solver, seed):
+    storm = AimStorm(solver, seed)
+    seen = run(storm)
+    assert seen.worst_step <= 1.0 + 1e-6
+    assert seen.worst_start < 0.05
+    assert storm.faults.happened['servo'] > 10
+    assert storm.faults.happened['trajectory'] > 5
+    assert storm.ended_once
+
+
+@pytest.mark.parametrize('jerk', [False, True])
+@pytest.mark.parametrize('seed', [1, 2])
+def test_every_joint_keeps_its_own_bounds_under_random_faults(solver, seed, jerk):
+    storm = AimStorm(solver, seed, BoundedObserver, bounds=bounds_of(solver.chain, jerk))
+    assert run(storm).worst_step <= 1.0 + 1e-6
+
+
+@pytest.mark.parametrize('seed', [1, 2])
+def test_in_even_ticks_the_jerk_keeps_its_bounds_whatever_is_asked_for(solver, seed):
+    bounds = bounds_of(solver.chain)
+    storm = AimStorm(solver, seed, BoundedObserver, regular=True, bounds=bounds)
+    seen = run(storm)
+    assert 0.5 < seen.worst_jerk <= 1.0 + 1e-6
+    assert seen.worst_step <= 1.0 + 1e-6
+
+
+@pytest.mark.parametrize('jerk', [False, True])
+@pytest.mark.parametrize('seed', [1, 2])
+def test_among_walls_no_aim_leads_into_one(solver, seed, jerk):
+    bounds = {'bounds': bounds_of(solver.chain)} if jerk else {}
+    storm = WalledAimStorm(solver, seed, **bounds)
+    assert run(storm).collisions == 0
+    assert storm.stops > 20

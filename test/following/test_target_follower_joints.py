@@ -5,7 +5,8 @@ import pytest
 from support.follower_helpers import RATE, READY, Rig
 
 import ik_service as iks
-from ik_service.following.settings import FALLBACK_LINEAR_SPEED, FALLBACK_SPEED, FollowerState
+from ik_service.following.settings import FollowerState
+from ik_service.kinematics.joint_speeds import FALLBACK_LINEAR_SPEED, FALLBACK_SPEED
 
 
 def test_a_state_outside_the_limits_is_where_commands_start(solver, rig):

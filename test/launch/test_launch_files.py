@@ -16,18 +16,9 @@ from launch_ros.actions import Node
 from launch_ros.utilities import evaluate_parameters
 from support.launched import ENVIRONMENT, launched, SHARE
 
-ARGUMENTS = {
-    'urdf': '',
-    'xacro_args': '',
-    'srdf': '',
-    'base_link': '',
-    'tip_link': '',
-    'solver': '',
-    'publish_markers': '',
-    'params_file': '',
-    'namespace': '',
-    'robot_state_publisher': 'true',
-}
+from ik_service.ros.common.launch_arguments import ARGUMENTS as EMPTY
+
+ARGUMENTS = {**dict.fromkeys(EMPTY, ''), 'robot_state_publisher': 'true'}
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +53,7 @@ def _nodes(entities, context):
     [
         ('ik_service.launch.py', ARGUMENTS),
         ('demo.launch.py', {**ARGUMENTS, 'rviz': 'false', 'engine': ''}),
+        ('servo.launch.py', {**ARGUMENTS, 'servo_node': 'servo_node'}),
     ],
 )
 def test_every_argument_has_a_default_and_a_description(file, arguments):
@@ -171,8 +163,54 @@ def test_rviz_looks_from_the_base_of_the_robot(urdf, frame):
 
 @pytest.mark.parametrize('file', ['ik_service.launch.py', 'demo.launch.py'])
 def test_a_missing_urdf_is_reported_in_one_sentence(file):
-    with pytest.raises(Exception, match=r'^urdf: there is no such file: /nowhere/arm\.urdf$'):
+    with pytest.raises(Exception, match=r"^file '/nowhere/arm\.urdf': cannot be read: No such "):
         nodes(file, urdf='/nowhere/arm.urdf')
+
+
+def test_the_node_is_connected_with_the_controller():
+    context = LaunchContext()
+    found = nodes(
+        'ik_service.launch.py',
+        context,
+        command_interface='joint_trajectory',
+        controller='/jtc',
+        command_joints='a,b',
+        joint_states='/arm/joint_states',
+        velocity_scaling='0.1',
+    )
+    node = found['ik_node']
+    given = {
+        name: value
+        for part in evaluate_parameters(context, node._Node__parameters)
+        for name, value in part.items()
+    }
+    assert given['command_interface'] == 'joint_trajectory'
+    assert given['trajectory_action'] == '/jtc/follow_joint_trajectory'
+    assert list(given['command_joints']) == ['a', 'b']
+    assert given['velocity_scaling'] == 0.1
+    node._perform_substitutions(context)
+    states = ('joint_states', '/arm/joint_states')
+    assert set(node.expanded_remapping_rules) == {
+        ('joint_trajectory', '/jtc/joint_trajectory'),
+        states,
+    }
+    publisher = found['robot_state_publisher']
+    publisher._perform_substitutions(context)
+    assert publisher.expanded_remapping_rules == [states]
+
+
+@pytest.mark.parametrize('file', ['ik_service.launch.py', 'demo.launch.py'])
+def test_an_unknown_argument_on_the_command_line_is_refused(monkeypatch, file):
+    monkeypatch.setattr('sys.argv', ['ros2', 'launch', 'ik_service', file, 'tip_lnk:=tool0'])
+    context = LaunchContext(argv=['tip_lnk:=tool0'])
+    with pytest.raises(Exception, match=r'tip_lnk.*did you mean tip_link\?'):
+        nodes(file, context)
+
+
+@pytest.mark.parametrize('interface', ['position_commands', 'velocity_commands'])
+def test_the_simulated_arm_says_which_commands_it_takes(interface):
+    with pytest.raises(Exception, match='command_interface'):
+        nodes('demo.launch.py', command_interface=interface)
 
 
 @pytest.mark.parametrize('argument', ['rviz', 'engine'])
@@ -184,3 +222,28 @@ def test_values_outside_the_choices_are_refused(argument):
 def test_the_share_folder_holds_what_the_launch_files_name():
     for file in ('config/ik_service.rviz', 'config/ik_service.yaml', 'urdf/panda.urdf'):
         assert (SHARE / file).is_file()
+
+
+def test_the_topics_and_services_of_servo_are_below_the_name_of_its_node():
+    context = LaunchContext()
+    list(nodes('servo.launch.py', context, servo_node='my_servo', robot_state_publisher='false'))
+    renamed = dict(context.launch_configurations.get('ros_remaps', []))
+    assert renamed == {}, 'the names of other launch files stay as they are'
+    (node,) = _remapped('servo.launch.py', servo_node='my_servo', robot_state_publisher='false')
+    assert node['delta_twist_cmds'] == 'my_servo/delta_twist_cmds'
+    assert node['pause_servo'] == 'my_servo/pause_servo'
+    assert len(node) == 6
+
+
+def _remapped(file, **arguments):
+    """Yield what is renamed where the node of a launch file is started."""
+    context = LaunchContext()
+    context.launch_configurations.update(arguments)
+    pending = list(described(file, context).entities)
+    while pending:
+        entity = pending.pop(0)
+        if isinstance(entity, Node):
+            if entity.condition is None or entity.condition.evaluate(context):
+                yield dict(context.launch_configurations['ros_remaps'])
+        else:
+            pending[:0] = entity.visit(context) or []

@@ -35,6 +35,7 @@ JOINT = (
 </robot>
 """
 )
+JOINT_MACRO = JOINT.removeprefix(HEAD).removesuffix('</robot>\n')
 # Each macro calls the one before twice: two to the power of their number in the end.
 BOMB = (
     HEAD
@@ -102,10 +103,26 @@ def test_only_xacro_files_take_arguments(write):
             iks.Robot.from_urdf(urdf, xacro_args={'prefix': 'left_'})
 
 
-def test_text_is_never_expanded():
-    for read in (iks.Robot.from_urdf, iks.Robot.from_urdf_text, read_robot):
+def test_text_is_not_expanded_unasked():
+    for read in (iks.Robot.from_urdf, iks.Robot.from_urdf_text):
         with pytest.raises(UrdfError, match='is a xacro macro'):
             read(ARM)
+    with pytest.raises(UrdfError, match='whoever publishes it has to expand it'):
+        read_robot(ARM)
+
+
+def test_text_that_the_user_gives_himself_is_expanded():
+    text = ARM.replace('<xacro:include filename="joint.xacro"/>', JOINT_MACRO)
+    robot = read_robot(text, xacro_args={'prefix': 'right_'}, expand_text=True)
+    assert robot.movable_joint_names == ('right_shoulder', 'right_elbow')
+    with pytest.raises(UrdfError, match=r'robot_description\.xacro.*No such file.*joint\.xacro'):
+        read_robot(ARM, expand_text=True)  # there is no file beside it
+
+
+def test_what_xacro_has_expanded_is_a_urdf_for_everybody(arm):
+    text = xacro_file.expand_xacro(arm, 10**6)
+    text = text.replace('<robot', '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"')
+    assert read_robot(text).movable_joint_names == ('left_shoulder', 'left_elbow')
 
 
 def test_a_file_that_another_program_names_is_not_expanded(arm):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from geometry_msgs.msg import PoseStamped
-from moveit_msgs.srv import GetPositionFK, GetPositionIK, GetStateValidity
+from moveit_msgs.srv import GetCartesianPath, GetPositionFK, GetPositionIK, GetStateValidity
 import numpy as np
 from rclpy.time import Time
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import build_arm
+from ik_service.following.settings import FollowerSettings
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode
@@ -20,6 +21,7 @@ from ik_service.ros.ik.compute_fk import FkHandler
 from ik_service.ros.ik.compute_ik import IkHandler
 from ik_service.ros.ik.group_urdf import UrdfHandler
 from ik_service.ros.ik.state_validity import ValidityHandler
+from ik_service.ros.paths.compute_cartesian_path import CartesianPathHandler
 from ik_service.solvers.options import IkOptions
 
 PANDA = Path(__file__).parents[2] / 'urdf' / 'panda.urdf'
@@ -113,7 +115,9 @@ class Server:
         self.fk.held = self.collisions.known.held
         self.validity = ValidityHandler(*heard, self.collisions)
         self.urdf = UrdfHandler(*heard)
-        for handler in (self.ik, self.fk, self.validity, self.urdf):
+        motion = FollowerSettings()
+        self.paths = CartesianPathHandler(self.settings, motion, *heard, self.collisions)
+        for handler in (self.ik, self.fk, self.validity, self.urdf, self.paths):
             handler.measured = self.measured
 
     def check_collisions(self):
@@ -122,6 +126,9 @@ class Server:
 
     def solve(self, request):
         return self.ik.handle(request, GetPositionIK.Response())
+
+    def plan(self, request):
+        return self.paths.handle(request, GetCartesianPath.Response())
 
     def check(self, request):
         return self.validity.handle(request, GetStateValidity.Response())

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 import itertools
 import threading
 
-from moveit_msgs.srv import GetPositionFK, GetPositionIK, GetStateValidity
+from moveit_msgs.srv import GetCartesianPath, GetPositionFK, GetPositionIK, GetStateValidity
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 
@@ -51,6 +51,17 @@ class FaultyServer:
             return response
 
         service = self.node.create_service(GetStateValidity, 'check_state_validity', answer)
+        self.services.append(service)
+
+    def plan_paths(self, defect=lambda plan, request: plan(request)):
+        """Offer compute_cartesian_path; ``defect(plan, request)`` answers."""
+
+        def answer(request, response):
+            return defect(self._handlers.plan, request)
+
+        service = self.node.create_service(
+            GetCartesianPath, 'compute_cartesian_path', answer, qos_profile=SERVICE_QOS
+        )
         self.services.append(service)
 
     def vanish(self):

@@ -55,26 +55,40 @@ class Observer:
             q, speed, then = self._last
             self._last, self._stall = (q, speed, then + delay), delay
 
+    @property
+    def velocity(self):
+        """Velocity limits of the joints, in shares of which all speeds are."""
+        return self.chain.velocity
+
+    def _braking_now(self, settings):
+        """Largest change of speed in a second, in shares: one for all joints, or for each."""
+        scaling = settings.velocity_scaling
+        gentle = scaling / settings.acceleration_time if settings.acceleration_time else np.inf
+        return max(gentle, scaling / RAMP)
+
+    def _scaling(self, scaling, now):
+        """Share of the velocity limits up to which commands may speed up now."""
+        return scaling
+
     def _see(self, command, now, settings, arm, honest):
         self.commands += 1
         period, scaling = 1.0 / settings.rate, settings.velocity_scaling
-        gentle = scaling / settings.acceleration_time if settings.acceleration_time else np.inf
-        braking = max(gentle, scaling / RAMP)
+        braking = self._braking_now(settings)
         q, first = np.array(command.q), self._last is None
         if first:
             self.starts += 1
             self._last = (q, np.zeros_like(q), now - period)
             self.unfinished += bool(command.velocity.any())
             if honest:
-                off = np.abs(q - arm) / self.chain.velocity
+                off = np.abs(q - arm) / self.velocity
                 self.worst_start = max(self.worst_start, float(off.max()))
         before, speed, then = self._last
-        self._braking = max(self._braking if speed.any() else 0.0, braking)
+        self._braking = np.maximum(self._braking if speed.any() else 0.0, braking)
         passed = min(now - then, period)
         self.early += passed < 0.499 * period
-        step = (q - before) / self.chain.velocity
+        step = (q - before) / self.velocity
         new = step / passed
-        most = max(scaling, float(np.abs(speed).max()))
+        most = max(self._scaling(scaling, now), float(np.abs(speed).max()))
         self.worst_step = max(self.worst_step, _share(np.abs(step).max(), most * passed))
         change = np.abs(new - speed)
         late = max(now - then - passed if now - then > 2.0 * period else 0.0, self._stall)
@@ -82,8 +96,9 @@ class Observer:
         if late > 0.0:  # so long the arm may have slowed down by itself
             slower = self._braking * late
             change = np.maximum(change - np.minimum(slower, np.abs(speed)), 0.0)
-        allowed = self._braking * passed
-        self.worst_speed_step = max(self.worst_speed_step, _share(change.max(), allowed))
+        allowed = np.broadcast_to(self._braking * passed, change.shape)
+        for joint in zip(change, allowed, strict=True):
+            self.worst_speed_step = max(self.worst_speed_step, _share(*joint))
         below, above = np.minimum(self.chain.lower, before), np.maximum(self.chain.upper, before)
         self.outside += bool(((q < below) | (q > above)).any())
         self._last = (q, np.where(np.abs(new) < 1e-9, 0.0, new), now)
@@ -232,8 +247,9 @@ class Storm:
             self.refused += 1
 
 
-def main(ticks):
-    began, storm = time.monotonic(), Storm(panda_solver(), 1)
+def report(storm, ticks):
+    """Run a storm and print the figures."""
+    began = time.monotonic()
     storm.run(ticks)
     seen = storm.observer
     print(f'{ticks} ticks, {seen.commands} commands, {seen.starts} starts')
@@ -247,6 +263,10 @@ def main(ticks):
     print(f'targets refused       {storm.refused}')
     print(f'what happened         {storm.faults.happened}')
     print(f'took                  {time.monotonic() - began:.0f} s')
+
+
+def main(ticks):
+    report(Storm(panda_solver(), 1), ticks)
 
 
 if __name__ == '__main__':

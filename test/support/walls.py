@@ -50,6 +50,7 @@ class WallObserver(Observer):
     walls = None
     collisions = 0
     excused = False  # a wall has appeared on the way on which the arm comes to rest
+    window = 0.0  # time by which that is longer where a jerk is limited [s]
 
     def rebuild(self, change):
         """Change the walls."""
@@ -59,12 +60,17 @@ class WallObserver(Observer):
             fastest = np.abs(speed).max()
             way = speed * self.chain.velocity * fastest / (2.0 * self._braking) if fastest else 0.0
             self.excused = self.walls.cross(q, q + way)
+            if self.window:  # it leads through some place within these
+                more = (np.abs(speed) + self._braking * self.window) * self.window
+                around = np.abs(way) + self.chain.velocity * more
+                self.excused = self.walls.cross(q - around, q + around)
 
     def _see(self, command, now, settings, arm, honest):
-        before, moves = self._last, bool(command.velocity.any())
-        if before is None or not moves:
+        before = self._last
+        moves = before is not None and bool((command.q != before[0]).any())
+        if not moves:
             self.excused = False
-        if before is not None and moves and not self.excused:
+        elif not self.excused:
             self.collisions += self.walls.cross(before[0], command.q)
         super()._see(command, now, settings, arm, honest)
 
@@ -72,9 +78,10 @@ class WallObserver(Observer):
 class WalledStorm(Storm):
     """The storm among thin walls, which are replaced now and then."""
 
-    def __init__(self, solver, seed):
+    def __init__(self, solver, seed, **settings):
         walls = Walls(solver.chain)
-        super().__init__(solver, seed, WallObserver, collisions=walls, avoid_collisions=True)
+        avoid = {'collisions': walls, 'avoid_collisions': True, **settings}
+        super().__init__(solver, seed, WallObserver, **avoid)
         self.walls = self.observer.walls = walls
         self.stops = 0
         self._rebuild()

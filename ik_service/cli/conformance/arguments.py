@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import math
 from pathlib import Path
 
+from ik_service.cli.ros_arguments import split_ros_arguments
+
 _EXAMPLES = """
 The robot is that of the server, from its parameter robot_description, from get_urdf, or from the
 topic robot_description. Nothing is moved. --ros-args at the end leads to other names:
@@ -27,18 +29,8 @@ def parse(arguments: Sequence[str]) -> tuple[Namespace, list[str]]:
     :param arguments: the command line after the program's name.
     :raises SystemExit: the command line is wrong, or asked for help.
     """
-    own, ros = _split(arguments)
+    own, ros = split_ros_arguments(arguments)
     return _parser().parse_args(own), ros
-
-
-def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the arguments of the program, and those from ``--ros-args`` to ``--``."""
-    words = list(arguments)
-    if '--ros-args' not in words:
-        return words, []
-    begin = words.index('--ros-args')
-    end = words.index('--', begin) + 1 if '--' in words[begin:] else len(words)
-    return words[:begin] + words[end:], words[begin:end]
 
 
 def _parser() -> ArgumentParser:

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from ik_service.cli.solve.help_text import DESCRIPTION, epilog
 from ik_service.cli.solve.options import UsageError
+from ik_service.cli.solve.path_arguments import add_path_options, check_path
 from ik_service.common.resources import share_folder
 from ik_service.model.xacro_arguments import XACRO_HELP
 from ik_service.solvers.registration import load_solvers
@@ -30,7 +31,9 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     _load_solvers(words)
     # argparse takes -1e-3 and -inf for options, but no word that starts with a space.
     arguments = _parser().parse_args([f' {w}' if _is_number(w) else w for w in words])
-    arguments.seed = _seed(arguments.seed)
+    arguments.seed = _posture(arguments.seed, '--seed')
+    arguments.end = _posture(arguments.end, '--end')
+    check_path(arguments)
     _check(arguments)
     return arguments
 
@@ -57,16 +60,17 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog='ik_solve',
-        usage='ik_solve URDF (--xyz X Y Z [--rpy … | --quaternion …] | --joints Q … | --random) '
-        '[options]',
+        usage='ik_solve URDF (--xyz X Y Z [--rpy … | --quaternion …] | --joints Q … | --random | '
+        '--path FILE) [options]',
         description=DESCRIPTION,
         epilog=epilog(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     _add_robot(parser.add_argument_group('robot'))
-    _add_target(parser.add_argument_group('target, one of --xyz, --joints and --random'))
+    _add_target(parser.add_argument_group('target, one of --xyz, --joints, --random and --path'))
     _add_search(parser.add_argument_group('search'))
+    add_path_options(parser.add_argument_group('path, with --path'), _number)
     _add_output(parser.add_argument_group('output'))
     return parser
 
@@ -121,6 +125,12 @@ def _add_target(group: argparse._ArgumentGroup) -> None:
         const=0,
         metavar='SEED',
         help='the pose of a random posture within the limits (default seed: %(const)s)',
+    )
+    which.add_argument(
+        '--path',
+        type=Path,
+        metavar='FILE',
+        help='a whole path, without a jump: a CSV file of poses, see below',
     )
     how = group.add_mutually_exclusive_group()
     how.add_argument(
@@ -214,7 +224,7 @@ def _check(arguments: argparse.Namespace) -> None:
     for name in ('rpy', 'quaternion'):
         if getattr(arguments, name) is not None and arguments.xyz is None:
             raise UsageError(
-                f'--{name} goes with --xyz; --joints and --random bring their own orientation'
+                f'--{name} goes with --xyz; other targets bring their own orientation'
             )
     if arguments.all:
         for name, given in (('--trace', arguments.trace), ('--plot', arguments.plot is not None),
@@ -232,8 +242,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError(f'--plot: there is no folder {str(arguments.plot.parent)!r}')
 
 
-def _seed(words: list[str] | None) -> list[float] | str | None:
-    """Return the numbers of a seed, or the single word that names a state."""
+def _posture(words: list[str] | None, option: str) -> list[float] | str | None:
+    """Return the numbers of a posture, or the single word that names a state."""
     if words is None:
         return None
     if len(words) == 1 and not _is_number(words[0]):
@@ -241,7 +251,7 @@ def _seed(words: list[str] | None) -> list[float] | str | None:
     try:
         return [_number(word) for word in words]
     except argparse.ArgumentTypeError as error:
-        raise UsageError(f'argument --seed: {error}') from error
+        raise UsageError(f'argument {option}: {error}') from error
 
 
 def _number(text: str) -> float:

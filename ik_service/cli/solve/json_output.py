@@ -14,6 +14,7 @@ from ik_service import __version__
 from ik_service.cli.solve.all_solutions import Solutions
 from ik_service.cli.solve.outcome import Outcome, Refusal
 from ik_service.cli.solve.request import Request
+from ik_service.cli.solve.robot_choice import ArmRequest
 from ik_service.common.transforms import quaternion_xyzw_from_rotation
 from ik_service.solvers.result import IkTrace
 
@@ -64,29 +65,38 @@ def solutions_json(request: Request, solutions: Solutions) -> str:
 
 def _document(request: Request, solved: bool, traced: bool, **answer: object) -> str:
     """Return a request and the answer to it as JSON."""
-    return json.dumps(
-        _plain(
-            {
-                'format': FORMAT,
-                'ik_service': __version__,
-                'solved': solved,
-                'robot': _robot(request),
-                'joints': _joints(request),
-                'target': _target(request),
-                'seed': request.seed,
-                'avoid_collisions': request.collisions is not None,
-                'options': {**asdict(request.options), 'record_trace': traced},
-                **answer,
-                'notes': request.notes,
-            }
-        ),
-        indent=2,
-        ensure_ascii=False,
-        allow_nan=False,
+    return document(
+        request,
+        solved,
+        target=_target(request),
+        seed=request.seed,
+        avoid_collisions=request.collisions is not None,
+        options={**asdict(request.options), 'record_trace': traced},
+        **answer,
+        notes=request.notes,
     )
 
 
-def _robot(request: Request) -> dict[str, object]:
+def document(request: ArmRequest, solved: bool, **members: object) -> str:
+    """
+    Return an answer as JSON, with the arm it is for.
+
+    :param request: with the arm.
+    :param solved: whether it is solved.
+    :param members: what follows, by name.
+    """
+    head = {
+        'format': FORMAT,
+        'ik_service': __version__,
+        'solved': solved,
+        'robot': _robot(request),
+        'joints': _joints(request),
+    }
+    plain = _plain({**head, **members})
+    return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _robot(request: ArmRequest) -> dict[str, object]:
     chain = request.chain
     return {
         'name': chain.robot.name,
@@ -97,7 +107,7 @@ def _robot(request: Request) -> dict[str, object]:
     }
 
 
-def _joints(request: Request) -> list[dict[str, object]]:
+def _joints(request: ArmRequest) -> list[dict[str, object]]:
     chain = request.chain
     return [
         {

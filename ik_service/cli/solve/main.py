@@ -10,6 +10,7 @@ from ik_service.cli.solve.arguments import ALL, parse
 from ik_service.cli.solve.json_output import json_text, solutions_json
 from ik_service.cli.solve.options import UsageError
 from ik_service.cli.solve.outcome import Outcome, solve_request
+from ik_service.cli.solve.path_run import run_path
 from ik_service.cli.solve.request import read_request, Request
 from ik_service.cli.solve.text_output import (
     comparison_lines,
@@ -24,7 +25,7 @@ def main(words: Sequence[str]) -> int:
     Run the program.
 
     :param words: the command line after the program's name.
-    :returns: the exit code: 0 when a solver solved it, 1 when none did.
+    :returns: the exit code: 0 when a solver solved it, 1 when none did, or a path ends early.
     :raises IkServiceError: the command is wrong, or something for it is missing.
     :raises SystemExit: it asked for help, which is printed.
     """
@@ -33,6 +34,8 @@ def main(words: Sequence[str]) -> int:
         from ik_service.studies.drawing.figures import check_installed
 
         check_installed()
+    if arguments.path is not None:
+        return run_path(arguments)
     request = read_request(arguments)
     if arguments.all:
         found = find_all(request, arguments.resolution)

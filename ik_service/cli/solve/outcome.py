@@ -117,7 +117,7 @@ def _solve(request: Request, name: str, repeats: bool) -> Outcome:
     options = replace(request.options, record_trace=True)
     recording = Solver(chain, name, options, collisions=collisions)
     began = time.perf_counter()
-    with _compiling_notice(name):
+    with compiling_notice(f'{name}, {solver_spec(name).summary}'):
         result = recording.solve(T, seed)
     first = time.perf_counter() - began
     # Recording takes time, so what is timed is a solver without it.
@@ -147,15 +147,16 @@ def _times(solver: Solver, T: np.ndarray, seed: np.ndarray | None) -> tuple[floa
 
 
 @contextmanager
-def _compiling_notice(name: str) -> Iterator[None]:
-    """Print that a solver is being compiled where the ``with`` block takes longer than loading."""
+def compiling_notice(what: str) -> Iterator[None]:
+    """
+    Print that something is being compiled where the ``with`` block takes longer than loading.
+
+    :param what: what is compiled.
+    """
 
     def explain() -> None:
-        print(
-            f'compiling {name}, {solver_spec(name).summary}: later runs start at once',
-            file=sys.stderr,
-            flush=True,
-        )
+        text = f'compiling {what}: later runs start at once'
+        print(text, file=sys.stderr, flush=True)
 
     timer = threading.Timer(_LONG, explain)
     timer.daemon = True

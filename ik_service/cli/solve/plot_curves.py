@@ -32,7 +32,7 @@ _RESULT: dict[str, Any] = {
     'zorder': 4,
 }  # mark of the iteration that the result comes from
 _FEW = 40  # points of a curve that are marked
-_MOST_JOINTS, _COLUMN = 16, 8  # joints that are drawn, and in one column
+MOST_JOINTS, COLUMN = 16, 8  # joints that are drawn, and in one column
 _MOST_SEARCHES = 12  # that are drawn one after the other; more lie upon each other
 _MARGIN = 0.08  # around limits, of the range
 
@@ -141,8 +141,8 @@ def draw_joints(panel: SubFigure, request: Request, outcome: Outcome) -> None:
     """
     chain, trace = request.chain, outcome.trace
     moves = np.ptp(np.nan_to_num(trace.q), axis=0)
-    shown = sorted(np.argsort(-moves, kind='stable')[:_MOST_JOINTS])
-    columns = 1 if len(shown) <= _COLUMN else 2
+    shown = sorted(np.argsort(-moves, kind='stable')[:MOST_JOINTS])
+    columns = 1 if len(shown) <= COLUMN else 2
     count = -(-len(shown) // columns)
     grid = panel.subplots(count, columns, sharex=True, squeeze=False).ravel(order='F')
     for axes, i in zip(grid, shown, strict=False):
@@ -150,7 +150,7 @@ def draw_joints(panel: SubFigure, request: Request, outcome: Outcome) -> None:
         unit = 'm' if request.slides[i] else '°'
         _draw_searches(axes, request, outcome, _finite(scale * trace.q[:, i]))
         _mark_restarts(axes, outcome)
-        _draw_limits(axes, scale * chain.lower[i], scale * chain.upper[i])
+        draw_limits(axes, scale * chain.lower[i], scale * chain.upper[i])
         axes.set_title(f'{chain.joint_names[i]} [{unit}]', fontsize=8, pad=2)
         axes.tick_params(labelsize=7)
         axes.grid(axis='y', visible=False)
@@ -267,8 +267,14 @@ def _finite(values: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _draw_limits(axes: Axes, lower: float, upper: float) -> None:
-    """Draw limits as dashed lines, and shade what lies beyond."""
+def draw_limits(axes: Axes, lower: float, upper: float) -> None:
+    """
+    Draw limits as dashed lines, and shade what lies beyond.
+
+    :param axes: with the curve of a joint.
+    :param lower: its lower limit, in the unit of the axes; −∞ for none.
+    :param upper: its upper limit; ∞ for none.
+    """
     low, high = axes.dataLim.intervaly
     bounds = [bound for bound in (lower, upper) if np.isfinite(bound)]
     low, high = min([low, *bounds]), max([high, *bounds])

@@ -6,14 +6,13 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
-from pathlib import Path
 from typing import cast, TYPE_CHECKING
 
 import numpy as np
 
 from ik_service.cli.solve.arguments import ALL
 from ik_service.cli.solve.options import read_settings, UsageError
-from ik_service.cli.solve.robot_choice import named_seed, read_chain
+from ik_service.cli.solve.robot_choice import ArmRequest, named_seed, read_chain
 from ik_service.common.transforms import (
     normalized_quaternion,
     rigid_transform,
@@ -23,7 +22,6 @@ from ik_service.common.transforms import (
 )
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.joint import JointType
 from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import solver_names
@@ -32,17 +30,16 @@ from ik_service.solvers.solver import Solver
 if TYPE_CHECKING:
     from ik_service.collision.checker import CollisionChecker
 
-_POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+"""Task weights that leave the orientation free."""
 _WIDEST = 1e6  # limits beyond this are as good as none [rad] or [m]
 
 
 @dataclass(frozen=True)
-class Request:
+class Request(ArmRequest):
     """
     Arm, target, seed and options of a solve.
 
-    :ivar chain: the chain.
-    :ivar urdf: the file it was read from.
     :ivar T_base_target: (4, 4) where the tip shall be.
     :ivar origin: the option that gave the target: 'xyz', 'joints' or 'random'.
     :ivar random_seed: the seed of a random target; else None.
@@ -54,8 +51,6 @@ class Request:
     :ivar notes: notes for the user, a sentence each.
     """
 
-    chain: KinematicChain
-    urdf: Path
     T_base_target: np.ndarray
     origin: str
     random_seed: int | None
@@ -76,12 +71,6 @@ class Request:
         """Whether any direction of the orientation matters."""
         return any(self.options.task_weights[3:])
 
-    @property
-    def slides(self) -> tuple[bool, ...]:
-        """(n,) Whether each of the chain's joints is prismatic."""
-        joints = self.chain.robot.joints
-        return tuple(joints[name].type is JointType.PRISMATIC for name in self.chain.joint_names)
-
 
 def read_request(arguments: Namespace) -> Request:
     """
@@ -93,13 +82,13 @@ def read_request(arguments: Namespace) -> Request:
     urdf, chain = read_chain(arguments)
     options = _options(arguments)
     T, origin = _target(arguments, chain)
-    collisions = _collisions(arguments, chain)
+    collisions = collision_checker(arguments, chain)
     guessed = arguments.seed is None and options.seed_source != 'given'
     seed = _seed(arguments, chain, T, options)
     notes = [
         *_notes_about_joints(arguments, chain, seed, options),
         *_notes_about_reach(chain, T, options),
-        *_notes_about_collisions(collisions),
+        *notes_about_collisions(collisions),
     ]
     return Request(
         chain=chain,
@@ -116,7 +105,14 @@ def read_request(arguments: Namespace) -> Request:
     )
 
 
-def _collisions(arguments: Namespace, chain: KinematicChain) -> CollisionChecker | None:
+def collision_checker(arguments: Namespace, chain: KinematicChain) -> CollisionChecker | None:
+    """
+    Return what solutions have to be free of; None for nothing.
+
+    :param arguments: the parsed command line.
+    :param chain: its chain.
+    :raises MissingExtraError: the extra ``collision`` is not installed.
+    """
     if not arguments.avoid_collisions:
         return None
     from ik_service.collision.checker import CollisionChecker
@@ -128,16 +124,31 @@ def _seed(
     arguments: Namespace, chain: KinematicChain, T: np.ndarray, options: IkOptions
 ) -> np.ndarray:
     """Posture at which the search starts (n,)."""
-    if isinstance(arguments.seed, str):
-        return named_seed(chain, arguments.seed)
-    if arguments.seed is not None:
-        return _vector(arguments.seed, chain, 'seed')
+    given = given_posture(arguments.seed, chain, 'seed')
+    if given is not None:
+        return given
     start = IkOptions(
         seed_source=options.seed_source,
         seed_file=options.seed_file,
         task_weights=options.task_weights,
     )
     return Solver(chain, options=start).start_for(T)
+
+
+def given_posture(
+    words: Sequence[float] | str | None, chain: KinematicChain, name: str
+) -> np.ndarray | None:
+    """
+    Return a posture of the command line (n,) [rad] or [m]; None where it has none.
+
+    :param words: the numbers, or the name of a state.
+    :param chain: the chain.
+    :param name: of the option.
+    :raises IkServiceError: they are not as many as there are joints, or there is no such state.
+    """
+    if isinstance(words, str):
+        return named_seed(chain, words)
+    return None if words is None else _vector(words, chain, name)
 
 
 def _options(arguments: Namespace) -> IkOptions:
@@ -150,7 +161,7 @@ def _options(arguments: Namespace) -> IkOptions:
         if free and any(weights[3:]):
             raise UsageError('these task_weights need an orientation: --rpy or --quaternion')
     elif free or arguments.position_only:
-        values['task_weights'] = _POSITION_ONLY
+        values['task_weights'] = POSITION_ONLY
     return IkOptions(**values)
 
 
@@ -231,7 +242,12 @@ def _notes_about_joints(
     return notes
 
 
-def _notes_about_collisions(collisions: CollisionChecker | None) -> list[str]:
+def notes_about_collisions(collisions: CollisionChecker | None) -> list[str]:
+    """
+    Return what a user should know about collisions, a sentence each.
+
+    :param collisions: what solutions have to be free of.
+    """
     if collisions is None or collisions.has_geometry:
         return []
     return ['no link of the robot has a collision shape, so nothing can collide']

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import dataclass
 import math
 import os
 from pathlib import Path
@@ -19,9 +20,29 @@ from ik_service.exceptions import (
     UnknownStateError,
 )
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.joint import JointType
 from ik_service.model.part_names import listed
 from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.robot import Robot
+
+
+@dataclass(frozen=True)
+class ArmRequest:
+    """
+    Arm of a request.
+
+    :ivar chain: the chain.
+    :ivar urdf: the file it was read from.
+    """
+
+    chain: KinematicChain
+    urdf: Path
+
+    @property
+    def slides(self) -> tuple[bool, ...]:
+        """(n,) Whether each of the chain's joints is prismatic."""
+        joints = self.chain.robot.joints
+        return tuple(joints[name].type is JointType.PRISMATIC for name in self.chain.joint_names)
 
 
 def read_chain(arguments: Namespace) -> tuple[Path, KinematicChain]:

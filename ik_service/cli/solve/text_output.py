@@ -21,6 +21,7 @@ from ik_service.cli.formatting import (
 )
 from ik_service.cli.solve.outcome import Outcome, Refusal
 from ik_service.cli.solve.request import Request
+from ik_service.cli.solve.robot_choice import ArmRequest
 from ik_service.solvers.registry import solver_spec
 
 _AT_LIMIT = 1e-9  # [rad] or [m]
@@ -34,11 +35,11 @@ _COMPARISON_HEADING = (
 )  # fmt: skip
 
 
-def request_lines(request: Request) -> list[str]:
+def robot_lines(request: ArmRequest) -> list[str]:
     """
-    Return robot, target and notes, as lines.
+    Return robot, file and locked joints, as lines.
 
-    :param request: what is requested.
+    :param request: with the chain.
     """
     chain = request.chain
     joints = 'joint' if chain.n == 1 else 'joints'
@@ -49,6 +50,16 @@ def request_lines(request: Request) -> list[str]:
     if chain.locked:
         pairs = ', '.join(f'{name}={value:g}' for name, value in chain.locked.items())
         lines += labelled('Locked', pairs)
+    return lines
+
+
+def request_lines(request: Request) -> list[str]:
+    """
+    Return robot, target and notes, as lines.
+
+    :param request: what is requested.
+    """
+    lines = robot_lines(request)
     lines += labelled(
         'Target', pose_text(request.T_base_target, request.has_orientation, *_free_axes(request))
     )
@@ -181,7 +192,7 @@ def joint_table(request: Request, outcome: Outcome) -> list[str]:
                 name,
                 *joint_value_text(q[i], slides),
                 limits_text(chain.lower[i], chain.upper[i], slides),
-                *_margin(q[i], chain.lower[i], chain.upper[i], slides),
+                *margin_text(q[i], chain.lower[i], chain.upper[i], slides),
                 motion_text(outcome.motion[i], slides),
             )
         )
@@ -220,8 +231,15 @@ def _comparison_row(request: Request, outcome: Outcome) -> tuple[str, ...]:
     )
 
 
-def _margin(value: float, lower: float, upper: float, slides: bool) -> tuple[str, str]:
-    """Distance of a joint value from its nearer limit, in one unit or two."""
+def margin_text(value: float, lower: float, upper: float, slides: bool) -> tuple[str, str]:
+    """
+    Return the distance of a joint value from its nearer limit, in one unit or two.
+
+    :param value: [rad] or [m].
+    :param lower: the limits, likewise.
+    :param upper: of these the upper one.
+    :param slides: whether the joint is prismatic.
+    """
     margin = min(value - lower, upper - value)
     if margin == math.inf:
         return '', ''

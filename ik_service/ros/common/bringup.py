@@ -38,6 +38,7 @@ class Bringup:
         others by itself.
     :ivar semantics: the parameter that hands the planning groups to the IK node: ``srdf`` with the
         absolute path of their file; none where no argument gives one.
+    :ivar given: the parameters that the parameter file gives to the IK node.
     """
 
     namespace: str
@@ -46,6 +47,7 @@ class Bringup:
     source: Mapping[str, str]
     chain: Mapping[str, str]
     semantics: Mapping[str, str]
+    given: Mapping[str, object]
 
 
 def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
@@ -88,7 +90,7 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
     chain = {name: str(given[name]) for name in BUNDLED_CHAIN if name in given}
     srdf = _path(arguments.get('srdf', ''))
     semantics = {'srdf': srdf} if srdf else {}
-    return Bringup(namespace, params_file, text, source, chain, semantics)
+    return Bringup(namespace, params_file, text, source, chain, semantics, params)
 
 
 def node_parameters(file: Path, node: str) -> dict[str, object]:

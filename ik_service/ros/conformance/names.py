@@ -6,6 +6,7 @@ from moveit_msgs.msg import MoveItErrorCodes
 
 COMPUTE_IK, COMPUTE_FK = 'compute_ik', 'compute_fk'
 STATE_VALIDITY = 'check_state_validity'
+CARTESIAN_PATH = 'compute_cartesian_path'
 COLLISION_OBJECT = 'collision_object'
 
 SUCCESS = int(MoveItErrorCodes.SUCCESS)

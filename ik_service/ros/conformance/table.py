@@ -12,6 +12,7 @@ from ik_service.ros.conformance.checks import (
     constraints,
     forward,
     frames,
+    lines,
     links,
     load,
     poses,
@@ -30,6 +31,7 @@ CHECKS: tuple[Check, ...] = (
     *constraints.CHECKS,
     *times.CHECKS,
     *collisions.CHECKS,
+    *lines.CHECKS,
     *load.LATENCY,
     # What may end a weak server comes last.
     *answers.NUMBERS,

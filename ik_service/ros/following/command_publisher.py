@@ -1,52 +1,120 @@
-"""Publication of joint commands, as joint states or trajectories."""
+"""Publication of joint commands, through the interface that the arm's controller takes."""
 
 from __future__ import annotations
 
-import array
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+import time
 
-from builtin_interfaces.msg import Duration
-import numpy as np
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
 
-from ik_service.following.settings import FollowerCommand
+from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.common.quoting import quote
+from ik_service.exceptions import OptionError
+from ik_service.following.commanded_joints import CommandedJoints
 from ik_service.ros.common.qos import COMMAND_QOS
+from ik_service.ros.following.command_channels import (
+    CommandChannel,
+    JointCommandChannel,
+    PositionChannel,
+    TrajectoryChannel,
+    VelocityChannel,
+)
 from ik_service.ros.following.command_monitor import CommandMonitor
+from ik_service.ros.following.follower_parameters import COMMAND_JOINTS
+
+_KINDS: Mapping[str, tuple[type, type[CommandChannel]]] = {
+    'joint_command': (JointState, JointCommandChannel),
+    'joint_trajectory': (JointTrajectory, TrajectoryChannel),
+    'position_commands': (Float64MultiArray, PositionChannel),
+    'velocity_commands': (Float64MultiArray, VelocityChannel),
+}
+"""Type of the messages and channel of each command interface."""
 
 
 class CommandPublisher:
     """
-    Publisher of commands on ``joint_command`` or ``joint_trajectory``.
+    Publisher of commands on the topic of a command interface.
 
     :param node: the node that publishes.
     :param interface: one of
-        :data:`~ik_service.ros.following.follower_parameters.COMMAND_INTERFACES`.
+        :data:`~ik_service.ros.following.follower_parameters.COMMAND_INTERFACES`, and the name of
+        the topic.
+    :param command_joints: joints of the controller, in its order; empty for those of each group.
+        ``joint_command`` does without them, as its messages name the joints.
+    :raises OptionError: a joint is named twice.
     :ivar monitor: monitor of other publishers of commands.
     """
 
-    def __init__(self, node: Node, interface: str) -> None:
+    def __init__(self, node: Node, interface: str, command_joints: Sequence[str] = ()) -> None:
         self._clock = node.get_clock()
-        self._as_trajectory = interface == 'joint_trajectory'
-        kind = JointTrajectory if self._as_trajectory else JointState
+        self._interface = interface
+        names_joints = interface == 'joint_command'
+        self._names = () if names_joints else tuple(command_joints)
+        twice = [name for name, count in Counter(command_joints).items() if count > 1]
+        if twice:
+            raise OptionError(COMMAND_JOINTS.name, f'names the joint {quote(twice[0])} twice')
+        kind, self._channel = _KINDS[interface]
         self._publisher = node.create_publisher(kind, interface, COMMAND_QOS)
         self.monitor = CommandMonitor(node, self._publisher)
+        self._shared: tuple[MeasuredState, CommandedJoints] | None = None
 
-    def serialize(self, names: Sequence[str], command: FollowerCommand, period: float) -> bytes:
+    def check(self, arm: Arm) -> None:
         """
-        Return a command as a serialised message, for :meth:`publish`.
+        Refuse an arm that does not go with the joints of the controller.
 
-        :param names: names of the n joints.
-        :param command: where they shall be, and how fast the commands move.
-        :param period: time until the next command [s].
+        :param arm: the arm.
+        :raises OptionError: the robot has no such joint, or the controller lacks one of the
+            joints of the default group.
         """
-        if self._as_trajectory:
-            message = joint_trajectory(names, command, period)
-        else:
-            message = joint_command(names, command)
-            message.header.stamp = self._clock.now().to_msg()
+        known = arm.postures.names
+        unknown = [name for name in self._names if name not in known]
+        if unknown:
+            joints = ', '.join(known)
+            reason = f'names {quote(unknown[0])}, which the robot does not have; it has {joints}'
+            raise OptionError(COMMAND_JOINTS.name, reason)
+        missing = self.missing(arm.chain.joint_names)
+        if missing:
+            raise OptionError(
+                COMMAND_JOINTS.name, f'has to name {", ".join(missing)} too, which the arm moves'
+            )
+
+    def missing(self, names: Sequence[str]) -> list[str]:
+        """
+        Return the joints that the controller does not have.
+
+        :param names: joints of a group.
+        """
+        return [name for name in names if self._names and name not in self._names]
+
+    def channel(self, names: Sequence[str], measured: MeasuredState) -> CommandChannel | None:
+        """
+        Return the channel for the commands of a group; None when the controller lacks its joints.
+
+        :param names: joints of the group.
+        :param measured: the measured state of the arm.
+        """
+        if self.missing(names):
+            return None
+        return self._channel(self._joints(names, measured), names, measured, self._stamp_of)
+
+    def _joints(self, names: Sequence[str], measured: MeasuredState) -> CommandedJoints:
+        if not self._names:
+            return CommandedJoints(names)
+        if self._shared is None or self._shared[0] is not measured:
+            self._shared = measured, CommandedJoints(self._names)
+        return self._shared[1]
+
+    def serialize(self, message: object) -> bytes:
+        """
+        Return a message in the form for :meth:`publish`, and remember that it is an own one.
+
+        :param message: a message of a channel.
+        """
         serialized = serialize_message(message)
         self.monitor.remember(serialized)
         return serialized
@@ -59,41 +127,15 @@ class CommandPublisher:
         """
         self._publisher.publish(serialized)
 
+    def report(self) -> Mapping[str, str]:
+        """Return names and values for the diagnostics."""
+        listeners = self._publisher.get_subscription_count() - 1  # without the monitor
+        return {
+            'command interface': self._interface,
+            'command topic': self._publisher.topic_name,
+            'listeners to the commands': str(max(listeners, 0)),
+        }
 
-def joint_command(names: Sequence[str], command: FollowerCommand) -> JointState:
-    """
-    Return a command as a ``sensor_msgs/JointState`` without a stamp.
-
-    :param names: names of the n joints.
-    :param command: positions [rad] or [m] and speeds [rad/s] or [m/s].
-    """
-    return JointState(
-        name=list(names),
-        position=_numbers(command.q),
-        velocity=_numbers(command.velocity),
-    )
-
-
-def joint_trajectory(
-    names: Sequence[str], command: FollowerCommand, period: float
-) -> JointTrajectory:
-    """
-    Return a command as a trajectory of one point that is to be reached within the period.
-
-    The stamp stays zero, "from now on": the present would have passed when it arrives. There are
-    no velocities: ros2_control's controller refuses a trajectory that ends in motion.
-
-    :param names: names of the n joints.
-    :param command: positions [rad] or [m]; its speeds are left out.
-    :param period: time until the next command [s].
-    """
-    nanoseconds = round(1e9 * period)
-    point = JointTrajectoryPoint(
-        positions=_numbers(command.q),
-        time_from_start=Duration(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9),
-    )
-    return JointTrajectory(joint_names=list(names), points=[point])
-
-
-def _numbers(values: np.ndarray) -> array.array:
-    return array.array('d', values.tobytes())
+    def _stamp_of(self, moment: float) -> int:
+        """Return the time of the ROS graph [ns] for one on the monotonic clock [s]."""
+        return self._clock.now().nanoseconds - round(1e9 * (time.monotonic() - moment))

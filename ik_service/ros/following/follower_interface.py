@@ -6,38 +6,29 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 import time
 
-from geometry_msgs.msg import PoseStamped
-import numpy as np
+from geometry_msgs.msg import PoseStamped, TwistStamped
 
 from ik_service.arm.group import ArmGroup
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError, TargetRefusedError
+from ik_service.following.aim import Aim
 from ik_service.following.joint_sharing import JointSharing
-from ik_service.following.settings import FollowerSettings, FollowerState
+from ik_service.following.settings import FollowerSettings
 from ik_service.following.target_follower import TargetFollower
-from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.frames import FrameResolver
 from ik_service.ros.following.command_publisher import CommandPublisher
+from ik_service.ros.following.following_log import FollowingLog
+from ik_service.ros.following.group_commands import GroupCommands
 from ik_service.ros.following.joint_state_intake import JointStateIntake
 from ik_service.ros.following.measured_collisions import MeasuredCollisions
 from ik_service.ros.following.node_context import NodeContext
+from ik_service.ros.following.target_intake import TargetIntake
 from ik_service.solvers.solver import Solver
 
 TARGET_TOPIC = 'target_pose'
 """Topic of the targets of the default group, and last part of those of the others."""
 
-_ALARMING = (
-    FollowerState.LAGGING,
-    FollowerState.NO_STATE,
-    FollowerState.STATE_STALE,
-    FollowerState.STATE_IMPLAUSIBLE,
-    FollowerState.TARGET_TIMED_OUT,
-    FollowerState.OTHER_COMMANDER,
-)
-
-_AWAITED = 'a new target, or ~/enable, is waited for'
-
-_STATE_FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE)
+_REPLACED = 'the robot description is being replaced'
 
 
 @dataclass(frozen=True)
@@ -90,39 +81,42 @@ class FollowerInterface:
         self.group = group
         self.measured = states.measured
         self._collisions = MeasuredCollisions(context.collisions, states.measured, group)
-        around = sharing, group.name, self._collisions
+        around = sharing, group.name, self._collisions, states.measured.arm.bounds
         self.follower = TargetFollower(solver, *around, **vars(settings))
         self.topic = topic
         self.ignored_targets = FaultLogger(warn)
+        self._targets = TargetIntake(states.measured, group, context)
+        self._bad_twists, self._unreachable = FaultLogger(warn), FaultLogger(warn)
         self._states = states
-        self._unreachable, self._obstacles = FaultLogger(warn), FaultLogger(warn)
-        self._output = output
-        self._warn = warn
+        self._commands = GroupCommands(output, group.chain.joint_names, states.measured)
         self._context = context
-        self._label = f'following {group.name}' if topic != TARGET_TOPIC else 'following'
-        self._logged_state: FollowerState | None = None
-        self._logged_drop = self._logged_obstacle = ''
+        named = group.name if topic != TARGET_TOPIC else ''
+        self._log = FollowingLog(self.follower, named, warn)
         self._stopped = False
 
     def forward_state(self) -> None:
         """Give the measured joints to the follower, if all of them are known."""
         joints = self.measured.joints(self.group.indices)
-        if joints is not None:
+        if joints is not None and not self._commands.unmeasured():
             self.follower.set_measured(*joints)
 
-    def on_target(self, message: PoseStamped) -> None:
+    def on_target(self, message: PoseStamped, waited: float = 0.0) -> None:
         """
         Take in a target; a bad one is ignored.
 
         :param message: the target.
+        :param waited: how long it has waited in the queue [s].
         """
         if self._stopped:
-            self._ignore('the robot description is being replaced')
+            self._ignore(_REPLACED)
+            return
+        if self._commands.fault:
+            self._ignore(self._commands.fault)
             return
         try:
-            target = self._target_in_base(message)
+            target = self._targets.target(message, waited)
             self.follower.other_commander = self._context.other_commanders()
-            result = self.follower.set_target(target)
+            result = self.follower.set_target(target.T_base_tip, target.at, target.twist)
         except TargetRefusedError as error:
             hint = self._states.stamps.fault
             self._ignore(f'{error}' + (f' ({hint})' if hint else ''))
@@ -138,12 +132,23 @@ class FollowerInterface:
                 f'{self.topic} cannot be reached: {result.reason}', 'unreachable'
             )
 
-    def _target_in_base(self, message: PoseStamped) -> np.ndarray:
-        """Return a target (4, 4) in the frame of the group's base link."""
-        posture = self.measured.arm.postures.complete(self.measured.posture())
-        T = matrix_from_pose(message.pose, 'pose')
-        frames = FrameResolver(self.measured, posture, self._context.frames)
-        return frames.in_base(self.group.base_link, message.header.frame_id, T)
+    def on_twist(self, message: TwistStamped, waited: float = 0.0) -> None:
+        """
+        Take in the velocity of the target; a bad one is ignored.
+
+        :param message: the velocity.
+        :param waited: how long it has waited in the queue [s].
+        """
+        try:
+            self._targets.take_twist(message, waited)
+        except IkServiceError as error:
+            self._bad_twists.report(f'velocity of {self.topic} ignored: {error}')
+        else:
+            self._bad_twists.clear()
+
+    def frames(self) -> FrameResolver:
+        """Return the frames of the robot as it is measured now, and of its surroundings."""
+        return self._targets.frames()
 
     def _ignore(self, reason: str) -> None:
         self.ignored_targets.report(f'{self.topic} ignored: {reason}')
@@ -155,36 +160,38 @@ class FollowerInterface:
         :param now: time on the monotonic clock [s].
         """
         began = time.monotonic()
-        message = self._next_message(now)
+        message = self._commands.next(self.follower, now)
         if message is not None and self.follower.discard_late(time.monotonic() - began):
+            self._commands.discard()
             began = time.monotonic()
-            message = self._next_message(began)
+            message = self._commands.next(self.follower, began)
         if message is not None:
-            self._output.publish(message)
+            self._commands.publish(message)
             self.follower.mark_sent(time.monotonic() - began)
-        self._log_stops()
+        self._log.log_stops()
 
-    def _log_stops(self) -> None:
-        """Log, once, why the target was dropped or the way to it is blocked."""
-        obstacle = self.follower.obstacle
-        if obstacle != self._logged_obstacle:
-            self._logged_obstacle = obstacle
-            if obstacle:
-                self._obstacles.report(f'{self._label}: {obstacle}; {_AWAITED}')
-        dropped = self.follower.drop_reason
-        if dropped != self._logged_drop:
-            self._logged_drop = dropped
-            if dropped:
-                of = '' if self.topic == TARGET_TOPIC else f' of {self.group.name}'
-                self._warn(f'target{of} dropped: {dropped}; {_AWAITED}')
+    @property
+    def active(self) -> bool:
+        """Whether there are commands, or something is to be sent after the last one."""
+        return self.follower.active or self._commands.busy
 
-    def _next_message(self, now: float) -> bytes | None:
-        """Return the next command as a message; None when there is none."""
-        command = self.follower.tick(now)
-        if command is None:
-            return None
-        period = 1.0 / self.follower.settings.rate
-        return self._output.serialize(self.group.chain.joint_names, command, period)
+    @property
+    def idle(self) -> bool:
+        """Whether there is neither a target nor anything to be sent."""
+        return self.follower.idle and not self.active
+
+    def follow_aim(self, aim: Aim) -> None:
+        """
+        Move for an aim from now on.
+
+        :param aim: what the commands are for.
+        :raises TargetRefusedError: it may not be followed now; the message says why.
+        """
+        if self._stopped:
+            raise TargetRefusedError(_REPLACED)
+        self.forward_state()  # an idle one may not have got the last ones
+        self.follower.other_commander = self._context.other_commanders()
+        self.follower.follow_aim(aim)
 
     def end(self) -> None:
         """Refuse all targets from now on, and let the commands come to rest."""
@@ -206,19 +213,14 @@ class FollowerInterface:
         if not enabled:
             text = 'the commands come to rest, and targets are refused'
         else:
-            text = 'the target is followed again' if moves else 'waiting for a target'
+            going_on = 'the target is followed again' if self.follower.target else 'it goes on'
+            text = going_on if moves else 'waiting for a target'
         return EnableAnswer(True, moves, text)
 
     def log_state(self) -> None:
         """Log, once, that following has stopped for a reason that the user should know."""
         self.follower.other_commander = self._context.other_commanders()
-        state = self.follower.state
-        if state in _ALARMING and state is not self._logged_state:
-            fault = self.state_fault() if state in _STATE_FAULTS else ''
-            self._warn(f'{self._label}: {state.value}' + (f'; {fault}' if fault else ''))
-        elif self._logged_state in _STATE_FAULTS and state not in _STATE_FAULTS:
-            self._warn(f'{self._label}: the joint states are good again; {state.value}')
-        self._logged_state = state
+        self._log.log_state(self.state_fault)
 
     def state_fault(self) -> str:
         """Return why the joint states cannot be relied on; empty when they can."""
@@ -244,7 +246,8 @@ class FollowerInterface:
     def missing_joints(self) -> list[str]:
         """Return the group's joints that no joint state has named so far."""
         names = self.measured.arm.postures.names
-        return [names[i] for i in self.measured.unmeasured(self.group.indices)]
+        missing = [names[i] for i in self.measured.unmeasured(self.group.indices)]
+        return missing + self._commands.unmeasured()
 
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""
@@ -256,12 +259,14 @@ class FollowerInterface:
             'collision': self._collision(),
             'stopped by the gate': str(self.follower.violations),
             'joint states': self.state_fault() or 'good',
+            'changes of configuration': str(self.follower.configuration_changes),
             'moved by something else': str(self.follower.displacements),
             'ignored targets': str(self.ignored_targets.count),
             'last ignored target': self.ignored_targets.last or 'none',
             'ignored joint states': str(self._states.ignored.count),
             'joints without a joint state': ', '.join(self.missing_joints()) or 'none',
         }
+        report |= self._commands.report()
         report |= self._commanders()
         result = self.follower.result
         if result is not None:

@@ -6,14 +6,36 @@ from ik_service.following.settings import FollowerSettings
 from ik_service.ros.collision.collision_parameters import AVOID_COLLISIONS
 from ik_service.ros.common.parameter_declaration import after_fields, ParameterSpec
 
-COMMAND_INTERFACES = ('joint_command', 'joint_trajectory')
+COMMAND_INTERFACES = (
+    'joint_command',
+    'joint_trajectory',
+    'position_commands',
+    'velocity_commands',
+)
 
 COMMAND_INTERFACE = ParameterSpec(
     'command_interface',
     COMMAND_INTERFACES[0],
-    'Topic and type of the commands: joint_command (sensor_msgs/JointState) or '
-    'joint_trajectory (trajectory_msgs/JointTrajectory, for ros2_control)',
+    'Topic and type of the commands: joint_command (sensor_msgs/JointState), joint_trajectory '
+    '(trajectory_msgs/JointTrajectory, for a joint_trajectory_controller), position_commands or '
+    'velocity_commands (std_msgs/Float64MultiArray, for a forward_command_controller)',
     choices=COMMAND_INTERFACES,
+    read_only=True,
+)
+COMMAND_JOINTS = ParameterSpec(
+    'command_joints',
+    [''],
+    'Joints of the controller that takes joint_trajectory, position_commands or '
+    'velocity_commands, in its order; those that the arm does not move are held where they are. '
+    'Empty: the joints of the planning group',
+    read_only=True,
+)
+JOINT_LIMITS = ParameterSpec(
+    'joint_limits',
+    '',
+    "Path of a joint_limits.yaml as MoveIt's, or its text: limits of speed, acceleration, jerk "
+    'and position per joint. Of these and the limits of the robot description the tighter ones '
+    'count',
     read_only=True,
 )
 _FOLLOWER: dict[str, ParameterSpec] = {
@@ -62,7 +84,26 @@ _FOLLOWER: dict[str, ParameterSpec] = {
         FollowerSettings.exclusive,
         'Start no motion while another node publishes commands',
     ),
+    'hold': ParameterSpec(
+        'hold',
+        FollowerSettings.hold,
+        'Go on commanding the target when the arm has arrived there; false: end the commands, so '
+        'that another controller can take over',
+    ),
     'avoid_collisions': AVOID_COLLISIONS,
+    'feed_forward': ParameterSpec(
+        'follow.feed_forward',
+        FollowerSettings.feed_forward,
+        'Follow a moving target at where it is by now, by its velocity; false: go to its last '
+        'pose, always able to stop there',
+    ),
+    'branch_time': ParameterSpec(
+        'follow.branch_time',
+        FollowerSettings.branch_time,
+        'Time for which joints that follow a moving target stay in their configuration though it '
+        'cannot be reached there, where nothing leads to another one with the tip in place [s]',
+        (0.0, 60.0),
+    ),
 }
 
 FOLLOWER_PARAMETERS = after_fields(_FOLLOWER)

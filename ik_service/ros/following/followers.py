@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 import time
 
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import Arm, MeasuredState
@@ -13,8 +13,9 @@ from ik_service.arm.group import ArmGroup, SolverSettings
 from ik_service.common.quoting import quote
 from ik_service.exceptions import OptionError
 from ik_service.following.joint_sharing import JointSharing
-from ik_service.following.motion import LONGEST_RAMP
+from ik_service.following.motion_limits import LONGEST_RAMP
 from ik_service.following.settings import FollowerSettings
+from ik_service.following.velocity_command import FAREWELL
 from ik_service.ros.collision.collision_parameters import AVOID_COLLISIONS
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.follower_interface import FollowerInterface, TARGET_TOPIC
@@ -30,7 +31,7 @@ Time between two joint states, and two ticks, of a group that is not moved [s].
 The three states from which a motion begins then still fall in the time that they are taken from.
 """
 
-_LONGEST_END = LONGEST_RAMP + 0.5
+_LONGEST_END = LONGEST_RAMP + FAREWELL + 0.5
 """Longest time in which a motion ends, with some for late ticks [s]."""
 
 
@@ -110,20 +111,35 @@ class Followers:
         for following in self:
             following.forward_state()
 
-    def on_target(self, group: str, message: PoseStamped) -> FollowerInterface | None:
+    def on_target(
+        self, group: str, message: PoseStamped, waited: float = 0.0
+    ) -> FollowerInterface | None:
         """
         Take in a target; a bad one is ignored.
 
         :param group: name of the group; empty for the default one.
         :param message: the target.
+        :param waited: how long it has waited in the queue [s].
         :returns: the follower of the group; None when it is not followed.
         """
         following = self.of(group)
         if following is not None:
             if following is not self.default:
                 following.forward_state()  # an idle one has not got the last ones
-            following.on_target(message)
+            following.on_target(message, waited)
         return following
+
+    def on_twist(self, group: str, message: TwistStamped, waited: float = 0.0) -> None:
+        """
+        Take in the velocity of a target; a bad one is ignored.
+
+        :param group: name of the group; empty for the default one.
+        :param message: the velocity.
+        :param waited: how long it has waited in the queue [s].
+        """
+        following = self.of(group)
+        if following is not None:
+            following.on_twist(message, waited)
 
     def tick(self, now: float) -> None:
         """
@@ -138,7 +154,7 @@ class Followers:
         if due:
             self._idle_ticked_at = now
         for following in self._others:
-            if due or not following.follower.idle:
+            if due or not following.idle:
                 following.tick(now)
 
     def _forward_to_others(self, now: float) -> None:
@@ -146,7 +162,7 @@ class Followers:
         if due:
             self._idle_measured_at = now
         for following in self._others:
-            if due or not following.follower.idle:
+            if due or not following.idle:
                 following.forward_state()
 
     # Changes
@@ -177,7 +193,7 @@ class Followers:
 
     def stop(self) -> str:
         """Let all commands come to rest, and drop all targets; return a sentence about it."""
-        moving = any(following.follower.active for following in self)
+        moving = any(not following.follower.idle for following in self)
         for following in self:
             following.follower.stop()
         return 'the commands come to rest; the target is dropped' if moving else 'nothing moves'
@@ -204,7 +220,7 @@ class Followers:
         for following in self:
             following.end()
         deadline = time.monotonic() + _LONGEST_END
-        while time.monotonic() < deadline and any(f.follower.active for f in self):
+        while time.monotonic() < deadline and any(f.active for f in self):
             time.sleep(0.005)
 
     # Reports

@@ -9,6 +9,9 @@ from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 
 from ik_service.ros.following.followers import Followers
+from ik_service.ros.servo.servo_interface import ServoInterface
+from ik_service.ros.trajectory.trajectory_actions import TrajectoryActions
+from ik_service.ros.trajectory.trajectory_parameters import TRAJECTORY_ACTION
 
 if TYPE_CHECKING:
     from ik_service.ros.ik.parameters import NodeParameters
@@ -51,7 +54,10 @@ class MotionInterfaces:
         parameters: NodeParameters,
         on_error: Callable[[Exception], object],
     ) -> None:
-        self._parts: Sequence[MotionInterface] = ()
+        self._parts: Sequence[MotionInterface] = (
+            TrajectoryActions(node, followers, parameters[TRAJECTORY_ACTION], on_error),
+            ServoInterface(node, followers, parameters),
+        )
         self.groups = tuple(part.group for part in self._parts if part.group is not None)
 
     def start(self) -> None:

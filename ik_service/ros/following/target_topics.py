@@ -1,12 +1,12 @@
-"""Topics of the targets of planning groups, one for each group that is followed."""
+"""Topics of the targets of planning groups, and of their velocities, for each that is followed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 import re
 
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
@@ -19,6 +19,12 @@ from ik_service.common.quoting import quote
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.part_names import listed
 from ik_service.ros.following.follower_interface import TARGET_TOPIC
+
+TWIST_TOPIC = 'target_twist'
+"""Topic of the velocities of the targets of the default group, and last part of the others'."""
+
+_OnTarget = Callable[[str, PoseStamped, Mapping[str, int]], None]
+_OnTwist = Callable[[str, TwistStamped, Mapping[str, int]], None]
 
 MOST_FOLLOWED = 32
 """Groups besides the default one that are followed, at most."""
@@ -70,20 +76,23 @@ def topic_of(group: str) -> str:
 
 class TargetTopics:
     """
-    Subscriptions to the targets of the default group and of the others.
+    Subscriptions to the targets of the default group and of the others, and to their velocities.
 
     :param node: the node that subscribes.
-    :param on_target: called with the name of the group, empty for the default one, and a target.
+    :param on_target: called with the name of the group, empty for the default one, a target and
+        the information about the message.
+    :param on_twist: called likewise with the velocity of a target.
     """
 
-    def __init__(self, node: Node, on_target: Callable[[str, PoseStamped], None]) -> None:
+    def __init__(self, node: Node, on_target: _OnTarget, on_twist: _OnTwist) -> None:
         self._node = node
         self._on_target = on_target
-        self._others: dict[str, Subscription] = {}
+        self._on_twist = on_twist
+        self._others: dict[str, list[Subscription]] = {}
 
     def start(self) -> None:
         """Subscribe to the targets of the default group."""
-        self._subscribe('', TARGET_TOPIC)
+        self._subscribe('', '')
 
     def update(self, groups: Iterable[str]) -> None:
         """
@@ -93,23 +102,28 @@ class TargetTopics:
         """
         wanted = list(groups)
         for name in [name for name in self._others if name not in wanted]:
-            self._node.destroy_subscription(self._others.pop(name))
+            for subscription in self._others.pop(name):
+                self._node.destroy_subscription(subscription)
         for name in wanted:
             if name in self._others:
                 continue
             try:
-                validate_full_topic_name(self._node.resolve_topic_name(topic_of(name)))
-                self._others[name] = self._subscribe(name, topic_of(name))
+                for topic in (TARGET_TOPIC, TWIST_TOPIC):
+                    full = self._node.resolve_topic_name(f'{name}/{topic}')
+                    validate_full_topic_name(full)
+                self._others[name] = self._subscribe(name, f'{name}/')
             except (InvalidTopicNameException, RuntimeError) as error:  # it is too long
                 reason = str(error).partition(', at ')[0]  # without a place in a C file
                 self._node.get_logger().warning(f'group {quote(name)} is not followed: {reason}')
 
-    def _subscribe(self, group: str, topic: str) -> Subscription:
+    def _subscribe(self, group: str, prefix: str) -> list[Subscription]:
         # Groups of their own: a target is solved for in its callback, and must not delay states.
-        return self._node.create_subscription(
-            PoseStamped,
-            topic,
-            partial(self._on_target, group),
-            1,  # an older target is of no use
-            callback_group=MutuallyExclusiveCallbackGroup(),
-        )
+        solving, others = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
+        create = self._node.create_subscription
+        on_target = partial(self._on_target, group)
+        on_twist = partial(self._on_twist, group)
+        # Depth 1: an older target is of no use.
+        return [
+            create(PoseStamped, prefix + TARGET_TOPIC, on_target, 1, callback_group=solving),
+            create(TwistStamped, prefix + TWIST_TOPIC, on_twist, 1, callback_group=others),
+        ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
@@ -17,6 +17,8 @@ from ik_service.ros.ik.service_handler import RequestStatistics
 _LEVELS = {
     FollowerState.UNREACHABLE: DiagnosticStatus.WARN,
     FollowerState.LAGGING: DiagnosticStatus.WARN,
+    FollowerState.CATCHING_UP: DiagnosticStatus.WARN,
+    FollowerState.RECONFIGURING: DiagnosticStatus.WARN,
     FollowerState.NO_STATE: DiagnosticStatus.WARN,
     FollowerState.TARGET_TIMED_OUT: DiagnosticStatus.WARN,
     FollowerState.STATE_STALE: DiagnosticStatus.ERROR,
@@ -35,6 +37,7 @@ class DiagnosticsPublisher:
     :param node: the node; its name begins the name of each part.
     :param services: the statistics of each service by its name.
     :param collisions: the known world, and the checker of collisions.
+    :param motions: returns names and values about the ways to move the arm besides targets.
     """
 
     def __init__(
@@ -42,7 +45,9 @@ class DiagnosticsPublisher:
         node: Node,
         services: Mapping[str, RequestStatistics],
         collisions: CollisionWorld,
+        motions: Callable[[], Mapping[str, str]],
     ) -> None:
+        self._motions = motions
         self._node = node
         self._services = services
         self._collisions = collisions
@@ -79,6 +84,7 @@ class DiagnosticsPublisher:
                 _following(f'following {name}', following)
                 for name, following in followers.others.items()
             ]
+        array.status.append(_status('motions', DiagnosticStatus.OK, '', self._motions()))
         array.status += [
             _status(service, DiagnosticStatus.OK, '', statistics.report())
             for service, statistics in self._services.items()

@@ -8,7 +8,7 @@ import time
 import traceback
 from typing import Unpack
 
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -25,25 +25,25 @@ from ik_service.following.settings import FollowerSettings
 from ik_service.ros.collision.collision_parameters import REQUIRE_COLLISION_CHECKING
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.collision.world_topics import WorldTopics
-from ik_service.ros.common.executors import PartialExecutor, partition
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.response_retry import retry_dropped_responses
-from ik_service.ros.common.runtime import spinning
 from ik_service.ros.common.tf_listener import tf_frames
 from ik_service.ros.following.command_monitor import publishers_of
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.follower_interface import FollowerInterface
-from ik_service.ros.following.follower_parameters import COMMAND_INTERFACE
+from ik_service.ros.following.follower_parameters import COMMAND_INTERFACE, COMMAND_JOINTS
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.following.motion_interfaces import MotionInterfaces
 from ik_service.ros.following.node_context import NodeContext
 from ik_service.ros.following.stamps import queue_delay
 from ik_service.ros.following.stop_services import StopServices
 from ik_service.ros.following.target_topics import TargetTopics
+from ik_service.ros.ik.announcement import announce
 from ik_service.ros.ik.diagnostics import DiagnosticsPublisher
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT
+from ik_service.ros.ik.node_threads import NodeThreads
 from ik_service.ros.ik.parameter_table import PUBLISH_MARKERS
 from ik_service.ros.ik.parameters import NodeParameters
 from ik_service.ros.ik.robot_descriptions import RobotDescriptions
@@ -51,10 +51,6 @@ from ik_service.ros.ik.services import Services
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.ros.markers.world_marker_publisher import RATE, WorldMarkerPublisher
 from ik_service.solvers.compilation import Compiler
-
-_THREADS = (3, 4, 1, 3)
-"""Threads for services, parameter changes (all but one may wait for a compiler), stops, others."""
-_MOTION_THREADS = 2  # for each group of the motion interfaces
 
 
 class IkNode(Node):
@@ -82,10 +78,14 @@ class IkNode(Node):
         self._followers: Followers | None = None
         self._refused = ''
         self._started_at = time.monotonic()
-        self._commands = CommandPublisher(self, self.parameters[COMMAND_INTERFACE])
+        self._commands = CommandPublisher(
+            self,
+            self.parameters[COMMAND_INTERFACE],
+            [name for name in self.parameters[COMMAND_JOINTS] if name],
+        )
         self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error)
         self._stop = StopServices(self, lambda: self._followers)
-        self._targets = TargetTopics(self, self._on_target)
+        self._targets = TargetTopics(self, self._on_target, self._on_twist)
         self._motions = MotionInterfaces(
             self, lambda: self._followers, self.parameters, self._on_error
         )
@@ -107,7 +107,12 @@ class IkNode(Node):
             self.collisions,
         )
         self._arm_services = Services(
-            self, self.parameters.solver, self._frames, self.collisions, self._on_error
+            self,
+            self.parameters.solver,
+            self.parameters.follower,
+            self._frames,
+            self.collisions,
+            self._on_error,
         )
         WorldTopics(
             self, self.collisions.known, lambda: self._arm_services.measured, self._on_error
@@ -115,14 +120,17 @@ class IkNode(Node):
         world = WorldMarkerPublisher(self, lambda: self._arm_services.measured, self.collisions)
         self._world_ticker = PeriodicThread(world.update, RATE, self._on_error)
         self._diagnostics = DiagnosticsPublisher(
-            self, self._arm_services.statistics, self.collisions
+            self, self._arm_services.statistics, self.collisions, self._motions.report
         )
         self._ticker = PeriodicThread(self._tick, self.parameters.follower.rate, self._on_error)
         self._compiler = Compiler(warn)
         self._arm_services.ik.trees.compile = self._compiler.prepare
+        self._arm_services.paths.preparation.compile = self._compiler.prepare
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
-        self._descriptions = RobotDescriptions(self, self.parameters, self._loader)
-        self._executors: tuple[PartialExecutor, ...] = ()
+        self._descriptions = RobotDescriptions(
+            self, self.parameters, self._loader, self._commands.check
+        )
+        self._threads = NodeThreads(self)
         self.parameters.when_changed(self._apply, self._prepare)
         self.parameters.when_arm_changed(self._check_arm, self._descriptions.rebuild)
         retry_dropped_responses(self)
@@ -142,13 +150,8 @@ class IkNode(Node):
     @contextmanager
     def running(self) -> Iterator[None]:
         """Spin in threads of its own, and send commands, for the time of a ``with`` block."""
-        # Each group with threads of its own: a stop, for example, waits for no solve.
-        motions = self._motions.groups
-        apart = (self._arm_services.group, self._change_group, self._stop.group)
-        self._executors = partition(self, *motions, *apart)
-        counts = (*(_MOTION_THREADS for _ in motions), *_THREADS)
-        threads = [e for e, n in zip(self._executors, counts, strict=True) for _ in range(n)]
-        with spinning(*threads), self.commanding():
+        groups = self._change_group, self._stop.group, self._motions.groups
+        with self._threads.spinning(self._arm_services, *groups), self.commanding():
             yield
 
     @contextmanager
@@ -183,17 +186,22 @@ class IkNode(Node):
         if followers is not None:
             followers.on_joint_states(message, queue_delay(info))
 
-    def _on_target(self, group: str, message: PoseStamped) -> None:
+    def _on_target(self, group: str, message: PoseStamped, info: Mapping[str, int]) -> None:
         followers = self._followers
         if followers is None:
             self.get_logger().warning(
                 f'target_pose ignored: {self._descriptions.waiting_for}', throttle_duration_sec=5.0
             )
             return
-        following = followers.on_target(group, message)
+        following = followers.on_target(group, message, queue_delay(info))
         if following is not None:
             solver = following.group.solver(self.parameters.solver).solver
             self._diagnostics.record_target_solve(following, solver.name)
+
+    def _on_twist(self, group: str, message: TwistStamped, info: Mapping[str, int]) -> None:
+        followers = self._followers
+        if followers is not None:
+            followers.on_twist(group, message, queue_delay(info))
 
     def _on_second(self) -> None:
         followers = self._followers
@@ -229,9 +237,10 @@ class IkNode(Node):
         if old is None:
             self._arm_services.advertise()
             retry_dropped_responses(self)
-        self._wake()
+        self._threads.wake()
         self._announce(followers, old.arm if old else None)
         self._arm_services.ik.trees.begin(arm, self.parameters.solver)
+        self._arm_services.paths.preparation.begin(arm)
 
     def _use(self, followers: Followers) -> None:
         self.collisions.adopt(followers.arm)
@@ -249,36 +258,14 @@ class IkNode(Node):
         )
 
     def _announce(self, followers: Followers, old: Arm | None) -> None:
-        arm, chain = followers.arm, followers.arm.chain
-        what = f'{arm.robot.name}, {chain.base_link} to {chain.tip_link}, {chain.n} joints'
-        seconds = time.monotonic() - self._started_at
-        if old is None:
-            solver = self.parameters.solver.name
-            text = f'ready after {seconds:.1f} s: {what}, {solver}'
-        else:
-            same = arm.described is old.described
-            news = 'other parameters of the arm' if same else 'the new robot description'
-            text = f'ready with {news}: {what}; not following any target'
-        self.get_logger().info(text)
-        immobile = followers.immobile_joints
-        if immobile:
-            self.get_logger().warning(
-                f'not moved, because their velocity limit is 0: {", ".join(immobile)}'
-            )
-        fault = followers.collision_fault(self.parameters.follower)
-        if fault:
-            self.get_logger().warning(f'nothing is followed: {fault}')
+        seconds, parameters = time.monotonic() - self._started_at, self.parameters
+        announce(self.get_logger(), followers, old, parameters, seconds)
 
     def _on_refused(self, error: Exception) -> None:
         self._refused = str(error)
         if not isinstance(error, IkServiceError):
             self._on_error(error)
         self.get_logger().error(f'robot description refused: {error}')
-
-    def _wake(self) -> None:
-        """Let the executors notice new services and subscriptions."""
-        for executor in self._executors:
-            executor.wake()
 
     # Changes of parameters
 
@@ -300,7 +287,8 @@ class IkNode(Node):
         if self._followers is not None:
             self._followers.configure(solver, follower)
         self._ticker.rate = follower.rate
-        self._arm_services.ik.settings = solver
+        self._arm_services.ik.settings = self._arm_services.paths.settings = solver
+        self._arm_services.paths.motion = follower
 
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from ik_service.ros.collision import collision_parameters
 from ik_service.ros.common.parameter_declaration import after_fields, ParameterSpec
-from ik_service.ros.following.follower_parameters import COMMAND_INTERFACE, FOLLOWER_PARAMETERS
+from ik_service.ros.following.follower_parameters import (
+    COMMAND_INTERFACE,
+    COMMAND_JOINTS,
+    FOLLOWER_PARAMETERS,
+    JOINT_LIMITS,
+)
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT, TOOL_FRAMES_TEXT, XACRO_ARGS
 from ik_service.ros.ik.group_parameters import (
     GROUP_NAMES,
@@ -12,6 +17,8 @@ from ik_service.ros.ik.group_parameters import (
     ROBOT_DESCRIPTION_SEMANTIC,
     SRDF,
 )
+from ik_service.ros.servo.servo_parameters import SERVO_PARAMETERS
+from ik_service.ros.trajectory.trajectory_parameters import TRAJECTORY_PARAMETERS
 from ik_service.solvers.options import (
     EXTENSIONS,
     IkOptions,
@@ -36,7 +43,7 @@ URDF = ParameterSpec(
 ROBOT_DESCRIPTION = ParameterSpec(
     'robot_description',
     '',
-    'URDF text, which is not expanded by xacro; empty: see urdf',
+    'URDF or xacro text; on the topic of that name, xacro is refused. Empty: see urdf',
     read_only=True,
 )
 BASE_LINK = ParameterSpec(
@@ -211,9 +218,18 @@ ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     TOOL_FRAMES_TEXT,
     GROUPS_TEXT,
     GROUP_NAMES,
+    JOINT_LIMITS,
 )
 _CHECKING = collision_parameters.REQUIRE_COLLISION_CHECKING
-NODE_PARAMETERS = (COMMAND_INTERFACE, PUBLISH_MARKERS, TF_TIMEOUT, _CHECKING)
+NODE_PARAMETERS = (
+    COMMAND_INTERFACE,
+    COMMAND_JOINTS,
+    *TRAJECTORY_PARAMETERS,
+    PUBLISH_MARKERS,
+    TF_TIMEOUT,
+    _CHECKING,
+    *SERVO_PARAMETERS,
+)
 SOLVER_PARAMETERS = after_fields(_SOLVER, SOLVER_PREFIX)
 PARAMETERS: dict[str, ParameterSpec] = {
     spec.name: spec

@@ -22,12 +22,15 @@ from ik_service.arm.group import SolverSettings
 from ik_service.common.number_parsing import parse_numbers, parse_positions
 from ik_service.exceptions import IkServiceError, OptionError, SolverSpecError
 from ik_service.following.settings import FollowerSettings
+from ik_service.model.joint_limits_file import load_joint_limits
+from ik_service.model.motion_bounds import MotionBounds
 from ik_service.ros.common.parameter_declaration import (
     declare_parameters,
     ParameterSpec,
     ParameterValues,
     Value,
 )
+from ik_service.ros.following.follower_parameters import JOINT_LIMITS
 from ik_service.ros.ik.frame_parameters import TOOL_FRAMES, tool_frames_of
 from ik_service.ros.ik.group_parameters import GROUP_NAMES, group_settings, GROUPS
 from ik_service.ros.ik.parameter_table import (
@@ -62,6 +65,7 @@ class NodeParameters:
     :ivar arm: base, tip, locked joints, tool frames and planning groups.
     :ivar lock: held while settings change.
     :raises OptionError: a parameter that was given at the start has a value it cannot have.
+    :raises JointLimitsError: the file of joint limits cannot be read, or is malformed.
     """
 
     def __init__(self, node: Node) -> None:
@@ -69,7 +73,8 @@ class NodeParameters:
         self._values = declare_parameters(node, self._after_loading(node), _MAPPINGS)
         self.solver = _solver_settings(self._values)
         self.follower = _follower_settings(self._values)
-        self.arm = _arm_settings(self._values)
+        self._bounds = load_joint_limits(self._values[JOINT_LIMITS])
+        self.arm = _arm_settings(self._values, self._bounds)
         self.lock = threading.Lock()
         self._apply: Apply = lambda solver, follower: None
         self._prepare: Prepare = lambda solver: None
@@ -134,7 +139,7 @@ class NodeParameters:
 
     def _change(self, changed: Mapping[str, object]) -> None:
         values, solver, follower = self._changed(changed)
-        arm = _arm_settings(values)
+        arm = _arm_settings(values, self._bounds)
         if arm != self.arm:
             self._check_arm(arm)
         self._apply(solver, follower)
@@ -185,7 +190,7 @@ def _follower_settings(values: ParameterValues) -> FollowerSettings:
     return FollowerSettings(**chosen)
 
 
-def _arm_settings(values: ParameterValues) -> ArmSettings:
+def _arm_settings(values: ParameterValues, bounds: MotionBounds) -> ArmSettings:
     return ArmSettings(
         base_link=values[BASE_LINK],
         tip_link=values[TIP_LINK],
@@ -193,4 +198,5 @@ def _arm_settings(values: ParameterValues) -> ArmSettings:
         group_names=tuple(values[GROUP_NAMES]),
         groups=group_settings(GROUPS.read(values.by_name)),
         tool_frames=tool_frames_of(values.by_name),
+        bounds=bounds,
     )

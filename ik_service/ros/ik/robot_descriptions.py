@@ -39,10 +39,18 @@ class RobotDescriptions:
     :param node: the node.
     :param parameters: its parameters.
     :param loader: builds the arms.
+    :param check: called with an arm before it is used; refuses it by an exception.
     :raises OptionError: the arguments for xacro cannot be read.
     """
 
-    def __init__(self, node: Node, parameters: NodeParameters, loader: ArmLoader) -> None:
+    def __init__(
+        self,
+        node: Node,
+        parameters: NodeParameters,
+        loader: ArmLoader,
+        check: Callable[[Arm], object] = lambda arm: None,
+    ) -> None:
+        self._check = check
         self._node = node
         self._parameters = parameters
         self._loader = loader
@@ -112,6 +120,7 @@ class RobotDescriptions:
         try:
             robot = good[1] if good and good[0] == sources else self._read(sources)
             arm = Arm(robot, self._parameters.arm)
+            self._check(arm)
         except Exception:
             if good is not None and self._sources == sources:
                 self._sources = good[0]
@@ -121,7 +130,7 @@ class RobotDescriptions:
 
     def _read(self, sources: tuple[Source, Source]) -> Robot:
         urdf, srdf = sources
-        robot = read_robot(urdf, xacro_args=self._xacro_args)
+        robot = read_robot(urdf, xacro_args=self._xacro_args, expand_text=self._given[0])
         try:
             return with_semantics(robot, srdf)
         except SrdfError as error:

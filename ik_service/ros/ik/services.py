@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetPositionIK, GetStateValidity
+from moveit_msgs.srv import (
+    GetCartesianPath,
+    GetGroupUrdf,
+    GetPositionFK,
+    GetPositionIK,
+    GetStateValidity,
+)
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.common.fault_logger import FaultLogger, refusal_logger
+from ik_service.following.settings import FollowerSettings
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.qos import SERVICE_QOS
@@ -19,6 +26,7 @@ from ik_service.ros.ik.compute_ik import IkHandler
 from ik_service.ros.ik.group_urdf import UrdfHandler
 from ik_service.ros.ik.service_handler import RequestStatistics, ServiceHandler, StampClock
 from ik_service.ros.ik.state_validity import ValidityHandler
+from ik_service.ros.paths.compute_cartesian_path import CartesianPathHandler
 
 _Around = tuple[StampClock, Frames, Callable[[Exception], object], Callable[[str], object]]
 
@@ -29,23 +37,27 @@ class Services:
 
     :param node: the node that offers them.
     :param settings: name and options of the solver.
+    :param motion: settings of the followers, whose limits paths are timed by.
     :param frames: frames besides the links of the robot.
     :param collisions: the known world, and the checker of collisions.
     :param on_error: called with an unexpected exception.
     :ivar group: callback group of the services.
+    :ivar path_group: that of ``compute_cartesian_path``, which may take seconds.
     :ivar ik: handler of ``compute_ik``.
+    :ivar paths: handler of ``compute_cartesian_path``.
     """
 
     def __init__(
         self,
         node: Node,
         settings: SolverSettings,
+        motion: FollowerSettings,
         frames: Frames,
         collisions: CollisionWorld,
         on_error: Callable[[Exception], object],
     ) -> None:
         self._node = node
-        self.group = ReentrantCallbackGroup()
+        self.group, self.path_group = ReentrantCallbackGroup(), ReentrantCallbackGroup()
         warn = node.get_logger().warning
 
         def around(service: str) -> _Around:
@@ -53,6 +65,9 @@ class Services:
 
         states = FaultLogger(lambda text: warn(f'check_state_validity: {text}'))
         self.ik = IkHandler(settings, *around('compute_ik'), collisions)
+        self.paths = CartesianPathHandler(
+            settings, motion, *around('compute_cartesian_path'), collisions
+        )
         placed = FkHandler(*around('compute_fk'))
         placed.held = collisions.known.held
         checked = ValidityHandler(node.get_clock(), frames, on_error, states.report, collisions)
@@ -61,6 +76,7 @@ class Services:
             'compute_fk': (GetPositionFK, placed),
             'check_state_validity': (GetStateValidity, checked),
             'get_urdf': (GetGroupUrdf, UrdfHandler(*around('get_urdf'))),
+            'compute_cartesian_path': (GetCartesianPath, self.paths),
         }
 
     @property
@@ -81,6 +97,7 @@ class Services:
     def advertise(self) -> None:
         """Offer the services."""
         for name, (kind, handler) in self._handlers.items():
+            group = self.path_group if handler is self.paths else self.group
             self._node.create_service(
-                kind, name, handler.handle, qos_profile=SERVICE_QOS, callback_group=self.group
+                kind, name, handler.handle, qos_profile=SERVICE_QOS, callback_group=group
             )

@@ -21,7 +21,10 @@ URDF = ParameterSpec(
     'urdf', '', 'Path of a URDF or xacro file; wins over robot_description', read_only=True
 )
 ROBOT_DESCRIPTION = ParameterSpec(
-    'robot_description', '', 'URDF text; empty: from the topic of that name', read_only=True
+    'robot_description',
+    '',
+    'URDF or xacro text; empty: from the topic of that name, where xacro is refused',
+    read_only=True,
 )
 XACRO_ARGS = ParameterSpec(
     'xacro_args',

@@ -32,6 +32,7 @@ from ik_service.ros.sim.parameters import (
     URDF,
     XACRO_ARGS,
 )
+from ik_service.ros.sim.played_trajectory import PlayedTrajectory
 from ik_service.ros.sim.simulation_diagnostics import SimulationDiagnostics
 from ik_service.sim.faults import FaultSettings
 from ik_service.sim.real_time_simulation import ArmState, RealTimeSimulation
@@ -61,12 +62,16 @@ class SimulatedArmNode(Node):
         self._settings = SimParameters(self)
         ParameterServices(self)
         self._urdf = ''
+        self._played: PlayedTrajectory | None = None
         log = self.get_logger()
         # Separate functions, because rclpy wants one severity from each place in the code.
         self._break_downs = FaultLogger(lambda text: log.error(text))
+        self._bad_commands = FaultLogger(
+            lambda text: log.warning(text), recovered='commands are understood again'
+        )
         self._simulation = RealTimeSimulation(
             self._settings.faults,
-            FaultLogger(lambda text: log.warning(text), recovered='commands are understood again'),
+            self._bad_commands,
             self._break_downs,
             1.0 / self._settings[RATE],
         )
@@ -96,17 +101,17 @@ class SimulatedArmNode(Node):
     def _take_description(self) -> None:
         urdf, text = self._settings[URDF], self._settings[ROBOT_DESCRIPTION]
         if urdf or text:
-            self._start(source_of(urdf, text), self._settings.initial_positions)
+            self._start(source_of(urdf, text), self._settings.initial_positions, True)
             return
         self.create_subscription(
             String, 'robot_description', self._on_description, DESCRIPTION_QOS
         )
         self.get_logger().info('waiting for a robot on the topic robot_description')
 
-    def _start(self, source: Source, positions: Mapping[str, float]) -> None:
+    def _start(self, source: Source, positions: Mapping[str, float], own: bool = False) -> None:
         settings = self._settings
         arguments = parse_xacro_args(settings[XACRO_ARGS], XACRO_ARGS.name)
-        robot = read_robot(source, xacro_args=arguments)
+        robot = read_robot(source, xacro_args=arguments, expand_text=own)
         engine = settings[ENGINE]
         arm = SimulatedArm(
             robot,
@@ -139,18 +144,23 @@ class SimulatedArmNode(Node):
 
     def _on_command(self, message: JointState) -> None:
         if message.position or message.name:
+            self._played = None
             command = message.name, message.position, message.velocity
             self._simulation.command(command, time.monotonic())
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        """Go to the last point of a trajectory; its time is ignored."""
-        if message.points:
-            command = message.joint_names, message.points[-1].positions, ()
-            self._simulation.command(command, time.monotonic())
+        """Play a trajectory from now on, in place of the one before."""
+        now = self.get_clock().now().nanoseconds
+        played = PlayedTrajectory.of(message, now, time.monotonic())
+        if isinstance(played, str):
+            self._bad_commands.report(f'a command is ignored: {played}')
+        else:
+            self._played = played
 
     def _on_reset(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         if self._stop.service_is_ready():  # or the node would fetch the arm back
             self._stop.call_async(Trigger.Request())
+        self._played = None
         answer.success = self._simulation.reset(time.monotonic())
         answer.message = (
             'the arm is where it started' if answer.success else 'there is no robot yet'
@@ -174,6 +184,11 @@ class SimulatedArmNode(Node):
 
     def _on_tick(self, now: float) -> None:
         stamp = self.get_clock().now().to_msg()
+        played = self._played
+        if played is not None:
+            self._simulation.command(played.command(now), now)
+            if played.has_ended(now):
+                self._played = None
         for state in self._simulation.advance(now, stamp):
             self._states.publish(_message(state))
 

@@ -8,6 +8,7 @@ import time
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.cores import core_count
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
@@ -17,7 +18,7 @@ from ik_service.solvers.batch_targets import batch_targets
 from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
 from ik_service.solvers.path.ending import ending_at
 from ik_service.solvers.path.options import PathOptions
-from ik_service.solvers.path.problem import core_count, PathProblem
+from ik_service.solvers.path.problem import PathProblem
 from ik_service.solvers.path.result import PathEnd, PathResult, PathStatus
 from ik_service.solvers.path.search import joined, Outcome, PathSearch
 from ik_service.solvers.path.smoothing import Smoothing

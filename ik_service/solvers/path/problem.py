@@ -6,7 +6,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 import copy
 import math
-import os
 import time
 from typing import Any, Self
 
@@ -201,8 +200,3 @@ class PathProblem:
             entry = self._entries[kernel] = entry_point(kernel, *arguments)
             self.deadline.extend(time.monotonic() - began)
         return entry(*arguments)
-
-
-def core_count() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0))

@@ -51,10 +51,11 @@ class PathEnd:
         """The ending in a sentence."""
         if self.status is PathStatus.SUCCESS:
             return self.status.value
-        return f'target {self.row} is not reached: {self._detail}'
+        return f'target {self.row} is not reached: {self.detail}'
 
     @property
-    def _detail(self) -> str:
+    def detail(self) -> str:
+        """What is in the way, in words; for others than SUCCESS."""
         if self.status is PathStatus.UNREACHABLE:
             return (
                 f'{self.status.value}; the closest pose found is {self.position_error * 1e3:.3g} '
@@ -63,7 +64,8 @@ class PathEnd:
         if self.status is PathStatus.LIMIT:
             return f'{self.joint} would have to exceed its limit of {self.limit:.4g}'
         if self.status is PathStatus.TOO_FAR:
-            return f'{self.status.value}: {self.joint} would have to move by {self.motion:.3g}'
+            before = self.status.value if self.row else 'too far from the seed'
+            return f'{before}: {self.joint} would have to move by {self.motion:.3g}'
         if self.status is PathStatus.SINGULARITY and self.joint:
             return f'{self.status.value}: {self.joint} would have to move by {self.motion:.3g}'
         if self.status is PathStatus.COLLISION and self.bodies:

@@ -62,8 +62,12 @@ class PathSearch:
         self._advance(alone, count, 1)
         if len(alone) == count:
             return Outcome(alone.way(), alone.layers[-1])
-        beam = self.widened(starts, costs)
-        best = beam if len(beam) >= len(alone) else alone
+        best = alone
+        for most in sorted({min(len(starts), most) for most in (_NARROW, _MOST_STARTS)}):
+            beam = self.widened(starts, costs, max(_NARROW, most))
+            best = beam if len(beam) >= len(best) else best
+            if len(best) == count or self._problem.out_of_time:
+                break
         return Outcome(best.way(), best.layers[-1])
 
     def widened(self, starts: np.ndarray, costs: np.ndarray, width: int = _NARROW) -> Beam:
@@ -75,7 +79,7 @@ class PathSearch:
         :param width: number of candidates where nothing is in the way.
         """
         count, problem = len(self._problem.targets), self._problem
-        narrow = min(self._most, max(width, min(len(starts), _MOST_STARTS)))
+        narrow = min(self._most, width)
         beam = Beam(problem, starts, costs)
         self._advance(beam, count, narrow)
         farthest, longest, detour = len(beam), beam, 0

@@ -97,7 +97,7 @@ class Smoothing:
         faulty[1:] |= jumps
         if faulty.any():
             reach = int(2 * np.sqrt(self._bend)) + 1
-            near = np.convolve(faulty, np.ones(2 * reach + 1), 'same') > 0.5
+            near = np.convolve(faulty, np.ones(2 * reach + 1))[reach:-reach] > 0.5
             self._damping[near] *= _GROWTH
             return cost
         after = self._cost(trial)

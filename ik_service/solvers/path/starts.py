@@ -61,7 +61,7 @@ def free_starts(problem: PathProblem, near: np.ndarray) -> np.ndarray:
 
 
 def _listed(problem: PathProblem, near: np.ndarray) -> np.ndarray:
-    """Return all solutions, as far as the time allows, the nearest first, (k, n)."""
+    """Return all solutions, the nearest first, and some more where they are too many, (k, n)."""
     began, timeout = time.monotonic(), min(_PATIENCE, max(1e-3, problem.deadline.left))
     options = replace(problem.solver.options, timeout=timeout)
     try:
@@ -70,7 +70,8 @@ def _listed(problem: PathProblem, near: np.ndarray) -> np.ndarray:
             max_solutions=_MOST,
         )  # fmt: skip
     except IncompleteSolutionsError as error:
-        return np.asarray(error.partial)
+        # There may be self-motions that it did not get to.
+        return np.vstack([np.asarray(error.partial), _searched(problem, near)])
     finally:  # what is beyond the timeout, which kernels keep, is the compiler's
         problem.deadline.extend(time.monotonic() - began - timeout)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -128,6 +128,23 @@ class NodeMonitor:
             on_result(asked, refusal)
 
         self._parameters.set(values, lambda *result: self._tasks.post(on_response, *result))
+
+    def read_parameters(
+        self, names: Sequence[str], on_values: Callable[[Mapping[str, Value]], object]
+    ) -> None:
+        """
+        Request parameters of the node.
+
+        :param names: the names; the node need not have them.
+        :param on_values: called with those that it has, unless it does not answer.
+        """
+        if self._parameters is not None and self._parameters.is_ready():
+            self._parameters.read(
+                names,
+                (),
+                lambda fields: None,
+                lambda values: self._tasks.post(on_values, values),
+            )
 
     def on_diagnostics(self, message: DiagnosticArray, now: float) -> None:
         """

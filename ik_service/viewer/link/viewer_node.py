@@ -27,12 +27,12 @@ from ik_service.ros.common.qos import DESCRIPTION_QOS, MARKERS_QOS
 from ik_service.ros.markers.world_markers import TOPIC as WORLD_TOPIC
 from ik_service.viewer.link.remote_parameters import RemoteParameters
 
-_NEWEST = QoSProfile(
+NEWEST_QOS = QoSProfile(
     history=HistoryPolicy.KEEP_LAST, depth=1, reliability=ReliabilityPolicy.BEST_EFFORT
 )
 """Only the newest message is shown, and no publisher waits for a viewer."""
 
-_STATE_TOPICS = 2
+_STATE_TOPICS = 3
 _TIMEOUT = 2.0  # of a response; a later one counts as lost [s]
 
 OnResponse = Callable[[Any], None]
@@ -44,6 +44,8 @@ class ViewerNode(Node):
 
     :ivar ik: client of ``compute_ik``.
     :ivar fk: client of ``compute_fk``.
+    :ivar state_group: callbacks of topics of which only the newest message counts, three of them,
+        for :meth:`poll_states`.
     :ivar main_executor: serves all but the joint states and commands; to be spun.
     """
 
@@ -53,9 +55,9 @@ class ViewerNode(Node):
         self.fk = RequestClient(self, GetPositionFK, 'compute_fk')
         self._target = self.create_publisher(PoseStamped, 'target_pose', 10)
         self._own_stamps: deque[tuple[int, int]] = deque(maxlen=64)
-        self._state_group = MutuallyExclusiveCallbackGroup()
-        self.main_executor = PartialExecutor(self, lambda g: g is not self._state_group)
-        self._states = PartialExecutor(self, lambda g: g is self._state_group)
+        self.state_group = MutuallyExclusiveCallbackGroup()
+        self.main_executor = PartialExecutor(self, lambda g: g is not self.state_group)
+        self._states = PartialExecutor(self, lambda g: g is self.state_group)
 
     def destroy_node(self) -> None:
         """Destroy the node and its executors, which must not outlive the context."""
@@ -65,7 +67,7 @@ class ViewerNode(Node):
 
     def poll_states(self) -> None:
         """
-        Call the callbacks of the newest joint state and command, if there are new ones.
+        Call the callbacks of the newest messages on the topics of states, if there are new ones.
 
         They come many times as often as the page is drawn, and a callback for each of them would
         take most of this program's time.
@@ -105,9 +107,9 @@ class ViewerNode(Node):
                 on_target(message)
 
         subscribe = self.create_subscription
-        group = self._state_group
-        subscribe(JointState, 'joint_states', on_state, _NEWEST, callback_group=group)
-        subscribe(JointState, 'joint_command', on_command, _NEWEST, callback_group=group)
+        group = self.state_group
+        subscribe(JointState, 'joint_states', on_state, NEWEST_QOS, callback_group=group)
+        subscribe(JointState, 'joint_command', on_command, NEWEST_QOS, callback_group=group)
         subscribe(PoseStamped, 'target_pose', take_foreign, 10)
         subscribe(DiagnosticArray, 'diagnostics', on_diagnostics, 10)
         for topic, take in (

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+
+from ik_service.viewer.panel.status_text import Level, StatusText
 
 DIAGNOSTICS_TIMEOUT = 3.5
 """Silence after which a node that publishes diagnostics once a second counts as gone [s]."""
@@ -13,14 +14,6 @@ CHANGE_TIMEOUT = 1.0
 
 STATES_TIMEOUT = 1.0
 """Age of the joint states from which on the arm counts as silent [s]."""
-
-
-class Level(Enum):
-    """Severity of a status."""
-
-    GOOD = 'good'
-    WAITING = 'waiting'
-    BAD = 'bad'
 
 
 @dataclass(frozen=True)
@@ -52,20 +45,14 @@ class ConnectionFacts:
 
 
 @dataclass(frozen=True)
-class ConnectionStatus:
+class ConnectionStatus(StatusText):
     """
     Status that the page shows.
 
-    :ivar level: its severity.
-    :ivar headline: in a few words.
-    :ivar detail: in a sentence.
     :ivar is_connected: whether the IK node takes requests.
     """
 
-    level: Level
-    headline: str
-    detail: str
-    is_connected: bool
+    is_connected: bool = False
 
 
 def connection_status(facts: ConnectionFacts, now: float) -> ConnectionStatus:

@@ -28,6 +28,15 @@ from ik_service.viewer.panel.solver_form import SolverForm
 _INK, _GRID = '#868e96', '#e9ecef'
 _PLOT_HEIGHT = 190
 
+# The element after this one stays at the top when the panel is scrolled, for which nothing around
+# it may hide what overflows.
+_ALWAYS_SEEN = (
+    '<div class="ik-always-seen"></div><style>'
+    'div:has(> .ik-always-seen) + div {position: sticky; top: 0; z-index: 5} '
+    'div:has(> div > div > div > .ik-always-seen) {overflow: clip !important; min-width: 0}'
+    '</style>'
+)
+
 
 @dataclass(frozen=True)
 class Actions:
@@ -63,6 +72,8 @@ class Panel:
     :ivar states: menu of the named states.
     :ivar form: form of the node's parameters.
     :ivar sliders: sliders of the joints.
+    :ivar path_tab: empty tab for paths.
+    :ivar hand_tab: empty tab for motion by hand.
     :ivar note: remark below the status; hidden while there is none.
     :ivar collisions: pairs of bodies in contact; hidden while there are none.
     :ivar objects_switch: checkbox of the objects; hidden while there are none.
@@ -71,10 +82,12 @@ class Panel:
 
     def __init__(self, server: viser.ViserServer, actions: Actions) -> None:
         gui = self._gui = server.gui
+        gui.add_html(_ALWAYS_SEEN)
+        self._stop = gui.add_button('Stop', icon=viser.Icon.HAND_STOP, color='red')
         self._banner = gui.add_html('')
         self.note = gui.add_html('', visible=False)
         self.collisions = gui.add_html('', visible=False)
-        self._buttons = gui.add_button_group('Go', ('Home', 'Random pose', 'Stop'))
+        self._buttons = gui.add_button_group('Go', ('Home', 'Random pose'))
         self.states = NamedStates(gui, actions.go_to_state)
         main = gui.add_folder(None)
         self._figures = gui.add_html('')
@@ -82,6 +95,8 @@ class Panel:
         tabs = gui.add_tab_group()
         with tabs.add_tab('Joints') as joints:
             self._joints = gui.add_html('')
+        self.path_tab = tabs.add_tab('Path')
+        self.hand_tab = tabs.add_tab('By hand')
         options = tabs.add_tab('Solver options')
         with tabs.add_tab('View'):
             self._ghost = gui.add_checkbox('Commanded arm', True)
@@ -180,12 +195,15 @@ class Panel:
         moves = {
             'Home': actions.home,
             'Random pose': actions.random_pose,
-            'Stop': actions.stop,
         }
 
         @self._buttons.on_click
         async def _(event: viser.GuiEvent[viser.GuiButtonGroupHandle]) -> None:
             moves[event.target.value]()
+
+        @self._stop.on_click
+        async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
+            actions.stop()
 
         @self._clear.on_click
         async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:

@@ -8,9 +8,9 @@ from html import escape
 import math
 from typing import TypeVar
 
-from ik_service.viewer.panel.connection_status import ConnectionStatus, Level
 from ik_service.viewer.panel.measures import JointPosition, Lag
 from ik_service.viewer.panel.solve_report import SolveReport
+from ik_service.viewer.panel.status_text import Level, StatusText
 
 T = TypeVar('T')
 
@@ -47,18 +47,18 @@ class Figures:
     smallest_singular_value: float | None = None
 
 
-def banner(status: ConnectionStatus) -> str:
+def banner(text: StatusText) -> str:
     """
-    Return the status of the node and the arm as a coloured box.
+    Return a status as a coloured box.
 
-    :param status: the status.
+    :param text: the status.
     """
-    color, ground = _COLORS[status.level], _GROUNDS[status.level]
+    color, ground = _COLORS[text.level], _GROUNDS[text.level]
     return (
         f'<div style="{_FONT};margin:0.25em 0.75em 0.75em;padding:0.5em 0.75em;'
         f'border-left:3px solid {color};background:{ground};border-radius:3px">'
-        f'<b style="color:{color}">{escape(status.headline)}</b><br>'
-        f'<span style="color:#495057">{escape(status.detail) or "&nbsp;"}</span></div>'
+        f'<b style="color:{color}">{escape(text.headline)}</b><br>'
+        f'<span style="color:#495057">{escape(text.detail) or "&nbsp;"}</span></div>'
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ik_service.arm.arm import Arm
 from ik_service.arm.loader import build_arm
 from ik_service.exceptions import SrdfError
-from ik_service.following.settings import joint_speeds
+from ik_service.kinematics.joint_speeds import joint_speeds
 from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.viewer.link.robot_source import RobotSelection
 from ik_service.viewer.scene.meshes import MeshLoader

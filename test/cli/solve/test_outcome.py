@@ -45,13 +45,13 @@ def test_an_option_that_the_only_solver_does_not_use_is_an_error():
 
 def test_compilation_is_announced(monkeypatch, capsys):
     monkeypatch.setattr(outcomes, '_LONG', 0.01)
-    with outcomes._compiling_notice('transpose'):
+    with outcomes.compiling_notice('transpose, by its transpose'):
         time.sleep(0.2)
-    assert capsys.readouterr().err.startswith('compiling transpose, ')
+    assert capsys.readouterr().err.startswith('compiling transpose, by its transpose: ')
 
 
 def test_quick_loading_prints_nothing(capsys):
-    with outcomes._compiling_notice('transpose'):
+    with outcomes.compiling_notice('transpose, by its transpose'):
         pass
     time.sleep(0.05)
     assert capsys.readouterr().err == ''

@@ -10,7 +10,7 @@ import pytest
     ('words', 'message'),
     [
         ([], 'the following arguments are required: URDF'),
-        (['panda'], 'one of the arguments --xyz --joints --random is required'),
+        (['panda'], 'one of the arguments --xyz --joints --random --path is required'),
         (['panda', '--xyz', '1', '2'], '--xyz: expected 3 arguments'),
         (['panda', '--xyz', 'nan', '0', '0'], "--xyz: 'nan' is no number"),
         (['panda', '--xyz', '0', '-inf', '0'], "--xyz: '-inf' is no number"),

@@ -16,8 +16,13 @@ from support.node_helpers import NODE, start_panda
 from ik_service.common.resources import share_folder
 
 SIMULATED = 'ik_service.ros.sim.main'
+_PARTS_OF_ACTIONS = {
+    ('services', 'reply'): ('send_goal', 'get_result', 'cancel_goal'),
+    ('topics', 'publish'): ('feedback', 'status'),
+}
 # Used with other settings than here, or where tf2_ros or tf2_msgs is installed.
-SOMETIMES = {'joint_command', 'robot_description', 'tf', 'tf_static', '~/stop', '~/enable'}
+_COMMANDS = {'joint_command', 'position_commands', 'velocity_commands'}
+SOMETIMES = _COMMANDS | {'robot_description', 'tf', 'tf_static', '~/stop', '~/enable'}
 OPENSSL = (
     'req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout ca.key.pem -out ca.pem',
     'req -newkey rsa:2048 -nodes -subj /CN=enclave -keyout key.pem -out own.csr',
@@ -30,10 +35,14 @@ def allowed(node):
     """The names that the policy allows a node, by what for."""
     policy = ElementTree.parse(share_folder('config') / 'sros2_policy.xml').getroot()
     profile = policy.find(f".//profile[@node='{node}']")
-    return {
+    names = {
         (group.tag, next(iter(group.attrib))): {name.text.removeprefix('/') for name in group}
         for group in profile
     }
+    for action in names.pop(('actions', 'execute'), ()):  # what it consists of
+        for kind, parts in _PARTS_OF_ACTIONS.items():
+            names[kind] |= {f'{action}/_action/{part}' for part in parts}
+    return names
 
 
 def in_use(client, node, namespace):

@@ -17,6 +17,7 @@ from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import GroupSettings, SolverSettings
 from ik_service.arm.loader import build_arm
 from ik_service.following.settings import FollowerSettings, FollowerState
+from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.following.node_context import NodeContext
@@ -25,13 +26,25 @@ from ik_service.solvers.options import IkOptions
 
 
 class Output:
-    """A publisher of commands that keeps them."""
+    """A publisher of commands that keeps them, and the channel of each group."""
 
-    def __init__(self):
-        self.sent = []
+    def __init__(self, names=()):
+        self.sent, self.names, self.busy, self.others = [], names, False, ()
 
-    def serialize(self, names, command, period):
-        return tuple(names), command
+    def channel(self, names, measured):
+        return Output(tuple(names))
+
+    def missing(self, names):
+        return ()
+
+    def message(self, command, follower, now):
+        return None if command is None else (self.names, command)
+
+    def serialize(self, message):
+        return message
+
+    def report(self):
+        return {}
 
     def publish(self, message):
         self.sent.append(message)
@@ -126,6 +139,18 @@ def test_groups_that_do_not_move_are_looked_at_now_and_then(monkeypatch):
     for _ in range(5):
         body.measure()
     assert seen['states'] == 6
+
+
+def test_joint_limits_of_the_arm_hold_for_all_its_followers():
+    body = Bodies('left_arm', 'right_arm')
+    names = body.arm.groups['right_arm'].chain.joint_names
+    bounds = MotionBounds({names[1]: JointBounds(velocity=0.25, acceleration=0.5, jerk=5.0)})
+    arm = build_arm(URDF, ArmSettings(bounds=bounds), srdf=srdf('left_arm', 'right_arm'))
+    around = MeasuredState(arm), SolverSettings(), FollowerSettings(), body.output, print
+    limits = Followers(*around, NodeContext(time.time_ns)).others['right_arm'].follower.limits
+    assert limits.velocity_now[1] == 0.25
+    assert limits.acceleration_now[1] <= 0.5
+    assert limits.window == pytest.approx(0.2)
 
 
 def test_a_target_of_a_group_that_is_not_followed():

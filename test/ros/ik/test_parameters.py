@@ -12,7 +12,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ik_service.exceptions import IkServiceError, OptionError
+from ik_service.exceptions import IkServiceError, JointLimitsError, OptionError
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.ik.parameter_table import (
     FOLLOWER_PARAMETERS,
@@ -34,6 +34,12 @@ READ_ONLY = {
     'locked_joints',
     'group_names',
     'command_interface',
+    'command_joints',
+    'trajectory_action',
+    'joint_limit_margins',
+    'lower_singularity_threshold',
+    'hard_stop_singularity_threshold',
+    'joint_limits',
     'solver_modules',
 }
 
@@ -66,6 +72,16 @@ def test_every_option_has_a_parameter():
     assert {spec.field for spec in FOLLOWER_PARAMETERS} == {
         f.name for f in fields(FollowerSettings)
     }
+
+
+def test_joint_limits_belong_to_the_arm_and_a_bad_file_is_refused_by_name(make, tmp_path):
+    file = tmp_path / 'joint_limits.yaml'
+    file.write_text('joint_limits: {elbow: {max_acceleration: 2.5}}')
+    _, parameters = make(joint_limits=str(file))
+    assert parameters.arm.bounds.joints['elbow'].acceleration == 2.5
+    file.write_text('joint_limits: {elbow: {max_acceleration: -2.5}}')
+    with pytest.raises(JointLimitsError, match=r"joint_limits\.yaml.*'elbow': max_acceleration"):
+        make(joint_limits=str(file))
 
 
 def test_every_parameter_is_described(make):

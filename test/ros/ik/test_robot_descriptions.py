@@ -80,3 +80,10 @@ def test_a_refused_description_leaves_the_last_good_one_for_changed_parameters()
     assert graph.send('robot_description', '<robot') == 'UrdfError'
     graph.descriptions.rebuild()
     assert graph.built[-1][0] == 'one'
+
+
+def test_xacro_on_the_topic_is_not_run():
+    graph = Graph()
+    program = '<robot name="r"><xacro:property name="a" value="${1}"/></robot>'
+    assert graph.send('robot_description', program) == 'UrdfError'
+    assert graph.send('robot_description', urdf('one'))[0] == 'one'

@@ -62,6 +62,7 @@ def test_moves_to_the_end_of_a_trajectory(bench, messages, panda):
     states = bench.record(messages.state, 'joint_states')
     command = bench.publisher(messages.trajectory, 'joint_trajectory')
     points = [messages.point(positions=[0.1]), messages.point(positions=[0.3])]
+    points[1].time_from_start.nanosec = 200_000_000
     command.publish(messages.trajectory(joint_names=['panda_joint3'], points=points))
     states.wait(lambda message: abs(position(message, 'panda_joint3') - 0.3) < 1e-3)
 

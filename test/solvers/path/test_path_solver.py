@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from support.chains import arm, pose_difference, transform, within_limits
-from support.joint_paths import line, poses, wandering_path
+from support.joint_paths import line
 from support.six_joint_arms import arm_of, X, Y, Z
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError
+from ik_service.studies.paths.joint_paths import poses_along, wandering_path
 
 HOME = np.array([0.0, -0.4, 0.1, -2.0, 0.0, 1.8, 0.8])
 UR_HOME = np.array([0.0, -1.2, 1.5, -1.8, -1.57, 0.0])
@@ -56,8 +57,8 @@ def test_no_jump_where_solving_point_by_point_jumps(name):
     chain = CHAINS[name]
     point_by_point = 0
     for seed in range(4):
-        truth = wandering_path(chain, seed)
-        targets = poses(chain, truth)
+        truth = wandering_path(chain, seed, points=600, legs=12)
+        targets = poses_along(chain, truth)
         path = iks.solve_path(chain, targets, truth[0])
         assert path.success, path.reason
         assert_sound(chain, targets, path)
@@ -69,16 +70,16 @@ def test_no_jump_where_solving_point_by_point_jumps(name):
 
 def test_six_joints_go_on_through_singular_postures():
     chain = arm('ur5e')
-    truth = wandering_path(chain, 5)
-    targets = poses(chain, truth)
+    truth = wandering_path(chain, 5, points=600, legs=12)
+    targets = poses_along(chain, truth)
     path = iks.solve_path(chain, targets, truth[0])
     assert path.success, path.reason
     assert_sound(chain, targets, path)
 
 
 def test_smoothing_takes_self_motions_out():
-    truth = wandering_path(SEVEN, 1)
-    targets = poses(SEVEN, truth)
+    truth = wandering_path(SEVEN, 1, points=600, legs=12)
+    targets = poses_along(SEVEN, truth)
     rough, smooth = (
         iks.solve_path(SEVEN, targets, truth[0], iks.PathOptions(smooth=smooth))
         for smooth in (False, True)
@@ -93,8 +94,8 @@ def test_smoothing_takes_self_motions_out():
 
 
 def test_same_path_each_time():
-    truth = wandering_path(SEVEN, 2)
-    one, other = (iks.solve_path(SEVEN, poses(SEVEN, truth), truth[0]) for _ in range(2))
+    truth = wandering_path(SEVEN, 2, points=600, legs=12)
+    one, other = (iks.solve_path(SEVEN, poses_along(SEVEN, truth), truth[0]) for _ in range(2))
     np.testing.assert_array_equal(one.q, other.q)
 
 
@@ -149,7 +150,7 @@ def test_limit_in_the_way():
     chain = arm('ur5e').with_limits([-0.3, *[-6.3] * 5], [0.3, *[6.3] * 5])
     truth = np.tile(UR_HOME, (100, 1))
     truth[:, 0] += np.linspace(0.0, 0.6, 100)
-    path = iks.solve_path(chain, poses(arm('ur5e'), truth), UR_HOME)
+    path = iks.solve_path(chain, poses_along(arm('ur5e'), truth), UR_HOME)
     assert path.status is iks.PathStatus.LIMIT
     assert path.end.joint == 'shoulder_pan_joint'
     assert path.end.limit == pytest.approx(0.3)
@@ -162,7 +163,7 @@ def test_limits_can_be_ignored():
     truth = np.tile(UR_HOME, (100, 1))
     truth[:, 0] += np.linspace(0.0, 0.6, 100)
     ignoring = iks.PathOptions(ik=iks.IkOptions(joint_limits='ignore'))
-    path = iks.solve_path(chain, poses(chain, truth), UR_HOME, ignoring)
+    path = iks.solve_path(chain, poses_along(chain, truth), UR_HOME, ignoring)
     assert path.success, path.reason
     assert path.q[-1, 0] == pytest.approx(0.6, abs=1e-4)
 
@@ -238,7 +239,7 @@ def test_free_axes(panda, straight):
     targets[50:, :3, :3] = transform()[:3, :3]  # whatever it is
     path = iks.solve_path(panda, targets, HOME, position)
     assert path.success, path.reason
-    tips = poses(panda, path.q)[:, :3, 3]
+    tips = poses_along(panda, path.q)[:, :3, 3]
     assert np.abs(tips - targets[:, :3, 3]).max() <= 1.001e-5
 
 
@@ -246,7 +247,7 @@ def test_two_tips_at_once(panda):
     tree = panda.robot.tree('panda_link0', ('panda_hand_tcp', 'panda_link4'))
     truth = np.linspace(HOME, HOME + np.array([0.5, 0.2, 0.3, 0.4, -0.3, 0.2, 0.1]), 60)
     targets = {
-        tip: poses(panda.robot.chain('panda_link0', tip), truth[:, :n])
+        tip: poses_along(panda.robot.chain('panda_link0', tip), truth[:, :n])
         for tip, n in (('panda_hand_tcp', 7), ('panda_link4', 4))
     }
     path = iks.solve_path(tree, targets, HOME)

@@ -1,0 +1,1 @@
+"""``ik_teleop``: an arm driven by hand, with the keyboard or a joystick."""

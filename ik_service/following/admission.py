@@ -1,0 +1,87 @@
+"""Admission of aims: who may move the arm now, and why not."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ik_service.following.aim import Aim
+from ik_service.following.aim_store import AimStore
+from ik_service.following.collision_guard import CollisionTest
+from ik_service.following.command_stream import CommandStream
+from ik_service.following.joint_sharing import JointSharing, SharedMotion
+from ik_service.following.joint_state_tracker import JointStateTracker
+from ik_service.following.settings import FollowerSettings
+
+_SWITCHED_OFF = 'following is switched off; ~/enable with data: true switches it on'
+
+_ON_A_TRAJECTORY = 'the arm moves along a trajectory; cancel that, or stop it with ~/stop first'
+
+
+class AdmittedMotion(SharedMotion, Protocol):
+    """Motion that aims are admitted to."""
+
+    aims: AimStore
+    arm: JointStateTracker
+    settings: FollowerSettings
+    stream: CommandStream
+
+
+class Admission:
+    """
+    Admission of aims to the motion of a chain.
+
+    :param motion: the motion.
+    :param sharing: the followers of the arm.
+    :param collisions: tests postures of the chain.
+    :ivar disabled: whether all aims are refused.
+    :ivar other_commander: who else commands the arm; empty for nobody.
+    """
+
+    def __init__(
+        self, motion: AdmittedMotion, sharing: JointSharing, collisions: CollisionTest
+    ) -> None:
+        self._motion = motion
+        self._sharing = sharing
+        self._collisions = collisions
+        self.disabled = False
+        self.other_commander = ''
+
+    def refusal(self, aim: Aim | None = None) -> str:
+        """
+        Return why an aim may not be followed now; empty when it may.
+
+        :param aim: the aim; None for a target pose, which may wait for the first joint state.
+        """
+        motion = self._motion
+        if self.disabled:
+            return _SWITCHED_OFF
+        refusal = self.precedence() or self._unguarded()
+        if refusal:
+            return refusal
+        if motion.arm.measured is None:
+            return '' if aim is None else 'no joint state has arrived yet'
+        if motion.settings.resume and aim is None:
+            return ''
+        if motion.arm.reason:
+            return motion.arm.reason
+        return '' if motion.stream.active else self.occupied()
+
+    def precedence(self) -> str:
+        """Return what goes before any other aim: a motion of other joints, or a trajectory."""
+        current = self._motion.aims.current
+        if current is not None and current.kind == 'trajectory' and current.busy:
+            return _ON_A_TRAJECTORY
+        return self._sharing.refusal(self._motion)
+
+    def occupied(self) -> str:
+        """Return who else commands the arm and keeps motions from being started."""
+        other = self.other_commander if self._motion.settings.exclusive else ''
+        return other and f'{other} commands the arm too (exclusive: false would allow it)'
+
+    def _unguarded(self) -> str:
+        """Return why collisions cannot be avoided; empty when they can, or need not be."""
+        if not self._motion.settings.avoid_collisions:
+            return ''
+        fault = self._collisions.fault
+        allow = 'follow.avoid_collisions: false would allow it'
+        return fault and f'collisions cannot be checked: {fault} ({allow})'

@@ -1,0 +1,85 @@
+"""Store of what the commands are for, and of the target that was dropped because of a fault."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ik_service.following.aim import Aim
+from ik_service.following.pose_aim import PoseAim
+
+
+class AimStore:
+    """
+    Current aim and dropped target.
+
+    :ivar current: what the commands are for; None without one.
+    :ivar dropped: (4, 4) the target that a fault has ended; None without one.
+    :ivar reason: why that was dropped; empty without one.
+    :ivar version: a number that grows with every change, to notice an answer of the solver that
+        comes too late.
+    """
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.current: Aim | None = None
+        self.dropped: np.ndarray | None = None
+        self.reason = ''
+
+    @property
+    def target(self) -> PoseAim | None:
+        """The target pose that is followed; None when there is none, or another aim."""
+        return self.current if isinstance(self.current, PoseAim) else None
+
+    def next_version(self) -> int:
+        """Return the version of an aim that is going to be followed."""
+        self.version += 1
+        return self.version
+
+    def follow(self, aim: Aim) -> None:
+        """
+        Replace the current aim, and forget the dropped one.
+
+        :param aim: what the commands are for from now on.
+        """
+        self._end(f'a newer {aim.kind} has replaced it')
+        self.current, self.dropped, self.reason = aim, None, ''
+
+    def clear(self, reason: str) -> None:
+        """
+        Forget the current aim and the dropped target.
+
+        :param reason: what has ended the aim; empty when it has finished.
+        """
+        self.version += 1
+        self._end(reason)
+        self.dropped, self.reason = None, ''
+
+    def drop(self, reason: str) -> None:
+        """
+        End the current aim because of a fault, and keep a target for later.
+
+        :param reason: what is wrong.
+        """
+        self.version += 1
+        if self.target is not None:
+            self.dropped, self.reason = self.target.T_base_tip, reason
+        self._end(reason)
+
+    def has_expired(self, now: float, timeout: float) -> bool:
+        """
+        Return whether the current target has been followed for too long.
+
+        :param now: on a monotonic clock [s].
+        :param timeout: for how long a target may be followed [s]; 0 for ever.
+        """
+        target = self.target
+        if target is None:
+            return False
+        if target.since is None:
+            target.since = now
+        return 0.0 < timeout < now - target.since
+
+    def _end(self, reason: str) -> None:
+        ended, self.current = self.current, None
+        if ended is not None:
+            ended.ended(reason)

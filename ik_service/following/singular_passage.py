@@ -1,0 +1,162 @@
+"""
+Solutions for a target that moves, which stay on its way where the joints cannot simply follow.
+
+The next solution is looked for beside the last one. Where it lies farther away, at a singular
+posture or at a joint limit, the joints are led to it: along motions that leave the tip at its pose
+where there are such (self-motions of redundant arms), or else at its place, while it turns. Where
+neither is possible, the least error in the present configuration is kept, and after a while the
+other one is gone to straight away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ik_service.following.nearby_solver import NearbySolver
+from ik_service.kinematics.pose_error import pose_error
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.registry import DEFAULT_SOLVER
+from ik_service.solvers.result import IkResult, IkStatus
+from ik_service.solvers.solver import Solver
+
+NEAR = 0.1
+"""Motion of a joint from one target to the next that is no leap, at most [rad] or [m]."""
+
+_STRIDE, _LONGEST_STRIDE = 0.1, 0.25
+"""Motion of a joint from one posture to the next on a led way, as wanted and at most [rad]."""
+
+_PROGRESS = 0.01
+"""Motion of a joint by which each posture is nearer to the end of a led way, at least [rad]."""
+
+_POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+
+_TURN = 0.1
+"""Weight of turning beside moving, where the tip cannot keep its pose."""
+
+_MOST_LED = 60
+"""Postures of a led way, at most."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """
+    Way of the joints to where a target is now.
+
+    :ivar result: the solution, or the nearest pose.
+    :ivar points: (k, n) postures one after the other [rad] or [m]; the last one is the result's.
+    :ivar changes: whether they lead to another configuration.
+    """
+
+    result: IkResult
+    points: np.ndarray
+    changes: bool = False
+
+
+class SingularPassage:
+    """
+    Solver for the next pose of a target that moves.
+
+    :param solver: method and options.
+    :param nearby: solver for targets that are put anywhere.
+    """
+
+    def __init__(self, solver: Solver, nearby: NearbySolver) -> None:
+        self._nearby = nearby
+        self._chain = solver.chain
+        options = replace(solver.options, max_searches=1, prefer='first')
+        if options.joint_limits == 'ignore':
+            options = replace(options, joint_limits=IkOptions.joint_limits)
+        bound = min(options.max_joint_motion or NEAR, NEAR)
+        weights = np.array(options.task_weights)
+        placed = tuple(weights * _POSITION_ONLY)
+        self._beside = Solver(solver.chain, solver.name, options)
+        near = replace(options, max_joint_motion=bound)
+        self._bounded = Solver(solver.chain, solver.name, near)
+        rough = tuple(weights * [1.0, 1.0, 1.0, _TURN, _TURN, _TURN])
+        limits = IkOptions(
+            task_weights=rough, max_joint_motion=bound, max_searches=1, max_iterations=30
+        )
+        self._least = Solver(solver.chain, DEFAULT_SOLVER, limits)
+        self._leaders = [self._beside]
+        if any(placed):
+            free = replace(options, task_weights=placed)
+            self._leaders.append(Solver(solver.chain, solver.name, free))
+        for prepared in (self._bounded, self._least, *self._leaders):
+            prepared.warm_up()
+        self._off_since: float | None = None
+
+    def solve(
+        self, T_base_target: np.ndarray, last: np.ndarray, at: float, patience: float
+    ) -> Way:
+        """
+        Return the way to the next pose.
+
+        :param T_base_target: (4, 4) pose of the tip.
+        :param last: (n,) where the way up to now ends [rad] or [m].
+        :param at: time of the target, on a monotonic clock [s].
+        :param patience: time for which the present configuration is kept though the target cannot
+            be reached in it [s].
+        """
+        beside = self._beside.solve(T_base_target, last)
+        if beside.success and np.abs(beside.q - last).max() <= NEAR:
+            return self._straight(beside)
+        bounded = self._bounded.solve(T_base_target, last)
+        if bounded.success:
+            return self._straight(bounded)
+        other = beside if beside.success else self._nearby.solve(T_base_target, [last])
+        if not other.success:
+            return self._straight(other)
+        for leader in self._leaders:
+            points = self._led(leader, T_base_target, last, other.q)
+            if points is not None:
+                self._off_since = None
+                return Way(other, points, changes=True)
+        if self._off_since is None:
+            self._off_since = at
+        if at - self._off_since < patience:
+            return self._kept(T_base_target, last, other)
+        self._off_since = None
+        return Way(other, other.q[None], changes=True)
+
+    def reset(self) -> None:
+        """Begin with another motion of the target."""
+        self._off_since = None
+
+    def _straight(self, result: IkResult) -> Way:
+        self._off_since = None
+        return Way(result, result.q[None])
+
+    def _kept(self, T_base_target: np.ndarray, last: np.ndarray, other: IkResult) -> Way:
+        """Return the way to the nearest pose that needs no leap."""
+        q = self._least.solve(T_base_target, last).q
+        error = pose_error(self._chain.forward(q), T_base_target)
+        least = replace(
+            other,
+            status=IkStatus.NO_SOLUTION,
+            q=q,
+            position_error=float(np.linalg.norm(error[:3])),
+            orientation_error=float(np.linalg.norm(error[3:])),
+        )
+        return Way(least, q[None])
+
+    def _led(
+        self, leader: Solver, T_base_target: np.ndarray, start: np.ndarray, end: np.ndarray
+    ) -> np.ndarray | None:
+        """Return postures (k, n) from one to another at which a leader arrives; None for none."""
+        points: list[np.ndarray] = []
+        q = start
+        distance = float(np.abs(end - q).max())
+        for _ in range(_MOST_LED):
+            if distance <= NEAR:
+                return np.array([*points, end])
+            guess = q + (end - q) * min(_STRIDE / distance, 1.0)
+            result = leader.solve(T_base_target, guess)
+            before, distance = distance, float(np.abs(end - result.q).max())
+            stride = float(np.abs(result.q - q).max())
+            if not result.success or stride > _LONGEST_STRIDE or distance > before - _PROGRESS:
+                return None
+            q = result.q
+            points.append(q)
+        return None

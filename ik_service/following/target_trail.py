@@ -1,0 +1,144 @@
+"""
+Trail of a target that moves, which the joints keep to while they cannot keep up with it.
+
+Straight motions to the newest goal would leave the way of the target where the joints are behind.
+On the trail they go to the farthest posture that is straight ahead.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import islice
+
+import numpy as np
+
+_STRAIGHT, _STRAIGHT_IN_CHANGES = 2e-3, 1.5e-2
+"""
+Distance of postures from the straight line that passes them, at most [rad] or [m]; the postures of
+a change of the configuration are farther apart.
+"""
+
+_LOOKS = (59, 47, 36, 27, 20, 15, 11, 8, 6, 4, 3, 2, 1)
+"""Places of the postures that may be gone to straight away."""
+
+_LONGEST_BEHIND = 2.0
+"""
+Time by which the joints may be behind before they leave the trail and go straight to its end [s].
+A change of the configuration is not counted.
+"""
+
+_MOST = 4000
+"""Postures that are kept."""
+
+
+class TargetTrail:
+    """
+    Postures for the last poses of a target that the joints have not passed yet.
+
+    :ivar changing: whether the joints are led to another configuration.
+    """
+
+    def __init__(self) -> None:
+        self._points: deque[np.ndarray] = deque(maxlen=_MOST)
+        self._times: deque[float] = deque(maxlen=_MOST)
+        self._led_until = -np.inf
+        self._free_since = -np.inf
+
+    @property
+    def changing(self) -> bool:
+        """Whether the joints are led to another configuration."""
+        return bool(self._times) and self._times[0] <= self._led_until
+
+    @property
+    def passed(self) -> bool:
+        """Whether no more than its end is ahead."""
+        return len(self._points) < 2
+
+    def restart(self, q: np.ndarray, at: float) -> None:
+        """
+        Forget the trail; another one begins.
+
+        :param q: (n,) where the joints shall go [rad] or [m].
+        :param at: time of the target [s].
+        """
+        self._points.clear()
+        self._times.clear()
+        self._led_until = -np.inf
+        self.extend(q[None], at)
+
+    def extend(self, points: np.ndarray, at: float, changes: bool = False) -> None:
+        """
+        Extend the trail.
+
+        :param points: (k, n) the next postures [rad] or [m].
+        :param at: time of the target that they lead to [s].
+        :param changes: whether they lead to another configuration.
+        """
+        if len(points) == 1 and self._points and np.array_equal(points[0], self._points[-1]):
+            self._times[-1] = at
+            return
+        self._points.extend(points)
+        self._times.extend([at] * len(points))
+        if changes:
+            self._led_until = at
+
+    def shift(self, turns: np.ndarray) -> None:
+        """
+        Put joints on another turn.
+
+        :param turns: (n,) whole turns [rad], 0 for other joints.
+        """
+        self._points = deque([q + turns for q in self._points], _MOST)
+
+    def end(self) -> np.ndarray | None:
+        """Return where the trail ends (n,) [rad] or [m]; None without one."""
+        return self._points[-1] if self._points else None
+
+    def behind(self) -> float:
+        """Return how long ago the target was where the joints are [s]."""
+        return self._times[-1] - self._times[0] if self._times else 0.0
+
+    def advance(self, q: np.ndarray, now: float) -> None:
+        """
+        Drop what has been passed, and leave the trail when the joints are too far behind.
+
+        :param q: (n,) the last command [rad] or [m].
+        :param now: on the clock of the targets [s].
+        """
+        points, near = self._points, self._near()
+        while len(points) > 1:
+            off = q - points[0]
+            if off @ (points[1] - points[0]) < 0.0 and np.abs(off).max() > near:
+                break
+            points.popleft()
+            self._times.popleft()
+        if self.changing:
+            self._free_since = now
+        elif points and now - max(self._times[0], self._free_since) > _LONGEST_BEHIND:
+            self.restart(points[-1], self._times[-1])
+
+    def ahead(self, q: np.ndarray) -> np.ndarray:
+        """
+        Return where to go next, the farthest posture straight ahead (n,) [rad] or [m].
+
+        :param q: (n,) the last command [rad] or [m].
+        """
+        points = list(islice(self._points, _LOOKS[0] + 1))
+        ways = np.array(points) - q
+        near = self._near()
+        for k in _LOOKS:
+            if k < len(points) and _is_straight(ways[: k + 1], near):
+                return points[k]
+        return points[0]
+
+    def _near(self) -> float:
+        """Return how far the joints may be from a posture that they pass [rad] or [m]."""
+        return _STRAIGHT_IN_CHANGES if self.changing else _STRAIGHT
+
+
+def _is_straight(ways: np.ndarray, near: float) -> bool:
+    """Whether all ways (k, n) lie near the last one, up to its length."""
+    last = ways[-1]
+    size = max(float(last @ last), 1e-18)
+    shares = np.clip(ways @ last / size, 0.0, 1.0)
+    return bool((np.abs(ways - shares[:, None] * last) <= near).all())

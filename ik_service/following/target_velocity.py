@@ -1,0 +1,135 @@
+"""
+Velocity of a moving target, estimated from its poses and their times.
+
+The last poses are fitted by a motion of constant acceleration, whose velocity at the last one
+counts. Where they are not on such a motion, as when the target is put elsewhere, stands still with
+some noise, or its times are wrong, there is no velocity: it is then gone to as one at rest.
+Translation and rotation are looked at apart.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ik_service.kinematics.pose_error import pose_error
+
+FASTEST, FASTEST_TURN = 2.0, 2.0 * np.pi
+"""Speeds of a target beyond which it was put elsewhere [m/s], [rad/s]."""
+
+_LONGEST_GAP = 0.3
+"""Time between two targets that belong to one motion, at most [s]."""
+
+_WINDOW, _LEAST, _MOST = 0.08, 4, 32
+"""Age of the targets that are fitted [s]; how many they are, at least and at most."""
+
+_SHORTEST = 1e-3
+"""Time within which two targets count as one [s]."""
+
+_MISFIT = 0.2
+"""Distance from the fitted motion, as a share of the way, that is too large for a motion."""
+
+_NOISE = 1e-7
+"""Way that counts as none [m], [rad]."""
+
+
+@dataclass(frozen=True)
+class TargetMotion:
+    """
+    Motion of a target at the time of its pose.
+
+    :ivar velocity: (6,) its twist in the base frame, linear before angular [m/s, rad/s].
+    :ivar acceleration: (6,) [m/s², rad/s²].
+    :ivar interval: time between two targets [s]; 0 while that is not known.
+    """
+
+    velocity: np.ndarray = field(default_factory=lambda: np.zeros(6))
+    acceleration: np.ndarray = field(default_factory=lambda: np.zeros(6))
+    interval: float = 0.0
+
+    @property
+    def still(self) -> bool:
+        """Whether the target is at rest, or its motion is not known."""
+        return not self.velocity.any()
+
+
+AT_REST = TargetMotion()
+"""Target that does not move."""
+
+
+class TargetVelocity:
+    """Estimator of the velocity of a target, from one pose after the other."""
+
+    def __init__(self) -> None:
+        self._last: np.ndarray | None = None
+        self._times: deque[float] = deque(maxlen=_MOST)
+        self._ways: deque[np.ndarray] = deque(maxlen=_MOST)  # (6,) from the first target on
+
+    def reset(self) -> None:
+        """Forget all targets."""
+        self._times.clear()
+        self._ways.clear()
+
+    def update(
+        self, T_base_target: np.ndarray, at: float, twist: np.ndarray | None = None
+    ) -> TargetMotion:
+        """
+        Take in a target and return its motion.
+
+        :param T_base_target: (4, 4) its pose.
+        :param at: when it was there, on a monotonic clock [s].
+        :param twist: (6,) its velocity in the base frame [m/s, rad/s], where that is known.
+        """
+        self._append(T_base_target, at)
+        while len(self._times) > _LEAST and at - self._times[0] > _WINDOW:
+            self._times.popleft()
+            self._ways.popleft()
+        if twist is not None:
+            return TargetMotion(np.array(twist, dtype=np.float64), interval=self._interval())
+        return self._fitted() if len(self._times) > 2 else AT_REST
+
+    def _append(self, T: np.ndarray, at: float) -> None:
+        """Append a target, or begin with it when it is not on the way of those before."""
+        times, ways, last, self._last = self._times, self._ways, self._last, T
+        if last is None or not times:
+            times.append(at)
+            ways.append(np.zeros(6))
+            return
+        passed, step = at - times[-1], pose_error(last, T)
+        if not -_LONGEST_GAP < passed <= _LONGEST_GAP or _is_leap(step, passed):
+            self.reset()
+            step = np.zeros(6)
+        way = ways[-1] + step if ways else step
+        if times and passed < _SHORTEST:
+            at = max(at, times.pop())
+            ways.pop()
+        times.append(at)
+        ways.append(way)
+
+    def _interval(self) -> float:
+        """Return the usual time between two targets [s]; 0 when it is not known."""
+        return float(np.median(np.diff(self._times))) if len(self._times) > 1 else 0.0
+
+    def _fitted(self) -> TargetMotion:
+        """Return the motion that the last targets are on."""
+        times = np.array(self._times) - self._times[-1]
+        ways = np.array(self._ways) - self._ways[-1]
+        # Three targets are on any motion of constant acceleration, and tell nothing about it.
+        powers = np.vander(times, 3 if len(times) > 3 else 2, increasing=True)
+        fit = np.linalg.lstsq(powers, ways, rcond=None)[0]
+        misfit = np.abs(powers @ fit - ways)
+        velocity, acceleration = fit[1], 2.0 * fit[2] if len(fit) > 2 else np.zeros(6)
+        for part in (slice(0, 3), slice(3, 6)):
+            way = float(np.ptp(ways[:, part], axis=0).max())
+            if way <= _NOISE or float(misfit[:, part].max()) > _MISFIT * way:
+                velocity[part] = acceleration[part] = 0.0
+        return TargetMotion(velocity, acceleration, self._interval())
+
+
+def _is_leap(step: np.ndarray, passed: float) -> bool:
+    """Whether a target cannot have moved that far (6,) in a time."""
+    passed = max(passed, _SHORTEST)
+    fast = np.linalg.norm(step[:3]) > FASTEST * passed
+    return bool(fast or np.linalg.norm(step[3:]) > FASTEST_TURN * passed)

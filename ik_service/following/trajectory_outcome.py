@@ -1,0 +1,68 @@
+"""What is asked of a trajectory that is played, where it is, and how it has ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+GOAL_TIME = 5.0
+"""Time after its end in which the arm has to arrive, where none is given [s]."""
+
+
+class TrajectoryEnd(Enum):
+    """How a trajectory has ended; each value is a sentence about it."""
+
+    REACHED = 'the arm is at the end of the trajectory'
+    CANCELED = 'the trajectory was canceled, and the commands have come to rest on it'
+    OFF_PATH = 'the arm was farther from the trajectory than the path tolerance allows'
+    OFF_GOAL = 'the arm did not come within the goal tolerance in time'
+    STOPPED = 'the trajectory was ended by something else'
+
+
+@dataclass(frozen=True)
+class TrajectoryOutcome:
+    """
+    How a trajectory has ended, and why.
+
+    :ivar end: how.
+    :ivar reason: why, in a sentence.
+    """
+
+    end: TrajectoryEnd
+    reason: str
+
+
+@dataclass(frozen=True)
+class TrajectoryTolerances:
+    """
+    How far an arm may be from a trajectory; inf for any distance.
+
+    :ivar path: (n,) on the way [rad] or [m].
+    :ivar goal: (n,) at the end [rad] or [m].
+    :ivar goal_time: how long after the end of the trajectory it may take to get there [s].
+    """
+
+    path: np.ndarray
+    goal: np.ndarray
+    goal_time: float = GOAL_TIME
+
+
+@dataclass(frozen=True)
+class TrajectoryProgress:
+    """
+    Where a trajectory and the arm are.
+
+    :ivar time: time in the trajectory [s].
+    :ivar q: (n,) where the arm shall be [rad] or [m].
+    :ivar velocity: (n,) how fast it shall move [rad/s] or [m/s].
+    :ivar acceleration: (n,) the trajectory's acceleration at the present rate of its clock.
+    :ivar measured: (n,) where it is [rad] or [m].
+    """
+
+    time: float
+    q: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    measured: np.ndarray

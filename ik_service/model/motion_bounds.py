@@ -1,0 +1,126 @@
+"""Bounds on the motion of joints beyond those of a URDF: of acceleration and jerk, and tighter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+import math
+from typing import Protocol
+
+import numpy as np
+
+from ik_service.common.quoting import quote
+from ik_service.exceptions import JointLimitsError
+from ik_service.model.joint import Joint, JointLimits, JointType
+from ik_service.model.part_names import listed
+
+
+class NamedJoints(Protocol):
+    """Anything with joints, such as a chain."""
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the n joints."""
+
+
+@dataclass(frozen=True)
+class JointBounds:
+    """
+    Bounds on the motion of a joint; infinite where there are none.
+
+    :ivar lower: lowest position [rad] or [m].
+    :ivar upper: highest position [rad] or [m].
+    :ivar velocity: highest speed [rad/s] or [m/s].
+    :ivar acceleration: highest acceleration [rad/s²] or [m/s²].
+    :ivar jerk: highest jerk [rad/s³] or [m/s³].
+    """
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    acceleration: float = math.inf
+    jerk: float = math.inf
+
+
+_NONE = JointBounds()
+
+
+@dataclass(frozen=True)
+class MotionBounds:
+    """
+    Bounds on the motion of joints by name.
+
+    :ivar joints: the bounds; joints that it does not name have none.
+    :ivar velocity_scaling: share of the speeds that planners use where nobody says otherwise.
+    :ivar acceleration_scaling: the same of the accelerations.
+    """
+
+    joints: Mapping[str, JointBounds] = field(default_factory=dict)
+    velocity_scaling: float = 1.0
+    acceleration_scaling: float = 1.0
+
+    def velocity(self, chain: NamedJoints) -> np.ndarray:
+        """
+        Return the highest speeds of joints (n,) [rad/s] or [m/s]; inf where there is none.
+
+        :param chain: the chain of the joints.
+        """
+        return self._of(chain, 'velocity')
+
+    def acceleration(self, chain: NamedJoints) -> np.ndarray:
+        """
+        Return the highest accelerations of joints (n,) [rad/s²] or [m/s²]; inf for none.
+
+        :param chain: the chain of the joints.
+        """
+        return self._of(chain, 'acceleration')
+
+    def jerk(self, chain: NamedJoints) -> np.ndarray:
+        """
+        Return the highest jerks of joints (n,) [rad/s³] or [m/s³]; inf where there is none.
+
+        :param chain: the chain of the joints.
+        """
+        return self._of(chain, 'jerk')
+
+    def tightened(self, joints: Iterable[Joint]) -> list[Joint]:
+        """
+        Return joints whose limits of position and speed are within these bounds, too.
+
+        :param joints: all joints of a robot.
+        :raises JointLimitsError: a bound is of a joint that there is not, or leaves a joint no
+            range.
+        """
+        joints = list(joints)
+        known = [joint.name for joint in joints if joint.movable]
+        unknown = [name for name in self.joints if name not in known]
+        if unknown:
+            raise JointLimitsError(
+                f'the robot has no movable joint called {listed(unknown)}; it has {listed(known)}'
+            )
+        return [self._tightened(joint) for joint in joints]
+
+    def _tightened(self, joint: Joint) -> Joint:
+        bounds, own = self.joints.get(joint.name, _NONE), joint.limits
+        lower, upper = max(own.lower, bounds.lower), min(own.upper, bounds.upper)
+        velocity = min(own.velocity, bounds.velocity)
+        limits = JointLimits(lower, upper, velocity, own.effort)
+        if limits == own:
+            return joint
+        label = f'joint {quote(joint.name)}'
+        if lower > upper:
+            raise JointLimitsError(
+                f'its positions from {bounds.lower:g} to {bounds.upper:g} and those of the robot '
+                f'description, from {own.lower:g} to {own.upper:g}, have nothing in common',
+                label,
+            )
+        if joint.type is JointType.CONTINUOUS and (lower, upper) != (own.lower, own.upper):
+            raise JointLimitsError(
+                'it turns without end, and can have no limits of position; a revolute joint can',
+                label,
+            )
+        return replace(joint, limits=limits)
+
+    def _of(self, chain: NamedJoints, what: str) -> np.ndarray:
+        names = chain.joint_names
+        return np.array([getattr(self.joints.get(name, _NONE), what) for name in names], float)

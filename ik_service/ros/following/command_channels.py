@@ -1,0 +1,234 @@
+"""Commands of a planning group on their way to the topic of one of the command interfaces."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Sequence
+import itertools
+import time
+
+import numpy as np
+
+from ik_service.arm.arm import MeasuredState
+from ik_service.following.commanded_joints import CommandedJoints, limits_among
+from ik_service.following.motion_limits import MotionLimits
+from ik_service.following.settings import FollowerCommand
+from ik_service.following.target_follower import TargetFollower
+from ik_service.following.velocity_command import VelocityCommand
+from ik_service.ros.following.command_messages import (
+    joint_command,
+    joint_trajectory,
+    multi_array,
+)
+
+StampOf = Callable[[float], int]
+"""Converts a time on the monotonic clock [s] to one of the ROS graph [ns]."""
+
+_FRESH = 0.1
+"""Age up to which a joint state tells how far the arm is from its command [s]."""
+
+_REMEMBERED = 0.5
+"""Time for which commands are remembered, to compare joint states with them [s]."""
+
+_numbers = itertools.count()
+
+
+class CommandChannel(ABC):
+    """
+    Commands of one group, as messages of one interface.
+
+    :param joints: joints that the messages are about, those of the group among them.
+    :param names: joints of the group.
+    :param measured: the measured state of the arm.
+    :param stamp_of: converts times of commands to stamps.
+    :ivar others: indices, in the full posture, of the joints that are not of the group; they have
+        to be measured before anything moves.
+    """
+
+    def __init__(
+        self,
+        joints: CommandedJoints,
+        names: Sequence[str],
+        measured: MeasuredState,
+        stamp_of: StampOf,
+    ) -> None:
+        self._joints = joints
+        self._names = tuple(names)
+        self._indices = joints.indices(names)
+        self._stamp_of = stamp_of
+        self._measured = measured
+        postures = measured.arm.postures
+        self._all = postures.indices(joints.names)
+        self.others = np.setdiff1d(self._all, postures.indices(names))
+        self._number = next(_numbers)
+        self._last: np.ndarray | None = None  # command of the stream that goes on
+        self._limits: tuple[MotionLimits, MotionLimits] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is still to be sent after the last command."""
+        return False
+
+    def message(
+        self, command: FollowerCommand | None, follower: TargetFollower, now: float
+    ) -> object | None:
+        """
+        Return the message for the next command.
+
+        :param command: what the follower commands in this tick; None for nothing.
+        :param follower: the follower.
+        :param now: time of the tick on the monotonic clock [s].
+        :returns: the message; None when there is nothing to send.
+        """
+        if command is None:
+            if not follower.active:
+                self._end()
+            return self.rest(follower, now) if self._last is None else None
+        if self._last is not None and _begins_elsewhere(command, self._last):
+            self._end()
+        if self._last is None:
+            self.begin()
+            self._joints.begin(self._number, self._measured.posture()[self._all])
+        self._last = command.q
+        return self.encode(command, follower, now)
+
+    def _end(self) -> None:
+        if self._last is not None:
+            self._last = None
+            self._joints.end(self._number, self._indices)
+
+    def begin(self) -> None:  # noqa: B027 - not all have a use for it
+        """Begin a stream of commands."""
+
+    def discard(self) -> None:  # noqa: B027
+        """Forget the last message, which was not sent."""
+
+    @abstractmethod
+    def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
+        """Return the message for a command; arguments as for :meth:`message`."""
+
+    def rest(self, follower: TargetFollower, now: float) -> object | None:
+        """Return what is to be sent after the last command; arguments as for :meth:`message`."""
+        return None
+
+    def limits(self, follower: TargetFollower) -> MotionLimits:
+        """
+        Return the bounds on the motion of all joints that the messages are about.
+
+        :param follower: the follower.
+        """
+        limits = follower.limits
+        if self._limits is None or self._limits[0] is not limits:
+            count = len(self._joints.names)
+            self._limits = limits, limits_among(limits, self._indices, count)
+        return self._limits[1]
+
+
+def _begins_elsewhere(command: FollowerCommand, last: np.ndarray) -> bool:
+    """Whether a command begins a new stream: it rests, but not where the last one was."""
+    return not command.velocity.any() and bool((command.q != last).any())
+
+
+class JointCommandChannel(CommandChannel):
+    """Commands as ``sensor_msgs/JointState``; it names the joints of the group alone."""
+
+    def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
+        """Return positions and velocities of the group, stamped with the present."""
+        message = joint_command(self._names, command)
+        stamp = self._stamp_of(time.monotonic())
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(max(stamp, 0), 10**9)
+        return message
+
+
+class TrajectoryChannel(CommandChannel):
+    """Commands as a window of a joint trajectory."""
+
+    def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
+        """Return the window around the command."""
+        joints, settings = self._joints, follower.settings
+        joints.put(self._indices, command.q, command.velocity)
+        planned = joints.window.add(
+            joints.q,
+            self.limits(follower),
+            now,
+            1.0 / settings.rate,
+            coast=not settings.avoid_collisions,
+        )
+        return joint_trajectory(planned.trajectory, self._stamp_of(planned.start))
+
+    def discard(self) -> None:
+        """Forget the last window."""
+        self._joints.window.discard()
+
+
+class PositionChannel(CommandChannel):
+    """Commands as positions of all joints of a controller."""
+
+    def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
+        """Return the positions."""
+        self._joints.put(self._indices, command.q, command.velocity)
+        return multi_array(self._joints.q)
+
+
+class VelocityChannel(CommandChannel):
+    """Commands as velocities of all joints of a controller; the last ones are zeros."""
+
+    def __init__(
+        self,
+        joints: CommandedJoints,
+        names: Sequence[str],
+        measured: MeasuredState,
+        stamp_of: StampOf,
+    ) -> None:
+        super().__init__(joints, names, measured, stamp_of)
+        self._velocities = VelocityCommand(len(self._names))
+        self._commands: deque[tuple[float, np.ndarray]] = deque()
+
+    @property
+    def busy(self) -> bool:
+        """Whether the arm may still move with the last velocity, or zeros are repeated."""
+        return self._velocities.busy
+
+    def begin(self) -> None:
+        """Forget the commands of the last stream."""
+        self._commands.clear()
+
+    def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
+        """Return the velocities of the command, plus what the arm is behind it."""
+        self._commands.append((now, command.q))
+        while now - self._commands[0][0] > _REMEMBERED:
+            self._commands.popleft()
+        measured, error = follower.measured, None
+        q = command.q
+        if measured is not None and now - measured[1] <= _FRESH:
+            q, error = measured[0], self._commanded_at(measured[1]) - measured[0]
+        return self._sent(
+            self._velocities.next(
+                command.velocity, error, q, follower.limits, now, 1.0 / follower.settings.rate
+            )
+        )
+
+    def rest(self, follower: TargetFollower, now: float) -> object | None:
+        """Return velocities on the way to zero, and zeros for a while."""
+        measured = follower.measured
+        if measured is None:
+            return self._sent(np.zeros(len(self._names))) if self.busy else None
+        velocity = self._velocities.rest(
+            measured[0], follower.limits, now, 1.0 / follower.settings.rate
+        )
+        return None if velocity is None else self._sent(velocity)
+
+    def _sent(self, velocity: np.ndarray) -> object:
+        self._joints.put(self._indices, self._joints.q[self._indices], velocity)
+        return multi_array(self._joints.velocity)
+
+    def _commanded_at(self, moment: float) -> np.ndarray:
+        """Return where the commands were at a time, (n,)."""
+        later = self._commands[-1]
+        for earlier in reversed(self._commands):
+            if earlier[0] <= moment:
+                share = (moment - earlier[0]) / max(later[0] - earlier[0], 1e-9)
+                return earlier[1] + min(share, 1.0) * (later[1] - earlier[1])
+            later = earlier
+        return later[1]

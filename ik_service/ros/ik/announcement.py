@@ -1,0 +1,42 @@
+"""Lines of the log about an arm that has come into use."""
+
+from __future__ import annotations
+
+from rclpy.impl.rcutils_logger import RcutilsLogger
+
+from ik_service.arm.arm import Arm
+from ik_service.ros.following.followers import Followers
+from ik_service.ros.ik.parameters import NodeParameters
+
+
+def announce(
+    log: RcutilsLogger,
+    followers: Followers,
+    old: Arm | None,
+    parameters: NodeParameters,
+    seconds: float,
+) -> None:
+    """
+    Log that an arm is in use, and what it cannot do.
+
+    :param log: the node's log.
+    :param followers: the followers of the arm.
+    :param old: the arm before; None for the first one.
+    :param parameters: the node's parameters.
+    :param seconds: time since the node was made [s].
+    """
+    arm, chain = followers.arm, followers.arm.chain
+    what = f'{arm.robot.name}, {chain.base_link} to {chain.tip_link}, {chain.n} joints'
+    if old is None:
+        text = f'ready after {seconds:.1f} s: {what}, {parameters.solver.name}'
+    else:
+        same = arm.described is old.described
+        news = 'other parameters of the arm' if same else 'the new robot description'
+        text = f'ready with {news}: {what}; not following any target'
+    log.info(text)
+    immobile = followers.immobile_joints
+    if immobile:
+        log.warning(f'not moved, because their velocity limit is 0: {", ".join(immobile)}')
+    fault = followers.collision_fault(parameters.follower)
+    if fault:
+        log.warning(f'nothing is followed: {fault}')

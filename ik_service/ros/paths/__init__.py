@@ -1,0 +1,1 @@
+"""Service of paths along straight lines: ``compute_cartesian_path``."""

@@ -1,0 +1,268 @@
+"""Handler of the service ``compute_cartesian_path``: straight lines through way points, timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+import math
+
+from moveit_msgs.srv import GetCartesianPath
+import numpy as np
+
+from ik_service.arm.arm import MeasuredState
+from ik_service.arm.group import SolverSettings
+from ik_service.arm.link_constraints import Bound
+from ik_service.arm.path_preparation import PathPreparation, PathWorkers
+from ik_service.arm.path_tests import AllTests, BoundTest
+from ik_service.exceptions import ArgumentError, CompilationError, TrajectoryError
+from ik_service.following.settings import FollowerSettings
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.motion_bounds import MotionBounds
+from ik_service.ros.collision.avoidance import Avoidance, avoidance, UNCHECKED
+from ik_service.ros.collision.collision_world import CollisionWorld
+from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.common.frames import Frames
+from ik_service.ros.ik.ik_answer import bring_inside, write_solution
+from ik_service.ros.ik.service_handler import (
+    require_arm,
+    ServiceHandler,
+    StampClock,
+    write_code,
+)
+from ik_service.ros.paths.line_request import (
+    check_numbers,
+    limited_link,
+    moved_point,
+    MovedPoint,
+    scaling_of,
+    thresholds_of,
+    waypoints_of,
+)
+from ik_service.ros.paths.path_answer import group_trajectory, path_message, write_trajectory
+from ik_service.ros.paths.path_constraints import (
+    bounds_on_links,
+    broken,
+    fault_of_poses,
+    limited_chain,
+)
+from ik_service.ros.paths.path_start import path_start, PathStart
+from ik_service.solvers.collision_test import CollisionTest
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.path.options import PathOptions, USED_OPTIONS
+from ik_service.trajectory.cartesian_path import (
+    cartesian_path,
+    CartesianPath,
+    CartesianSettings,
+    FaultOf,
+)
+from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.trajectory.timing import time_path
+from ik_service.trajectory.timing_limits import TimingLimits
+
+TIMEOUT = 5.0
+"""Time for the search of a request [s]."""
+TIMING = 'built_in'
+"""By what paths are timed."""
+
+
+class CartesianPathHandler(ServiceHandler):
+    """
+    Handler of ``compute_cartesian_path``, which answers as MoveIt does, but with reasons.
+
+    Safe to call from several threads at once; nothing raises out of :meth:`handle`. The work is
+    done in threads of its own, which give way to others.
+
+    :param settings: name and options of the solver, of which those count that paths use.
+    :param motion: settings of the followers, of which the limits of the motion count.
+    :param clock: fills in the stamps of answers.
+    :param frames: frames besides the links of the robot.
+    :param on_error: called with an unexpected exception.
+    :param on_refused: called with the reason why a request could not be answered as it stood.
+    :param collisions: the known world, and the checker of collisions.
+    :ivar settings: may be replaced at any time.
+    :ivar motion: likewise.
+    :ivar preparation: compilation of the kernels.
+    """
+
+    def __init__(
+        self,
+        settings: SolverSettings,
+        motion: FollowerSettings,
+        clock: StampClock,
+        frames: Frames,
+        on_error: Callable[[Exception], object],
+        on_refused: Callable[[str], object],
+        collisions: CollisionWorld,
+    ) -> None:
+        super().__init__(clock, frames, on_error, on_refused)
+        self._collisions = collisions
+        self._workers = PathWorkers()
+        self.settings, self.motion = settings, motion
+        self.preparation = PathPreparation()
+
+    def handle(
+        self, request: GetCartesianPath.Request, response: GetCartesianPath.Response
+    ) -> GetCartesianPath.Response:
+        """
+        Fill in the response to a request and return it.
+
+        :param request: the request.
+        :param response: the response.
+        """
+        try:
+            measured = require_arm(self.measured)
+            self._workers.run(lambda: self._answer(request, measured, response))
+        except Exception as error:
+            code, message = self._code_and_message(error)
+            write_code(response.error_code, code, message)
+            self.statistics.add(code.name)
+        return response
+
+    def _answer(
+        self,
+        request: GetCartesianPath.Request,
+        measured: MeasuredState,
+        response: GetCartesianPath.Response,
+    ) -> None:
+        check_numbers(request)
+        arm, settings = measured.arm, self.settings
+        point = moved_point(request, measured, settings, self._collisions.known.held)
+        speed_link = limited_link(request, measured)
+        ignored = settings.options.joint_limits == 'ignore'
+        start = path_start(request, measured, point, self._frames, ignored)
+        still = self.motion.motion_limits(point.chain, arm.bounds).velocity == 0.0
+        strategy = settings.options.joint_limits
+        chain, fault = limited_chain(request, arm, point, start.posture, still, strategy)
+        bounds = bounds_on_links(request, arm, point, start.posture, start.frames)
+        tests, avoided = self._tests(request, measured, point, start, bounds)
+        start.notes.extend(avoided.notes)
+        q = start.posture[point.prepared.indices]
+        waypoints = waypoints_of(
+            request, point, chain.forward(q) @ point.T_link_point, start.frames
+        )
+        try:
+            self.preparation.finish(chain)
+        except CompilationError as error:
+            raise RequestError(ErrorCode.FAILURE, str(error)) from error
+        search = CartesianSettings(
+            request.max_step,
+            thresholds_of(request),
+            PathOptions(ik=_used(settings.options), timeout=TIMEOUT),
+            point.T_link_point,
+        )
+        if fault:
+            path = _only_start(chain, q, waypoints, fault)
+        else:
+            fault_of = fault_of_poses(bounds, arm.link_frames.beside(chain.tip_link))
+            fields = {bound.field for bound in bounds}
+            path = _found(chain, q, waypoints, search, tests, fault_of, fields)
+        trajectory = self._timed(request, chain, path, arm.bounds, speed_link, start.notes)
+        trajectory = group_trajectory(trajectory, point, arm, start.posture)
+        stamp = self._clock.now().to_msg()
+        write_solution(response.start_state, arm, start.posture, stamp)
+        write_trajectory(response.solution, trajectory, arm.root_link, stamp)
+        response.fraction = path.fraction
+        notes = list(dict.fromkeys((*start.notes, *start.frames.notes)))
+        write_code(
+            response.error_code,
+            ErrorCode.SUCCESS,
+            path_message(path, trajectory, TIMING, notes),
+        )
+        self.statistics.add(ErrorCode.SUCCESS.name)
+
+    def _tests(
+        self,
+        request: GetCartesianPath.Request,
+        measured: MeasuredState,
+        point: MovedPoint,
+        start: PathStart,
+        bounds: Sequence[Bound],
+    ) -> tuple[CollisionTest | None, Avoidance]:
+        """Return the tests of the rows of the path, and the collision checks."""
+        arm, base = measured.arm, point.group.base_link
+        avoided = UNCHECKED
+        if request.avoid_collisions:
+            around = start.posture.copy()
+            bring_inside(arm, point.prepared, around)
+            avoided = avoidance(self._collisions, arm, request.start_state, around, self._frames)
+        tests: list[CollisionTest] = []
+        placed = arm.link_frames.beside(point.chain.tip_link)
+        apart = [bound for bound in bounds if bound.link not in placed]
+        if apart:
+            tests.append(BoundTest(arm, base, apart, start.posture, point.prepared.indices))
+        collisions = avoided.test(point.chain.joint_names)
+        if collisions is not None:
+            tests.append(collisions)
+        return (AllTests(tests) if tests else None), avoided
+
+    def _timed(
+        self,
+        request: GetCartesianPath.Request,
+        chain: KinematicChain,
+        path: CartesianPath,
+        arm_bounds: MotionBounds,
+        link: str | None,
+        notes: list[str],
+    ) -> JointTrajectory:
+        """Return the trajectory of a path."""
+        bounds = self.motion.motion_limits(chain, arm_bounds)
+        velocity, slow = scaling_of(
+            request, 'max_velocity_scaling_factor', arm_bounds.velocity_scaling
+        )
+        acceleration, gentle = scaling_of(
+            request, 'max_acceleration_scaling_factor', arm_bounds.acceleration_scaling
+        )
+        notes += [*slow, *gentle]
+        if bounds.scaling == 0.0 and len(path.q) > 1:
+            raise RequestError(ErrorCode.FAILURE, 'the parameter velocity_scaling is 0')
+        speed = request.max_cartesian_speed
+        try:
+            return time_path(
+                chain,
+                path.q,
+                TimingLimits(bounds.velocity_now, bounds.acceleration_now),
+                velocity,
+                acceleration,
+                speed if 0.0 < speed < math.inf else None,
+                link,
+                path.poses,
+                TIMING,
+            )
+        except ArgumentError as error:
+            raise RequestError(
+                ErrorCode.INVALID_LINK_NAME, f'cartesian_speed_limited_link: {error}'
+            ) from error
+        except TrajectoryError as error:
+            raise RequestError(ErrorCode.FAILURE, f'the path {error}') from error
+
+
+def _found(
+    chain: KinematicChain,
+    q: np.ndarray,
+    waypoints: np.ndarray,
+    settings: CartesianSettings,
+    tests: CollisionTest | None,
+    fault_of: FaultOf | None,
+    fields: Collection[str],
+) -> CartesianPath:
+    """Return the path, whose reason names the field of a constraint that does not hold."""
+    try:
+        path = cartesian_path(chain, q, waypoints, settings, tests, fault_of)
+    except ArgumentError as error:
+        raise RequestError(ErrorCode.FAILURE, str(error)) from error
+    if path.bodies is None or path.bodies[0] not in fields:
+        return path
+    return replace(path, reason=broken(*path.bodies))
+
+
+def _only_start(
+    chain: KinematicChain, q: np.ndarray, waypoints: np.ndarray, reason: str
+) -> CartesianPath:
+    """Return a path that does not leave its start."""
+    at = chain.forward(q)[None]
+    return CartesianPath(q[None], at, 0.0, len(waypoints), 0.0, reason, None, 0.0, 0.0, 0.0)
+
+
+def _used(options: IkOptions) -> IkOptions:
+    """Return the options of a solver that paths use."""
+    return IkOptions(**{name: getattr(options, name) for name in USED_OPTIONS})

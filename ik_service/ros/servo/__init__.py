@@ -1,0 +1,1 @@
+"""Topics and services of MoveIt Servo."""

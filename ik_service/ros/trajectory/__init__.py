@@ -1,0 +1,1 @@
+"""Actions that move the arm along trajectories, and the client of a real controller."""

@@ -1,0 +1,155 @@
+"""Trajectories on their way: how the goal of an action sees them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from builtin_interfaces.msg import Duration
+from control_msgs.action import FollowJointTrajectory
+import numpy as np
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from ik_service.exceptions import TargetRefusedError
+from ik_service.following.trajectory_aim import TrajectoryAim
+from ik_service.ros.following.follower_interface import FollowerInterface
+from ik_service.ros.trajectory.goal_outcome import GoalEnd, GoalOutcome, GoalRefusedError
+from ik_service.ros.trajectory.preparation import chain_of, prepared, start_time, tolerances_for
+from ik_service.ros.trajectory.trajectory_messages import TrajectoryRequest
+
+
+class Playback(ABC):
+    """
+    Trajectory on its way.
+
+    :param following: the follower of its joints.
+    """
+
+    def __init__(self, following: FollowerInterface) -> None:
+        self.following = following
+
+    @property
+    @abstractmethod
+    def outcome(self) -> GoalOutcome | None:
+        """How it has ended; None before."""
+
+    @property
+    @abstractmethod
+    def resting(self) -> bool:
+        """Whether the arm is at rest after the end, as far as that is known."""
+
+    @abstractmethod
+    def cancel(self, reason: str = '') -> None:
+        """
+        Let the arm come to rest.
+
+        :param reason: why, when something else than the client wants it.
+        """
+
+    @abstractmethod
+    def attend(self, now: float) -> None:
+        """
+        Do what is due; called every now and then.
+
+        :param now: on the monotonic clock [s].
+        """
+
+    @abstractmethod
+    def feedback(self) -> FollowJointTrajectory.Feedback | None:
+        """Return where trajectory and arm are; None when there is no news."""
+
+
+class CommandedPlayback(Playback):
+    """
+    Trajectory that the node commands itself.
+
+    :param request: what a goal asks for.
+    :param following: the follower of its joints.
+    :param clock: returns the node's time [ns].
+    :param on_end: called after the end; must not block.
+    :raises GoalRefusedError: nothing moves then.
+    """
+
+    def __init__(
+        self,
+        request: TrajectoryRequest,
+        following: FollowerInterface,
+        clock: Callable[[], int],
+        on_end: Callable[[], object],
+    ) -> None:
+        super().__init__(following)
+        self._request, self._clock = request, clock
+        follower, chain = following.follower, chain_of(following)
+        self._aim = TrajectoryAim(
+            prepared(request, following),
+            follower.limits,
+            1.0 / follower.settings.rate,
+            tolerances_for(request.tolerances, chain),
+            start_time(request, clock),
+            on_end,
+        )
+        try:
+            following.follow_aim(self._aim)
+        except TargetRefusedError as error:
+            raise GoalRefusedError(GoalEnd.REFUSED, str(error)) from None
+
+    @property
+    def outcome(self) -> GoalOutcome | None:
+        """How it has ended; None before."""
+        outcome = self._aim.outcome
+        return None if outcome is None else GoalOutcome.of(outcome)
+
+    @property
+    def resting(self) -> bool:
+        """Whether the commands are at rest, or another aim has them."""
+        follower = self.following.follower
+        return not follower.active or follower.aim not in (None, self._aim)
+
+    def cancel(self, reason: str = '') -> None:
+        """
+        Let the arm come to rest on the trajectory.
+
+        :param reason: why, when something else than the client wants it.
+        """
+        self._aim.cancel(reason)
+
+    def attend(self, now: float) -> None:
+        """
+        Do nothing: the follower's ticks do all.
+
+        :param now: on the monotonic clock [s].
+        """
+
+    def feedback(self) -> FollowJointTrajectory.Feedback | None:
+        """Return where trajectory and arm are; None before the start."""
+        progress = self._aim.progress
+        if progress is None:
+            return None
+        message = FollowJointTrajectory.Feedback()
+        nanoseconds = self._clock()
+        message.header.stamp.sec = nanoseconds // 1_000_000_000
+        message.header.stamp.nanosec = nanoseconds % 1_000_000_000
+        message.joint_names = list(self._aim.trajectory.joint_names)
+        time = progress.time
+        message.desired = _point(time, progress.q, progress.velocity, progress.acceleration)
+        message.actual = _point(time, progress.measured)
+        message.error = _point(time, progress.q - progress.measured)
+        if hasattr(message, 'index'):  # not on Humble
+            times = self._request.trajectory.times
+            message.index = min(int(times.searchsorted(time)), len(times) - 1)
+        return message
+
+
+def _point(
+    time: float,
+    positions: np.ndarray,
+    velocities: np.ndarray | None = None,
+    accelerations: np.ndarray | None = None,
+) -> JointTrajectoryPoint:
+    seconds, nanoseconds = divmod(round(time * 1e9), 1_000_000_000)
+    return JointTrajectoryPoint(
+        positions=positions.tolist(),
+        velocities=[] if velocities is None else velocities.tolist(),
+        accelerations=[] if accelerations is None else accelerations.tolist(),
+        time_from_start=Duration(sec=seconds, nanosec=nanoseconds),
+    )

@@ -1,0 +1,135 @@
+"""Everything that is checked of a trajectory before anything moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+import math
+import time
+from typing import cast
+
+import numpy as np
+
+from ik_service.common.quoting import quote
+from ik_service.exceptions import TrajectoryError
+from ik_service.following.trajectory_fit import fitted, GOAL_TOLERANCE, limits_of, per_joint
+from ik_service.following.trajectory_outcome import GOAL_TIME, TrajectoryTolerances
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.part_names import listed
+from ik_service.ros.following.follower_interface import FollowerInterface
+from ik_service.ros.following.followers import Followers
+from ik_service.ros.trajectory.goal_outcome import GoalEnd, GoalRefusedError
+from ik_service.ros.trajectory.trajectory_messages import RequestedTolerances, TrajectoryRequest
+from ik_service.trajectory.joint_trajectory import JointTrajectory
+
+_MOST_NAMED = 5
+"""Joints at fault that a message names."""
+
+
+def follower_for(followers: Followers, names: Sequence[str]) -> FollowerInterface:
+    """
+    Return the follower of the group whose joints a trajectory moves.
+
+    :param followers: the followers of the arm.
+    :param names: the trajectory's joints.
+    :raises GoalRefusedError: no group has all of them and no other; names those at fault.
+    """
+    wanted = set(names)
+    for following in followers:
+        if set(following.group.chain.joint_names) == wanted:
+            return following
+    nearest = max(followers, key=lambda f: len(wanted & set(f.group.chain.joint_names)))
+    joints = nearest.group.chain.joint_names
+    others = [name for name in names if name not in joints]
+    faults = [f'{quote(name)} {_place_of(name, followers)}' for name in others[:_MOST_NAMED]]
+    missing = [name for name in joints if name not in wanted]
+    if missing:
+        faults.append(f'{listed(missing)} {"is" if len(missing) == 1 else "are"} missing')
+    raise GoalRefusedError(
+        GoalEnd.INVALID_JOINTS,
+        f'{"; ".join(faults)}; a trajectory has to name all joints of a group and no others, '
+        f'here: {listed(joints)}',
+    )
+
+
+def _place_of(name: str, followers: Followers) -> str:
+    """Return what a joint is that does not belong to the group."""
+    joint = followers.arm.robot.joints.get(name)
+    if joint is None:
+        return 'is no joint of the robot'
+    if joint.mimic is not None:
+        return f'follows {quote(joint.mimic.joint)} by itself (mimic)'
+    return 'is fixed' if not joint.movable else 'does not belong to the group'
+
+
+def prepared(request: TrajectoryRequest, following: FollowerInterface) -> JointTrajectory:
+    """
+    Return a trajectory that is checked, from where the arm is, with the joints in its order.
+
+    :param request: what a goal asks for.
+    :param following: the follower of its joints.
+    :raises GoalRefusedError: it does not start there, leaves the limits, or no joint state has
+        come yet.
+    """
+    place = following.follower.commanded
+    if place is None:
+        measured = following.measured.joints(following.group.indices)
+        if measured is None:
+            missing = ', '.join(following.missing_joints())
+            raise GoalRefusedError(
+                GoalEnd.REFUSED, f'no joint state has arrived yet of: {missing}'
+            )
+        place = measured[0]
+    try:
+        chain = chain_of(following)
+        acceleration = following.measured.arm.bounds.acceleration(chain)
+        limits = replace(limits_of(chain), acceleration=acceleration)
+        return fitted(request.trajectory, chain, place, limits)
+    except TrajectoryError as error:
+        raise GoalRefusedError(GoalEnd.INVALID, str(error)) from None
+
+
+def chain_of(following: FollowerInterface) -> KinematicChain:
+    """
+    Return the chain of a follower, whose group has one tip.
+
+    :param following: the follower.
+    """
+    return cast(KinematicChain, following.group.chain)
+
+
+def start_time(request: TrajectoryRequest, clock: Callable[[], int]) -> float:
+    """
+    Return when a trajectory begins, on the monotonic clock [s]; −inf for now.
+
+    :param request: what a goal asks for.
+    :param clock: returns the node's time [ns].
+    :raises GoalRefusedError: it would be over already.
+    """
+    if not request.stamp:
+        return -math.inf
+    ahead = (request.stamp - clock()) * 1e-9
+    if ahead + request.trajectory.duration < 0.0:
+        late = -ahead - request.trajectory.duration
+        raise GoalRefusedError(
+            GoalEnd.OLD_STAMP,
+            f'by its stamp the trajectory has ended {late:.3f} s ago; the stamp 0 means now, and '
+            'clocks have to agree',
+        )
+    return time.monotonic() + ahead
+
+
+def tolerances_for(requested: RequestedTolerances, chain: KinematicChain) -> TrajectoryTolerances:
+    """
+    Return the tolerances of a trajectory, with the defaults where the goal leaves it to us.
+
+    :param requested: what it asks for.
+    :param chain: the chain of its joints.
+    """
+    defaults = per_joint(chain, GOAL_TOLERANCE)
+    names = chain.joint_names
+    return TrajectoryTolerances(
+        np.array([requested.path.get(name, math.inf) for name in names]),
+        np.array([requested.goal.get(name, d) for name, d in zip(names, defaults, strict=True)]),
+        requested.goal_time or GOAL_TIME,
+    )

@@ -1,0 +1,263 @@
+"""Actions that move the arm along trajectories, and those that are on their way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+import threading
+import time
+
+import numpy as np
+from rclpy.action.server import ServerGoalHandle
+from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
+from rclpy.node import Node
+
+from ik_service.exceptions import OptionError
+from ik_service.following.motion_limits import LONGEST_RAMP
+from ik_service.ros.following.followers import Followers
+from ik_service.ros.trajectory.action_goals import (
+    ActionGoals,
+    ExecuteTrajectoryGoals,
+    FollowJointTrajectoryGoals,
+)
+from ik_service.ros.trajectory.deferred_goals import DeferredActionServer
+from ik_service.ros.trajectory.forwarding import ControllerClient, ForwardedPlayback
+from ik_service.ros.trajectory.goal_outcome import GoalEnd, GoalOutcome, GoalRefusedError
+from ik_service.ros.trajectory.playback import CommandedPlayback, Playback
+from ik_service.ros.trajectory.preparation import follower_for
+from ik_service.ros.trajectory.trajectory_parameters import TRAJECTORY_ACTION
+from ik_service.trajectory.clock_rates import ClockGrid
+from ik_service.trajectory.joint_trajectory import JointTrajectory
+
+_PERIOD = 0.05
+"""Time between two feedbacks [s]."""
+
+_LONGEST_END = LONGEST_RAMP + 0.5
+"""Time within which the commands come to rest after an end [s]."""
+
+
+@dataclass(eq=False)
+class _Goal:
+    """Accepted goal of an action."""
+
+    kind: ActionGoals
+    server: DeferredActionServer
+    handle: ServerGoalHandle
+    playback: Playback | None = None
+    canceled: bool = False
+    reported: bool = False
+    ended_at: float | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    finished: bool = False
+
+
+class TrajectoryActions:
+    """
+    Actions ``follow_joint_trajectory`` and ``execute_trajectory``.
+
+    A goal that cannot be done is accepted and aborted at once, so that its client learns why.
+    With the parameter ``trajectory_action`` the goals are checked and passed on.
+
+    :param node: the node that serves.
+    :param followers: returns the followers of the present arm; None before there is one.
+    :param action: name of a controller's action; empty to command the arm from here.
+    :param on_error: called with an unexpected exception.
+    :ivar group: the callbacks' group.
+    :raises OptionError: the controller's action would be this one.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        followers: Callable[[], Followers | None],
+        action: str,
+        on_error: Callable[[Exception], object],
+    ) -> None:
+        self.group: CallbackGroup | None = ReentrantCallbackGroup()
+        self._node, self._log = node, node.get_logger()
+        self._followers = followers
+        self._action = action and node.resolve_service_name(action)
+        self._on_error = on_error
+        self._goals: list[_Goal] = []
+        self._ending, self._attended_at = False, 0.0
+        self._counts = {'succeeded': 0, 'canceled': 0, 'refused or aborted': 0}
+        self._last = 'none'
+        own = [node.resolve_service_name(kind.name) for kind in _KINDS]
+        if self._action in own:
+            raise OptionError(
+                TRAJECTORY_ACTION.name, f'{self._action} is the action of this node itself'
+            )
+
+    def start(self) -> None:
+        """Offer the actions."""
+        _warm_up()
+        node, group = self._node, self.group
+        self._news = node.create_guard_condition(self._attend_all, callback_group=group)
+        if self._action:
+            self._client = ControllerClient(node, self._action, group)
+        for kind in _KINDS:
+            self._serve(kind)
+
+    def tick(self, now: float) -> None:
+        """
+        Let the goals be attended to, every now and then.
+
+        :param now: time on the monotonic clock [s].
+        """
+        if self._goals and now - self._attended_at >= _PERIOD:
+            self._attended_at = now
+            self._news.trigger()
+
+    def end(self) -> None:
+        """Let the arm come to rest on its trajectories, and abort the goals."""
+        self._ending = True
+        for goal in tuple(self._goals):
+            if goal.playback is not None:
+                goal.playback.cancel(_ENDS)
+        deadline = time.monotonic() + _LONGEST_END
+        while self._goals and time.monotonic() < deadline:
+            time.sleep(0.005)
+
+    def report(self) -> Mapping[str, str]:
+        """Return names and values for the diagnostics."""
+        goals = tuple(self._goals)
+        return {
+            'trajectory on its way': ', '.join(goal.kind.name for goal in goals) or 'none',
+            'last trajectory': self._last,
+            **{f'trajectories {what}': str(count) for what, count in self._counts.items()},
+            'trajectories are played by': self._action or 'this node',
+        }
+
+    def _serve(self, kind: ActionGoals) -> None:
+        server: DeferredActionServer
+
+        def on_goal(handle: ServerGoalHandle) -> None:
+            try:
+                self._begin(_Goal(kind, server, handle))
+            except Exception as error:  # the node goes on
+                self._on_error(error)
+
+        server = DeferredActionServer(
+            self._node, kind.action, kind.name, on_goal, self._on_cancel, self.group
+        )
+
+    def _on_cancel(self, handle: ServerGoalHandle) -> bool:
+        for goal in tuple(self._goals):
+            if goal.handle is handle and goal.ended_at is None:
+                goal.canceled = True
+                if goal.playback is not None:
+                    goal.playback.cancel()
+                return True
+        return False
+
+    def _begin(self, goal: _Goal) -> None:
+        """Begin with a goal, or refuse it."""
+        self._goals.append(goal)
+        try:
+            goal.playback = self._playback(goal)
+        except GoalRefusedError as error:
+            self._finish(goal, error.outcome)
+            return
+        except Exception as error:
+            self._on_error(error)
+            self._finish(goal, GoalOutcome(GoalEnd.STOPPED, f'error in the node: {error}'))
+            return
+        if goal.canceled:
+            goal.playback.cancel()
+        elif self._ending:
+            goal.playback.cancel(_ENDS)
+        self._news.trigger()
+
+    def _playback(self, goal: _Goal) -> Playback:
+        request = goal.kind.request(goal.handle.request)
+        followers = self._followers()
+        if followers is None or self._ending:
+            reason = _ENDS if self._ending else 'there is no robot description yet'
+            raise GoalRefusedError(GoalEnd.REFUSED, reason)
+        trajectory = request.trajectory
+        following = follower_for(followers, trajectory.joint_names)
+        around = self._clock, self._news.trigger
+        playback: Playback
+        if self._action:
+            playback = ForwardedPlayback(request, following, self._client, *around)
+        else:
+            playback = CommandedPlayback(request, following, *around)
+        to = f', passed on to {self._action}' if self._action else ''
+        self._log.info(
+            f'{goal.kind.name}: {len(trajectory)} points, {trajectory.duration:.2f} s, '
+            f'group {following.group.name or "default"}{to}'
+        )
+        return playback
+
+    def _clock(self) -> int:
+        return self._node.get_clock().now().nanoseconds
+
+    def _attend_all(self) -> None:
+        now = time.monotonic()
+        for goal in tuple(self._goals):
+            try:
+                self._attend(goal, now)
+            except Exception as error:  # the goals of others go on
+                self._on_error(error)
+
+    def _attend(self, goal: _Goal, now: float) -> None:
+        playback = goal.playback
+        if playback is None or not goal.lock.acquire(blocking=False):
+            return  # it begins, or is attended to
+        try:
+            playback.attend(now)
+            outcome = playback.outcome
+            if outcome is None:
+                self._give_feedback(goal, playback)
+                self._end_without_arm(playback)
+                return
+            goal.ended_at = goal.ended_at or now
+            ended = playback.resting or now - goal.ended_at > _LONGEST_END
+            if ended and goal.canceled == goal.handle.is_cancel_requested and not goal.finished:
+                self._give_feedback(goal, playback)
+                self._finish(goal, outcome)
+        finally:
+            goal.lock.release()
+
+    def _end_without_arm(self, playback: Playback) -> None:
+        """End a trajectory that began just when its arm was replaced: nothing ticks it."""
+        followers = self._followers()
+        if followers is not None and playback.following not in tuple(followers):
+            playback.following.follower.stop()
+
+    def _give_feedback(self, goal: _Goal, playback: Playback) -> None:
+        feedback = goal.kind.feedback(playback, not goal.reported)
+        if feedback is not None:
+            goal.reported = True
+            goal.handle.publish_feedback(feedback)
+
+    def _finish(self, goal: _Goal, outcome: GoalOutcome) -> None:
+        """Send the result of a goal."""
+        handle, end = goal.handle, outcome.end
+        text = f'{goal.kind.name}: {outcome.text}'
+        if end is GoalEnd.SUCCEEDED:
+            finish, what = handle.succeed, 'succeeded'
+        elif end is GoalEnd.CANCELED and handle.is_cancel_requested:
+            finish, what = handle.canceled, 'canceled'
+        else:
+            finish, what = handle.abort, 'refused or aborted'
+        self._counts[what] += 1
+        self._last = text
+        if what == 'refused or aborted':
+            self._log.warning(text)
+        else:
+            self._log.info(text)
+        goal.finished = True
+        goal.server.finish(handle, finish, goal.kind.result(outcome))
+        self._goals.remove(goal)
+
+
+_KINDS = (FollowJointTrajectoryGoals(), ExecuteTrajectoryGoals())
+_ENDS = 'the node ends'
+
+
+def _warm_up() -> None:
+    """Compile what a first trajectory needs, while nothing moves."""
+    still = np.zeros((2, 1))
+    trajectory = JointTrajectory(('joint',), np.array([0.0, 1.0]), still, still)
+    ClockGrid(trajectory).highest_rates(np.ones(1), np.ones(1), 0.01)

@@ -1,0 +1,92 @@
+"""Preparation of paths: their kernels are compiled, or loaded, before the first one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.compiled import is_cached, is_compiled
+from ik_service.kinematics.tree import KinematicTree
+from ik_service.solvers.batch_targets import batch_targets
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.path.continuation import row_errors
+from ik_service.solvers.path.options import PathOptions
+from ik_service.solvers.path.path_solver import solve_path
+from ik_service.solvers.path.problem import PathProblem
+from ik_service.solvers.path.starts import free_starts
+from ik_service.solvers.registry import DEFAULT_SOLVER
+from ik_service.solvers.solver import prepared
+from ik_service.solvers.task import BatchTargets
+
+# Any arm of two joints or more has self-motions for it, which are smoothed.
+_LITTLE = PathOptions(ik=IkOptions(task_weights=(1.0, 0.0, 0.0, 0.0, 0.0, 0.0)))
+# Time for a list of solutions, of which one is enough [s].
+_SHORT = 1e-3
+
+
+def warm_up_paths(chain: KinematicChain | KinematicTree) -> None:
+    """
+    Compile what :func:`~ik_service.solve_path` needs, or load it from the cache.
+
+    :param chain: the chain or the tree.
+    """
+    PathKernels(chain).warm_up()
+
+
+class PathKernels:
+    """
+    Kernels of paths, which :class:`~ik_service.solvers.compilation.Compiler` can prepare.
+
+    They depend on whether they are for chains or for trees, not on the arm.
+
+    :ivar chain: the chain or the tree.
+    :ivar name: of the solver, for messages.
+    :ivar compiled_by: module that compiles them in a process of its own.
+    """
+
+    name = 'the search for paths'
+    compiled_by = 'ik_service.solvers.compilation'
+
+    def __init__(self, chain: KinematicChain | KinematicTree) -> None:
+        self.chain = chain
+        self._posture = chain.middle
+        poses: Any = chain.forward(self._posture)
+        tree = isinstance(chain, KinematicTree)
+        self._targets = {tip: T[None] for tip, T in poses.items()} if tree else poses[None]
+
+    @property
+    def compiled(self) -> bool:
+        """Whether this process has them."""
+        return is_compiled(row_errors, *self._arguments())
+
+    @property
+    def cached(self) -> bool:
+        """Whether they are on disk, so that they need only be loaded."""
+        return is_cached(row_errors, *self._arguments())
+
+    def warm_up(self) -> None:
+        """Compile them, or load them from the cache."""
+        problem = self._problem(_SHORT)
+        problem.solver.warm_up()
+        free_starts(problem, self._posture)
+        # The last kernel that runs there is the one by which they are recognised.
+        solve_path(self.chain, self._times(3), self._posture, _LITTLE, end=self._posture)
+
+    def _arguments(self) -> tuple:
+        problem = self._problem()
+        targets = problem.targets
+        return problem.kernel_arrays(), targets, np.empty((1, self.chain.n)), np.empty((1, 2))
+
+    def _problem(self, timeout: float = 1.0) -> PathProblem:
+        solver, targets = batch_targets(
+            prepared(self.chain, DEFAULT_SOLVER, _LITTLE.ik), self._times(1)
+        )
+        return PathProblem(solver, targets, _LITTLE.max_step, timeout=timeout)
+
+    def _times(self, rows: int) -> BatchTargets:
+        """Return a path that stays at one target."""
+        if isinstance(self._targets, dict):
+            return {tip: np.repeat(T, rows, axis=0) for tip, T in self._targets.items()}
+        return np.repeat(self._targets, rows, axis=0)

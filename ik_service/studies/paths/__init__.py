@@ -1,0 +1,1 @@
+"""Whole paths beside solving point by point."""

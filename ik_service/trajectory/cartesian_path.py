@@ -1,0 +1,266 @@
+"""Joint paths along straight lines: :func:`cartesian_path`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+import time
+
+import numpy as np
+
+from ik_service.common.transforms import inverse_transform
+from ik_service.exceptions import ArgumentError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.collision_test import CollisionTest
+from ik_service.solvers.path.options import PathOptions
+from ik_service.solvers.path.path_solver import solve_path
+from ik_service.solvers.path.result import PathResult, PathStatus
+from ik_service.trajectory.joint_curve import joint_curve
+from ik_service.trajectory.jumps import first_jump, Jump, JumpThresholds
+from ik_service.trajectory.straight_lines import (
+    straight_lines,
+    StraightLines,
+)
+from ik_service.trajectory.timing import TOLERANCE
+
+LONGEST_STEP = 0.01
+"""Largest motion between two rows [m], however long the steps are that a client allows."""
+_NEAR = 2.0 * TOLERANCE  # distance from the lines between rows [m] above which there are more rows
+_FINER, _ROUNDS = 4.0, 4
+# Reasons for the end of a path that are no matter of the spacing of its rows, and those that may
+# be one even where they are close: near a singular posture joints move fast.
+_FINAL = (PathStatus.UNREACHABLE, PathStatus.TIMED_OUT)
+_RESOLVED = (PathStatus.SUCCESS, PathStatus.SINGULARITY, PathStatus.TOO_FAR)
+
+
+@dataclass(frozen=True)
+class CartesianPath:
+    """
+    Joint path along straight lines, as far as there is one.
+
+    :ivar q: (k, n) the rows [rad] or [m], the start first.
+    :ivar poses: (k, 4, 4) T_base_tip of the rows.
+    :ivar progress: way points that are passed at the end, and the part of the next line.
+    :ivar waypoints: number of way points.
+    :ivar length: way of the point up to the end [m].
+    :ivar reason: why it ends there; empty where it is complete.
+    :ivar bodies: two bodies that collide at the next row, where that is why.
+    :ivar largest_step: largest motion of a joint from one row to the next [rad] or [m].
+    :ivar deviation: largest distance from the lines between rows [m].
+    :ivar solve_time: time of the search [s].
+    """
+
+    q: np.ndarray
+    poses: np.ndarray
+    progress: float
+    waypoints: int
+    length: float
+    reason: str
+    bodies: tuple[str, str] | None
+    largest_step: float
+    deviation: float
+    solve_time: float
+
+    @property
+    def fraction(self) -> float:
+        """Share of the way points that is reached; 0 where there are none."""
+        return self.progress / self.waypoints if self.waypoints else 0.0
+
+
+FaultOf = Callable[[np.ndarray], str]
+
+
+@dataclass(frozen=True)
+class CartesianSettings:
+    """
+    How a path along straight lines is searched for.
+
+    :ivar max_step: largest motion of the point from one row to the next [m]; turns by up to 3.5
+        rad for each metre of it.
+    :ivar jumps: thresholds.
+    :ivar options: options of the search; ``max_step`` bounds that of every joint.
+    :ivar T_tip_point: (4, 4) the point that moves straight, in the frame of the tip [m].
+    """
+
+    max_step: float
+    jumps: JumpThresholds
+    options: PathOptions
+    T_tip_point: np.ndarray
+
+
+def cartesian_path(
+    chain: KinematicChain,
+    start: np.ndarray,
+    waypoints: np.ndarray,
+    settings: CartesianSettings,
+    collisions: CollisionTest | None = None,
+    fault_of: FaultOf | None = None,
+) -> CartesianPath:
+    """
+    Find a joint path on which a point of the tip moves along straight lines.
+
+    The rows are as close as the motion needs to stay on the lines between them.
+
+    :param chain: the chain.
+    :param start: (n,) where it starts [rad] or [m], within the limits.
+    :param waypoints: (k, 4, 4) T_base_point of the way points.
+    :param settings: how it is searched for.
+    :param collisions: test of the rows, and of the middles between them; None for none.
+    :param fault_of: returns why (4, 4) T_base_tip is none that the tip may have, or an empty text;
+        None where it may have any.
+    :returns: the path; where none leads through all way points, the longest that was found.
+    :raises ArgumentError: the steps are so small, or the way points so many, that there would be
+        more than :data:`~ik_service.trajectory.straight_lines.MOST_POSES` rows.
+    """
+    began = time.monotonic()
+    at_start = chain.forward(start) @ settings.T_tip_point
+    step = min(settings.max_step, LONGEST_STEP)
+    found: CartesianPath | None = None
+    for number in range(_ROUNDS):
+        left = settings.options.timeout - (time.monotonic() - began)
+        if found is not None and left <= 0.0:
+            break
+        try:
+            lines = straight_lines(at_start, waypoints, step)
+        except ArgumentError:
+            if found is None:
+                raise
+            break
+        search = _Search(chain, start, lines, settings, collisions, len(waypoints), fault_of)
+        newer, status = search.run(left if number == _ROUNDS - 1 else 0.5 * left)
+        if found is not None and status is PathStatus.TIMED_OUT:
+            newer = replace(newer, reason=found.reason)  # which says more
+        if found is None or newer.progress >= found.progress:
+            found = newer
+        good = newer.deviation <= _NEAR and newer.reason in ('', search.fault)
+        if good or status in _FINAL or (number > 0 and status not in _RESOLVED):
+            break
+        step /= _FINER
+    assert found is not None
+    return replace(found, solve_time=time.monotonic() - began)
+
+
+class _Search:
+    """
+    Search with the rows of one spacing.
+
+    :ivar fault: why the tip may not have one of the poses, up to which the search goes.
+    """
+
+    def __init__(
+        self,
+        chain: KinematicChain,
+        start: np.ndarray,
+        lines: StraightLines,
+        settings: CartesianSettings,
+        collisions: CollisionTest | None,
+        waypoints: int,
+        fault_of: FaultOf | None,
+    ) -> None:
+        self._chain, self._start, self._lines = chain, start, lines
+        self._settings, self._collisions = settings, collisions
+        self._waypoints = waypoints
+        self._poses = lines.poses @ inverse_transform(settings.T_tip_point)
+        self.fault = ''
+        if fault_of is not None:
+            self._end_at_fault(fault_of)
+
+    def _end_at_fault(self, fault_of: FaultOf) -> None:
+        """Leave out the poses from the first one on that the tip may not have."""
+        for row, T in enumerate(self._poses):
+            self.fault = fault_of(T)
+            if self.fault:
+                self._poses = self._poses[: max(row, 1)]
+                return
+
+    def run(self, timeout: float) -> tuple[CartesianPath, PathStatus]:
+        """
+        Return the path, and why the search ended.
+
+        :param timeout: time for the search [s].
+        """
+        result = solve_path(
+            self._chain,
+            self._poses,
+            self._start,
+            replace(self._settings.options, max_step=self._bound(), timeout=max(timeout, 1e-3)),
+            collisions=self._collisions,
+        )
+        q = np.array(result.q[: result.reached])
+        if len(q) == 0:
+            path = self._path(self._start[None], result, None, result.end.bodies)
+            return path, result.status
+        q[0] = self._start
+        jump = first_jump(self._chain, q, self._settings.jumps)
+        if jump is not None:
+            q = q[: jump.row]
+        middles = self._middles(q)
+        bodies = None
+        if self._collisions is not None and len(middles):
+            colliding = np.asarray(self._collisions.colliding(middles), bool)
+            if colliding.any():
+                row = int(np.argmax(colliding))
+                bodies = self._collisions.first_contact(middles[row])
+                q, middles, jump = q[: row + 1], middles[:row], None
+        return self._path(q, result, jump, bodies, middles), result.status
+
+    def _bound(self) -> float:
+        """Return the largest step of a joint that the search may make."""
+        bounds = self._settings.jumps.bounds(self._chain)
+        return float(min(self._settings.options.max_step, bounds.max()))
+
+    def _middles(self, q: np.ndarray) -> np.ndarray:
+        """Return where the motion is in the middle between two rows, (k−1, n)."""
+        if len(q) < 2:
+            return q[:0]
+        poses = self._poses[: len(q)]
+        curve = joint_curve(self._chain, q, np.ones(self._chain.n), poses, TOLERANCE)
+        bow = (curve.start - curve.end) * (curve.h[:, None] / 8.0)
+        return np.ascontiguousarray(0.5 * (curve.q[1:] + curve.q[:-1]) + bow)
+
+    def _deviation(self, middles: np.ndarray, rows: int) -> float:
+        """Return the largest distance of the point from the lines between the rows [m]."""
+        if len(middles) != rows - 1:  # rows that are equal were left out: those do not move
+            return 0.0
+        points = self._lines.poses[:rows, :3, 3]
+        way = np.diff(points, axis=0)
+        lengths = np.linalg.norm(way, axis=1, keepdims=True)
+        along = way / np.maximum(lengths, 1e-12)
+        T = self._settings.T_tip_point
+        there = np.array([(self._chain.forward(q) @ T)[:3, 3] for q in middles])
+        off = there.reshape(-1, 3) - points[:-1]
+        off -= along * (along * off).sum(axis=1, keepdims=True)
+        return float(np.linalg.norm(off, axis=1).max(initial=0.0))
+
+    def _path(
+        self,
+        q: np.ndarray,
+        result: PathResult,
+        jump: Jump | None,
+        bodies: tuple[str, str] | None,
+        middles: np.ndarray | None = None,
+    ) -> CartesianPath:
+        rows = len(q)
+        points = self._lines.poses[:rows, :3, 3]
+        if jump is not None:
+            reason = jump.text
+        elif bodies is not None and result.reached:
+            reason = f'a collision is in the way, between {bodies[0]} and {bodies[1]}'
+        elif result.reached == len(self._poses):
+            reason = self.fault
+        else:
+            reason = result.end.detail
+        if result.status is PathStatus.COLLISION and bodies is None:
+            bodies = result.end.bodies
+        return CartesianPath(
+            q,
+            self._poses[:rows],
+            float(self._lines.progress[rows - 1]),
+            self._waypoints,
+            float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum()),
+            reason,
+            bodies,
+            float(np.abs(np.diff(q, axis=0)).max(initial=0.0)),
+            0.0 if middles is None else self._deviation(middles, rows),
+            result.solve_time,
+        )

@@ -1,0 +1,70 @@
+"""Limits of joint motion along a path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+from types import NoneType
+
+import numpy as np
+
+from ik_service.common.quoting import safe_repr
+from ik_service.common.real_arrays import real_array
+from ik_service.exceptions import ArgumentError
+from ik_service.kinematics.joint_space import frozen, JointSpace
+from ik_service.kinematics.joint_speeds import joint_speeds
+from ik_service.model.motion_bounds import MotionBounds
+
+ACCELERATION_TIME = 0.2
+"""Time from rest to the largest speed [s], where no limit of acceleration is known."""
+
+
+@dataclass(frozen=True)
+class TimingLimits:
+    """
+    Limits of the motion of n joints.
+
+    :ivar velocity: (n,) largest speeds [rad/s] or [m/s]; 0 for a joint that does not move.
+    :ivar acceleration: (n,) largest accelerations [rad/s²] or [m/s²]; inf for none.
+    :raises ArgumentError: a limit is negative or NaN, or they are not as many.
+    """
+
+    velocity: np.ndarray
+    acceleration: np.ndarray
+
+    def __post_init__(self) -> None:
+        for name in ('velocity', 'acceleration'):
+            values = real_array(getattr(self, name), name)
+            if values.ndim != 1 or not (values >= 0.0).all():
+                raise ArgumentError(name, 'has to be (n,) numbers of at least 0')
+            object.__setattr__(self, name, frozen(values))
+        if len(self.velocity) != len(self.acceleration):
+            raise ArgumentError('acceleration', 'has to be for as many joints as velocity')
+
+
+def timing_limits(chain: JointSpace, limits: TimingLimits | MotionBounds | None) -> TimingLimits:
+    """
+    Return the limits of a chain.
+
+    :param chain: the chain.
+    :param limits: limits of its joints, or of a robot; None for those of its description, with
+        accelerations that reach the largest speed within :data:`ACCELERATION_TIME`.
+    :raises ArgumentError: they are for another number of joints.
+    """
+    if isinstance(limits, TimingLimits):
+        if len(limits.velocity) != chain.n:
+            raise ArgumentError(
+                'limits', f'are for {len(limits.velocity)} joints; {chain.n} is right'
+            )
+        return limits
+    if not isinstance(limits, (MotionBounds, NoneType)):
+        raise ArgumentError(
+            'limits', f'have to be TimingLimits or MotionBounds, not {safe_repr(limits)}'
+        )
+    velocity = joint_speeds(chain)
+    if limits is not None:
+        velocity = np.minimum(velocity, limits.velocity(chain))
+    given = np.full(chain.n, math.inf) if limits is None else limits.acceleration(chain)
+    return TimingLimits(
+        velocity, np.where(np.isfinite(given), given, velocity / ACCELERATION_TIME)
+    )

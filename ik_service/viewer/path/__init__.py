@@ -1,0 +1,1 @@
+"""Paths that are drawn by way points, previewed and executed."""

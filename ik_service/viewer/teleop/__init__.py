@@ -1,0 +1,1 @@
+"""Motion of the arm by buttons that are held."""

@@ -1,0 +1,162 @@
+"""``ik_teleop`` in a terminal, with a listener in another process' place."""
+
+from contextlib import suppress
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+import time
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from support.harness import START_TIMEOUT, until
+
+pytestmark = pytest.mark.dds
+
+
+class Terminal:
+    """The program in a terminal of its own."""
+
+    def __init__(self, bench, *words):
+        self.master, slave = pty.openpty()
+        self.before = termios.tcgetattr(slave)
+        code = 'import sys; from ik_service.cli.programs import ik_teleop; sys.exit(ik_teleop())'
+        names = ['--ros-args', '-r', f'__ns:={bench.namespace}']
+        self.process = subprocess.Popen(
+            [sys.executable, '-c', code, *words, *names], stdin=slave, stdout=slave, stderr=slave
+        )
+        self.slave = slave
+        self.output = ''
+        os.set_blocking(self.master, False)
+
+    def press(self, keys):
+        os.write(self.master, keys.encode())
+
+    def has_shown(self, text):
+        with suppress(BlockingIOError):
+            self.output += os.read(self.master, 65536).decode(errors='ignore')
+        return text in self.output
+
+    def wait_for(self, text):
+        until(lambda: self.has_shown(text), START_TIMEOUT, f'{text!r} in the terminal')
+
+    def end(self):
+        """Wait for the end; return the exit code, and whether the terminal is as before."""
+        until(lambda: (self.has_shown(''), self.process.poll() is not None)[1], 30.0, 'the end')
+        return self.process.returncode, termios.tcgetattr(self.slave) == self.before
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.master)
+        os.close(self.slave)
+
+
+@pytest.fixture
+def terminal(bench):
+    opened = []
+
+    def start(*words):
+        opened.append(Terminal(bench, *words))
+        return opened[-1]
+
+    yield start
+    for terminal in opened:
+        terminal.close()
+
+
+@pytest.fixture
+def twists(bench):
+    from geometry_msgs.msg import TwistStamped
+
+    return bench.record(TwistStamped, 'delta_twist_cmds')
+
+
+def test_keys_move_the_arm_while_they_are_held_and_q_restores_the_terminal(terminal, twists):
+    program = terminal('--speed', '0.5')
+    program.wait_for('ready')
+    assert not twists.messages, 'nothing is sent before a key is pressed'
+    program.press('w')
+    moving = twists.wait(lambda message: message.twist.linear.x == 0.5)
+    assert moving.header.stamp.sec > 0
+    twists.wait(lambda message: message.twist.linear.x == 0.0)
+    silent = len(twists)
+    program.press('+j')
+    twists.wait(lambda message: message.twist.angular.z == 0.75, since=silent)
+    twists.wait(lambda message: message.twist.angular.z == 0.0, since=silent)
+    silent = len(twists)
+    time.sleep(0.3)
+    assert len(twists) == silent
+    program.press('?')
+    program.wait_for('space  stop')
+    program.press('q')
+    assert program.end() == (0, True)
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_restores_the_terminal(terminal, number):
+    program = terminal()
+    program.wait_for('no node')
+    program.process.send_signal(number)
+    assert program.end() == (0, True)
+    assert 'Traceback' not in program.output
+
+
+def test_without_a_node_it_says_what_may_be_wrong(terminal):
+    program = terminal()
+    program.wait_for('nobody listens to')
+    program.press('q')
+    program.wait_for('ROS_DOMAIN_ID')
+    assert program.end()[0] == 0
+
+
+def test_a_joystick_drives_without_a_terminal(bench, twists):
+    from sensor_msgs.msg import Joy
+
+    program = bench.start(
+        'ik_service.cli.programs', 'ik_teleop', '--joy', '--deadman', '0', ready=None
+    )
+    joy = bench.publisher(Joy, 'joy', timeout=START_TIMEOUT)
+    held = Joy(axes=[0.0, 1.0, 0.0, 0.0, 0.0], buttons=[1])
+
+    def drives():
+        joy.publish(held)
+        return any(message.twist.linear.x > 0.1 for message in twists.messages)
+
+    until(drives, 20.0, 'a twist')
+    assert program.end() == 0
+
+
+def test_joints_of_the_node_are_driven_by_number_and_in_its_units(bench, terminal, panda):
+    from control_msgs.msg import JointJog
+    from support.node_helpers import start_panda
+
+    start_panda(bench, command_in_type='speed_units', **{'scale.joint': 0.3})
+    jogs = bench.record(JointJog, 'delta_joint_cmds')
+    program = terminal()
+    program.wait_for('ready')
+
+    def driven():
+        program.press('3')
+        program.has_shown('')
+        return any(
+            message.joint_names == ['panda_joint3'] and message.velocities[0] == 0.2 * 0.3
+            for message in jogs.messages
+        )
+
+    until(driven, 20.0, 'a motion of the joint, in the units of the node')
+
+
+def test_without_a_terminal_it_says_so(bench):
+    done = subprocess.run(
+        [sys.executable, '-m', 'ik_service.cli.programs', 'ik_teleop'],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert 'read from a terminal; --joy' in done.stderr

@@ -1,0 +1,155 @@
+"""Driving by the topics of MoveIt Servo over real DDS, with a process for each node."""
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from support.harness import until
+from support.servo_cell import ServoCell
+
+pytestmark = pytest.mark.dds
+
+JOINT_JOG, TWIST, POSE, ANY = 0, 1, 2, -1
+INVALID = -1
+
+
+def test_a_twist_moves_the_tip_in_its_direction_and_silence_ends_it(cell):
+    start = cell.pose_beside_ready(0.0, 0.0, 0.0)
+    with cell.held(cell.twists, lambda: cell.twist(linear_y=0.5)):
+        moved = cell.states.wait(lambda state: cell.tip(state)[1, 3] > start[1, 3] + 0.1)
+        cell.status.wait(lambda status: status.code == 0)
+    off = cell.tip(moved) - start
+    assert abs(off[0, 3]) < 2e-3
+    assert abs(off[2, 3]) < 2e-3
+    rest = cell.wait_for_rest()
+    until(lambda: len(cell.commands) > 100, what='commands that hold')
+    np.testing.assert_array_equal(cell.positions(cell.commands.messages[-1]), rest)
+    cell.assert_commands_keep_the_bounds(0.8)
+
+
+def test_a_twist_in_the_frame_of_the_tip_or_a_link_goes_along_its_axes(cell):
+    start = cell.pose_beside_ready(0.0, 0.0, 0.0)  # the hand points down
+    for frame in ('panda_hand_tcp', 'panda_link8', '/panda_link8'):
+        cell.rest()
+        with cell.held(cell.twists, lambda: cell.twist(frame, linear_z=0.3)):  # noqa: B023
+            cell.states.wait(lambda state: cell.tip(state)[2, 3] < start[2, 3] - 0.03)
+    cell.rest()
+    elbow = cell.chain.robot.chain('panda_link0', 'panda_link4').forward(np.array(cell.start[:4]))
+    axis = elbow[:3, 2]
+    with cell.held(cell.twists, lambda: cell.twist('panda_link4', linear_z=0.3)):
+        cell.states.wait(lambda state: (cell.tip(state) - start)[:3, 3] @ axis > 0.02)
+
+
+def test_joints_are_driven_by_name(cell):
+    with cell.held(cell.jogs, lambda: cell.jog(['panda_joint6'], [0.6])):
+        cell.states.wait(lambda state: cell.positions(state)[5] > cell.start[5] + 0.1)
+    moved = cell.wait_for_rest() - cell.start
+    assert np.abs(np.delete(moved, 5)).max() < 1e-9
+
+
+def test_a_pose_is_gone_to_while_it_is_asked_for(cell):
+    from geometry_msgs.msg import PoseStamped
+
+    from ik_service.ros.common.conversions import pose_from_matrix
+
+    goal = cell.pose_beside_ready(0.05, -0.05, 0.05)
+
+    def message():
+        pose = PoseStamped(pose=pose_from_matrix(goal))
+        pose.header.stamp = cell.now()
+        return pose
+
+    with cell.held(cell.poses, message):
+        cell.states.wait(cell.is_at(goal), timeout=20.0)
+
+
+def test_the_newest_of_a_target_and_a_twist_wins_and_a_joystick_at_rest_does_not(cell):
+    goal = cell.pose_beside_ready(0.0, 0.1, 0.1)
+    with cell.held(cell.twists, cell.twist):  # a centred joystick
+        cell.send(goal)
+        cell.states.wait(cell.is_at(goal), timeout=20.0)
+    start = cell.tip(cell.states.next())
+    with cell.held(cell.twists, lambda: cell.twist(linear_z=-0.5)):
+        cell.states.wait(lambda state: cell.tip(state)[2, 3] < start[2, 3] - 0.05)
+
+
+def test_a_pause_stops_the_arm_and_its_end_does_not_move_it(cell):
+    with cell.held(cell.twists, lambda: cell.twist(linear_y=0.5)):
+        cell.commands.wait(lambda message: any(message.velocity))
+        assert cell.call_pause(True).success
+        rest = cell.wait_for_rest()
+        cell.status.wait(
+            lambda status: status.code == INVALID and 'paused' in status.message,
+            since=len(cell.status),
+        )
+    until_quiet = len(cell.commands) + 60
+    assert cell.call_pause(False).success
+    until(lambda: len(cell.commands) >= until_quiet, what='commands that hold')
+    np.testing.assert_array_equal(cell.positions(cell.commands.messages[-1]), rest)
+    with cell.held(cell.twists, lambda: cell.twist(linear_y=0.5)):
+        cell.commands.wait(lambda message: any(message.velocity), since=len(cell.commands))
+
+
+def test_the_service_chooses_one_kind_of_commands_until_it_chooses_all(cell):
+    assert cell.switch(JOINT_JOG)
+    with cell.held(cell.twists, lambda: cell.twist(linear_y=0.5)):
+        cell.status.wait(
+            lambda status: status.code == INVALID and 'command_type: 1' in status.message,
+            since=len(cell.status),
+        )
+    assert not cell.switch(7)
+    assert cell.switch(ANY)
+    cell.commands.clear()
+    with cell.held(cell.twists, lambda: cell.twist(linear_y=0.5)):
+        cell.commands.wait(lambda message: any(message.velocity))
+
+
+BAD = {
+    'not a number': (lambda cell: cell.twist(linear_x=math.nan), 'linear.x: is nan'),
+    'infinite': (lambda cell: cell.twist(angular_z=math.inf), 'angular.z: is inf'),
+    'a million': (lambda cell: cell.twist(linear_y=1e6), 'linear.y: is 1e'),
+    'stale': (lambda cell: cell.twist(later=-3.0, linear_x=0.5), 's old'),
+    'future': (lambda cell: cell.twist(later=60.0, linear_x=0.5), 'in the future'),
+    'unknown frame': (lambda cell: cell.twist('moon', linear_x=0.5), "frame 'moon'"),
+    'unknown joint': (lambda cell: cell.jog(['panda_elbow'], [0.5]), "'panda_elbow' is none of"),
+    'lengths': (lambda cell: cell.jog(['panda_joint1'], []), '0 numbers for 1'),
+    'twice': (lambda cell: cell.jog(['panda_joint1'] * 2, [0.5, 0.5]), 'twice'),
+    'joint not a number': (lambda cell: cell.jog(['panda_joint1'], [math.nan]), 'panda_joint1'),
+}
+
+
+@pytest.mark.parametrize('name', BAD)
+def test_bad_commands_are_named_and_move_nothing(shared_cell, name):
+    cell = shared_cell
+    make, said = BAD[name]
+    publisher = cell.jogs if type(make(cell)).__name__ == 'JointJog' else cell.twists
+    cell.wait_for_rest()
+    moved = len(cell.commands)
+    with cell.held(publisher, lambda: make(cell)):
+        cell.status.wait(
+            lambda status: status.code == INVALID and said in status.message,
+            since=len(cell.status),
+        )
+    assert not any(any(command.velocity) for command in cell.commands.messages[moved:])
+
+
+def test_a_command_without_a_stamp_counts_as_sent_now_and_displacements_do_not_count(cell):
+    def unstamped():
+        message = cell.jog(['panda_joint1'], [0.5], displacements=[0.1])
+        message.header.stamp.sec = message.header.stamp.nanosec = 0
+        return message
+
+    with cell.held(cell.jogs, unstamped):
+        cell.states.wait(lambda state: cell.positions(state)[0] > cell.start[0] + 0.05)
+        cell.node.wait_for('displacements are ignored', 10.0)
+    assert cell.node.output.count('delta_joint_cmds has no stamp') == 1
+
+
+def test_what_has_not_been_used_publishes_no_status(bench, panda):
+    cell = ServoCell(bench, panda)
+    cell.send(cell.pose_beside_ready(0.02, 0.0, 0.0))
+    until(lambda: len(cell.commands) > 50, what='commands')
+    assert len(cell.status) == 0

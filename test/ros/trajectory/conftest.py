@@ -1,0 +1,46 @@
+"""Fixtures of the tests of trajectories over real DDS."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from std_srvs.srv import Trigger
+from support.cell import Cell, panda_chain, READY
+from support.harness import Bench
+from support.trajectory_helpers import message, Player
+
+
+@pytest.fixture(scope='module')
+def shared_cell(ros_context, tmp_path_factory, panda):
+    """A node and a simulated arm that the tests of a module share, and clients of its actions."""
+    bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
+    try:
+        cell = Cell(bench, panda, panda_chain())
+        yield cell, Player(bench)
+    finally:
+        bench.close()
+
+
+@pytest.fixture
+def cell(shared_cell):
+    """The shared node and arm; the arm rests in READY, whatever tests did before."""
+    cell, player = shared_cell
+    cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
+
+    def is_ready(state):
+        return np.abs(cell.positions(state) - READY).max() < 1e-4
+
+    if len(cell.commands) or not is_ready(cell.states.next()):
+        end, result = player.follow(message([3.0], [READY])).result()
+        assert end == 'succeeded', result
+        cell.states.wait(is_ready, since=len(cell.states))
+    cell.commands.clear()
+    cell.states.clear()
+    return cell
+
+
+@pytest.fixture
+def player(shared_cell):
+    """Clients of the actions of the shared node."""
+    return shared_cell[1]

@@ -1,0 +1,288 @@
+"""Both trajectory actions over real DDS: what moves the arm, and what is refused."""
+
+import re
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from control_msgs.msg import JointTolerance
+from diagnostic_msgs.msg import DiagnosticArray
+from moveit_msgs.action import ExecuteTrajectory
+from moveit_msgs.msg import MoveItErrorCodes
+from std_srvs.srv import Trigger
+from support.cell import NAMES, READY
+from support.node_helpers import status
+from support.trajectories import distance_from_line
+from support.trajectory_helpers import (
+    assert_gentle,
+    AWAY,
+    duration,
+    message,
+    smooth,
+)
+from trajectory_msgs.msg import JointTrajectory
+
+pytestmark = pytest.mark.dds
+
+SCALING = 0.8
+
+
+def commanded(cell):
+    return np.array([cell.positions(command) for command in cell.commands.messages])
+
+
+def stays_on_its_way(cell):
+    """
+    Check that all commands are on the straight line, and within the limits.
+
+    Where a tick was late, joints catch up one by one; test_trajectory_aim.py is strict.
+    """
+    cell.start = READY
+    cell.assert_commands_keep_the_bounds(SCALING)
+    assert_gentle(cell, SCALING)
+    assert distance_from_line(commanded(cell), READY, AWAY).max() < 1e-3
+
+
+def test_the_arm_moves_along_the_trajectory_and_tells_where_it_is(cell, player):
+    goal = player.follow(smooth())
+    end, result = goal.result()
+    assert (end, result.error_code) == ('succeeded', 0), result.error_string
+    stays_on_its_way(cell)
+    np.testing.assert_allclose(commanded(cell)[-1], AWAY, atol=1e-9)
+    times = [
+        f.desired.time_from_start.sec + 1e-9 * f.desired.time_from_start.nanosec
+        for f in goal.feedback
+    ]
+    assert times == sorted(times)
+    for feedback in goal.feedback:
+        assert tuple(feedback.joint_names) == NAMES
+        q, actual = np.array(feedback.desired.positions), np.array(feedback.actual.positions)
+        assert distance_from_line(q, READY, AWAY).max() < 1e-6
+        np.testing.assert_allclose(feedback.error.positions, q - actual, atol=1e-12)
+        assert 0 <= feedback.index < 30
+
+
+def test_execute_trajectory_succeeds_as_move_group_does(cell, player):
+    goal = player.execute(smooth())
+    end, result = goal.result()
+    assert (end, result.error_code.val) == ('succeeded', MoveItErrorCodes.SUCCESS)
+    assert [feedback.state for feedback in goal.feedback] == ['MONITOR', 'IDLE']
+    stays_on_its_way(cell)
+
+
+def test_joints_may_come_in_any_order(cell, player):
+    order = np.random.default_rng(1).permutation(7)
+    names = [NAMES[i] for i in order]
+    shuffled = message([2.0], [AWAY[order]], [np.zeros(7)], names=names)
+    assert player.follow(shuffled).result()[0] == 'succeeded'
+    stays_on_its_way(cell)
+    np.testing.assert_allclose(commanded(cell)[-1], AWAY, atol=1e-9)
+
+
+def test_positions_alone_are_played_without_a_jump(cell, player):
+    """Between them is a straight line at a constant speed, which begins and ends at once."""
+    assert player.follow(message([0.0, 1.5], [READY, AWAY])).result()[0] == 'succeeded'
+    cell.start = READY
+    cell.assert_commands_keep_the_bounds(SCALING)
+    assert_gentle(cell, SCALING)
+    assert distance_from_line(commanded(cell), READY, AWAY).max() < 1e-3
+
+
+@pytest.mark.parametrize('action', ['follow', 'execute'])
+def test_a_cancellation_stops_the_arm_on_its_way(cell, player, action):
+    goal = getattr(player, action)(smooth(seconds=4.0))
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    goal.cancel()
+    end, result = goal.result()
+    assert end == 'canceled'
+    if action == 'execute':
+        assert result.error_code.val == MoveItErrorCodes.PREEMPTED
+    assert not any(cell.commands.messages[-1].velocity)
+    assert np.abs(commanded(cell)[-1] - AWAY).max() > 0.01
+    stays_on_its_way(cell)
+
+
+def test_a_second_client_and_targets_are_refused_while_a_trajectory_runs(cell, player):
+    first = player.follow(smooth(seconds=3.0))
+    first.has_begun()
+    for second, code in (
+        (player.execute(smooth()), MoveItErrorCodes.CONTROL_FAILED),
+        (player.follow(message([1.0], [READY])), -1),
+    ):
+        end, result = second.result()
+        assert end == 'aborted'
+        if code == -1:
+            assert 'trajectory' in result.error_string
+            assert 'cancel' in result.error_string
+        else:
+            assert result.error_code.val == code
+    cell.send(cell.pose_beside_ready(0.0, 0.1, 0.0))
+    cell.node.wait_for('target_pose ignored.*trajectory', 10.0)
+    assert first.result()[0] == 'succeeded'
+    stays_on_its_way(cell)
+    np.testing.assert_allclose(commanded(cell)[-1], AWAY, atol=1e-9)
+
+
+def test_the_stop_service_ends_a_trajectory(cell, player):
+    goal = player.follow(smooth(seconds=4.0))
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
+    end, result = goal.result()
+    assert end == 'aborted'
+    assert 'stopped' in result.error_string
+    assert not any(cell.commands.messages[-1].velocity)
+    cell.assert_commands_keep_the_bounds(SCALING)
+    assert_gentle(cell, SCALING)
+
+
+def beyond(change, k=15, field='positions', joint=1):
+    """A smooth trajectory with one number changed."""
+    trajectory = smooth()
+    getattr(trajectory.points[k], field)[joint] = change
+    return trajectory
+
+
+def without(**fields):
+    """A smooth trajectory with other fields."""
+    trajectory = smooth()
+    for name, value in fields.items():
+        setattr(trajectory, name, value)
+    return trajectory
+
+
+def at_times(*times):
+    return message(times, np.linspace(READY, AWAY, len(times)))
+
+
+def with_stamp(seconds):
+    trajectory = smooth()
+    trajectory.header.stamp.sec = seconds
+    return trajectory
+
+
+def with_effort():
+    trajectory = smooth()
+    trajectory.points[2].effort = [1.0] * 7
+    return trajectory
+
+
+def moving_at_the_end():
+    velocities = np.zeros((2, 7))
+    velocities[1, 3] = 0.2
+    return message([0.0, 2.0], [READY, AWAY], velocities)
+
+
+INVALID, JOINTS, OLD = -1, -2, -3
+BAD = [
+    (JointTrajectory(joint_names=list(NAMES)), INVALID, 'no points'),
+    (JointTrajectory(), INVALID, 'no points'),
+    (message([2.0], [READY + 0.2], names=['elbow', *NAMES[1:]]), JOINTS, "'elbow' is no joint"),
+    (message([2.0], [READY[:6]], names=NAMES[:6]), JOINTS, 'panda_joint7 is missing'),
+    (
+        message([2.0], [[*READY, 0.0]], names=[*NAMES, 'panda_finger_joint2']),
+        JOINTS,
+        "'panda_finger_joint2' follows 'panda_finger_joint1' by itself",
+    ),
+    (message([2.0], [READY], names=[*NAMES[:6], NAMES[0]]), INVALID, 'twice'),
+    (message([2.0], [READY[:6]]), INVALID, 'point 0: has 6 positions for 7 joints'),
+    (message([2.0, 3.0], [READY, READY], [READY * 0.0, []]), INVALID, 'point 1: .* all points'),
+    (at_times(0.0, 1.0, 1.0), INVALID, 'point 2: .* increase'),
+    (at_times(0.0, 2.0, 1.0), INVALID, 'point 2: .* increase'),
+    (at_times(1.0, 1.0), INVALID, 'point 1: .* increase'),
+    (beyond(np.nan), INVALID, "point 15, joint 'panda_joint2': .* nan"),
+    (beyond(np.inf, field='velocities'), INVALID, "point 15, joint 'panda_joint2': .* inf"),
+    (beyond(3.0), INVALID, "joint 'panda_joint2': the position 3 is beyond the limit"),
+    (beyond(9.0, field='velocities'), INVALID, 'the velocity 9 is beyond the limit'),
+    (beyond(0.5, 15), INVALID, 'point 15, .*velocity .* beyond the limit .* between'),
+    (message([0.1], [AWAY]), INVALID, 'point 0, .*velocity .* between'),
+    (smooth(AWAY, READY), INVALID, "point 0, joint 'panda_joint1': starts at 0.4"),
+    (with_effort(), INVALID, 'point 2: gives efforts'),
+    (moving_at_the_end(), INVALID, 'ends with the velocity'),
+    (with_stamp(1000), OLD, 'by its stamp the trajectory has ended'),
+]
+
+
+@pytest.mark.parametrize(('trajectory', 'code', 'text'), BAD, ids=[case[2] for case in BAD])
+def test_bad_trajectories_move_nothing_and_say_why(cell, player, trajectory, code, text):
+    end, result = player.follow(trajectory).result()
+    assert (end, result.error_code) == ('aborted', code), result.error_string
+    assert re.search(text, result.error_string), result.error_string
+    end, result = player.execute(trajectory).result()
+    assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.INVALID_MOTION_PLAN)
+    assert not len(cell.commands)
+
+
+def tolerance(**values):
+    return [JointTolerance(name=NAMES[0], **values)]
+
+
+@pytest.mark.parametrize(
+    ('fields', 'text'),
+    [
+        ({'path_tolerance': [JointTolerance(name='elbow', position=0.1)]}, "'elbow'.*no such"),
+        ({'path_tolerance': tolerance(position=-2.0)}, r'-2.0; above 0'),
+        ({'goal_tolerance': tolerance(position=np.nan)}, 'nan; above 0'),
+        ({'goal_tolerance': tolerance(velocity=0.1)}, 'only positions'),
+        ({'goal_time_tolerance': duration(-1.0)}, 'goal_time_tolerance: -1 s'),
+    ],
+)
+def test_bad_tolerances_move_nothing_and_say_why(cell, player, fields, text):
+    end, result = player.follow(smooth(), **fields).result()
+    assert (end, result.error_code) == ('aborted', INVALID)
+    assert re.search(text, result.error_string), result.error_string
+    assert not len(cell.commands)
+
+
+def test_path_and_goal_tolerances_are_kept_or_the_goal_aborted(cell, player):
+    """The arm lags behind its commands by more than the first tolerance, and never more."""
+    end, result = player.follow(smooth(), path_tolerance=tolerance(position=1e-9)).result()
+    assert (end, result.error_code) == ('aborted', -4)
+    assert "joint 'panda_joint1' is" in result.error_string
+    stays_on_its_way(cell)
+    back = player.follow(
+        message([2.0], [READY]),
+        path_tolerance=tolerance(position=-1.0),
+        goal_tolerance=tolerance(position=1e-12),
+        goal_time_tolerance=duration(0.2),
+    )
+    end, result = back.result()
+    assert (end, result.error_code) == ('aborted', -5)
+    assert 'after the end' in result.error_string
+
+
+def test_several_degrees_of_freedom_are_refused(cell, player):
+    goal = ExecuteTrajectory.Goal()
+    goal.trajectory.joint_trajectory = smooth()
+    goal.trajectory.multi_dof_joint_trajectory.joint_names = ['base']
+    end, result = player.send(goal).result()
+    assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.INVALID_MOTION_PLAN)
+    assert 'multi_dof' in result.error_code.message
+    assert not len(cell.commands)
+
+
+def test_a_stamp_ahead_is_waited_for(cell, player):
+    trajectory = smooth()
+    now = cell.bench.node.get_clock().now().nanoseconds + 1_000_000_000
+    trajectory.header.stamp.sec, trajectory.header.stamp.nanosec = divmod(now, 1_000_000_000)
+    assert player.follow(trajectory).result()[0] == 'succeeded'
+    moving = next(m for m in cell.commands.messages if any(m.velocity))
+    stamp = moving.header.stamp
+    assert stamp.sec * 1_000_000_000 + stamp.nanosec >= now
+    stays_on_its_way(cell)
+
+
+def test_diagnostics_tell_of_trajectories(cell, player):
+    diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
+    goal = player.follow(smooth(seconds=4.0))
+    status(diagnostics, 'motions', trajectory_on_its_way='follow_joint_trajectory')
+    status(diagnostics, 'following', state='TRAJECTORY')
+    assert goal.result()[0] == 'succeeded'
+    status(
+        diagnostics,
+        'motions',
+        trajectory_on_its_way='none',
+        last_trajectory='follow_joint_trajectory: the arm is at the end',
+        trajectories_succeeded='[1-9]',
+    )

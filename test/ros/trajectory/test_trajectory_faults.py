@@ -1,0 +1,134 @@
+"""What goes wrong while a trajectory is played: each test has a node and an arm of its own."""
+
+import signal
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from std_msgs.msg import String
+from support.cell import Cell, panda_chain, READY
+from support.harness import until
+from support.node_helpers import LATCHED
+from support.trajectories import distance_from_line, smooth_motion
+from support.trajectory_helpers import assert_gentle, AWAY, message, Player, smooth
+
+pytestmark = pytest.mark.dds
+
+SCALING = 0.8
+
+
+@pytest.fixture
+def cell(bench, panda):
+    return Cell(bench, panda, panda_chain())
+
+
+@pytest.fixture
+def player(bench):
+    return Player(bench)
+
+
+def moving(cell, goal):
+    """Wait until the arm moves along a trajectory."""
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    assert not goal.ended
+
+
+def came_to_rest(cell):
+    """Check that the last command rests on the way, and all of them keep the bounds."""
+    assert not any(cell.commands.messages[-1].velocity)
+    q = np.array([cell.positions(command) for command in cell.commands.messages])
+    assert distance_from_line(q, READY, AWAY).max() < 1e-2
+    assert np.abs(q[-1] - AWAY).max() > 1e-3
+    cell.assert_commands_keep_the_bounds(SCALING)
+    assert_gentle(cell, SCALING)
+
+
+def test_joint_states_that_stop_end_it(cell, player):
+    goal = player.follow(smooth(seconds=6.0))
+    moving(cell, goal)
+    cell.sim.kill()
+    end, result = goal.result()
+    assert end == 'aborted'
+    assert 'joint state' in result.error_string
+    came_to_rest(cell)
+
+
+def test_a_node_that_ends_brings_the_arm_to_rest_and_aborts_the_goal(cell, player):
+    goal = player.follow(smooth(seconds=6.0))
+    moving(cell, goal)
+    cell.node.send(signal.SIGINT)
+    end, result = goal.result()
+    assert (end, result.error_string) == ('aborted', 'the node ends')
+    came_to_rest(cell)
+
+
+def test_a_client_that_vanishes_leaves_the_arm_to_its_trajectory(bench, cell):
+    context = bench.node.context
+    node, executor = Node('other', namespace=bench.namespace, context=context), None
+    try:
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        client = Player(bench, node)
+        goal = client.follow(smooth(seconds=3.0))
+        until(lambda: executor.spin_once(0.02) or goal.feedback, what='feedback')
+        assert not goal.ended
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+    at_end = cell.commands.wait(
+        lambda command: np.abs(cell.positions(command) - AWAY).max() < 1e-9, timeout=30.0
+    )
+    assert at_end is not None
+    cell.assert_commands_keep_the_bounds(SCALING)
+
+
+def test_a_new_robot_description_ends_it_and_the_next_arm_can_be_moved(bench, panda):
+    described = bench.node.create_publisher(String, 'robot_description', LATCHED)
+    urdf = panda.read_text()
+    described.publish(String(data=urdf))
+    cell = DescribedCell(bench, panda)
+    player = Player(bench)
+    goal = player.follow(smooth(seconds=6.0))
+    moving(cell, goal)
+    described.publish(String(data=urdf.replace('<robot', '<!-- another --><robot', 1)))
+    assert goal.result()[0] == 'aborted'
+    came_to_rest(cell)
+    cell.node.wait_for('the new robot description|other parameters', 60.0)
+    until(
+        lambda: player.follow(message([2.0], [READY])).result()[0] == 'succeeded',
+        30.0,
+        'a trajectory of the next arm',
+    )
+
+
+class DescribedCell(Cell):
+    """A cell whose node waits for the topic of the robot description."""
+
+    def __init__(self, bench, panda):
+        start = bench.start
+
+        def without_urdf(module, *arguments, **parameters):
+            if module.endswith('ik.main'):
+                parameters.pop('urdf')
+            return start(module, *arguments, **parameters)
+
+        bench.start = without_urdf
+        try:
+            super().__init__(bench, panda, panda_chain())
+        finally:
+            bench.start = start
+
+
+def test_a_hundred_thousand_points_are_played(cell, player):
+    times, q, velocity, acceleration = smooth_motion(READY, AWAY, 2.0, 100_000)
+    goal = player.follow(message(times, q, velocity, acceleration))
+    assert goal.accepted(60.0)
+    assert goal.result(60.0)[0] == 'succeeded'
+    last = cell.positions(cell.commands.messages[-1])
+    np.testing.assert_allclose(last, AWAY, atol=1e-9)
+    cell.assert_commands_keep_the_bounds(SCALING)
+    assert_gentle(cell, SCALING)

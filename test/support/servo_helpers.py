@@ -1,0 +1,60 @@
+"""An arm that is driven by hand, in simulated time."""
+
+import numpy as np
+
+import ik_service as iks
+from ik_service.following.servo.commands import joint_command, twist_command
+from ik_service.following.servo.servo_aim import ServoAim
+from ik_service.following.servo.settings import ServoSettings
+from support.chains import arm_path
+from support.follower_helpers import Rig
+
+SPEED_UNITS = ServoSettings(unitless=False)
+BENT = np.array([0.0, -1.2, 1.6, -1.9, -1.57, 0.0])
+"""A posture of the UR5e away from all singularities."""
+
+
+def ur5e():
+    return iks.Robot.from_urdf(arm_path('ur5e')).chain('base_link', 'tool0')
+
+
+def panda():
+    return iks.Robot.from_urdf(arm_path('panda')).chain('panda_link0', 'panda_hand_tcp')
+
+
+class ServoRig(Rig):
+    """A follower with a servo aim, and an arm that obeys it."""
+
+    def __init__(self, chain, start, settings=SPEED_UNITS, **following):
+        super().__init__(iks.Solver(chain), start, **following)
+        self.chain = chain
+        self.settings = settings
+        self.aim = ServoAim(chain, settings)
+        self.tick(10)
+
+    @property
+    def tip(self):
+        return self.chain.forward(self.q)
+
+    def send(self, twist=None, joints=None, seconds=0.1):
+        """Give a command that counts for some time."""
+        if twist is not None:
+            command, _ = twist_command(np.array(twist, dtype=float), self.settings)
+        else:
+            command, _ = joint_command(joints, self.settings, self.chain)
+        self.aim.command(command, self.now + seconds)
+        if self.aim.end is not None:
+            self.aim.end = None
+        self.follower.follow_aim(self.aim)
+
+    def drive(self, seconds, twist=None, joints=None):
+        """Hold a command for some time; return how the tip has moved (3,) [m]."""
+        before = self.tip[:3, 3]
+        self.send(twist, joints, seconds + 1.0 / self.rate)
+        self.tick(round(seconds * self.rate))
+        return self.tip[:3, 3] - before
+
+    def let_go(self, seconds=1.0):
+        """Send nothing for some time."""
+        self.aim.command(None)
+        self.tick(round(seconds * self.rate))
