@@ -10,7 +10,9 @@ import pytest
 from support.repository import REPOSITORY
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
-distributed = pytest.importorskip('distributed', reason='dask is not installed (extra scale)')
+pytest.importorskip('distributed', reason='dask is not installed (extra scale)')
+
+import distributed
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError
