@@ -12,12 +12,12 @@ from ik_service.arm.group import ArmGroup
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError, TargetRefusedError
 from ik_service.following.aim import Aim
+from ik_service.following.following_log import FollowingLog
 from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.settings import FollowerSettings
 from ik_service.following.target_follower import TargetFollower
 from ik_service.ros.common.frames import FrameResolver
 from ik_service.ros.following.command_publisher import CommandPublisher
-from ik_service.ros.following.following_log import FollowingLog
 from ik_service.ros.following.group_commands import GroupCommands
 from ik_service.ros.following.joint_state_intake import JointStateIntake
 from ik_service.ros.following.measured_collisions import MeasuredCollisions
