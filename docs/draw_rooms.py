@@ -66,7 +66,8 @@ ROOMS = (
     Room('collision', ('links, objects, contacts',), 824, 580, 376, 52),
     Room('cli', ('ik_solve, ik_demo, ik_study, ik_teleop, …',), 40, 696, 372, 70),
     Room('studies', ('figures that compare the methods',), 432, 696, 372, 70),
-    Room('seeding', ('learned starts of a search',), 824, 696, 376, 70),
+    Room('seeding', ('learned starts',), 824, 696, 176, 70),
+    Room('scale', ('batches of any size',), 1020, 696, 180, 70),
 )
 """Every folder of the package and where it is drawn."""
 

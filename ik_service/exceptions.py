@@ -275,6 +275,18 @@ class IncompleteSolutionsError(IkServiceError):
         self.partial = partial
 
 
+class StoreError(IkServiceError):
+    """
+    Fault of a store of answers, or one that does not go with a call.
+
+    :ivar path: its folder.
+    """
+
+    def __init__(self, path: object, reason: str) -> None:
+        super().__init__(f'store {path} {reason}')
+        self.path = path
+
+
 class MissingExtraError(IkServiceError, ImportError):
     """
     Missing optional dependency.

@@ -25,6 +25,7 @@ LAYERS = (
     ('solvers',),
     ('trajectory',),
     ('arm', 'collision', 'following', 'seeding', 'sim'),
+    ('scale',),
     ('ros', 'studies'),
     ('viewer',),
     ('cli',),

@@ -96,6 +96,18 @@ def first_fault(transforms):
     return 0, 0
 
 
+@kernel
+def mark_rigid(transforms, rigid):
+    """
+    Mark which transforms are finite and rigid.
+
+    :param transforms: (N, 4, 4).
+    :param rigid: (N,) bool, changed.
+    """
+    for row in range(transforms.shape[0]):
+        rigid[row] = transform_fault(transforms[row]) == 0
+
+
 def frame_of(T: np.ndarray) -> np.ndarray:
     """
     Return a transform as the 12 numbers that kernels take.

@@ -1,0 +1,73 @@
+"""Answers to a block of targets of which some may be no poses."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_service.kinematics.pose_error import mark_rigid
+from ik_service.scale.chain_spec import ChainSpec
+from ik_service.solvers.batch import solve_ik_batch
+from ik_service.solvers.result import IkStatus
+
+UNSOLVED = 255
+"""Number in the place of a status: the row has not been solved yet."""
+
+NO_POSE = 254
+"""Number in the place of a status: the target holds NaN or infinity, or is not rigid."""
+
+_NUMBER = {status: status.number for status in IkStatus}
+
+
+class Answers(NamedTuple):
+    """
+    Answers, row by row.
+
+    :ivar q: (k, n) joint vectors [rad] or [m]; NaN where the target is no pose.
+    :ivar status: (k,) ``IkStatus.number``, or :data:`NO_POSE`.
+    :ivar position_error: (k,) [m].
+    :ivar orientation_error: (k,) [rad].
+    :ivar iterations: (k,) steps over all searches.
+    :ivar searches: (k,) searches.
+    """
+
+    q: np.ndarray
+    status: np.ndarray
+    position_error: np.ndarray
+    orientation_error: np.ndarray
+    iterations: np.ndarray
+    searches: np.ndarray
+
+
+def solve_block(spec: ChainSpec, targets: np.ndarray, threads: int | None = None) -> Answers:
+    """
+    Solve for some targets; each row is what a single solve answers.
+
+    :param spec: chain, solver and options.
+    :param targets: (k, 4, 4) T_base_tip; rows that are no poses get the status :data:`NO_POSE`.
+    :param threads: number of threads; as many as there are cores when left out.
+    :raises IkServiceError: the specification cannot be built.
+    """
+    solver = spec.build()
+    poses = np.zeros(len(targets), bool)
+    mark_rigid(targets, poses)
+    batch = solve_ik_batch(
+        solver.chain, targets[poses], solver=spec.solver, options=spec.options, threads=threads
+    )
+    count = len(targets)
+    answers = Answers(
+        np.full((count, solver.chain.n), np.nan),
+        np.full(count, NO_POSE, np.uint8),
+        np.full(count, np.nan),
+        np.full(count, np.nan),
+        np.zeros(count, np.int32),
+        np.zeros(count, np.int32),
+    )
+    answers.q[poses] = batch.q
+    answers.status[poses] = [_NUMBER[status] for status in batch.status]
+    answers.position_error[poses] = batch.position_error
+    answers.orientation_error[poses] = batch.orientation_error
+    answers.iterations[poses] = batch.iterations
+    answers.searches[poses] = batch.searches
+    return answers
