@@ -10,6 +10,7 @@ import numpy as np
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.reach.capability import CapabilityMap
 from ik_service.reach.inverse_map import InverseMap
 from ik_service.reach.postures import PostureMeasure
 from ik_service.scale.chain_spec import ChainSpec
@@ -55,6 +56,26 @@ class PlaceArm:
             )
         return self.chain.arrays.reach
 
+    @property
+    def only_positions(self) -> bool:
+        """Whether of a map that was made for other tasks only the positions count."""
+        made = self.inverse_map is not None and self.inverse_map.spec.options
+        free = not all(self.options.task_weights[3:])
+        return bool(made) and free and made.task_weights != self.options.task_weights
+
+    def beyond_reach(self, targets: np.ndarray) -> np.ndarray:
+        """
+        Return how far poses lie outside of the ball that the arm cannot leave.
+
+        :param targets: (N, 4, 4) T_base_tip.
+        :returns: (N,) [m]; 0 or less inside it, and where it does not count.
+        """
+        reach, options = self.chain.arrays.reach, self.options
+        if not all(options.task_weights[:3]) or options.joint_limits == 'ignore':
+            return np.zeros(len(targets))
+        distance = np.linalg.norm(targets[:, :3, 3] - reach[:3], axis=1)
+        return distance - reach[3] - options.position_tolerance
+
 
 def read_arm(
     source: object,
@@ -72,20 +93,17 @@ def read_arm(
     if isinstance(source, KinematicChain):
         return PlaceArm(source, options or IkOptions(), collisions=collisions)
     inverse_map = None
+    if isinstance(source, CapabilityMap):
+        source = InverseMap.of(source)
+    if isinstance(source, InverseMap):
+        inverse_map, source = source, source.spec
     if not isinstance(source, ChainSpec):
-        inverse_map = source if isinstance(source, InverseMap) else _inverted(source)
-        source = inverse_map.spec
+        raise ArgumentError(
+            'source', f'has to be a KinematicChain, a ChainSpec or a map, not {safe_repr(source)}'
+        )
     solver = source.build()
     if not isinstance(solver.chain, KinematicChain):
         raise ArgumentError('source', 'has several tips: one is placed')
     given = solver.collisions if collisions is None else collisions
     return PlaceArm(solver.chain, options or source.options, source.solver, given, inverse_map)
 
-
-def _inverted(source: object) -> InverseMap:
-    """Return the inverse of a capability map."""
-    if hasattr(source, 'reached') and hasattr(source, 'rotations'):
-        return InverseMap.of(source)  # type: ignore[arg-type]  # these are a capability map's
-    raise ArgumentError(
-        'source', f'has to be a KinematicChain, a ChainSpec or a map, not {safe_repr(source)}'
-    )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_service.reach.base_scores import BaseScores, Task
+from ik_service.reach.base_scores import BaseScores
+from ik_service.reach.place_task import Task
 
-_ROUNDS = (1.0, 1.0, 0.5, 0.5, 0.25, 0.25)  # steps of the rounds, as shares of the first one
+_ROUNDS = (1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.25, 0.25, 0.125, 0.125)  # shares of the first step
 
 
 def refine(task: Task, places: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -19,18 +20,14 @@ def refine(task: Task, places: np.ndarray, steps: np.ndarray) -> tuple[np.ndarra
     :returns: the places (S, 4), and their numbers, the best first.
     """
     free = np.flatnonzero(task.region.upper > task.region.lower)
-    batch = task.solve(places, collisions=True)
-    scores, q = task.scores_of(batch), _by_place(batch.q, len(places))
+    scores, q = task.estimate(places)
     for share in _ROUNDS if len(free) else ():
         trials = _neighbours(task, places, share * steps, free)
         count = trials.shape[1]
         flat = trials.reshape(-1, 4)
         seeds = np.repeat(q, count, axis=0).reshape(-1, q.shape[-1])
-        tried = task.solve(flat, seeds, collisions=True)
-        places, scores, q = _better(
-            (places, scores, q),
-            (flat, task.scores_of(tried), _by_place(tried.q, len(flat))),
-        )
+        tried = task.estimate(flat, seeds)
+        places, scores, q = _better((places, scores, q), (flat, *tried))
     return places, scores.order()
 
 
@@ -50,28 +47,9 @@ def _neighbours(
 
 def _better(present: _State, trials: _State) -> _State:
     """Return the best of each place and its neighbours."""
-    places, scores, q = present
-    others, other_scores, other_q = trials
-    count = len(others) // len(places)
-    chosen = []
-    for number in range(len(places)):
-        own = slice(count * number, count * (number + 1))
-        group = BaseScores(
-            *(np.append(getattr(scores, name)[number], getattr(other_scores, name)[own])
-              for name in ('share', 'quality', 'miss'))
-        )  # fmt: skip
-        first = int(group.order()[0])
-        chosen.append(number if first == 0 else len(places) + own.start + first - 1)
-    picked = np.array(chosen)
-    return (
-        np.concatenate([places, others])[picked],
-        BaseScores(
-            *(np.concatenate([getattr(scores, name), getattr(other_scores, name)])[picked]
-              for name in ('share', 'quality', 'miss'))
-        ),
-        np.concatenate([q, other_q])[picked],
-    )  # fmt: skip
-
-
-def _by_place(q: np.ndarray, count: int) -> np.ndarray:
-    return q.reshape(count, -1, q.shape[-1])
+    count = len(present[0])
+    places, q = (np.concatenate([present[k], trials[k]]) for k in (0, 2))
+    scores = BaseScores.joined([present[1], trials[1]])
+    groups = np.hstack([np.arange(count)[:, None], count + np.arange(len(trials[0])).reshape(count, -1)])
+    chosen = np.array([group[scores.take(group).order()[0]] for group in groups])
+    return places[chosen], scores.take(chosen), q[chosen]

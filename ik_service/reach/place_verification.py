@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_service.reach.base_scores import Task
+from ik_service.reach.place_task import Task
 from ik_service.reach.postures import random_postures
 from ik_service.solvers.result import IkBatchResult
 
@@ -70,13 +70,13 @@ def verify(task: Task, places: np.ndarray) -> list[Placement]:
 
 
 def _verified(task: Task, places: np.ndarray) -> list[Placement]:
-    batch = task.solve(places, searches=None, collisions=True)
+    batch = task.solve(places)
     q, status = batch.q.copy(), batch.status.copy()
     errors = np.stack([batch.position_error, batch.orientation_error], axis=1)
     quality = _qualities(task, batch)
     chain = task.arm.chain
     for start in random_postures(chain, _STARTS):
-        other = task.solve(places, start, searches=1, collisions=True)
+        other = task.solve(places, start, searches=1)
         values = _qualities(task, other)
         better = values > quality
         q[better], status[better], quality[better] = (

@@ -14,9 +14,10 @@ from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import check_transforms
-from ik_service.reach.base_scores import BaseScores, solved_scores, Task
+from ik_service.reach.base_scores import BaseScores
 from ik_service.reach.place_arm import read_arm
 from ik_service.reach.place_refinement import refine
+from ik_service.reach.place_task import solved_scores, Task
 from ik_service.reach.place_verification import Placement, verify
 from ik_service.reach.region import around, Region
 from ik_service.reach.spread import apart, spread_poses
@@ -25,7 +26,7 @@ from ik_service.solvers.collision_test import Collisions, CollisionTest
 from ik_service.solvers.options import IkOptions
 
 if TYPE_CHECKING:
-    from ik_service.reach.capability_map import CapabilityMap
+    from ik_service.reach.capability import CapabilityMap
     from ik_service.reach.inverse_map import InverseMap
 
 CANDIDATES = 10_000
@@ -167,7 +168,8 @@ def _search(
         scores = solved_scores(few, places, progress)
     else:
         looked_at = np.arange(len(task.poses))
-        scores = task.arm.inverse_map.scores(task.region, places, task.poses)
+        turned = not task.arm.only_positions
+        scores = task.arm.inverse_map.scores(task.region, places, task.poses, turned)
     chosen = _shortlist(few, places, scores, 2.0 * spacing, _MORE * best)
     steps = np.array([spacing, spacing, spacing, 2.0 * math.pi / headings]) / 2.0
     refined, order = refine(few, chosen, steps)
@@ -186,5 +188,5 @@ def _shortlist(
     if task.arm.inverse_map is None and task.arm.collisions is None:
         return places[apart(places, order, distance, count)]
     checked = places[order[: _CHECKED * count]]
-    again = task.scores_of(task.solve(checked, collisions=True))
+    again = task.estimate(checked).scores
     return checked[apart(checked, again.order(), distance, count)]
