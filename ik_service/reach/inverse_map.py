@@ -14,7 +14,7 @@ from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.reach.base_scores import BaseScores
 from ik_service.reach.capability import CapabilityMap
-from ik_service.reach.look_up_kernel import look_up
+from ik_service.reach.look_up_kernels import look_up
 from ik_service.reach.region import around, Region
 from ik_service.scale.chain_spec import ChainSpec
 

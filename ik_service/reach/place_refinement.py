@@ -34,9 +34,7 @@ def refine(task: Task, places: np.ndarray, steps: np.ndarray) -> tuple[np.ndarra
 _State = tuple[np.ndarray, BaseScores, np.ndarray]
 
 
-def _neighbours(
-    task: Task, places: np.ndarray, steps: np.ndarray, free: np.ndarray
-) -> np.ndarray:
+def _neighbours(task: Task, places: np.ndarray, steps: np.ndarray, free: np.ndarray) -> np.ndarray:
     """Return the places a step to either side along each axis (S, 2 a, 4), inside the region."""
     moves = np.vstack([np.diag(steps)[free], -np.diag(steps)[free]])
     moved = task.region.bounded((places[:, None] + moves).reshape(-1, 4))
@@ -50,6 +48,7 @@ def _better(present: _State, trials: _State) -> _State:
     count = len(present[0])
     places, q = (np.concatenate([present[k], trials[k]]) for k in (0, 2))
     scores = BaseScores.joined([present[1], trials[1]])
-    groups = np.hstack([np.arange(count)[:, None], count + np.arange(len(trials[0])).reshape(count, -1)])
+    neighbours = np.arange(count, len(places)).reshape(count, -1)
+    groups = np.hstack([np.arange(count)[:, None], neighbours])
     chosen = np.array([group[scores.take(group).order()[0]] for group in groups])
     return places[chosen], scores.take(chosen), q[chosen]

@@ -73,7 +73,8 @@ class Task:
         :param collisions: whether the answers have to be free of collisions.
         :returns: (C · K) answers; those of a place come together.
         """
-        return self._solve(tip_poses(self.region.poses(places), self.poses), seeds, searches, collisions)
+        targets = tip_poses(self.region.poses(places), self.poses)
+        return self._solve(targets, seeds, searches, collisions)
 
     def estimate(
         self, places: np.ndarray, seeds: np.ndarray | None = None, collisions: bool = True

@@ -57,7 +57,7 @@ def _cell_value(base, tip, origin, spacing, rotations, cells, turned):
 def _cell(coordinate, first, spacing):
     """Return the number of the nearest position along an axis; −1 far outside."""
     number = (coordinate - first) / spacing + 0.5
-    return int(math.floor(number)) if abs(number) < 1e9 else -1
+    return math.floor(number) if abs(number) < 1e9 else -1
 
 
 @inner_kernel
