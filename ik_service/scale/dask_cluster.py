@@ -13,12 +13,13 @@ import numpy as np
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ClusterError, IkServiceError, MissingExtraError
+from ik_service.scale.array_targets import ArrayTargets
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.progress import Progress
 from ik_service.scale.result_store import ResultStore
 from ik_service.scale.solving import solve_block
 from ik_service.scale.store_files import disk_errors
-from ik_service.scale.targets import ArrayTargets, BlockTargets
+from ik_service.scale.targets import BlockTargets
 
 if TYPE_CHECKING:
     from distributed import Client
