@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 import hashlib
+import mmap
+import os
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import cast, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -102,8 +104,13 @@ class PoseGrid:
 class SlicedArray(Protocol):
     """Array that can be sliced, wherever its numbers are."""
 
-    shape: tuple[int, ...]
-    dtype: np.dtype
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Return the type of the numbers."""
 
     def __getitem__(self, rows: slice) -> ArrayLike:
         """Return some rows."""
@@ -142,25 +149,23 @@ class ArrayTargets:
         return np.ascontiguousarray(self._array[first:last], dtype=np.float64)
 
     def __reduce__(self) -> tuple[object, ...]:
-        array = self._array
-        if isinstance(array, np.memmap) and array.filename is not None and array.base is not None:
-            # By its file: NumPy would send the numbers.
-            place = str(array.filename), array.dtype, array.shape, array.offset
-            return _mapped, (*place, 'C' if array.flags.c_contiguous else 'F')
-        return type(self), (array,)
+        place = _place_in_file(self._array)
+        return (type(self), (self._array,)) if place is None else (_mapped, place)
 
     @property
     def is_held(self) -> bool:
         """Whether the numbers are in memory, and not in a file."""
-        return isinstance(self._array, np.ndarray) and not isinstance(self._array, np.memmap)
+        return isinstance(self._array, np.ndarray) and _place_in_file(self._array) is None
 
     def save(self, path: Path) -> ArrayTargets:
         """
         Write the numbers to a file, and return the targets in it.
 
-        :param path: the file.
+        :param path: the file; who still reads an older one keeps that.
         """
-        np.save(path, np.asarray(self._array, dtype=np.float64))
+        written = path.with_name(f'{path.stem}.{os.getpid()}.npy')
+        np.save(written, np.asarray(self._array, dtype=np.float64))
+        written.replace(path)
         return ArrayTargets(np.load(path, mmap_mode='r'))
 
     @property
@@ -172,10 +177,22 @@ class ArrayTargets:
         return _digest(f'array {count}', *sample)
 
 
-def _mapped(
-    file: str, dtype: np.dtype, shape: tuple[int, ...], offset: int, order: Literal['C', 'F']
-) -> ArrayTargets:
-    return ArrayTargets(np.memmap(file, dtype, 'r', offset, shape, order))
+def _place_in_file(array: SlicedArray) -> tuple[str, np.dtype, tuple[int, ...], int] | None:
+    """Return file, type, shape and offset of a memory map, or of some of its rows; else None."""
+    if not isinstance(array, np.memmap) or array.mode not in ('r', 'r+', 'w+'):
+        return None
+    pages = getattr(array, '_mmap', None)
+    if pages is None or array.filename is None or not array.flags.c_contiguous:
+        return None
+    array.flush()
+    # The offset of a part is that of the whole.
+    began = np.frombuffer(pages, np.uint8).ctypes.data
+    offset = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY + array.ctypes.data - began
+    return str(array.filename), array.dtype, array.shape, offset
+
+
+def _mapped(file: str, dtype: np.dtype, shape: tuple[int, ...], offset: int) -> ArrayTargets:
+    return ArrayTargets(np.memmap(file, dtype, 'r', offset, shape))
 
 
 def block_targets(targets: object) -> BlockTargets | None:
@@ -188,7 +205,7 @@ def block_targets(targets: object) -> BlockTargets | None:
     if hasattr(targets, 'block') and hasattr(targets, 'digest'):
         return targets  # type: ignore[return-value]  # these are the protocol's
     if hasattr(targets, 'shape'):
-        return ArrayTargets(targets)
+        return ArrayTargets(cast('SlicedArray', targets))
     if isinstance(targets, (list, tuple)):
         return ArrayTargets(real_array(targets, 'targets'))
     if isinstance(targets, Iterable):
@@ -206,8 +223,7 @@ def blocks_of(stream: Iterable[ArrayLike], size: int) -> Iterator[np.ndarray]:
     :param size: of a block.
     :raises ArgumentError: something in the stream has another shape; names its number.
     """
-    waiting: list[np.ndarray] = []
-    count = 0
+    waiting, count = np.empty((size, 4, 4)), 0
     for number, piece in enumerate(stream):
         array = real_array(piece, f'targets: piece {number} of the stream')
         if array.shape[-2:] != (4, 4) or array.ndim not in (2, 3):
@@ -215,14 +231,16 @@ def blocks_of(stream: Iterable[ArrayLike], size: int) -> Iterator[np.ndarray]:
                 'targets',
                 f'piece {number} of the stream has shape {array.shape}, has to be (k, 4, 4)',
             )
-        waiting.append(array.reshape(-1, 4, 4))
-        count += len(waiting[-1])
-        while count >= size:
-            whole = np.concatenate(waiting)
-            yield whole[:size]
-            waiting, count = [whole[size:]], count - size
+        array = array.reshape(-1, 4, 4)
+        while len(array):
+            taken = array[: size - count]
+            waiting[count : count + len(taken)] = taken
+            array, count = array[len(taken) :], count + len(taken)
+            if count == size:
+                yield waiting
+                waiting, count = np.empty((size, 4, 4)), 0
     if count:
-        yield np.concatenate(waiting)
+        yield waiting[:count]
 
 
 def _poses(positions: np.ndarray, rotations: np.ndarray) -> np.ndarray:
