@@ -127,7 +127,7 @@ class ResultStore:
         :raises StoreError: there is none, it is of another version, or it holds something else.
         """
         folder = _folder(path)
-        zarr = _zarr()
+        zarr = load_zarr()
         # Zarr leaves out chunks of nothing but fill values, and then a missing one looks whole;
         # an array keeps the setting that it is opened with.
         with disk_errors(folder), zarr.config.set({'array.write_empty_chunks': True}):
@@ -243,7 +243,7 @@ def _in_order() -> list[str]:
 
 def _make(folder: Path, details: Mapping[str, Any], count: int) -> None:
     """Make a store, under another name until it is whole, so that no half of one is found."""
-    zarr = _zarr()
+    zarr = load_zarr()
     made = folder.with_name(f'{folder.name}.new-{details["id"]}')
     chunk, n = details['chunk'], len(details['joint_names'])
     try:
@@ -286,7 +286,7 @@ def _folder(path: str | os.PathLike[str]) -> Path:
     return Path(path).absolute()
 
 
-def _zarr() -> ModuleType:
+def load_zarr() -> ModuleType:
     try:
         import zarr
     except ImportError as error:
