@@ -131,6 +131,7 @@ class Viewer:
             with self._server.atomic():
                 self._panel.show_status(status)
                 self._panel.show_collisions(self._world.contacts, self._world.remarks)
+                self._panel.states.follow(self._motions.state)
                 if display is not None:
                     display.refresh(now, self._target, self._panel, self._monitor.report.solve)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 import math
+import time
 
 import viser
 
@@ -119,6 +120,7 @@ class JointSliders:
         @slider.on_update
         async def _(event: viser.GuiEvent) -> None:
             if event.client_id is not None:  # a person, and not this program
+                self.hold(time.monotonic())  # before the arm's positions overwrite this one
                 self._on_move({n: s.value / self._factors[n] for n, s in self.sliders.items()})
 
         return slider
