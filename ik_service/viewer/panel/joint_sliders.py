@@ -9,7 +9,7 @@ import time
 import viser
 
 from ik_service.viewer.panel.measures import JointPosition
-from ik_service.viewer.panel.widget_value import set_value
+from ik_service.viewer.panel.widgets import set_value
 
 HOLD_TIME = 3.0
 """Time that the sliders keep their positions after somebody has moved one [s]."""

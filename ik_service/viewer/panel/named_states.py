@@ -9,7 +9,7 @@ import viser
 
 from ik_service.arm.arm import Arm
 from ik_service.common.quoting import truncate
-from ik_service.viewer.panel.widget_value import set_value
+from ik_service.viewer.panel.widgets import set_value
 
 NONE = '–'
 """Choice that stands for no state: the target is not the pose of one."""
