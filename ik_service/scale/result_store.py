@@ -76,7 +76,7 @@ class ResultStore:
                 return cls._reopened(folder, given)
             # Under another name until it is whole, so that no half of one is ever found.
             made = folder.with_name(f'{folder.name}.new-{os.getpid()}')
-            group = _zarr().open_group(made, mode='w')
+            group = load_zarr().open_group(made, mode='w')
             n = len(joint_names)
             for name, kind, width, fill in _layout(n):
                 shape, chunks = ((count, *width), (chunk, *width))
@@ -110,7 +110,7 @@ class ResultStore:
         folder = Path(path)
         with disk_errors(folder):
             try:
-                group = _zarr().open_group(folder, mode='r+')
+                group = load_zarr().open_group(folder, mode='r+')
             except (FileNotFoundError, ValueError, KeyError) as error:
                 raise StoreError(folder, f'is no store of answers: {error}') from error
             if group.attrs.get('kind') != _KIND or 'chunk' not in group.attrs:
@@ -219,7 +219,7 @@ def _layout(n: int) -> list[tuple[str, str, tuple[int, ...], float]]:
     ]
 
 
-def _zarr() -> ModuleType:
+def load_zarr() -> ModuleType:
     try:
         import zarr
     except ImportError as error:

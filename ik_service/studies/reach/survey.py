@@ -23,7 +23,7 @@ from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.collision_test import Collisions
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.result import IkBatchResult, IkStatus
-from ik_service.studies.reach.orientations import even_orientations
+from ik_service.reach.orientations import even_orientations
 
 THOROUGH_SEARCHES = 200
 """Searches for a pose of the sample; as many as the default solver makes."""

@@ -1,0 +1,6 @@
+"""Reach of arms: capability maps."""
+
+from ik_service.reach.capability import CapabilityMap
+from ik_service.reach.survey import capability_map
+
+__all__ = ['CapabilityMap', 'capability_map']
