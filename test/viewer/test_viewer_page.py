@@ -191,7 +191,7 @@ def test_position_only_frees_the_orientation(scenario):
 
 def test_the_reason_of_a_refused_value_is_shown(scenario):
     page = scenario.view.page
-    page.get_by_role('tab', name='Solver options').click()
+    page.get_by_role('tab', name='Options').click()
     # The page does not tie this label to its field.
     field = page.locator("xpath=//label[.='timeout']/following::input[1]")
     field.fill('0.25')

@@ -95,7 +95,7 @@ class Panel:
         self.path_tab = tabs.add_tab('Path')
         self.hand_tab = tabs.add_tab('By hand')
         self.reach_tab = tabs.add_tab('Reach')
-        options = tabs.add_tab('Solver options')
+        options = tabs.add_tab('Options')
         with tabs.add_tab('View'):
             self._ghost = gui.add_checkbox('Commanded arm', True)
             self._trail = gui.add_checkbox('Trail of the tip', True)

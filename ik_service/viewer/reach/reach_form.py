@@ -61,7 +61,7 @@ class ReachForm:
             self._show = gui.add_checkbox('Show the map', True, visible=False)
             self._color = gui.add_dropdown('Colour', (ARMS,), visible=False)
             self._least = gui.add_slider('At least', 0.0, 1.0, 0.01, 0.0, visible=False)
-            self._cut = gui.add_dropdown('Show', tuple(_CUTS), visible=False)
+            self._cut = gui.add_dropdown('Cut', tuple(_CUTS), visible=False)
             self._offset = gui.add_slider('Plane at [m]', -1.0, 1.0, 0.01, 0.0, visible=False)
             self._size = gui.add_slider(
                 'Point size [mm]', 1.0, _LARGEST_POINT, 0.5, _POINT_SIZE, visible=False
