@@ -11,6 +11,7 @@ import pytest
 from support.browser import (
     browser,
     changed_pixels,
+    disc,
     project,
     red_pixels,
     sandy_pixels,
@@ -108,20 +109,31 @@ def write_cloud(folder):
     )
 
 
-def gizmo_arrow(scenario, axis):
-    """Where the middle of a gizmo's arrow is seen, and where it points to there [px]."""
+def seen(scenario, points):
+    """Where points (k, 3) in the frame of the base are seen: (k, 2) [px]."""
     from ik_service.viewer.scene import scene as page_scene
 
-    size = float(scenario.chain.arrays.reach[3])
-    look_at, eye = page_scene.camera_placement(size)
+    look_at, eye = page_scene.camera_placement(size(scenario))
+    return project(points, eye, look_at, page_scene.FIELD_OF_VIEW, scenario.view.canvas()[2:])
+
+
+def size(scenario):
+    return float(scenario.chain.arrays.reach[3])
+
+
+def gizmo_arrow(scenario, axis):
+    """Where the middle of a gizmo's arrow is seen, and where it points to there [px]."""
     T = scenario.tip()
-    ends = [
-        T[:3, 3] + share * 0.22 * size * T[:3, axis] for share in (0.92, 1.5)
-    ]  # from its head on
-    seen = project(
-        np.array(ends), eye, look_at, page_scene.FIELD_OF_VIEW, scenario.view.canvas()[2:]
-    )
-    return seen[0], seen[1] - seen[0]
+    ends = [T[:3, 3] + share * 0.22 * size(scenario) * T[:3, axis] for share in (0.92, 1.5)]
+    head, end = seen(scenario, np.array(ends))
+    return head, end - head
+
+
+def share_at(scenario, count, position, radius=0.06):
+    """Share of the pixels of a kind where a ball [m] would be seen if nothing were before it."""
+    center, beside = seen(scenario, position + np.array([[0.0] * 3, [0.0, 0.0, radius]]))
+    pixels = disc(scenario.view.shot('viewer-objects'), center, np.linalg.norm(beside - center))
+    return count(pixels) / len(pixels)
 
 
 def test_the_arm_is_seen(scenario):
@@ -179,7 +191,7 @@ def test_position_only_frees_the_orientation(scenario):
 
 def test_the_reason_of_a_refused_value_is_shown(scenario):
     page = scenario.view.page
-    page.get_by_role('tab', name='Solver options').click()
+    page.get_by_role('tab', name='Options').click()
     # The page does not tie this label to its field.
     field = page.locator("xpath=//label[.='timeout']/following::input[1]")
     field.fill('0.25')
@@ -255,33 +267,31 @@ def test_objects_are_seen_and_what_collides_is_red_and_named(scenario):
     until(scenario.is_at_rest, SLOW, 'rest')
     page = scenario.view.page
     page.get_by_role('tab', name='View').click()
-    page.get_by_label('Trail of the tip').set_checked(False)  # it fades to the objects' colour
-    page.wait_for_timeout(3e3)
-    free = scenario.view.shot('viewer-no-objects')
+    at_tip, aside = scenario.tip()[:3, 3], np.array([0.0, -0.6, 0.3])
     ball = CollisionObject(id='ball', pose=pose_from_matrix(scenario.tip()))
     ball.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.12])]
     objects = scenario.bench.publisher(CollisionObject, 'collision_object')
 
-    def see(count, more, what):
-        least = more + count(free)
-        until(lambda: count(scenario.view.shot('viewer-objects')) > least, SLOW, what)
+    def see(count, where, what):
+        until(lambda: share_at(scenario, count, where) > 0.5, SLOW, what)
 
     def see_no_ball():
-        most = 100 + sandy_pixels(free)
-        until(lambda: sandy_pixels(scenario.view.shot('viewer-objects')) < most, SLOW, 'no ball')
+        until(lambda: share_at(scenario, sandy_pixels, aside) < 0.1, SLOW, 'no ball')
 
+    see_no_ball()
     objects.publish(ball)
-    see(red_pixels, 1500, 'a red ball')
+    see(red_pixels, at_tip, 'a red ball')
     text = page.get_by_text('collision: panda_hand with ball')
     assert text.count() == 1
-    ball.operation, ball.pose.position.x = CollisionObject.MOVE, -1.0
+    ball.operation = CollisionObject.MOVE
+    ball.pose.position.x, ball.pose.position.y, ball.pose.position.z = aside.tolist()
     objects.publish(ball)
-    see(sandy_pixels, 300, 'a ball aside')
+    see(sandy_pixels, aside, 'a ball aside')
     until(lambda: text.count() == 0, SLOW, 'no collision')
     page.get_by_label('Objects').set_checked(False)
     see_no_ball()
     page.get_by_label('Objects').set_checked(True)
-    see(sandy_pixels, 300, 'the ball again')
+    see(sandy_pixels, aside, 'the ball again')
     ball.operation = CollisionObject.REMOVE
     objects.publish(ball)
     until(lambda: page.get_by_label('Objects').count() == 0, SLOW, 'no switch')
