@@ -118,7 +118,7 @@ class InverseMap:
         """
         pose = check_transform(T_world_tip, 'T_world_tip')[None]
         if region is None:
-            region = around(pose[:, :3, 3], self.reach, base_height)
+            region = around(pose[:, :3, 3], self.reach, (base_height, base_height))
         places = region.grid(self.spacing if spacing is None else spacing, headings)
         scores = self.scores(region, places, pose)
         chosen = scores.order()[: int((scores.share > 0.0).sum())]

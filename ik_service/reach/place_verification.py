@@ -27,6 +27,8 @@ class Placement:
     :ivar position_error: (K,) [m].
     :ivar orientation_error: (K,) [rad].
     :ivar status: (K,) :class:`~ik_service.IkStatus`.
+    :ivar collision: (K,) names of two links that collide where a pose is only reached with a
+        collision, else None.
     :ivar quality: least quality of a posture at a pose that is reached, 0 to 1; 0 without one.
     """
 
@@ -37,6 +39,7 @@ class Placement:
     position_error: np.ndarray
     orientation_error: np.ndarray
     status: np.ndarray
+    collision: np.ndarray
     quality: float
 
     @property
@@ -73,9 +76,9 @@ def _verified(task: Task, places: np.ndarray) -> list[Placement]:
     batch = task.solve(places)
     q, status = batch.q.copy(), batch.status.copy()
     errors = np.stack([batch.position_error, batch.orientation_error], axis=1)
+    collision = np.full(len(q), None) if batch.collision is None else batch.collision.copy()
     quality = _qualities(task, batch)
-    chain = task.arm.chain
-    for start in random_postures(chain, _STARTS):
+    for start in random_postures(task.arm.chain, _STARTS):
         other = task.solve(places, start, searches=1)
         values = _qualities(task, other)
         better = values > quality
@@ -86,12 +89,14 @@ def _verified(task: Task, places: np.ndarray) -> list[Placement]:
             other.position_error[better], other.orientation_error[better],
         )  # fmt: skip
     reached = quality >= 0.0
+    collision[reached] = None
     rows = np.arange(len(q)).reshape(len(places), -1)
     bases = task.region.poses(places)
     return [
         Placement(
             place=place, T_world_base=base, reached=reached[own], q=q[own],
             position_error=errors[own, 0], orientation_error=errors[own, 1], status=status[own],
+            collision=collision[own],
             quality=float(quality[own][reached[own]].min(initial=1.0)) * bool(reached[own].any()),
         )
         for place, base, own in zip(places, bases, rows, strict=True)

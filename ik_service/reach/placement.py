@@ -93,6 +93,7 @@ def search_places(
     *,
     region: Region | None = None,
     base_height: float = 0.0,
+    inverse_map: InverseMap | None = None,
     candidates: int = CANDIDATES,
     spacing: float | None = None,
     headings: int = HEADINGS,
@@ -121,6 +122,8 @@ def search_places(
     :param region: where the base may stand; when left out upright at the height ``base_height``,
         anywhere from where one of the poses might be reached.
     :param base_height: z of the base where no region is given [m].
+    :param inverse_map: map with which the places of the grid are scored; that of the source when
+        left out, and none for a chain or its specification.
     :param candidates: places of the grid, at most; without a ``spacing``.
     :param spacing: of the grid [m], at most.
     :param headings: of a full turn, that are tried at each position.
@@ -142,9 +145,9 @@ def search_places(
             raise ArgumentError(
                 name, f'has to be a whole number of at least 1, not {safe_repr(value)}'
             )
-    arm = read_arm(source, options, collisions)
+    arm = read_arm(source, options, collisions, inverse_map)
     if region is None:
-        region = around(transforms[:, :3, 3], arm.reach, base_height)
+        region = around(transforms[:, :3, 3], arm.reach, (base_height, base_height))
     if spacing is None:
         spacing = region.spacing_for(candidates, len(region.headings(headings)))
     elif not 0.0 < spacing < np.inf:
