@@ -40,9 +40,7 @@ def save_inverse_map(found: InverseMap, path: str | os.PathLike[str]) -> None:
             values = getattr(found, name)
             rows = min(len(values), max(1, _CHUNK // max(values[:1].size, 1)))
             chunks = (max(rows, 1), *values.shape[1:])
-            array = group.create_array(
-                name, shape=values.shape, chunks=chunks, dtype=values.dtype
-            )
+            array = group.create_array(name, shape=values.shape, chunks=chunks, dtype=values.dtype)
             array[...] = values
         group.attrs.update(
             {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ik_service.reach.base_scores import BaseScores
@@ -10,28 +12,40 @@ from ik_service.reach.place_task import Task
 _ROUNDS = (1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.25, 0.25, 0.125, 0.125)  # shares of the first step
 
 
-def refine(task: Task, places: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+class Refined(NamedTuple):
+    """
+    Places, their scores, and the postures there.
+
+    :ivar places: (S, 4) x, y, z [m] and yaw [rad].
+    :ivar scores: of the places.
+    :ivar q: (S, K, n) [rad] or [m].
+    """
+
+    places: np.ndarray
+    scores: BaseScores
+    q: np.ndarray
+
+
+def refine(task: Task, places: np.ndarray, q: np.ndarray, steps: np.ndarray) -> Refined:
     """
     Move places to where they are better, by a pattern search along x, y, z and yaw.
 
     :param task: arm, region and poses.
     :param places: (S, 4) x, y, z [m] and yaw [rad].
+    :param q: (S, K, n) postures at which the searches start [rad] or [m].
     :param steps: (4,) first step along each [m] and [rad].
-    :returns: the places (S, 4), and their numbers, the best first.
+    :returns: as many places.
     """
     free = np.flatnonzero(task.region.upper > task.region.lower)
-    scores, q = task.estimate(places)
+    scores, q = task.estimate(places, q.reshape(-1, q.shape[-1]))
     for share in _ROUNDS if len(free) else ():
         trials = _neighbours(task, places, share * steps, free)
         count = trials.shape[1]
         flat = trials.reshape(-1, 4)
         seeds = np.repeat(q, count, axis=0).reshape(-1, q.shape[-1])
         tried = task.estimate(flat, seeds)
-        places, scores, q = _better((places, scores, q), (flat, *tried))
-    return places, scores.order()
-
-
-_State = tuple[np.ndarray, BaseScores, np.ndarray]
+        places, scores, q = _better(Refined(places, scores, q), Refined(flat, *tried))
+    return Refined(places, scores, q)
 
 
 def _neighbours(task: Task, places: np.ndarray, steps: np.ndarray, free: np.ndarray) -> np.ndarray:
@@ -43,12 +57,14 @@ def _neighbours(task: Task, places: np.ndarray, steps: np.ndarray, free: np.ndar
     return moved.reshape(len(places), -1, 4)
 
 
-def _better(present: _State, trials: _State) -> _State:
+def _better(present: Refined, trials: Refined) -> Refined:
     """Return the best of each place and its neighbours."""
-    count = len(present[0])
-    places, q = (np.concatenate([present[k], trials[k]]) for k in (0, 2))
-    scores = BaseScores.joined([present[1], trials[1]])
+    count = len(present.places)
+    places = np.concatenate([present.places, trials.places])
+    scores = BaseScores.joined([present.scores, trials.scores])
     neighbours = np.arange(count, len(places)).reshape(count, -1)
     groups = np.hstack([np.arange(count)[:, None], neighbours])
     chosen = np.array([group[scores.take(group).order()[0]] for group in groups])
-    return places[chosen], scores.take(chosen), q[chosen]
+    return Refined(
+        places[chosen], scores.take(chosen), np.concatenate([present.q, trials.q])[chosen]
+    )

@@ -11,6 +11,7 @@ from ik_service.reach.postures import random_postures
 from ik_service.solvers.result import IkBatchResult
 
 _STARTS = 4  # of searches for a posture of better quality, besides the first
+_MANY = 10_000  # poses at all places, from which on there is one such start only
 _ROWS = 100_000  # answers that are held at a time
 
 
@@ -57,28 +58,35 @@ class Placement:
         return (int(self.reached.sum()) + self.quality) / (len(self.reached) + 1)
 
 
-def verify(task: Task, places: np.ndarray) -> list[Placement]:
+def verify(task: Task, places: np.ndarray, q: np.ndarray | None = None) -> list[Placement]:
     """
     Solve for every pose at some places with all searches, and for better postures.
 
     :param task: arm, region and poses.
     :param places: (S, 4) x, y, z [m] and yaw [rad].
+    :param q: (S, K, n) further postures at which searches start [rad] or [m].
     :returns: a placement each, in their order.
     """
     size = max(1, _ROWS // len(task.poses))
     found: list[Placement] = []
     for first in range(0, len(places), size):
-        found += _verified(task, places[first : first + size])
+        own = slice(first, first + size)
+        starts: list[np.ndarray] = list(random_postures(task.arm.chain, _STARTS))
+        if len(places) * len(task.poses) > _MANY:
+            starts = starts[:1]
+        if q is not None:
+            starts.append(q[own].reshape(-1, q.shape[-1]))
+        found += _verified(task, places[own], starts)
     return found
 
 
-def _verified(task: Task, places: np.ndarray) -> list[Placement]:
+def _verified(task: Task, places: np.ndarray, starts: list[np.ndarray]) -> list[Placement]:
     batch = task.solve(places)
     q, status = batch.q.copy(), batch.status.copy()
     errors = np.stack([batch.position_error, batch.orientation_error], axis=1)
     collision = np.full(len(q), None) if batch.collision is None else batch.collision.copy()
     quality = _qualities(task, batch)
-    for start in random_postures(task.arm.chain, _STARTS):
+    for start in starts:
         other = task.solve(places, start, searches=1)
         values = _qualities(task, other)
         better = values > quality

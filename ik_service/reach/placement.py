@@ -36,7 +36,7 @@ HEADINGS = 8
 """Headings of a full turn that are compared at a position."""
 
 _SOLVES = 400_000  # of inverse kinematics to compare places; beyond, fewer poses are looked at
-_LEAST_POSES = 8  # that are looked at then
+_LEAST_POSES, _MOST_POSES = 8, 100  # that are looked at then
 _MORE = 4  # places that are refined for each that is returned
 _CHECKED = 25  # places that are solved for after a map or for collisions, for each of these
 _VERIFIED = 40_000  # poses in the verification, beyond which fewer places are verified
@@ -165,7 +165,8 @@ def _search(
     best: int,
     progress: Callable[[int, int], object] | None,
 ) -> PlaceSearch:
-    looked_at = spread_poses(task.poses, max(_LEAST_POSES, _SOLVES // len(places)))
+    count = min(max(_LEAST_POSES, _SOLVES // len(places)), _MOST_POSES)
+    looked_at = spread_poses(task.poses, count)
     few = task.with_poses(looked_at)
     if task.arm.inverse_map is None:
         scores = solved_scores(few, places, progress)
@@ -175,9 +176,12 @@ def _search(
         scores = task.arm.inverse_map.scores(task.region, places, task.poses, turned)
     chosen = _shortlist(few, places, scores, 2.0 * spacing, _MORE * best)
     steps = np.array([spacing, spacing, spacing, 2.0 * math.pi / headings]) / 2.0
-    refined, order = refine(few, chosen, steps)
-    refined = refined[apart(refined, order, spacing, max(best, _VERIFIED // len(task.poses)))]
-    found = sorted(verify(task, refined), key=lambda placement: -placement.score)
+    refined = refine(few, chosen, np.stack([each.q for each in verify(few, chosen)]), steps)
+    most = max(best, _VERIFIED // len(task.poses))
+    final = apart(refined.places, refined.scores.order(), spacing, most)
+    q = refined.q[final] if len(few.poses) == len(task.poses) else None
+    verified = verify(task, refined.places[final], q)
+    found = sorted(verified, key=lambda placement: -placement.score)
     return PlaceSearch(
         tuple(found[:best]), task.region, task.poses, places, scores, looked_at, spacing
     )

@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 
 _SIZE = (14.0, 6.6)  # [inches]
 _COLORS = 'viridis'
-_ARROW = 0.06  # length of a heading, as a share of the width of the map
+_ARROW = 0.085  # length of a heading, as a share of the width of the map
 _MOST_POSES = 300  # that are drawn
+_NEAR = 0.5  # distance of the tip from a pose that is drawn beside the arm [m]
 _MOST_ARMS = 3  # postures that are drawn
+_SPACE = (-0.08, -0.02, 1.16, 1.04)  # of the arm: 3-D axes leave much room empty
+_SHAPE = 1.15  # width of the map, divided by its height
 _SPARE = 0.06  # around the map, as a share of its width
 
 
@@ -40,7 +43,8 @@ def draw_places(file: Path, request: PlaceRequest, search: PlaceSearch) -> None:
     """
     with sheet(file, *_SIZE) as figure:
         left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1.2, 1.0))[0]
-        title = f'{request.chain.robot.name}, {request.chain.tip_link}: {result_text(search)}'
+        arm = f'{request.chain.robot.name}, {request.chain.tip_link}'
+        title = f'{arm}: {result_text(search)}'
         figure.suptitle(title, x=0.012, ha='left')
         _draw_map(left, search)
         _draw_arms(right, request, search)
@@ -50,19 +54,21 @@ def _draw_map(panel: SubFigure, search: PlaceSearch) -> None:
     axes = panel.subplots()
     axes.set_aspect('equal')
     axes.set(xlabel='x in the world [m]', ylabel='y in the world [m]')
-    axes.set_title('Share of the poses reached from a base at …, the best heading of each')
+    axes.set_title('Share of the poses that a base reaches from there, with its best heading')
     columns, share = _best_of_columns(search)
-    _show_box(axes, search, columns)
+    _show_box(axes, search, columns[share > 0.0])
+    _draw_region(axes, search)
+    columns, share = columns[share > 0.0], share[share > 0.0]
     marks = axes.scatter(
         *columns.T, c=share, cmap=_COLORS, vmin=0.0, vmax=1.0, marker='s', linewidths=0,
         s=_mark_area(axes, panel, search.spacing),
     )  # fmt: skip
-    bar = panel.colorbar(marks, ax=axes, shrink=0.8, pad=0.02)
+    bar = panel.colorbar(marks, ax=axes, pad=0.02)
     bar.set_label('share of the poses', color=INK)
     bar.outline.set_visible(False)
     _draw_poses(axes, search)
     _draw_bases(axes, search)
-    axes.legend(loc='upper center', bbox_to_anchor=(0.5, -0.1), ncols=3, handletextpad=0.3)
+    panel.legend(loc='outside lower center', ncols=4, handletextpad=0.3, columnspacing=1.2)
 
 
 def _best_of_columns(search: PlaceSearch) -> tuple[np.ndarray, np.ndarray]:
@@ -74,13 +80,23 @@ def _best_of_columns(search: PlaceSearch) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _show_box(axes: Axes, search: PlaceSearch, columns: np.ndarray) -> None:
-    """Set limits that hold places, poses and the region."""
-    points = np.vstack([columns, search.poses[:, :2, 3]])
-    low, high = points.min(axis=0), points.max(axis=0)
-    spare = max(_SPARE * float((high - low).max()), 0.75 * search.spacing, 0.05)
-    axes.set(xlim=(low[0] - spare, high[0] + spare), ylim=(low[1] - spare, high[1] + spare))
-    axes.dataLim.intervalx = axes.get_xlim()
-    axes.dataLim.intervaly = axes.get_ylim()
+    """Set limits that hold all poses, and all places from where one is reached."""
+    found = [placement.place[:2] for placement in search.placements]
+    points = np.vstack([columns, found, search.poses[:, :2, 3]])
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2
+    sides = np.ptp(points, axis=0)
+    sides += 2.0 * max(_SPARE * float(sides.max()), 0.75 * search.spacing, 0.05)
+    half = max(sides[0] / _SHAPE, sides[1]) / 2 * np.array([_SHAPE, 1.0])
+    (x0, y0), (x1, y1) = middle - half, middle + half
+    axes.set(xlim=(x0, x1), ylim=(y0, y1))
+
+
+def _draw_region(axes: Axes, search: PlaceSearch) -> None:
+    """Draw the outline of where the base may stand."""
+    (x0, x1), (y0, y1) = search.region.x, search.region.y
+    corners = search.region.corners or ((x0, y0), (x1, y0), (x1, y1), (x0, y1))
+    outline = np.array([*corners, corners[0]])
+    axes.plot(*outline.T, color=FAINT, linewidth=1.2, linestyle=(0, (4, 3)), label='region')
 
 
 def _mark_area(axes: Axes, panel: SubFigure, spacing: float) -> float:
@@ -128,8 +144,11 @@ def _draw_arms(panel: SubFigure, request: PlaceRequest, search: PlaceSearch) -> 
     """Draw the arm at the best place, in the frame of its base."""
     best, chain = search.best, request.chain
     T_base_world = inverse_transform(best.T_world_base)
-    poses = T_base_world @ search.poses
+    rows = _some(_near(search))
+    poses = T_base_world @ search.poses[rows]
     axes: Axes3D = panel.add_subplot(projection='3d')
+    axes.set_in_layout(False)
+    axes.set_position(_SPACE)
     drawn = _postures(search)
     points = np.vstack([*(skeleton(chain, q).points for q in drawn), poses[:, :3, 3]])
     ground = arm_figure.show_space(axes, points, poses[:, :3, 3].mean(axis=0))
@@ -139,15 +158,21 @@ def _draw_arms(panel: SubFigure, request: PlaceRequest, search: PlaceSearch) -> 
     if len(drawn):
         arm_figure.draw_shadow(axes, chain, drawn[-1], ground)
     length = 0.05 * float(np.ptp(points, axis=0).max())
-    for number in _some(np.arange(len(poses))).tolist():
+    for number, pose in zip(rows, poses, strict=True):
         if any(request.options.task_weights[3:]):
-            arm_figure.draw_frame(axes, poses[number], length)
+            arm_figure.draw_frame(axes, pose, length)
         color = ACCENT if best.reached[number] else FAINT
-        axes.plot(*poses[number, :3, 3][:, None], 'o', markersize=4, color=color)
+        axes.plot(*pose[:3, 3][:, None], 'o', markersize=4, color=color)
     axes.xaxis.line.set_color(BORDER)
     yaw = math.degrees(best.place[3])
     text = f'The arm at place 1, in the frame of its base (heading {yaw:.1f}°)'
     panel.suptitle(text, fontsize=11, x=0.02, ha='left')
+
+
+def _near(search: PlaceSearch) -> np.ndarray:
+    """Return the numbers of the poses that the best place reaches, or misses by little."""
+    near = np.flatnonzero(search.best.reached | (search.best.position_error < _NEAR))
+    return near if len(near) else np.array([int(np.argmin(search.best.position_error))])
 
 
 def _postures(search: PlaceSearch) -> list[np.ndarray]:

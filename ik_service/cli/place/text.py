@@ -126,8 +126,7 @@ def result_text(search: PlaceSearch) -> str:
     full = sum(placement.share == 1.0 for placement in search.placements)
     if full:
         every = 'the pose is' if count == 1 else f'all {count} poses are'
-        places = 'the place' if len(search.placements) == 1 else f'{full} of these places'
-        return f'{every} reached from {places}'
+        return f'{every} reached from {"this place" if full == 1 else f"each of {full} places"}'
     reached = int(best.reached.sum())
     if not reached:
         return 'no pose is reached from anywhere'
