@@ -138,7 +138,7 @@ class Reach:
             self._draw_cloud(self._map)
         T_base_tip = display.tip_pose() if target.pose is None else target.pose
         place = None if T_base_tip is None else T_base_tip[:3, 3]
-        if place is not None and not np.array_equal(place, self._place):
+        if place is not None and (self._place is None or (place != self._place).any()):
             self._place = place
             self._form.show_here(f'<b>At the gizmo:</b> {escape(place_text(self._map, place))}')
 
@@ -149,9 +149,9 @@ class Reach:
         chain = self._chain
         self._asked += 1
 
-        def read_and_check() -> tuple[ReachMap, str | None]:
+        def read_and_check() -> tuple[ReachMap, KinematicChain | None, str]:
             found = read()
-            return found, None if chain is None else difference(found, chain)
+            return found, chain, '' if chain is None else difference(found, chain)
 
         self._read(self._asked, read_and_check, self._take_map, self._refuse)
 
@@ -181,16 +181,19 @@ class Reach:
 
         threading.Thread(target=work, name='reach', daemon=True).start()
 
-    def _take_map(self, result: tuple[ReachMap, str | None]) -> None:
-        self._map, reason = result
-        if reason is None:
+    def _take_map(self, result: tuple[ReachMap, KinematicChain | None, str]) -> None:
+        found, chain, reason = result
+        self._map = found
+        if chain is not self._chain:  # another arm came meanwhile
+            self._start(lambda: found)
+        elif chain is None:
             self._form.show(_NO_ARM)
         elif reason:
             self._refuse(reason)
         else:
             self._is_own = self._is_changed = True
-            self._form.offer(self._map.quantities, self._map.points, self._map.spacing)
-            self._form.show(_summary(self._map))
+            self._form.offer(found.quantities, found.points, found.spacing)
+            self._form.show(_summary(found))
 
     def _take_comparison(self, found: Comparison | None) -> None:
         self._comparison = found
