@@ -54,6 +54,7 @@ setup(
         'console_scripts': [
             'ik_node = ik_service.ros.ik.main:main',
             'ik_sim = ik_service.ros.sim.main:main',
+            'ik_cell = ik_service.cli.cell.main:main',
             'ik_conformance = ik_service.cli.programs:ik_conformance',
             'ik_demo = ik_service.cli.programs:ik_demo',
             'ik_viewer = ik_service.viewer.main:main',

@@ -34,9 +34,9 @@ class CapabilityMap:
     :ivar position_reached: (P,) bool, whether the tip gets there with any orientation at all.
     :ivar position_free: (P,) bool, whether it does without a collision.
     :ivar manipulability: (P,) the largest of the postures found for the free orientations: of the
-        whole Jacobian, translation [m] and rotation [rad], see
-        :meth:`~ik_service.reach.postures.PostureMeasure.manipulability`. Where no orientation is free, that
-        of the posture found for the position alone; NaN where the position is not free.
+        whole Jacobian, translation [m] and rotation [rad], as
+        :class:`~ik_service.reach.postures.PostureMeasure` has it. Where no orientation is free,
+        that of the posture found for the position alone; NaN where the position is not free.
     :ivar limit_distance: (P,) likewise, the largest distance of the joint closest to a limit from
         it, as a share of its range, 0 to 0.5.
     :ivar missed_positions: what the survey misses among the free positions.
@@ -67,7 +67,7 @@ class CapabilityMap:
     @property
     def collisions(self) -> bool:
         """Whether collisions of the robot with itself were looked at."""
-        return getattr(self.spec, 'collisions', False)
+        return self.spec.collisions
 
     @cached_property
     def share(self) -> np.ndarray:

@@ -9,6 +9,8 @@ import numpy as np
 SAMPLE = 3000
 """Targets that are searched for once more, at most."""
 
+_PART = 1_000_000  # targets that are looked through at a time
+
 
 @dataclass(frozen=True)
 class Check:
@@ -44,7 +46,14 @@ def sample(given_up: np.ndarray) -> np.ndarray:
     :param given_up: (N,) bool, the targets that were given up.
     :returns: (k,) their numbers, in ascending order.
     """
-    numbers = np.flatnonzero(given_up)
-    if len(numbers) > SAMPLE:
-        numbers = np.random.default_rng(0).choice(numbers, SAMPLE, replace=False, shuffle=False)
-    return np.sort(numbers)
+    total = int(np.count_nonzero(given_up))
+    # Not all numbers first, of which there may be very many.
+    rng = np.random.default_rng(0)
+    ranks = np.sort(rng.choice(total, min(total, SAMPLE), replace=False, shuffle=False))
+    chosen, before = [np.empty(0, int)], 0
+    for first in range(0, len(given_up), _PART):
+        numbers = first + np.flatnonzero(given_up[first : first + _PART])
+        here = slice(*np.searchsorted(ranks, (before, before + len(numbers))))
+        chosen.append(numbers[ranks[here] - before])
+        before += len(numbers)
+    return np.concatenate(chosen)

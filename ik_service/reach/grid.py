@@ -9,7 +9,7 @@ import numpy as np
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.kinematics.chain import KinematicChain
 
-MOST_POSITIONS = 50_000_000
+MOST_POSITIONS = 20_000_000
 """Positions of a grid, at most: they are held in memory."""
 
 _POSTURES = 20_000  # random ones that show how far the arm reaches

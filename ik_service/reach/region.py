@@ -197,19 +197,21 @@ class Region:
         return places
 
 
-def around(
-    positions: np.ndarray, distance: float, height: tuple[float, float] = (0.0, 0.0)
-) -> Region:
+def around(positions: np.ndarray, reach: np.ndarray, height: float = 0.0) -> Region:
     """
-    Return the region outside of which no base can reach any of some positions.
+    Return the region outside of which no upright base reaches any of some positions.
 
     :param positions: (K, 3) in the world [m].
-    :param distance: of the base from what it reaches, at most [m].
-    :param height: least and largest z of the base [m].
+    :param reach: (4,) a point of the base frame, and the distance from it that the tip cannot
+        exceed [m].
+    :param height: z of the base [m].
     :returns: a box; the base is upright, and faces any way.
     """
-    low, high = positions.min(axis=0) - distance, positions.max(axis=0) + distance
-    return Region((low[0], high[0]), (low[1], high[1]), height)
+    above = positions[:, 2] - height - reach[2]
+    aside = np.sqrt(np.maximum(reach[3] ** 2 - above**2, 0.0)) + np.hypot(*reach[:2])
+    low = (positions[:, :2] - aside[:, None]).min(axis=0)
+    high = (positions[:, :2] + aside[:, None]).max(axis=0)
+    return Region((low[0], high[0]), (low[1], high[1]), (height, height))
 
 
 def _range(name: str, values: ArrayLike) -> tuple[float, float]:

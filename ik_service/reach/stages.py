@@ -66,25 +66,25 @@ class Stages:
         """
         return self._solve('poses', targets, self._spec(self.searches))
 
-    def check_positions(self, targets: BlockTargets, status: np.ndarray) -> Check:
+    def check_positions(self, targets: BlockTargets, free: np.ndarray) -> Check:
         """
         Search once more for some positions that were given up.
 
         :param targets: the positions, as poses.
-        :param status: (P,) how :meth:`positions` ended.
+        :param free: (P,) bool, those for which :meth:`positions` has an answer.
         """
         spec = self._spec(max(self.searches, THOROUGH_SEARCHES), turns=False)
-        return self._check('positions again', targets, status, spec)
+        return self._check('positions again', targets, ~free, spec)
 
-    def check_poses(self, targets: BlockTargets, status: np.ndarray) -> Check:
+    def check_poses(self, targets: BlockTargets, free: np.ndarray) -> Check:
         """
         Search once more for some poses that were given up.
 
         :param targets: the poses.
-        :param status: (N,) how :meth:`poses` ended.
+        :param free: (N,) bool, those for which :meth:`poses` has an answer.
         """
         spec = self._spec(max(self.searches, THOROUGH_SEARCHES))
-        return self._check('poses again', targets, status, spec)
+        return self._check('poses again', targets, ~free, spec)
 
     def _spec(self, searches: int, turns: bool = True) -> ChainSpec:
         options = self.spec.options
@@ -106,9 +106,8 @@ class Stages:
         return report.store
 
     def _check(
-        self, name: str, targets: BlockTargets, status: np.ndarray, spec: ChainSpec
+        self, name: str, targets: BlockTargets, given_up: np.ndarray, spec: ChainSpec
     ) -> Check:
-        given_up = status != _SUCCESS
         chosen = sample(given_up)
         if not len(chosen):
             return Check(0, 0, 0)

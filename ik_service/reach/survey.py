@@ -19,24 +19,20 @@ from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.reach.answers import best_measures
+from ik_service.reach.answers import summary
 from ik_service.reach.capability import CapabilityMap
 from ik_service.reach.grid import cubic_axes, grid_positions
 from ik_service.reach.orientations import chain_orientations
 from ik_service.reach.stages import Progress, Stages
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.targets import PoseGrid
-from ik_service.solvers.result import IkStatus
 
 if TYPE_CHECKING:
     from distributed import Client
     from numpy.typing import ArrayLike
 
-MOST_POSES = 500_000_000
-"""Poses of a map, at most: what is known about each is held in memory."""
-
-_SUCCESS, _IN_COLLISION = IkStatus.SUCCESS.number, IkStatus.IN_COLLISION.number
-_REACHED = (_SUCCESS, _IN_COLLISION)
+MOST_POSES = 200_000_000
+"""Poses of a map, at most: what is known about each takes some bytes of memory."""
 
 
 def capability_map(
@@ -86,42 +82,35 @@ def capability_map(
 
 def _survey(chain: KinematicChain, grid: PoseGrid, stages: Stages) -> CapabilityMap:
     everywhere = PoseGrid(grid.positions, np.eye(3)[None])
-    at_positions = stages.positions(everywhere)
-    status = at_positions.read('status')
-    position_reached = np.isin(status, _REACHED)
-    numbers = np.flatnonzero(position_reached)
+    places = summary(chain, stages.positions(everywhere), 1)
+    numbers = np.flatnonzero(places.reached)
     there = PoseGrid(grid.positions[numbers], grid.rotations)
-    at_poses = stages.poses(there)
-    pose_status = at_poses.read('status')
-    reached = _spread(np.isin(pose_status, _REACHED), numbers, grid)
-    free = _spread(pose_status == _SUCCESS, numbers, grid)
-    measures = best_measures(chain, at_positions, 1)
-    for values, better in zip(
-        measures, best_measures(chain, at_poses, len(grid.rotations)), strict=True
-    ):
-        values[numbers] = np.where(np.isnan(better), values[numbers], better)
+    poses = summary(chain, stages.poses(there), len(grid.rotations))
+    for name in ('manipulability', 'limit_distance'):
+        everyone, better = getattr(places, name), getattr(poses, name)
+        everyone[numbers] = np.where(np.isnan(better), everyone[numbers], better)
     return CapabilityMap(
         spec=stages.spec,
         base_link=chain.base_link,
         tip_link=chain.tip_link,
         positions=grid.positions,
         rotations=grid.rotations,
-        reached=reached,
-        free=free,
-        position_reached=position_reached,
-        position_free=status == _SUCCESS,
-        manipulability=measures[0],
-        limit_distance=measures[1],
-        missed_positions=stages.check_positions(everywhere, status),
-        missed_poses=stages.check_poses(there, pose_status),
+        reached=_spread(poses.reached, numbers, len(grid.positions)),
+        free=_spread(poses.free, numbers, len(grid.positions)),
+        position_reached=places.reached[:, 0],
+        position_free=places.free[:, 0],
+        manipulability=places.manipulability,
+        limit_distance=places.limit_distance,
+        missed_positions=stages.check_positions(everywhere, places.free.ravel()),
+        missed_poses=stages.check_poses(there, poses.free.ravel()),
         searches=stages.searches,
     )
 
 
-def _spread(values: np.ndarray, numbers: np.ndarray, grid: PoseGrid) -> np.ndarray:
-    """Return what holds of the poses at some positions for all, (P, R) bool."""
-    everywhere = np.zeros((len(grid.positions), len(grid.rotations)), bool)
-    everywhere[numbers] = values.reshape(len(numbers), -1)
+def _spread(values: np.ndarray, numbers: np.ndarray, count: int) -> np.ndarray:
+    """Return rows of some positions as rows of all; the others are False."""
+    everywhere = np.zeros((count, values.shape[1]), bool)
+    everywhere[numbers] = values
     return everywhere
 
 
