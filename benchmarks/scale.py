@@ -51,9 +51,9 @@ def specification() -> ChainSpec:
 
 
 def grid_of(count: int) -> PoseGrid:
-    """About so many poses in front of the arm, 20 orientations at each place; none is held."""
+    """At least so many poses in front of the arm, 20 orientations at each place; none is held."""
     rng = np.random.default_rng(1)
-    side = round((count / 20) ** (1 / 3))
+    side = int(np.ceil((count / 20) ** (1 / 3)))
     axes = np.linspace(0.3, 0.6, side), np.linspace(-0.3, 0.3, side), np.linspace(0.2, 0.6, side)
     turns = []
     for roll, pitch in rng.uniform(-0.5, 0.5, (20, 2)):
@@ -137,7 +137,8 @@ def _peak(count: int, folder: Path) -> dict[str, object]:
         'peak_before_mb': before,
         'peak_mb': _peak_megabytes(),
         'poses_per_second': report.rate,
-        'bytes_per_pose': sum(f.stat().st_size for f in path.rglob('*')) / report.count,
+        'bytes_per_pose': sum(f.stat().st_size for f in path.rglob('*') if f.is_file())
+        / report.count,
     }
     began = perf_counter()
     solve_to_store(spec, grid, path, progress=False)
