@@ -245,6 +245,7 @@ def _in_order() -> list[str]:
 def _make(folder: Path, details: Mapping[str, Any], count: int) -> None:
     """Make a store, under another name until it is whole, so that no half of one is found."""
     zarr = _zarr()
+    folder = Path(os.path.realpath(folder))  # a link to an empty folder stays one
     made = new_name(folder, details['id'])
     chunk, n = details['chunk'], len(details['joint_names'])
     try:

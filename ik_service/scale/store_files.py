@@ -86,6 +86,7 @@ def remove_remains(path: Path) -> None:
     """
     for file in path.rglob(_PARTIAL):
         file.unlink(missing_ok=True)
+    path = Path(os.path.realpath(path))
     for folder in path.parent.iterdir():
         if folder.name.startswith(f'{path.name}{_NEW}'):
             shutil.rmtree(folder, ignore_errors=True)
