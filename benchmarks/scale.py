@@ -74,7 +74,7 @@ def measure_rates(count: int, chunk: int, repeats: int, folder: Path) -> list[di
     spec, grid = specification(), grid_of(count)
     targets, chain = grid.block(0, len(grid)), spec.build().chain
     all_ = len(os.sched_getaffinity(0))
-    quiet = {'processes': True, 'dashboard_address': None, 'threads_per_worker': 1}
+    quiet = {'processes': True, 'dashboard_address': ':0', 'threads_per_worker': 1}
     with (
         LocalCluster(n_workers=1, **quiet) as one, Client(one) as single,
         LocalCluster(n_workers=all_, **quiet) as several, Client(several) as pool,
