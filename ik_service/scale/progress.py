@@ -51,7 +51,7 @@ def progress_of(
         return
     # Averaged over the whole run, as parts of the space take longer than others.
     with tqdm(total=count, unit=' poses', unit_scale=True, smoothing=0, disable=None) as bar:
-        yield _Bar(bar)
+        yield _Told(lambda done, count: None, count) if bar.disable else _Bar(bar)
 
 
 class _Told:
