@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 import math
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ik_service.reach.check import Check
 from ik_service.reach.grid import axes_of, spacing_of
 from ik_service.scale.chain_spec import ChainSpec
+
+if TYPE_CHECKING:
+    from ik_service.reach.comparison import MapComparison
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +128,17 @@ class CapabilityMap:
                 for step in (-1, 1):
                     enclosed &= np.roll(padded, step, axis)[1:-1, 1:-1, 1:-1]
         return (grid & ~enclosed).ravel()
+
+    def compare(self, other: CapabilityMap) -> MapComparison:
+        """
+        Compare this map with that of another arm on the same grid.
+
+        :param other: the other one.
+        :raises ArgumentError: the positions of the two are no grids on each other.
+        """
+        from ik_service.reach.comparison import compare
+
+        return compare(self, other)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """
