@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, StoreError
 from ik_service.reach.capability import CapabilityMap
 from ik_service.reach.check import Check
@@ -116,8 +117,8 @@ def _read(folder: Path, attributes: dict[str, Any]) -> CapabilityMap:
     group = load_zarr().open_group(folder, mode='r')
     return CapabilityMap(
         spec=ChainSpec.from_json(attributes['chain']),
-        base_link=str(attributes['base_link']),
-        tip_link=str(attributes['tip_link']),
+        base_link=attributes['base_link'],
+        tip_link=attributes['tip_link'],
         missed_positions=Check(**attributes['missed_positions']),
         missed_poses=Check(**attributes['missed_poses']),
         searches=int(attributes['searches']),
@@ -127,6 +128,9 @@ def _read(folder: Path, attributes: dict[str, Any]) -> CapabilityMap:
 
 def _checked(found: CapabilityMap) -> CapabilityMap:
     """Check the shapes and types of what was read."""
+    for name in ('base_link', 'tip_link'):
+        if not isinstance(getattr(found, name), str):
+            raise ArgumentError(name, f'has to be a name, not {safe_repr(getattr(found, name))}')
     positions, rotations = len(found.positions), len(found.rotations)
     shapes = {
         'positions': (positions, 3),

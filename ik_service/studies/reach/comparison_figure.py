@@ -32,6 +32,9 @@ def draw_comparison(
     :returns: the path.
     :raises MissingExtraError: Matplotlib is not installed.
     """
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
     names = arm_names(first, second)
     with sheet(path, 13.0, 8.4) as figure:
         places = figure.add_gridspec(2, 3, width_ratios=(1.0, 1.0, 0.9))
@@ -42,8 +45,8 @@ def draw_comparison(
         shares = [comparison.share[i][comparison.free[i]] for i in (0, 1)]
         draw_shares(figures[0], shares, [first.cell, second.cell], names)
         _draw_means(figures[1], comparison, names)
-        colors = shown[0][0].collections or shown[0][1].collections
-        bar = figure.colorbar(colors[0], ax=[*shown[0], *shown[1]], shrink=0.6, pad=0.02)
+        colors = ScalarMappable(Normalize(0.0, 1.0), _COLORS)
+        bar = figure.colorbar(colors, ax=[*shown[0], *shown[1]], shrink=0.6, pad=0.02)
         bar.set_label('share of orientations', color=INK)
         bar.outline.set_visible(False)
         figure.suptitle(

@@ -105,7 +105,8 @@ def run(arguments: Namespace) -> list[Path]:
     output = arguments.output
     spec = _spec(arguments, arguments.urdf, arguments.base_link, arguments.tip_link)
     low, high = reach_box(spec.build().chain)
-    spacing = float((high - low).max()) / (arguments.points - 1)
+    # Any spacing will do for a tip that only turns.
+    spacing = float((high - low).max()) / (arguments.points - 1) or 1.0
     with _store(arguments) as store, _client(arguments.client) as client:
         found = _survey(spec, spacing, arguments, store, client)
         written = _write(output, found)
