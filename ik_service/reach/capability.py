@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 import math
 import os
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ik_service.reach.check import Check
+from ik_service.reach.comparison import compare, MapComparison
 from ik_service.reach.grid import axes_of, spacing_of
+from ik_service.reach.map_file import read_map, write_map
 from ik_service.scale.chain_spec import ChainSpec
-
-if TYPE_CHECKING:
-    from ik_service.reach.comparison import MapComparison
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +134,6 @@ class CapabilityMap:
         :param other: the other one.
         :raises ArgumentError: the positions of the two are no grids on each other.
         """
-        from ik_service.reach.comparison import compare
-
         return compare(self, other)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -148,9 +144,7 @@ class CapabilityMap:
         :raises StoreError: something else is there, or the disk refuses.
         :raises MissingExtraError: zarr is not installed.
         """
-        from ik_service.reach.map_file import save_map
-
-        save_map(self, path)
+        write_map(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CapabilityMap:
@@ -161,6 +155,4 @@ class CapabilityMap:
         :raises StoreError: there is none, it is of another version, or damaged.
         :raises MissingExtraError: zarr is not installed.
         """
-        from ik_service.reach.map_file import load_map
-
-        return load_map(path)
+        return cls(**read_map(path))

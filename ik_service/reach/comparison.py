@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ik_service.exceptions import ArgumentError
-from ik_service.reach.capability import CapabilityMap
+
+if TYPE_CHECKING:
+    from ik_service.reach.capability import CapabilityMap
 
 _OFF = 1e-3  # by how much of the spacing positions of two grids may differ
 

@@ -69,10 +69,9 @@ class Cuts:
         shown = np.ma.masked_where(~seen, np.take(values.reshape(self.shape), layer, axis=across))
         x, y = self.axes[right], self.axes[up]
         axes.pcolormesh(x, y, shown.T, cmap=colors, norm=norm, shading='nearest', rasterized=True)
-        line = {'solid_joinstyle': 'round', 'solid_capstyle': 'round'}
         arm = self._arm[:, right], self._arm[:, up]
-        axes.plot(*arm, color='white', linewidth=4, alpha=0.9, **line)
-        axes.plot(*arm, color=INK, linewidth=1.6, **line)
+        axes.plot(*arm, color='white', linewidth=4, solid_joinstyle='round', alpha=0.9)
+        axes.plot(*arm, color=INK, linewidth=1.6, solid_joinstyle='round')
         axes.set_aspect('equal')
         axes.set_xlim(self.low[right], self.high[right])
         axes.set_ylim(self.low[up], self.high[up])

@@ -15,6 +15,7 @@ from ik_service.studies.reach.cuts import Cuts, NAMES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
     from mpl_toolkits.mplot3d.axes3d import Axes3D
@@ -122,7 +123,7 @@ def _bar(figure: Figure, colors: ScalarMappable, axes: Axes | list[Axes], label:
 def _draw_cut(
     axes: Axes, cuts: Cuts, values: np.ndarray, across: int, colors: ScalarMappable, title: str
 ) -> None:
-    cuts.draw(axes, values, across, colors.cmap, colors.norm)
+    cuts.draw(axes, values, across, colors.cmap, cast('Normalize', colors.norm))  # made above
     axes.set_title(title)
 
 
