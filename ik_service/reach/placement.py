@@ -150,7 +150,7 @@ def search_places(
         region = around(transforms[:, :3, 3], arm.reach, (base_height, base_height))
     if spacing is None:
         spacing = region.spacing_for(candidates, len(region.headings(headings)))
-    elif not 0.0 < spacing < np.inf:
+    elif not (isinstance(spacing, (int, float)) and 0.0 < spacing < np.inf):
         raise ArgumentError('spacing', f'has to be a length above 0 [m], not {safe_repr(spacing)}')
     places = region.grid(spacing, headings)
     task = Task(arm, region, transforms, threads)
