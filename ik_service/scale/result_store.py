@@ -287,6 +287,11 @@ def _folder(path: str | os.PathLike[str]) -> Path:
 
 
 def load_zarr() -> ModuleType:
+    """
+    Import Zarr.
+
+    :raises MissingExtraError: it is not installed.
+    """
     try:
         import zarr
     except ImportError as error:
