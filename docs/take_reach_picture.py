@@ -11,8 +11,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
-from take_pictures import BASE_LINK, FIGURES, open_page, PAGE_TIMEOUT, SETTLING_TIME, SPEED
-from take_pictures import START_TIMEOUT, TIP_LINK
+from take_pictures import (
+    BASE_LINK,
+    FIGURES,
+    open_page,
+    PAGE_TIMEOUT,
+    SETTLING_TIME,
+    SPEED,
+    START_TIMEOUT,
+    TIP_LINK,
+)
 
 from ik_service.cli.demo.poses import start_posture
 from ik_service.cli.demo.processes import node_and_arm, ros_domain

@@ -14,6 +14,7 @@ from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.reach.base_scores import BaseScores
 from ik_service.reach.capability import CapabilityMap
+from ik_service.reach.inverse_map_file import read_inverse_map, write_inverse_map
 from ik_service.reach.look_up_kernels import look_up
 from ik_service.reach.region import around, Region
 from ik_service.scale.chain_spec import ChainSpec
@@ -161,9 +162,7 @@ class InverseMap:
         :raises StoreError: something else is there, or the disk refuses.
         :raises MissingExtraError: zarr is not installed.
         """
-        from ik_service.reach.inverse_map_file import save_inverse_map
-
-        save_inverse_map(self, path)
+        write_inverse_map(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> InverseMap:
@@ -174,9 +173,7 @@ class InverseMap:
         :raises StoreError: there is none, it is of another version, or damaged.
         :raises MissingExtraError: zarr is not installed.
         """
-        from ik_service.reach.inverse_map_file import load_inverse_map
-
-        return load_inverse_map(path)
+        return cls(**read_inverse_map(path))
 
 
 def _frames(poses: np.ndarray) -> np.ndarray:

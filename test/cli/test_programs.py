@@ -5,7 +5,15 @@ import sys
 
 import pytest
 
-PROGRAMS = ('ik_conformance', 'ik_demo', 'ik_place', 'ik_solve', 'ik_study', 'ik_teleop', 'ik_train')
+PROGRAMS = (
+    'ik_conformance',
+    'ik_demo',
+    'ik_place',
+    'ik_solve',
+    'ik_study',
+    'ik_teleop',
+    'ik_train',
+)
 
 # Raises an error when the module of a program is imported, as Ctrl-C at that moment does.
 FAILING_IMPORT = """

@@ -118,7 +118,7 @@ def test_a_map_comes_back_from_its_file(scara, tmp_path):
 
 
 def test_other_and_damaged_files_are_refused(scara, tmp_path):
-    with pytest.raises(StoreError, match='is no inverse reachability map'):
+    with pytest.raises(StoreError, match='is no inverse map'):
         InverseMap.load(tmp_path / 'none')
     other = tmp_path / 'other.zarr'
     zarr.open_group(other, mode='w').attrs['kind'] = 'something'
@@ -137,7 +137,7 @@ def test_other_and_damaged_files_are_refused(scara, tmp_path):
         InverseMap.load(path)
     scara.save(path)
     zarr.open_group(path, mode='r+').attrs['spacing'] = -1.0
-    with pytest.raises(StoreError, match='is damaged: spacing'):
+    with pytest.raises(StoreError, match=r'is damaged.*spacing'):
         InverseMap.load(path)
 
 

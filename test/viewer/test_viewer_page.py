@@ -16,9 +16,7 @@ from support.browser import (
     red_pixels,
     sandy_pixels,
     View,
-    yellow_pixels,
 )
-from support.reach_files import write_reach
 
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
@@ -45,11 +43,10 @@ SPEED = 1.0  # the arm's, as a share of what its joints can
 class Scenario:
     """The programs, and the page of a viewer that was there first."""
 
-    def __init__(self, bench, chromium, scratch):
+    def __init__(self, bench, chromium):
         self.bench = bench
         self.chain = iks.Robot.from_urdf(URDF).chain(BASE, TIP)
-        told = {'port': 0, 'reach': str(write_cloud(scratch))}
-        viewer = bench.start('ik_service.viewer.main', ready=None, **told)
+        viewer = bench.start('ik_service.viewer.main', ready=None, port=0)
         for solver in ('levenberg_marquardt', 'pseudoinverse'):  # not in the node, under the clock
             iks.Solver(self.chain, solver).warm_up()
         viewer.wait_for(r'ready: http\S+', START_TIMEOUT)
@@ -90,23 +87,12 @@ class Scenario:
 
 @pytest.fixture(scope='module')
 def scenario(ros_context, tmp_path_factory):
-    scratch = tmp_path_factory.mktemp('viewer')
-    bench = Bench(ros_context, scratch)
+    bench = Bench(ros_context, tmp_path_factory.mktemp('viewer'))
     try:
         with browser() as chromium:
-            yield Scenario(bench, chromium, scratch)
+            yield Scenario(bench, chromium)
     finally:
         bench.close()
-
-
-def write_cloud(folder):
-    """Write a survey with few positions, all of them bright, above and behind the arm."""
-    points = np.array([[-0.3, y, z] for y in (-0.3, 0.0, 0.3) for z in (0.8, 1.1)])
-    share = np.ones(len(points))
-    spacing = np.full(3, 0.3)
-    return write_reach(
-        folder, points=points, reachable=share, spacing=spacing, base_link=BASE, tip_link=TIP
-    )
 
 
 def seen(scenario, points):
@@ -169,16 +155,6 @@ def test_choosing_a_solver_sets_the_parameter_of_the_node(scenario):
     scenario.node.send(signal.SIGCONT)
     scenario.view.wait_for('Connected to', SLOW)
     until(lambda: scenario.parameter('solver.name') == 'pseudoinverse', SLOW)
-
-
-def test_reachable_positions_are_seen_until_they_are_hidden(scenario):
-    page = scenario.view.page
-    shown = yellow_pixels(scenario.view.shot('viewer-reach'))
-    page.get_by_role('tab', name='View').click()
-    page.get_by_label(f'Reach of {TIP}').click()
-    until(lambda: yellow_pixels(scenario.view.shot('viewer-no-reach')) < shown / 10, SLOW)
-    assert shown > 100
-    page.get_by_role('tab', name='Joints').click()
 
 
 def test_position_only_frees_the_orientation(scenario):

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from html import escape
 import math
-import threading
 
 import numpy as np
 import viser
 
-from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.viewer.link.target import Target
 from ik_service.viewer.link.task_queue import TaskQueue
@@ -18,9 +16,11 @@ from ik_service.viewer.panel.panel import Panel
 from ik_service.viewer.panel.status_text import Level, StatusText
 from ik_service.viewer.reach.comparison import compare, Comparison
 from ik_service.viewer.reach.legend import arms_key, color_bar
+from ik_service.viewer.reach.placements import Placements
 from ik_service.viewer.reach.point_cloud import PointCloud
 from ik_service.viewer.reach.reach_form import ReachActions, ReachForm
 from ik_service.viewer.reach.reach_map import ReachMap, read_map
+from ik_service.viewer.reach.reader import Reader
 from ik_service.viewer.reach.same_arm import difference
 from ik_service.viewer.reach.selection import drawn, place_text
 from ik_service.viewer.robot_display import RobotDisplay
@@ -35,8 +35,6 @@ _NO_ARM = StatusText(Level.WAITING, 'The map waits for its arm', 'no robot is sh
 class Reach:
     """
     Tab of the reach and its point cloud. To be used from the thread of the task queue.
-
-    Files are read in threads of their own. What was asked for last counts.
 
     :param server: the page's server.
     :param panel: holds the tab.
@@ -53,7 +51,7 @@ class Reach:
         log: Callable[[str], object],
         path: str = '',
     ) -> None:
-        self._tasks, self._log = tasks, log
+        self._log = log
         actions = ReachActions(
             load=lambda path: tasks.post(self.load, path),
             compare=lambda path: tasks.post(self.compare, path),
@@ -61,11 +59,12 @@ class Reach:
         )
         self._form = ReachForm(server.gui, panel.reach_tab, actions, path)
         self._cloud = PointCloud(server.scene, '/reach')
+        self._placements = Placements(server, panel.reach_tab, tasks)
+        self._reader = Reader(tasks)
         self._chain: KinematicChain | None = None
         self._map: ReachMap | None = None
         self._comparison: Comparison | None = None
         self._is_own = False  # whether the map is known to be of the arm that is shown
-        self._asked = 0  # counted, so that what was read for an earlier request is known
         self._is_changed, self._drawn_at = False, -math.inf
         self._place: np.ndarray | None = None
         self._form.show(_NO_MAP)
@@ -78,6 +77,7 @@ class Reach:
 
         :param chain: its chain.
         """
+        self._placements.show(chain)
         self._chain = chain
         found = self._map
         if found is not None:
@@ -93,7 +93,7 @@ class Reach:
         self._drop_map()
         self._map = None
         if not path.strip():
-            self._asked += 1  # drops what is being read
+            self._reader.drop()
             self._form.show(_NO_MAP)
             return
         self._form.show(StatusText(Level.WAITING, 'Reading the map', path.strip()))
@@ -108,17 +108,16 @@ class Reach:
         found = self._map
         if found is None or not self._is_own:
             return
-        self._asked += 1
         if not path.strip():
+            self._reader.drop()
             self._take_comparison(None)
             return
         self._form.show(StatusText(Level.WAITING, 'Reading the other map', path.strip()))
-        self._read(
-            self._asked,
+        self._reader.start(
             lambda: compare(found, read_map(path.strip())),
             self._take_comparison,
-            lambda error: self._form.show(
-                StatusText(Level.BAD, 'The maps are not compared', str(error))
+            lambda reason: self._form.show(
+                StatusText(Level.BAD, 'The maps are not compared', reason)
             ),
         )
 
@@ -138,7 +137,7 @@ class Reach:
             self._draw_cloud(self._map)
         T_base_tip = display.tip_pose() if target.pose is None else target.pose
         place = None if T_base_tip is None else T_base_tip[:3, 3]
-        if place is not None and not np.array_equal(place, self._place):
+        if place is not None and (self._place is None or (place != self._place).any()):
             self._place = place
             self._form.show_here(f'<b>At the gizmo:</b> {escape(place_text(self._map, place))}')
 
@@ -147,50 +146,26 @@ class Reach:
     def _start(self, read: Callable[[], ReachMap]) -> None:
         """Read a map, and compare its arm with the one that is shown."""
         chain = self._chain
-        self._asked += 1
 
-        def read_and_check() -> tuple[ReachMap, str | None]:
+        def read_and_check() -> tuple[ReachMap, KinematicChain | None, str]:
             found = read()
-            return found, None if chain is None else difference(found, chain)
+            return found, chain, '' if chain is None else difference(found, chain)
 
-        self._read(self._asked, read_and_check, self._take_map, self._refuse)
+        self._reader.start(read_and_check, self._take_map, self._refuse)
 
-    def _read(
-        self,
-        number: int,
-        read: Callable[[], object],
-        take: Callable[..., object],
-        refuse: Callable[[Exception], object],
-    ) -> None:
-        """Call a function in a thread, and pass on its result if nothing was asked for since."""
-
-        def finish(function: Callable[..., object], result: object) -> None:
-            if number == self._asked:
-                function(result)
-
-        def work() -> None:
-            try:
-                result = read()
-            except IkServiceError as error:
-                self._tasks.post(finish, refuse, error)
-            except Exception as error:  # a file may be anything, and too large for the memory
-                reason = f'{type(error).__name__}: {error}'
-                self._tasks.post(finish, refuse, RuntimeError(reason))
-            else:
-                self._tasks.post(finish, take, result)
-
-        threading.Thread(target=work, name='reach', daemon=True).start()
-
-    def _take_map(self, result: tuple[ReachMap, str | None]) -> None:
-        self._map, reason = result
-        if reason is None:
+    def _take_map(self, result: tuple[ReachMap, KinematicChain | None, str]) -> None:
+        found, chain, reason = result
+        self._map = found
+        if chain is not self._chain:  # another arm came meanwhile
+            self._start(lambda: found)
+        elif chain is None:
             self._form.show(_NO_ARM)
         elif reason:
             self._refuse(reason)
         else:
             self._is_own = self._is_changed = True
-            self._form.offer(self._map.quantities, self._map.points, self._map.spacing)
-            self._form.show(_summary(self._map))
+            self._form.offer(found.quantities, found.points, found.spacing)
+            self._form.show(_summary(found))
 
     def _take_comparison(self, found: Comparison | None) -> None:
         self._comparison = found
@@ -199,8 +174,8 @@ class Reach:
             self._form.show(_summary(self._map))
         self._is_changed = True
 
-    def _refuse(self, reason: object) -> None:
-        self._form.show(StatusText(Level.BAD, 'The map is not shown', str(reason)))
+    def _refuse(self, reason: str) -> None:
+        self._form.show(StatusText(Level.BAD, 'The map is not shown', reason))
         self._log(f'the map of the reach is not shown: {reason}')
 
     # Drawing

@@ -95,7 +95,7 @@ def test_an_arm_hangs_from_the_ceiling(poses, ik_place):
     for found in json.loads(out)['places']:
         np.testing.assert_allclose(np.array(found['T_world_base'])[:3, 2], [0, 0, -1], atol=1e-9)
     _, out, _ = ik_place('panda', poses, *words[:-1])
-    assert 'mounted at roll, pitch, yaw 180.0, 0.0, 0.0°' in out
+    assert 'mounted at roll, pitch, yaw 180.0, 0.0, 0.0°' in ' '.join(out.split())
 
 
 def test_quaternions_are_normalised_and_positions_may_stand_alone(tmp_path, ik_place):
@@ -108,7 +108,7 @@ def test_quaternions_are_normalised_and_positions_may_stand_alone(tmp_path, ik_p
     alone.write_text('x,y,z\n0,0,0.4\n')
     code, out, _ = ik_place('panda', alone, '--candidates', 100)
     assert code == 0
-    assert 'in any orientation' in out
+    assert 'in any orientation' in ' '.join(out.split())
 
 
 def test_places_are_compared_with_a_map(tmp_path, ik_place):
@@ -154,7 +154,7 @@ def test_places_are_drawn(name, request, tmp_path, ik_place):
         (('--height', 0, 1, 2), '--height takes one or two numbers'),
         (('--mounting', 'moon'), '--mounting takes floor, ceiling, wall'),
         (('--best', 0), 'is no whole number of at least 1'),
-        (('--map', 'nowhere.zarr'), 'is no inverse reachability map'),
+        (('--map', 'nowhere.zarr'), 'is no inverse map'),
         (('--plot', 'places.pdf'), '--plot: the file has to end in .png'),
         (('--output', 'nowhere/places.json'), '--output: there is no folder'),
         (('--position-only', '--set', 'task_weights=1,1,1,0,0,1'), 'contradict each other'),
