@@ -12,8 +12,6 @@ from ik_service.reach.map_group import read_group, write_group
 from ik_service.scale.chain_spec import ChainSpec
 
 if TYPE_CHECKING:
-    from zarr import Group
-
     from ik_service.reach.inverse_map import InverseMap
 
 KIND = 'inverse map'
@@ -48,18 +46,14 @@ def read_inverse_map(path: str | os.PathLike[str]) -> dict[str, Any]:
     return read_group(path, KIND, FORMAT, _read)
 
 
-def _read(group: Group, attributes: dict[str, Any]) -> dict[str, Any]:
-    values = {
-        'spec': ChainSpec.from_json(attributes['chain']),
-        'spacing': float(attributes['spacing']),
-        **{name: np.asarray(group[name][:]) for name in _UNITS},
-    }
-    quality = values['quality']
+def _read(group: Any, attributes: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - zarr's group
+    arrays = {name: np.asarray(group[name][:]) for name in _UNITS}
+    quality, spacing = arrays['quality'], float(attributes['spacing'])
     if quality.ndim != 4 or quality.dtype != np.float32:
         raise ArgumentError('quality', f'has shape {quality.shape} and type {quality.dtype}')
     for name, shape in (('origin', (3,)), ('rotations', (quality.shape[3], 3, 3))):
-        if values[name].shape != shape or values[name].dtype != np.float64:
-            raise ArgumentError(name, f'has shape {values[name].shape}, has to be {shape}')
-    if not 0.0 < values['spacing'] < np.inf:
-        raise ArgumentError('spacing', f'is {values["spacing"]}')
-    return values
+        if arrays[name].shape != shape or arrays[name].dtype != np.float64:
+            raise ArgumentError(name, f'has shape {arrays[name].shape}, has to be {shape}')
+    if not 0.0 < spacing < np.inf:
+        raise ArgumentError('spacing', f'is {spacing}')
+    return {'spec': ChainSpec.from_json(attributes['chain']), 'spacing': spacing, **arrays}

@@ -6,15 +6,12 @@ from collections.abc import Callable, Mapping
 import os
 from pathlib import Path
 import shutil
-from typing import Any, TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ik_service.exceptions import StoreError
 from ik_service.scale.result_store import disk_errors, load_zarr
-
-if TYPE_CHECKING:
-    from zarr import Group
 
 _CHUNK = 1_000_000  # rows of a chunk, divided by the width of a row
 _MAKER = 'of ik_service'
@@ -63,7 +60,7 @@ def read_group(
     path: str | os.PathLike[str],
     kind: str,
     version: int,
-    interpret: Callable[[Group, dict[str, Any]], Content],
+    interpret: Callable[[Any, dict[str, Any]], Content],
 ) -> Content:
     """
     Read a group.

@@ -62,9 +62,9 @@ class PlaceArm:
     @property
     def only_positions(self) -> bool:
         """Whether of a map that was made for other tasks only the positions count."""
-        made = self.inverse_map is not None and self.inverse_map.spec.options
-        free = not all(self.options.task_weights[3:])
-        return bool(made) and free and made.task_weights != self.options.task_weights
+        if self.inverse_map is None or all(self.options.task_weights[3:]):
+            return False
+        return self.inverse_map.spec.options.task_weights != self.options.task_weights
 
     def beyond_reach(self, targets: np.ndarray) -> np.ndarray:
         """

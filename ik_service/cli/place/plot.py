@@ -59,8 +59,9 @@ def _draw_map(panel: SubFigure, search: PlaceSearch) -> None:
     _show_box(axes, search, columns[share > 0.0])
     _draw_region(axes, search)
     columns, share = columns[share > 0.0], share[share > 0.0]
+    x, y = columns.T
     marks = axes.scatter(
-        *columns.T, c=share, cmap=_COLORS, vmin=0.0, vmax=1.0, marker='s', linewidths=0,
+        x, y, c=share, cmap=_COLORS, vmin=0.0, vmax=1.0, marker='s', linewidths=0,
         s=_mark_area(axes, panel, search.spacing),
     )  # fmt: skip
     bar = panel.colorbar(marks, ax=axes, pad=0.02)
