@@ -95,6 +95,9 @@ def _show_box(axes: Axes, search: PlaceSearch, columns: np.ndarray) -> None:
 def _draw_region(axes: Axes, search: PlaceSearch) -> None:
     """Draw the outline of where the base may stand."""
     (x0, x1), (y0, y1) = search.region.x, search.region.y
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    if not search.region.corners and x0 < left and x1 > right and y0 < bottom and y1 > top:
+        return
     corners = search.region.corners or ((x0, y0), (x1, y0), (x1, y1), (x0, y1))
     outline = np.array([*corners, corners[0]])
     axes.plot(*outline.T, color=FAINT, linewidth=1.2, linestyle=(0, (4, 3)), label='region')
