@@ -14,7 +14,7 @@ from ik_service.reach.capability import CapabilityMap
 from ik_service.reach.inverse_map import InverseMap
 from ik_service.reach.postures import PostureMeasure, random_postures
 from ik_service.scale.chain_spec import ChainSpec
-from ik_service.solvers.collision_test import Collisions, CollisionTest
+from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
 
@@ -111,6 +111,8 @@ def read_arm(
         raise ArgumentError(
             'source', f'has to be a KinematicChain, a ChainSpec or a map, not {safe_repr(source)}'
         )
+    if arm.collisions is not None:
+        collision_test(arm.collisions, arm.chain)  # names what is wrong with it
     if inverse_map is not None:
         _check_map(arm.chain, inverse_map.spec.build().chain)
     return arm

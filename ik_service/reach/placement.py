@@ -174,7 +174,9 @@ def _search(
     else:
         looked_at = np.arange(len(task.poses))
         turned = not task.arm.only_positions
-        scores = task.arm.inverse_map.scores(task.region, places, task.poses, turned)
+        scores = task.arm.inverse_map.scores(
+            task.region, places, task.poses, turned, task.threads, progress
+        )
     side = float((task.region.upper - task.region.lower)[:3].max())
     distance = max(2.0 * spacing, side / _PARTS)
     chosen = _shortlist(few, places, scores, distance, _MORE * best)
