@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 import os
@@ -14,11 +15,12 @@ from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.reach.base_scores import BaseScores
 from ik_service.reach.capability import CapabilityMap
+from ik_service.reach.inverse_map_file import read_inverse_map, write_inverse_map
 from ik_service.reach.look_up_kernels import look_up
 from ik_service.reach.region import around, Region
 from ik_service.scale.chain_spec import ChainSpec
 
-_CHUNK = 2048  # places that a thread looks up at a time
+_CHUNK = 1_000_000  # poses that a thread looks up at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +127,13 @@ class InverseMap:
         return np.hstack([places[chosen], scores.quality[chosen, None]])
 
     def scores(
-        self, region: Region, places: np.ndarray, poses: np.ndarray, turned: bool = True
+        self,
+        region: Region,
+        places: np.ndarray,
+        poses: np.ndarray,
+        turned: bool = True,
+        threads: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
     ) -> BaseScores:
         """
         Return the scores of places for poses, as far as the map tells.
@@ -136,21 +144,31 @@ class InverseMap:
         :param places: (C, 4) x, y, z [m] and yaw [rad].
         :param poses: (K, 4, 4) T_world_tip.
         :param turned: whether the orientation counts; otherwise any does.
+        :param threads: number of threads; as many as there are cores when left out.
+        :param progress: called with the number of places done and C.
         :returns: their quality is the least one of a cell that is reached.
         """
         tips, rotations = _frames(poses), np.ascontiguousarray(self.rotations.reshape(-1, 9))
         share, quality = np.zeros(len(places)), np.zeros(len(places))
 
-        def fill(first: int) -> None:
-            own = slice(first, first + _CHUNK)
+        size = max(1, _CHUNK // max(len(poses), 1))
+
+        def fill(first: int) -> int:
+            own = slice(first, first + size)
             bases = _frames(region.poses(places[own]))
             look_up(
                 bases, tips, self.origin, self.spacing, rotations, self.quality, turned,
                 share[own], quality[own],
             )  # fmt: skip
+            return first + len(bases)
 
-        with ThreadPoolExecutor(core_count()) as pool:
-            list(pool.map(fill, range(0, len(places), _CHUNK)))
+        pool = ThreadPoolExecutor(threads or core_count())
+        try:
+            for done in pool.map(fill, range(0, len(places), size)):
+                if progress is not None:
+                    progress(done, len(places))
+        finally:  # before its time on Ctrl-C
+            pool.shutdown(cancel_futures=True)
         return BaseScores(share, quality, np.zeros(len(places)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -161,9 +179,7 @@ class InverseMap:
         :raises StoreError: something else is there, or the disk refuses.
         :raises MissingExtraError: zarr is not installed.
         """
-        from ik_service.reach.inverse_map_file import save_inverse_map
-
-        save_inverse_map(self, path)
+        write_inverse_map(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> InverseMap:
@@ -174,9 +190,7 @@ class InverseMap:
         :raises StoreError: there is none, it is of another version, or damaged.
         :raises MissingExtraError: zarr is not installed.
         """
-        from ik_service.reach.inverse_map_file import load_inverse_map
-
-        return load_inverse_map(path)
+        return cls(**read_inverse_map(path))
 
 
 def _frames(poses: np.ndarray) -> np.ndarray:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-import shutil
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.exceptions import StoreError
-from ik_service.reach.inverse_map import InverseMap
+from ik_service.exceptions import ArgumentError
+from ik_service.reach.map_group import read_group, write_group
 from ik_service.scale.chain_spec import ChainSpec
-from ik_service.scale.result_store import disk_errors, load_zarr
 
-KIND = 'inverse reachability map of ik_service'
+if TYPE_CHECKING:
+    from ik_service.reach.inverse_map import InverseMap
+
+KIND = 'inverse map'
 FORMAT = 1
 """Version of the layout."""
 
-_DIMENSIONS = {'origin': 1, 'rotations': 3, 'quality': 4}
-_CHUNK = 1_000_000  # numbers of a chunk
+_UNITS = {'origin': 'm', 'rotations': '1', 'quality': '1'}
 
 
-def save_inverse_map(found: InverseMap, path: str | os.PathLike[str]) -> None:
+def write_inverse_map(found: InverseMap, path: str | os.PathLike[str]) -> None:
     """
     Write a map; an existing one is replaced once the new one is whole.
 
@@ -30,74 +30,30 @@ def save_inverse_map(found: InverseMap, path: str | os.PathLike[str]) -> None:
     :raises StoreError: something else is there, or the disk refuses.
     :raises MissingExtraError: zarr is not installed.
     """
-    zarr, folder = load_zarr(), Path(path)
-    with disk_errors(folder):
-        if folder.exists():
-            _attributes(folder)
-        made = folder.with_name(f'{folder.name}.new-{os.getpid()}')
-        group = zarr.open_group(made, mode='w')
-        for name in _DIMENSIONS:
-            values = getattr(found, name)
-            rows = min(len(values), max(1, _CHUNK // max(values[:1].size, 1)))
-            chunks = (max(rows, 1), *values.shape[1:])
-            array = group.create_array(name, shape=values.shape, chunks=chunks, dtype=values.dtype)
-            array[...] = values
-        group.attrs.update(
-            {
-                'kind': KIND,
-                'format': FORMAT,
-                'chain': found.spec.to_json(),
-                'spacing': found.spacing,
-                'units': {'origin': 'm', 'spacing': 'm', 'rotations': '1', 'quality': '1'},
-            }
-        )
-        if folder.exists():
-            shutil.rmtree(folder)
-        made.rename(folder)
+    arrays = {name: (getattr(found, name), unit) for name, unit in _UNITS.items()}
+    attributes = {'chain': found.spec.to_json(), 'spacing': found.spacing}
+    write_group(path, KIND, FORMAT, arrays, attributes)
 
 
-def load_inverse_map(path: str | os.PathLike[str]) -> InverseMap:
+def read_inverse_map(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
-    Read a map.
+    Return the attributes of a map.
 
     :param path: folder of the group.
     :raises StoreError: there is none, it is of another version, or damaged.
     :raises MissingExtraError: zarr is not installed.
     """
-    folder, zarr = Path(path), load_zarr()
-    with disk_errors(folder):
-        attributes = _attributes(folder)
-        if attributes.get('format') != FORMAT:
-            raise StoreError(
-                folder, f'has layout {attributes.get("format")}, which is not {FORMAT}'
-            )
-        try:
-            group = zarr.open_group(folder, mode='r')
-            arrays = {name: np.asarray(group[name][...]) for name in _DIMENSIONS}
-            spec = ChainSpec.from_json(str(attributes['chain']))
-            found = InverseMap(spec, spacing=float(str(attributes['spacing'])), **arrays)
-        except OSError:
-            raise
-        except Exception as error:  # what a damaged file raises depends on where the damage is
-            raise StoreError(folder, f'is damaged: {error}') from error
-        _check(folder, found)
-        return found
+    return read_group(path, KIND, FORMAT, _read)
 
 
-def _attributes(folder: Path) -> dict[str, object]:
-    try:
-        found = dict(load_zarr().open_group(folder, mode='r').attrs)
-    except Exception as error:  # as above
-        raise StoreError(folder, f'is no inverse reachability map: {error}') from error
-    if found.get('kind') != KIND:
-        raise StoreError(folder, 'holds something else than an inverse reachability map')
-    return found
-
-
-def _check(folder: Path, found: InverseMap) -> None:
-    """Check the shapes of what was read."""
-    shapes = {'origin': (3,), 'rotations': (found.quality.shape[-1], 3, 3)}
-    wrong = [name for name, shape in shapes.items() if getattr(found, name).shape != shape]
-    wrong += [name for name, count in _DIMENSIONS.items() if getattr(found, name).ndim != count]
-    if wrong or not 0.0 < found.spacing < np.inf:
-        raise StoreError(folder, f'is damaged: {wrong[0] if wrong else "spacing"} cannot be')
+def _read(group: Any, attributes: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - zarr's group
+    arrays = {name: np.asarray(group[name][:]) for name in _UNITS}
+    quality, spacing = arrays['quality'], float(attributes['spacing'])
+    if quality.ndim != 4 or quality.dtype != np.float32:
+        raise ArgumentError('quality', f'has shape {quality.shape} and type {quality.dtype}')
+    for name, shape in (('origin', (3,)), ('rotations', (quality.shape[3], 3, 3))):
+        if arrays[name].shape != shape or arrays[name].dtype != np.float64:
+            raise ArgumentError(name, f'has shape {arrays[name].shape}, has to be {shape}')
+    if not 0.0 < spacing < np.inf:
+        raise ArgumentError('spacing', f'is {spacing}')
+    return {'spec': ChainSpec.from_json(attributes['chain']), 'spacing': spacing, **arrays}

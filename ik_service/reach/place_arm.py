@@ -14,7 +14,7 @@ from ik_service.reach.capability import CapabilityMap
 from ik_service.reach.inverse_map import InverseMap
 from ik_service.reach.postures import PostureMeasure, random_postures
 from ik_service.scale.chain_spec import ChainSpec
-from ik_service.solvers.collision_test import Collisions, CollisionTest
+from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
 
@@ -62,9 +62,9 @@ class PlaceArm:
     @property
     def only_positions(self) -> bool:
         """Whether of a map that was made for other tasks only the positions count."""
-        made = self.inverse_map is not None and self.inverse_map.spec.options
-        free = not all(self.options.task_weights[3:])
-        return bool(made) and free and made.task_weights != self.options.task_weights
+        if self.inverse_map is None or all(self.options.task_weights[3:]):
+            return False
+        return self.inverse_map.spec.options.task_weights != self.options.task_weights
 
     def beyond_reach(self, targets: np.ndarray) -> np.ndarray:
         """
@@ -111,6 +111,8 @@ def read_arm(
         raise ArgumentError(
             'source', f'has to be a KinematicChain, a ChainSpec or a map, not {safe_repr(source)}'
         )
+    if arm.collisions is not None:
+        collision_test(arm.collisions, arm.chain)  # names what is wrong with it
     if inverse_map is not None:
         _check_map(arm.chain, inverse_map.spec.build().chain)
     return arm

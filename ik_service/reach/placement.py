@@ -37,6 +37,7 @@ HEADINGS = 8
 
 _SOLVES = 400_000  # of inverse kinematics to compare places; beyond, fewer poses are looked at
 _LEAST_POSES, _MOST_POSES = 8, 100  # that are looked at then
+_PARTS = 20  # of the longest side of the region: places that are returned lie half of one apart
 _MORE = 4  # places that are refined for each that is returned
 _CHECKED = 25  # places that are solved for after a map or for collisions, for each of these
 _VERIFIED = 40_000  # poses in the verification, beyond which fewer places are verified
@@ -150,7 +151,7 @@ def search_places(
         region = around(transforms[:, :3, 3], arm.reach, (base_height, base_height))
     if spacing is None:
         spacing = region.spacing_for(candidates, len(region.headings(headings)))
-    elif not 0.0 < spacing < np.inf:
+    elif not (isinstance(spacing, (int, float)) and 0.0 < spacing < np.inf):
         raise ArgumentError('spacing', f'has to be a length above 0 [m], not {safe_repr(spacing)}')
     places = region.grid(spacing, headings)
     task = Task(arm, region, transforms, threads)
@@ -173,12 +174,16 @@ def _search(
     else:
         looked_at = np.arange(len(task.poses))
         turned = not task.arm.only_positions
-        scores = task.arm.inverse_map.scores(task.region, places, task.poses, turned)
-    chosen = _shortlist(few, places, scores, 2.0 * spacing, _MORE * best)
-    steps = np.array([spacing, spacing, spacing, 2.0 * math.pi / headings]) / 2.0
+        scores = task.arm.inverse_map.scores(
+            task.region, places, task.poses, turned, task.threads, progress
+        )
+    side = float((task.region.upper - task.region.lower)[:3].max())
+    distance = max(2.0 * spacing, side / _PARTS)
+    chosen = _shortlist(few, places, scores, distance, _MORE * best)
+    steps = np.array([*[distance / 4.0] * 3, math.pi / headings])
     refined = refine(few, chosen, np.stack([each.q for each in verify(few, chosen)]), steps)
     most = max(best, _VERIFIED // len(task.poses))
-    final = apart(refined.places, refined.scores.order(), spacing, most)
+    final = apart(refined.places, refined.scores.order(), distance / 2.0, most)
     q = refined.q[final] if len(few.poses) == len(task.poses) else None
     verified = verify(task, refined.places[final], q)
     found = sorted(verified, key=lambda placement: -placement.score)
@@ -194,6 +199,10 @@ def _shortlist(
     order = scores.order()
     if task.arm.inverse_map is None and task.arm.collisions is None:
         return places[apart(places, order, distance, count)]
-    checked = places[order[: _CHECKED * count]]
+    close = scores.share >= scores.share.max() - 1.5 / len(task.poses)
+    top = order[: max(_CHECKED * count, int(close.sum()))]
+    # Of a fine grid the very best ones may all be neighbours.
+    some = np.unique(np.linspace(0, len(top) - 1, min(_CHECKED * count, len(top))).astype(int))
+    checked = places[top[some]]
     again = task.estimate(checked).scores
     return checked[apart(checked, again.order(), distance, count)]

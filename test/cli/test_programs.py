@@ -5,7 +5,15 @@ import sys
 
 import pytest
 
-PROGRAMS = ('ik_conformance', 'ik_demo', 'ik_solve', 'ik_study', 'ik_teleop', 'ik_train')
+PROGRAMS = (
+    'ik_conformance',
+    'ik_demo',
+    'ik_place',
+    'ik_solve',
+    'ik_study',
+    'ik_teleop',
+    'ik_train',
+)
 
 # Raises an error when the module of a program is imported, as Ctrl-C at that moment does.
 FAILING_IMPORT = """
@@ -38,7 +46,7 @@ def test_ctrl_c_is_the_regular_end_of_the_endless_demo():
     assert run(code.replace("'--once'", '')).returncode == 0
 
 
-@pytest.mark.parametrize(('program', 'code'), [('ik_solve', 2), ('ik_train', 1)])
+@pytest.mark.parametrize(('program', 'code'), [('ik_place', 2), ('ik_solve', 2), ('ik_train', 1)])
 def test_an_error_of_the_package_is_printed_with_the_name_of_the_program(program, code):
     error = "programs.IkServiceError('no arm')"
     done = run(FAILING_IMPORT.format(program=program, error=error))

@@ -59,8 +59,9 @@ def _draw_map(panel: SubFigure, search: PlaceSearch) -> None:
     _show_box(axes, search, columns[share > 0.0])
     _draw_region(axes, search)
     columns, share = columns[share > 0.0], share[share > 0.0]
+    x, y = columns.T
     marks = axes.scatter(
-        *columns.T, c=share, cmap=_COLORS, vmin=0.0, vmax=1.0, marker='s', linewidths=0,
+        x, y, c=share, cmap=_COLORS, vmin=0.0, vmax=1.0, marker='s', linewidths=0,
         s=_mark_area(axes, panel, search.spacing),
     )  # fmt: skip
     bar = panel.colorbar(marks, ax=axes, pad=0.02)
@@ -94,6 +95,9 @@ def _show_box(axes: Axes, search: PlaceSearch, columns: np.ndarray) -> None:
 def _draw_region(axes: Axes, search: PlaceSearch) -> None:
     """Draw the outline of where the base may stand."""
     (x0, x1), (y0, y1) = search.region.x, search.region.y
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    if not search.region.corners and x0 < left and x1 > right and y0 < bottom and y1 > top:
+        return
     corners = search.region.corners or ((x0, y0), (x1, y0), (x1, y1), (x0, y1))
     outline = np.array([*corners, corners[0]])
     axes.plot(*outline.T, color=FAINT, linewidth=1.2, linestyle=(0, (4, 3)), label='region')

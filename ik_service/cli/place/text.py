@@ -83,12 +83,12 @@ def region_text(search: PlaceSearch) -> str:
     """
     region = search.region
     spans = [
-        f'{name} {_span(*getattr(region, name), digits=3)}'
+        f'{name} {_span(getattr(region, name), 3)}'
         for name in 'xyz'
     ]  # fmt: skip
     yaw = 'any heading'
     if not region.turns_fully:
-        yaw = f'heading {_span(*map(math.degrees, region.yaw), digits=1)}°'
+        yaw = f'heading {_span(np.degrees(region.yaw), 1)}°'
     inside = f', inside {len(region.corners)} corners' if region.corners else ''
     tilt = ''
     if any(region.mounting):
@@ -202,6 +202,6 @@ def _place(placement: Placement) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _span(first: float, last: float, digits: int) -> str:
-    low = number_text(first, digits)
-    return low if first == last else f'{low} … {number_text(last, digits)}'
+def _span(ends: Sequence[float] | np.ndarray, digits: int) -> str:
+    first, last = (number_text(end, digits) for end in ends)
+    return first if ends[0] == ends[1] else f'{first} … {last}'

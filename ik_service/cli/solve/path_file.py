@@ -100,7 +100,8 @@ def _from_table(place: str, text: str) -> PathPoses:
         angles = np.transpose([values[name] for name in _ANGLES])
         if 0.0 < np.abs(angles).max(initial=0.0) <= 2.0 * math.pi:
             notes.append('roll, pitch and yaw are read as degrees; none is larger than 2π')
-        poses[:, :3, :3] = [rotation_from_rpy(*row) for row in np.radians(angles)]
+        for pose, row in zip(poses, np.radians(angles), strict=True):
+            pose[:3, :3] = rotation_from_rpy(*row)
     times = values.get(_TIME)
     if times is not None:
         wrong = np.flatnonzero(np.diff(times) <= 0.0)

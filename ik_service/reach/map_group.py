@@ -1,0 +1,98 @@
+"""Zarr groups of maps: written as a whole, and read with an error for all that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+import os
+from pathlib import Path
+import shutil
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ik_service.exceptions import StoreError
+from ik_service.scale.result_store import disk_errors, load_zarr
+
+_CHUNK = 1_000_000  # rows of a chunk, divided by the width of a row
+_MAKER = 'of ik_service'
+
+Content = TypeVar('Content')
+
+
+def write_group(
+    path: str | os.PathLike[str],
+    kind: str,
+    version: int,
+    arrays: Mapping[str, tuple[np.ndarray, str]],
+    attributes: Mapping[str, object],
+) -> None:
+    """
+    Write a group; an existing one of its kind is replaced once the new one is whole.
+
+    :param path: folder of the group.
+    :param kind: what it is, such as 'capability map'.
+    :param version: of the layout.
+    :param arrays: the arrays and their units, by name.
+    :param attributes: of the group, besides kind and version.
+    :raises StoreError: something else is there, or the disk refuses.
+    :raises MissingExtraError: zarr is not installed.
+    """
+    zarr, folder = load_zarr(), Path(path)
+    with disk_errors(folder):
+        if folder.exists():
+            _attributes(folder, kind)
+        made = folder.with_name(f'{folder.name}.new-{os.getpid()}')
+        group = zarr.open_group(made, mode='w')
+        for name, (values, unit) in arrays.items():
+            rows = max(1, _CHUNK // max(values[:1].size, 1))
+            array = group.create_array(
+                name, shape=values.shape, chunks=(rows, *values.shape[1:]), dtype=values.dtype
+            )
+            array[:] = values
+            array.attrs['unit'] = unit
+        group.attrs.update({'kind': f'{kind} {_MAKER}', 'format': version, **attributes})
+        if folder.exists():
+            shutil.rmtree(folder)
+        made.rename(folder)
+
+
+def read_group(
+    path: str | os.PathLike[str],
+    kind: str,
+    version: int,
+    interpret: Callable[[Any, dict[str, Any]], Content],
+) -> Content:
+    """
+    Read a group.
+
+    :param path: its folder.
+    :param kind: what it has to be.
+    :param version: of the layout.
+    :param interpret: returns the content of the group and its attributes; whatever it raises
+        means that these are damaged.
+    :raises StoreError: there is none, it is of another version, or damaged.
+    :raises MissingExtraError: zarr is not installed.
+    """
+    zarr, folder = load_zarr(), Path(path)
+    with disk_errors(folder):
+        attributes = _attributes(folder, kind)
+        if attributes.get('format') != version:
+            raise StoreError(
+                folder, f'has layout {attributes.get("format")}, which is not {version}'
+            )
+        try:
+            return interpret(zarr.open_group(folder, mode='r'), attributes)
+        except OSError:
+            raise
+        except Exception as error:  # what a damaged file raises depends on where the damage is
+            raise StoreError(folder, f'is damaged: {error}') from error
+
+
+def _attributes(folder: Path, kind: str) -> dict[str, Any]:
+    try:
+        found = dict(load_zarr().open_group(folder, mode='r').attrs)
+    except Exception as error:  # as above
+        raise StoreError(folder, f'is no {kind}: {error}') from error
+    if found.get('kind') != f'{kind} {_MAKER}':
+        raise StoreError(folder, f'holds something else than the {kind} of an arm')
+    return found
