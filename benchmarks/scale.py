@@ -51,9 +51,9 @@ def specification() -> ChainSpec:
 
 
 def grid_of(count: int) -> PoseGrid:
-    """About so many poses in front of the arm, 20 orientations at each place; none is held."""
+    """At least so many poses in front of the arm, 20 orientations at each place; none is held."""
     rng = np.random.default_rng(1)
-    side = round((count / 20) ** (1 / 3))
+    side = int(np.ceil((count / 20) ** (1 / 3)))
     axes = np.linspace(0.3, 0.6, side), np.linspace(-0.3, 0.3, side), np.linspace(0.2, 0.6, side)
     turns = []
     for roll, pitch in rng.uniform(-0.5, 0.5, (20, 2)):
@@ -74,7 +74,7 @@ def measure_rates(count: int, chunk: int, repeats: int, folder: Path) -> list[di
     spec, grid = specification(), grid_of(count)
     targets, chain = grid.block(0, len(grid)), spec.build().chain
     all_ = len(os.sched_getaffinity(0))
-    quiet = {'processes': True, 'dashboard_address': None, 'threads_per_worker': 1}
+    quiet = {'processes': True, 'dashboard_address': ':0', 'threads_per_worker': 1}
     with (
         LocalCluster(n_workers=1, **quiet) as one, Client(one) as single,
         LocalCluster(n_workers=all_, **quiet) as several, Client(several) as pool,
@@ -137,7 +137,8 @@ def _peak(count: int, folder: Path) -> dict[str, object]:
         'peak_before_mb': before,
         'peak_mb': _peak_megabytes(),
         'poses_per_second': report.rate,
-        'bytes_per_pose': sum(f.stat().st_size for f in path.rglob('*')) / report.count,
+        'bytes_per_pose': sum(f.stat().st_size for f in path.rglob('*') if f.is_file())
+        / report.count,
     }
     began = perf_counter()
     solve_to_store(spec, grid, path, progress=False)

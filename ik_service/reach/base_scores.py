@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-
-from ik_service.reach.place_arm import PlaceArm
-from ik_service.reach.region import Region
-from ik_service.solvers.batch import solve_ik_batch
-from ik_service.solvers.result import IkBatchResult
-
-SEARCHES = 8
-"""Searches for a pose while many places are compared; what is returned is searched for longer."""
-
-_CHUNK = 100_000  # targets that are held at a time
-_PATIENCE = 60.0  # with a solve: a busy machine must not change the answer [s]
 
 
 @dataclass(frozen=True)
@@ -38,97 +27,26 @@ class BaseScores:
         """Return the numbers of the places, the best first; equal ones stay as they are."""
         return np.lexsort((self.miss, -self.quality, -self.share))
 
-
-@dataclass(frozen=True)
-class Task:
-    """
-    Arm, region and poses of a search for places.
-
-    :ivar arm: the arm, and how it is solved.
-    :ivar region: where the base may stand.
-    :ivar poses: (K, 4, 4) T_world_tip.
-    :ivar threads: number of threads; None for one a core.
-    """
-
-    arm: PlaceArm
-    region: Region
-    poses: np.ndarray
-    threads: int | None = None
-
-    def with_poses(self, chosen: np.ndarray) -> Task:
+    def take(self, chosen: np.ndarray | slice) -> BaseScores:
         """
-        Return the search for some of the poses.
+        Return the scores of some of the places.
 
         :param chosen: their numbers.
         """
-        return replace(self, poses=self.poses[chosen])
+        return BaseScores(self.share[chosen], self.quality[chosen], self.miss[chosen])
 
-    def solve(
-        self,
-        places: np.ndarray,
-        seeds: np.ndarray | None = None,
-        searches: int | None = SEARCHES,
-        collisions: bool = False,
-    ) -> IkBatchResult:
+    @classmethod
+    def joined(cls, parts: Sequence[BaseScores]) -> BaseScores:
         """
-        Solve for every pose at every place; the time of a solve has no influence.
+        Return scores one after the other.
 
-        :param places: (C, 4) x, y, z [m] and yaw [rad].
-        :param seeds: (C · K, n) [rad] or [m], or (n,) for all.
-        :param searches: for a pose, at most, where the options do not say fewer; None for those
-            of the options.
-        :param collisions: whether the answers have to be free of collisions.
-        :returns: (C · K) answers; those of a place come together.
+        :param parts: one or more.
         """
-        given = self.arm.options.max_searches
-        most = given if searches is None else min(searches, given or searches)
-        return solve_ik_batch(
-            self.arm.chain,
-            tip_poses(self.region.poses(places), self.poses),
-            seeds,
-            self.arm.solver,
-            replace(self.arm.options, max_searches=most, timeout=_PATIENCE),
-            threads=self.threads,
-            collisions=self.arm.collisions if collisions else None,
+        return cls(
+            np.concatenate([part.share for part in parts]),
+            np.concatenate([part.quality for part in parts]),
+            np.concatenate([part.miss for part in parts]),
         )
-
-    def scores_of(self, batch: IkBatchResult) -> BaseScores:
-        """
-        Return the scores of places from the answers there.
-
-        :param batch: as :meth:`solve` returns them.
-        """
-        shape = -1, len(self.poses)
-        quality = np.full(len(batch.q), np.inf)
-        quality[batch.success] = self.arm.measure.quality(batch.q[batch.success])
-        least = quality.reshape(shape).min(axis=1)
-        return BaseScores(
-            batch.success.reshape(shape).mean(axis=1),
-            np.where(np.isfinite(least), least, 0.0),
-            np.where(batch.success, 0.0, batch.position_error).reshape(shape).mean(axis=1),
-        )
-
-
-def solved_scores(
-    task: Task, places: np.ndarray, progress: Callable[[int, int], object] | None = None
-) -> BaseScores:
-    """
-    Return the scores of places by inverse kinematics of every pose from each.
-
-    :param task: arm, region and poses.
-    :param places: (C, 4) x, y, z [m] and yaw [rad].
-    :param progress: called with the number of places done and C.
-    """
-    size = max(1, _CHUNK // len(task.poses))
-    parts = []
-    for first in range(0, len(places), size):
-        parts.append(task.scores_of(task.solve(places[first : first + size])))
-        if progress is not None:
-            progress(min(first + size, len(places)), len(places))
-    return BaseScores(
-        *(np.concatenate([getattr(part, name) for part in parts])
-          for name in ('share', 'quality', 'miss'))
-    )  # fmt: skip
 
 
 def tip_poses(bases: np.ndarray, poses: np.ndarray) -> np.ndarray:

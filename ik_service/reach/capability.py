@@ -10,7 +10,9 @@ import os
 import numpy as np
 
 from ik_service.reach.check import Check
+from ik_service.reach.comparison import compare, MapComparison
 from ik_service.reach.grid import axes_of, spacing_of
+from ik_service.reach.map_file import read_map, write_map
 from ik_service.scale.chain_spec import ChainSpec
 
 
@@ -125,6 +127,15 @@ class CapabilityMap:
                     enclosed &= np.roll(padded, step, axis)[1:-1, 1:-1, 1:-1]
         return (grid & ~enclosed).ravel()
 
+    def compare(self, other: CapabilityMap) -> MapComparison:
+        """
+        Compare this map with that of another arm on the same grid.
+
+        :param other: the other one.
+        :raises ArgumentError: the positions of the two are no grids on each other.
+        """
+        return compare(self, other)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """
         Write the map as a Zarr group; one of this kind that is there is replaced.
@@ -133,9 +144,7 @@ class CapabilityMap:
         :raises StoreError: something else is there, or the disk refuses.
         :raises MissingExtraError: zarr is not installed.
         """
-        from ik_service.reach.map_file import save_map
-
-        save_map(self, path)
+        write_map(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CapabilityMap:
@@ -146,6 +155,4 @@ class CapabilityMap:
         :raises StoreError: there is none, it is of another version, or damaged.
         :raises MissingExtraError: zarr is not installed.
         """
-        from ik_service.reach.map_file import load_map
-
-        return load_map(path)
+        return cls(**read_map(path))

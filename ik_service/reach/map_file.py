@@ -6,15 +6,18 @@ from dataclasses import asdict
 import os
 from pathlib import Path
 import shutil
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, StoreError
-from ik_service.reach.capability import CapabilityMap
 from ik_service.reach.check import Check
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.result_store import disk_errors, load_zarr
+
+if TYPE_CHECKING:
+    from ik_service.reach.capability import CapabilityMap
 
 KIND = 'capability map of ik_service'
 FORMAT = 1
@@ -34,7 +37,7 @@ _BOOLEAN = ('reached', 'free', 'position_reached', 'position_free')
 _CHUNK = 1_000_000  # rows of a chunk, divided by the width of a row
 
 
-def save_map(found: CapabilityMap, path: str | os.PathLike[str]) -> None:
+def write_map(found: CapabilityMap, path: str | os.PathLike[str]) -> None:
     """
     Write a map; an existing one is replaced once the new one is whole.
 
@@ -75,9 +78,9 @@ def save_map(found: CapabilityMap, path: str | os.PathLike[str]) -> None:
         made.rename(folder)
 
 
-def load_map(path: str | os.PathLike[str]) -> CapabilityMap:
+def read_map(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
-    Read a map.
+    Return the attributes of a map.
 
     :param path: folder of the group.
     :raises StoreError: there is none, it is of another version, or damaged.
@@ -93,7 +96,9 @@ def load_map(path: str | os.PathLike[str]) -> CapabilityMap:
                 folder, f'has layout {attributes.get("format")}, which is not {FORMAT}'
             )
         try:
-            return _checked(_read(folder, attributes))
+            values = _read(folder, attributes)
+            _check(values)
+            return values
         except (OSError, StoreError):
             raise
         except Exception as error:  # what a damaged file raises depends on where the damage is
@@ -112,22 +117,25 @@ def _check_kind(folder: Path, attributes: dict[str, Any]) -> None:
         raise StoreError(folder, 'holds something else than a capability map')
 
 
-def _read(folder: Path, attributes: dict[str, Any]) -> CapabilityMap:
+def _read(folder: Path, attributes: dict[str, Any]) -> dict[str, Any]:
     group = load_zarr().open_group(folder, mode='r')
-    return CapabilityMap(
-        spec=ChainSpec.from_json(attributes['chain']),
-        base_link=str(attributes['base_link']),
-        tip_link=str(attributes['tip_link']),
-        missed_positions=Check(**attributes['missed_positions']),
-        missed_poses=Check(**attributes['missed_poses']),
-        searches=int(attributes['searches']),
+    return {
+        'spec': ChainSpec.from_json(attributes['chain']),
+        'base_link': attributes['base_link'],
+        'tip_link': attributes['tip_link'],
+        'missed_positions': Check(**attributes['missed_positions']),
+        'missed_poses': Check(**attributes['missed_poses']),
+        'searches': int(attributes['searches']),
         **{name: np.asarray(group[name][:]) for name in _UNITS},
-    )
+    }
 
 
-def _checked(found: CapabilityMap) -> CapabilityMap:
+def _check(values: dict[str, Any]) -> None:
     """Check the shapes and types of what was read."""
-    positions, rotations = len(found.positions), len(found.rotations)
+    for name in ('base_link', 'tip_link'):
+        if not isinstance(values[name], str):
+            raise ArgumentError(name, f'has to be a name, not {safe_repr(values[name])}')
+    positions, rotations = len(values['positions']), len(values['rotations'])
     shapes = {
         'positions': (positions, 3),
         'rotations': (rotations, 3, 3),
@@ -135,10 +143,9 @@ def _checked(found: CapabilityMap) -> CapabilityMap:
         'free': (positions, rotations),
     }
     for name in _UNITS:
-        values, shape = getattr(found, name), shapes.get(name, (positions,))
-        if values.shape != shape:
-            raise ArgumentError(name, f'has shape {values.shape}, has to be {shape}')
+        array, shape = values[name], shapes.get(name, (positions,))
+        if array.shape != shape:
+            raise ArgumentError(name, f'has shape {array.shape}, has to be {shape}')
         kind = np.dtype(bool if name in _BOOLEAN else float)
-        if values.dtype != kind:
-            raise ArgumentError(name, f'has type {values.dtype}, has to be {kind}')
-    return found
+        if array.dtype != kind:
+            raise ArgumentError(name, f'has type {array.dtype}, has to be {kind}')

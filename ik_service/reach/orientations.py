@@ -58,6 +58,6 @@ def chain_orientations(chain: KinematicChain, count: int) -> np.ndarray:
         return home[None]
     if rank == 1:
         angles = 2.0 * math.pi * np.arange(count) / count
-        half = np.sin(0.5 * angles)[:, None] * directions[0]
-        return rotation_from_quaternion_xyzw(*half.T, np.cos(0.5 * angles)) @ home
+        x, y, z = directions[0][:, None] * np.sin(0.5 * angles)
+        return rotation_from_quaternion_xyzw(x, y, z, np.cos(0.5 * angles)) @ home
     return even_orientations(count)

@@ -2,44 +2,53 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ik_service.reach.base_scores import BaseScores, Task
+from ik_service.reach.base_scores import BaseScores
+from ik_service.reach.place_task import Task
 
-_ROUNDS = (1.0, 1.0, 0.5, 0.5, 0.25, 0.25)  # steps of the rounds, as shares of the first one
+_ROUNDS = (1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.25, 0.25, 0.125, 0.125)  # shares of the first step
 
 
-def refine(task: Task, places: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+class Refined(NamedTuple):
+    """
+    Places, their scores, and the postures there.
+
+    :ivar places: (S, 4) x, y, z [m] and yaw [rad].
+    :ivar scores: of the places.
+    :ivar q: (S, K, n) [rad] or [m].
+    """
+
+    places: np.ndarray
+    scores: BaseScores
+    q: np.ndarray
+
+
+def refine(task: Task, places: np.ndarray, q: np.ndarray, steps: np.ndarray) -> Refined:
     """
     Move places to where they are better, by a pattern search along x, y, z and yaw.
 
     :param task: arm, region and poses.
     :param places: (S, 4) x, y, z [m] and yaw [rad].
+    :param q: (S, K, n) postures at which the searches start [rad] or [m].
     :param steps: (4,) first step along each [m] and [rad].
-    :returns: the places (S, 4), and their numbers, the best first.
+    :returns: as many places.
     """
     free = np.flatnonzero(task.region.upper > task.region.lower)
-    batch = task.solve(places, collisions=True)
-    scores, q = task.scores_of(batch), _by_place(batch.q, len(places))
+    scores, q = task.estimate(places, q.reshape(-1, q.shape[-1]))
     for share in _ROUNDS if len(free) else ():
         trials = _neighbours(task, places, share * steps, free)
         count = trials.shape[1]
         flat = trials.reshape(-1, 4)
         seeds = np.repeat(q, count, axis=0).reshape(-1, q.shape[-1])
-        tried = task.solve(flat, seeds, collisions=True)
-        places, scores, q = _better(
-            (places, scores, q),
-            (flat, task.scores_of(tried), _by_place(tried.q, len(flat))),
-        )
-    return places, scores.order()
+        tried = task.estimate(flat, seeds)
+        places, scores, q = _better(Refined(places, scores, q), Refined(flat, *tried))
+    return Refined(places, scores, q)
 
 
-_State = tuple[np.ndarray, BaseScores, np.ndarray]
-
-
-def _neighbours(
-    task: Task, places: np.ndarray, steps: np.ndarray, free: np.ndarray
-) -> np.ndarray:
+def _neighbours(task: Task, places: np.ndarray, steps: np.ndarray, free: np.ndarray) -> np.ndarray:
     """Return the places a step to either side along each axis (S, 2 a, 4), inside the region."""
     moves = np.vstack([np.diag(steps)[free], -np.diag(steps)[free]])
     moved = task.region.bounded((places[:, None] + moves).reshape(-1, 4))
@@ -48,30 +57,14 @@ def _neighbours(
     return moved.reshape(len(places), -1, 4)
 
 
-def _better(present: _State, trials: _State) -> _State:
+def _better(present: Refined, trials: Refined) -> Refined:
     """Return the best of each place and its neighbours."""
-    places, scores, q = present
-    others, other_scores, other_q = trials
-    count = len(others) // len(places)
-    chosen = []
-    for number in range(len(places)):
-        own = slice(count * number, count * (number + 1))
-        group = BaseScores(
-            *(np.append(getattr(scores, name)[number], getattr(other_scores, name)[own])
-              for name in ('share', 'quality', 'miss'))
-        )  # fmt: skip
-        first = int(group.order()[0])
-        chosen.append(number if first == 0 else len(places) + own.start + first - 1)
-    picked = np.array(chosen)
-    return (
-        np.concatenate([places, others])[picked],
-        BaseScores(
-            *(np.concatenate([getattr(scores, name), getattr(other_scores, name)])[picked]
-              for name in ('share', 'quality', 'miss'))
-        ),
-        np.concatenate([q, other_q])[picked],
-    )  # fmt: skip
-
-
-def _by_place(q: np.ndarray, count: int) -> np.ndarray:
-    return q.reshape(count, -1, q.shape[-1])
+    count = len(present.places)
+    places = np.concatenate([present.places, trials.places])
+    scores = BaseScores.joined([present.scores, trials.scores])
+    neighbours = np.arange(count, len(places)).reshape(count, -1)
+    groups = np.hstack([np.arange(count)[:, None], neighbours])
+    chosen = np.array([group[scores.take(group).order()[0]] for group in groups])
+    return Refined(
+        places[chosen], scores.take(chosen), np.concatenate([present.q, trials.q])[chosen]
+    )

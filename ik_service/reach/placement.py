@@ -14,9 +14,10 @@ from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import check_transforms
-from ik_service.reach.base_scores import BaseScores, solved_scores, Task
+from ik_service.reach.base_scores import BaseScores
 from ik_service.reach.place_arm import read_arm
 from ik_service.reach.place_refinement import refine
+from ik_service.reach.place_task import solved_scores, Task
 from ik_service.reach.place_verification import Placement, verify
 from ik_service.reach.region import around, Region
 from ik_service.reach.spread import apart, spread_poses
@@ -25,7 +26,7 @@ from ik_service.solvers.collision_test import Collisions, CollisionTest
 from ik_service.solvers.options import IkOptions
 
 if TYPE_CHECKING:
-    from ik_service.reach.capability_map import CapabilityMap
+    from ik_service.reach.capability import CapabilityMap
     from ik_service.reach.inverse_map import InverseMap
 
 CANDIDATES = 10_000
@@ -35,7 +36,7 @@ HEADINGS = 8
 """Headings of a full turn that are compared at a position."""
 
 _SOLVES = 400_000  # of inverse kinematics to compare places; beyond, fewer poses are looked at
-_LEAST_POSES = 8  # that are looked at then
+_LEAST_POSES, _MOST_POSES = 8, 100  # that are looked at then
 _MORE = 4  # places that are refined for each that is returned
 _CHECKED = 25  # places that are solved for after a map or for collisions, for each of these
 _VERIFIED = 40_000  # poses in the verification, beyond which fewer places are verified
@@ -92,6 +93,7 @@ def search_places(
     *,
     region: Region | None = None,
     base_height: float = 0.0,
+    inverse_map: InverseMap | None = None,
     candidates: int = CANDIDATES,
     spacing: float | None = None,
     headings: int = HEADINGS,
@@ -120,6 +122,8 @@ def search_places(
     :param region: where the base may stand; when left out upright at the height ``base_height``,
         anywhere from where one of the poses might be reached.
     :param base_height: z of the base where no region is given [m].
+    :param inverse_map: map with which the places of the grid are scored; that of the source when
+        left out, and none for a chain or its specification.
     :param candidates: places of the grid, at most; without a ``spacing``.
     :param spacing: of the grid [m], at most.
     :param headings: of a full turn, that are tried at each position.
@@ -141,9 +145,9 @@ def search_places(
             raise ArgumentError(
                 name, f'has to be a whole number of at least 1, not {safe_repr(value)}'
             )
-    arm = read_arm(source, options, collisions)
+    arm = read_arm(source, options, collisions, inverse_map)
     if region is None:
-        region = around(transforms[:, :3, 3], arm.reach, base_height)
+        region = around(transforms[:, :3, 3], arm.reach, (base_height, base_height))
     if spacing is None:
         spacing = region.spacing_for(candidates, len(region.headings(headings)))
     elif not 0.0 < spacing < np.inf:
@@ -161,18 +165,23 @@ def _search(
     best: int,
     progress: Callable[[int, int], object] | None,
 ) -> PlaceSearch:
-    looked_at = spread_poses(task.poses, max(_LEAST_POSES, _SOLVES // len(places)))
+    count = min(max(_LEAST_POSES, _SOLVES // len(places)), _MOST_POSES)
+    looked_at = spread_poses(task.poses, count)
     few = task.with_poses(looked_at)
     if task.arm.inverse_map is None:
         scores = solved_scores(few, places, progress)
     else:
         looked_at = np.arange(len(task.poses))
-        scores = task.arm.inverse_map.scores(task.region, places, task.poses)
+        turned = not task.arm.only_positions
+        scores = task.arm.inverse_map.scores(task.region, places, task.poses, turned)
     chosen = _shortlist(few, places, scores, 2.0 * spacing, _MORE * best)
     steps = np.array([spacing, spacing, spacing, 2.0 * math.pi / headings]) / 2.0
-    refined, order = refine(few, chosen, steps)
-    refined = refined[apart(refined, order, spacing, max(best, _VERIFIED // len(task.poses)))]
-    found = sorted(verify(task, refined), key=lambda placement: -placement.score)
+    refined = refine(few, chosen, np.stack([each.q for each in verify(few, chosen)]), steps)
+    most = max(best, _VERIFIED // len(task.poses))
+    final = apart(refined.places, refined.scores.order(), spacing, most)
+    q = refined.q[final] if len(few.poses) == len(task.poses) else None
+    verified = verify(task, refined.places[final], q)
+    found = sorted(verified, key=lambda placement: -placement.score)
     return PlaceSearch(
         tuple(found[:best]), task.region, task.poses, places, scores, looked_at, spacing
     )
@@ -186,5 +195,5 @@ def _shortlist(
     if task.arm.inverse_map is None and task.arm.collisions is None:
         return places[apart(places, order, distance, count)]
     checked = places[order[: _CHECKED * count]]
-    again = task.scores_of(task.solve(checked, collisions=True))
+    again = task.estimate(checked).scores
     return checked[apart(checked, again.order(), distance, count)]

@@ -8,8 +8,7 @@ import math
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.compile import kernel
-from ik_service.kinematics.kernels import jacobian_rows, last_frame
+from ik_service.reach.posture_kernels import fill_products
 
 LARGEST_MARGIN = 0.5
 """Distance of a joint in mid-range from its limits, as a share of its range."""
@@ -23,8 +22,8 @@ class PostureMeasure:
     """
     Measures of the postures of a chain.
 
-    The rank of its Jacobian in general and the largest manipulability are those of random postures within
-    the limits, the same ones in every process.
+    The rank of its Jacobian in general and the largest manipulability are those of random
+    postures within the limits, the same ones in every process.
 
     :param chain: the chain.
     :param task_weights: (6,) as in the options of a solve; rows with the weight 0 do not count.
@@ -98,37 +97,6 @@ class PostureMeasure:
         scratch = axes, np.empty(12), np.empty((n, 6))
         fill_products(self._chain.arrays, positions, self._rows, *scratch, products)
         return products
-
-
-@kernel
-def fill_products(chain, q, rows, axes, frame, columns, products):
-    """
-    Write the product of the Jacobian with its transpose for many postures.
-
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param q: (N, n) variables.
-    :param rows: (r,) rows of the Jacobian that count.
-    :param axes: (m, 6) scratch.
-    :param frame: (12,) scratch.
-    :param columns: (n, 6) scratch: the columns of the Jacobian, linear before angular.
-    :param products: (N, k, k) out: J Jᵀ for r < n, else Jᵀ J.
-    """
-    n = columns.shape[0]
-    size = products.shape[1]
-    for k in range(q.shape[0]):
-        last_frame(chain, q[k], axes, frame)
-        jacobian_rows(chain, axes, frame, columns)
-        for i in range(size):
-            for j in range(i + 1):
-                total = 0.0
-                if rows.shape[0] < n:
-                    for c in range(n):
-                        total += columns[c, rows[i]] * columns[c, rows[j]]
-                else:
-                    for r in range(rows.shape[0]):
-                        total += columns[i, rows[r]] * columns[j, rows[r]]
-                products[k, i, j] = total
-                products[k, j, i] = total
 
 
 def random_postures(chain: KinematicChain, count: int) -> np.ndarray:

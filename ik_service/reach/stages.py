@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -101,9 +101,15 @@ class Stages:
 
     def _solve(self, name: str, targets: BlockTargets, spec: ChainSpec) -> ResultStore:
         path = self.folder / name.replace(' ', '_')
-        with _progress_bar(self.progress, name, len(targets)) as advance:
-            report = solve_to_store(spec, targets, path, progress=advance, **self.course)
-        return report.store
+        shown: Any = name
+        if callable(self.progress):
+            shown = partial(self._tell, name, len(targets))
+        elif not self.progress:
+            shown = False
+        return solve_to_store(spec, targets, path, progress=shown, **self.course).store
+
+    def _tell(self, name: str, total: int, done: int, _count: int | None) -> None:
+        cast('Callable', self.progress)(name, done, total)
 
     def _check(
         self, name: str, targets: BlockTargets, given_up: np.ndarray, spec: ChainSpec
@@ -115,21 +121,3 @@ class Stages:
         store = self._solve(name, ArrayTargets(poses), spec)
         found = int((store.read('status') == _SUCCESS).sum())
         return Check(len(chosen), found, int(given_up.sum()))
-
-
-@contextmanager
-def _progress_bar(
-    progress: Progress, name: str, total: int
-) -> Iterator[bool | Callable[[int, int | None], object]]:
-    """Show a bar on a terminal during a ``with`` block; none without tqdm."""
-    if callable(progress):
-        yield lambda done, _count: progress(name, done, total)
-        return
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        yield False
-        return
-    hidden = None if progress else True  # None: shown only on a terminal
-    with tqdm(total=total, desc=name, disable=hidden) as bar:
-        yield lambda done, _count: bar.update(done - bar.n)

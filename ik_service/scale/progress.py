@@ -30,13 +30,13 @@ class Progress(Protocol):
 
 @contextmanager
 def progress_of(
-    choice: bool | Callable[[int, int | None], object], count: int | None
+    choice: bool | str | Callable[[int, int | None], object], count: int | None
 ) -> Iterator[Progress]:
     """
     Show the progress during a ``with`` block.
 
-    :param choice: True for a bar, which appears on a terminal only; False for nothing; or a
-        function that is called with the number of targets done, and the number of all.
+    :param choice: True for a bar, which appears on a terminal only, or the name of one; False for
+        nothing; or a function that is called with the number of targets done, and of all.
     :param count: number of all targets; None when it is not known.
     """
     if callable(choice):
@@ -50,8 +50,11 @@ def progress_of(
         yield _Told(lambda done, count: None, count)
         return
     # Averaged over the whole run, as parts of the space take longer than others.
-    with tqdm(total=count, unit=' poses', unit_scale=True, smoothing=0, disable=None) as bar:
-        yield _Bar(bar)
+    name = choice if isinstance(choice, str) else None
+    with tqdm(
+        desc=name, total=count, unit=' poses', unit_scale=True, smoothing=0, disable=None
+    ) as bar:
+        yield _Told(lambda done, count: None, count) if bar.disable else _Bar(bar)
 
 
 class _Told:

@@ -59,7 +59,7 @@ def solve_to_store(
     *,
     chunk: int = _CHUNK,
     threads: int | None = None,
-    progress: bool | Callable[[int, int | None], object] = True,
+    progress: bool | str | Callable[[int, int | None], object] = True,
     client: Client | None = None,
 ) -> StoreReport:
     """
@@ -78,8 +78,8 @@ def solve_to_store(
     :param chunk: targets of a chunk; a store that is there keeps its own.
     :param threads: number of threads of a process; as many as it has cores when left out. On a
         cluster, hosts that solve several chunks at a time have one for each.
-    :param progress: whether to show a bar with rate and time left; or a function that is called
-        with the number of targets done, and their number where it is known.
+    :param progress: whether to show a bar with rate and time left, or its name; or a function
+        that is called with the number of targets done, and their number where it is known.
     :param client: ``dask.distributed.Client`` whose workers solve; they need the folder too. Not
         for iterators.
     :raises ArgumentError: an argument has another shape or type.

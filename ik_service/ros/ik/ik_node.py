@@ -129,6 +129,7 @@ class IkNode(Node):
         self._compiler = Compiler(warn)
         self._arm_services.ik.trees.compile = self._compiler.prepare
         self._arm_services.paths.preparation.compile = self._compiler.prepare
+        self._arm_services.batches.preparation.compile = self._compiler.prepare
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
         self._descriptions = RobotDescriptions(
             self, self.parameters, self._loader, self._commands.check
@@ -250,6 +251,7 @@ class IkNode(Node):
         announce(log, followers, before, self.parameters, time.monotonic() - self._started_at)
         self._arm_services.ik.trees.begin(arm, self.parameters.solver)
         self._arm_services.paths.preparation.begin(arm)
+        self._arm_services.batches.preparation.begin(arm, self.parameters.solver)
 
     def _use(self, followers: Followers) -> None:
         self.collisions.adopt(followers.arm)
