@@ -15,7 +15,7 @@ import pytest
 
 ARTEFACTS = Path(__file__).parents[2] / 'build' / 'test-artefacts'
 SIZE = (1000, 640)  # of the window: large ones are slow without a graphics card [px]
-PATIENCE = 300.0  # with a page whose pictures take seconds on a busy machine without one [s]
+PATIENCE = 300.0  # with a page: without a graphics card a picture takes seconds, or more [s]
 WEBGL = ('--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader')
 
 
