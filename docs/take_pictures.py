@@ -26,7 +26,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.robot import Robot
 from ik_service.solvers.registry import DEFAULT_SOLVER
 
-FIGURES = Path(__file__).parent / 'figures'
+FIGURES = Path(__file__).resolve().parent / 'figures'
 BASE_LINK, TIP_LINK = 'panda_link0', 'panda_hand_tcp'
 SPEED = 0.5  # share of the joints' velocity limits, as in the demo
 SIZE = (1400, 900)  # of the page [px]
@@ -70,6 +70,7 @@ def open_page(playwright: Playwright, address: str) -> Page:
         args=['--no-sandbox', *SOFTWARE_GL],
     )
     page = browser.new_page(viewport={'width': SIZE[0], 'height': SIZE[1]})
+    page.set_default_timeout(1e3 * PAGE_TIMEOUT)
     page.goto(address)
     page.get_by_text('Connected to').first.wait_for(timeout=1e3 * START_TIMEOUT)
     page.wait_for_timeout(1e3 * SETTLING_TIME)

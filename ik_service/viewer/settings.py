@@ -56,7 +56,7 @@ RATE = ParameterSpec('rate', 30.0, 'Update rate of the page [Hz]', (1.0, 60.0), 
 REACH = ParameterSpec(
     'reach',
     '',
-    'Path of a capability map, or of the reach.npz of ik_study reach, to show; empty: none',
+    'Path of the reach.zarr or reach.npz of ik_study reach, to show; empty: none',
     read_only=True,
 )
 ROBOT = (

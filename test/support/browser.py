@@ -15,6 +15,7 @@ import pytest
 
 ARTEFACTS = Path(__file__).parents[2] / 'build' / 'test-artefacts'
 SIZE = (1000, 640)  # of the window: large ones are slow without a graphics card [px]
+PATIENCE = 300.0  # with a page: without a graphics card a picture takes seconds, or more [s]
 WEBGL = ('--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader')
 
 
@@ -53,6 +54,7 @@ class View:
 
     def __init__(self, chromium, address):
         self.page = chromium.new_page(viewport=dict(zip(('width', 'height'), SIZE, strict=True)))
+        self.page.set_default_timeout(1e3 * PATIENCE)
         self.errors = []
         self.received = []  # times at which messages came [s]
         self.page.on('pageerror', lambda error: self.errors.append(error))
@@ -63,7 +65,7 @@ class View:
     def _listen(self, socket):
         socket.on('framereceived', lambda _payload: self.received.append(time.monotonic()))
 
-    def wait_for(self, pattern, timeout=60.0):
+    def wait_for(self, pattern, timeout=PATIENCE):
         """Wait until a text is to be seen."""
         self.page.get_by_text(re.compile(pattern)).first.wait_for(timeout=1e3 * timeout)
 

@@ -1,12 +1,13 @@
-"""Capability maps that are made up, without solving."""
+"""Capability maps of an arm with a single joint, at any positions."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from ik_service.reach.capability import CapabilityMap
-from ik_service.reach.check import Check
 from ik_service.scale.chain_spec import ChainSpec
+from support import made_maps
 
 URDF = """<robot name="r"><link name="base"/><link name="tip"/>
   <joint name="j" type="revolute"><parent link="base"/><child link="tip"/>
@@ -25,7 +26,7 @@ def grid(count=5, spacing=0.1, origin=-0.2):
     return np.stack(np.meshgrid(axis, axis, axis, indexing='ij'), axis=-1).reshape(-1, 3)
 
 
-def made_map(urdf=None, positions=None, reached=None, **changes):
+def made_map(urdf=None, positions=None, reached=None, spec=None, **changes):
     """
     Make a map of an arm: by default with two orientations, the first reached for x ≤ 0.
 
@@ -35,7 +36,7 @@ def made_map(urdf=None, positions=None, reached=None, **changes):
     if reached is None:
         reached = np.column_stack([positions[:, 0] < 0.05, np.ones(len(positions), dtype=bool)])
         reached &= positions[:, 2:] < 0.15
-    spec = changes.pop('spec', None) or ChainSpec.of(urdf or arm())
+    spec = spec or ChainSpec.of(urdf or arm())
     chain = spec.build().chain
     everywhere = np.ones(len(positions), dtype=bool)
     values = {
@@ -43,15 +44,13 @@ def made_map(urdf=None, positions=None, reached=None, **changes):
         'base_link': chain.base_link,
         'tip_link': chain.tip_link,
         'positions': positions,
-        'rotations': np.tile(np.eye(3), (reached.shape[1], 1, 1)),
         'reached': reached,
         'free': reached,
         'position_reached': everywhere,
         'position_free': everywhere,
         'manipulability': np.abs(positions[:, 0]),
         'limit_distance': np.full(len(positions), 0.25),
-        'missed_positions': Check(0, 0, 0),
-        'missed_poses': Check(0, 0, 0),
-        'searches': 1,
     }
-    return CapabilityMap(**{**values, **changes})
+    axes = (np.zeros(1),) * 3
+    other = made_maps.made_map(arm(), axes, [0], orientations=reached.shape[1])
+    return replace(other, **{**values, **changes})

@@ -42,7 +42,6 @@ class Scenario:
         viewer.wait_for(r'ready: http\S+', START_TIMEOUT)
         self.view = View(chromium, re.search(r'http\S+', viewer.output)[0])
         self.page = self.view.page
-        self.page.set_default_timeout(1e3 * SLOW)
         self.view.wait_for('Connected to', SLOW)
         self.view.close_notices()
         self.states = bench.record(JointState, 'joint_states')

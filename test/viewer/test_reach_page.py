@@ -38,7 +38,6 @@ def view(ros_context, tmp_path_factory):
             viewer = bench.start('ik_service.viewer.main', ready=None, **told)
             viewer.wait_for(r'ready: http\S+', START_TIMEOUT)
             found = View(chromium, re.search(r'http\S+', viewer.output)[0])
-            found.page.set_default_timeout(1e3 * SLOW)
             found.close_notices()
             found.page.get_by_role('tab', name='Reach').click()
             found.folder = folder

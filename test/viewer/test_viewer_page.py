@@ -36,7 +36,7 @@ START = {
     'panda_joint6': 1.571,
     'panda_joint7': 0.785,
 }
-SLOW = 60.0  # for what is drawn without a graphics card, or has to be compiled before [s]
+SLOW = 300.0  # for what is drawn without a graphics card, or has to be compiled before [s]
 SPEED = 1.0  # the arm's, as a share of what its joints can
 
 

@@ -66,7 +66,7 @@ class ReachForm:
             self._size = gui.add_slider(
                 'Point size [mm]', 1.0, _LARGEST_POINT, 0.5, _POINT_SIZE, visible=False
             )
-            hint = 'On the machine of the viewer: a capability map, or the reach.npz of ik_study'
+            hint = 'On the machine of the viewer: the reach.zarr or reach.npz of ik_study reach'
             self._path = gui.add_text('Map', path, hint=hint)
             self._load = gui.add_button('Load', icon=viser.Icon.FOLDER_OPEN)
             hint = 'Another map; both bases are put at the same place'

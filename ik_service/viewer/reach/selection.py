@@ -23,16 +23,14 @@ class Cut(Enum):
     BELOW_X = 'x up to'
     BELOW_Y = 'y up to'
     BELOW_Z = 'z up to'
+    ABOVE_X = 'x from'
+    ABOVE_Y = 'y from'
+    ABOVE_Z = 'z from'
 
     @property
     def axis(self) -> int | None:
         """Axis across the plane, 0 to 2; None without a plane."""
         return None if self is Cut.NONE else (list(Cut).index(self) - 1) % 3
-
-    @property
-    def is_layer(self) -> bool:
-        """Whether only the positions in the plane are left."""
-        return self in (Cut.LAYER_X, Cut.LAYER_Y, Cut.LAYER_Z)
 
 
 @dataclass(frozen=True)
@@ -61,13 +59,17 @@ def chosen(points: np.ndarray, spacing: float, look: Look) -> np.ndarray:
     :param look: what is drawn.
     :returns: (N,) bool.
     """
-    axis = look.cut.axis
+    cut, axis = look.cut, look.cut.axis
     if axis is None:
         return np.ones(len(points), dtype=bool)
     along = points[:, axis] - np.float32(look.offset)
-    half = 0.5 * (spacing or _NO_GRID)
-    below = along <= half
-    return below & (along > -half) if look.cut.is_layer else below
+    half = 0.5 * (spacing or _NO_GRID)  # so that the layer in the plane belongs to both sides
+    mask = np.ones(len(points), dtype=bool)
+    if cut not in (Cut.ABOVE_X, Cut.ABOVE_Y, Cut.ABOVE_Z):
+        mask &= along <= half
+    if cut not in (Cut.BELOW_X, Cut.BELOW_Y, Cut.BELOW_Z):
+        mask &= along > -half
+    return mask
 
 
 def drawn(found: ReachMap, look: Look) -> tuple[np.ndarray, np.ndarray]:

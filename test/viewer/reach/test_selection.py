@@ -38,8 +38,8 @@ def test_what_is_not_reached_or_not_known_is_never_drawn(found):
 
 
 @pytest.mark.parametrize('axis', range(3))
-def test_a_plane_leaves_one_layer_or_what_is_below(found, axis):
-    layer, below = list(Cut)[1 + axis], list(Cut)[4 + axis]
+def test_a_plane_leaves_one_layer_or_one_side(found, axis):
+    layer, below, above = list(Cut)[1 + axis :: 3]
     for offset in (0.1, 0.13):  # the grid has its layer at 0.1
         points, _ = drawn(found, Look(cut=layer, offset=offset))
         assert points[:, axis] == pytest.approx(0.1, abs=1e-6)
@@ -47,6 +47,9 @@ def test_a_plane_leaves_one_layer_or_what_is_below(found, axis):
         points, _ = drawn(found, Look(cut=below, offset=offset))
         assert len(points) == 100
         assert points[:, axis].max() == pytest.approx(0.1, abs=1e-6)
+        points, _ = drawn(found, Look(cut=above, offset=offset))
+        assert len(points) == 50
+        assert points[:, axis].min() == pytest.approx(0.1, abs=1e-6)
 
 
 def test_the_place_of_the_gizmo_is_told(found):
