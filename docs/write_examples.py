@@ -94,6 +94,11 @@ TEXTS = {
         'a straight line is solved for, timed, checked and played, at full speed and slower, and '
         'canceled on the way. [Trajectories](trajectories.md) are what the node does with them.',
     ),
+    '15': (
+        'Many poses in a few calls',
+        'thousands of poses solved by the node while the program goes on, with answers in order, '
+        'seeds and cancellation. [Clients](clients.md#many-poses) says more.',
+    ),
 }
 """Heading and description of each example, by its number."""
 

@@ -43,6 +43,7 @@ ALLOWED_UPWARD: set[tuple[str, str]] = set()
 """Imports that point up, still to be removed: importing module, imported module."""
 
 ALLOWED_IN_ROS = {
+    'ros.clients.errors': 'it holds the errors of the client of the services',
     'ros.common.bringup': 'it reads ROS parameter files and names nodes, for launch files',
     'ros.common.launch_arguments': 'it holds names and topics of ROS, for launch files',
     'ros.common.errors': 'it holds the error codes of the services',

@@ -133,6 +133,14 @@ def test_the_client_with_a_box_in_the_way(ros_context, tmp_path):
 
 
 @pytest.mark.dds
+def test_many_poses(ros_context, tmp_path):
+    pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+    text = run('15', tmp_path)
+    assert numbers(r'pose \d: +(-?\d+)', text) == [1, -31, -16, 1]
+    assert numbers(r'moved by (\d+) rad', text) == [0]
+
+
+@pytest.mark.dds
 @pytest.mark.slow
 def test_the_moving_target_is_followed(ros_context, tmp_path):
     text = run('07', tmp_path)
@@ -144,7 +152,7 @@ def test_the_moving_target_is_followed(ros_context, tmp_path):
 
 def test_an_example_for_ros_says_what_is_missing_without_it(tmp_path):
     (tmp_path / 'rclpy.py').write_text('raise ImportError("no rclpy here")')
-    for number in ('06', '07', '11'):
+    for number in ('06', '07', '11', '15'):
         (path,) = (path for path in EXAMPLES if path.name.startswith(number))
         ended = subprocess.run(
             [sys.executable, path],

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, Quaternion
 from moveit_msgs.srv import GetCartesianPath, GetPositionFK, GetPositionIK, GetStateValidity
 import numpy as np
 from rclpy.time import Time
@@ -147,6 +148,22 @@ def hopeless():
     T = np.eye(4)
     T[2, 3] = -0.3
     return T
+
+
+def mixed_poses(arm):
+    """40 reachable poses with some at fault, far away, hopeless or of odd length among them."""
+    poses = [pose_from_matrix(reachable(arm, seed)) for seed in range(40)]
+    poses[3].orientation.x = math.nan
+    poses[7].orientation = Quaternion(x=0.0, y=0.0, z=0.0, w=0.0)
+    poses[11].position.x = math.inf
+    poses[13].position.z = 5.0
+    poses[17] = pose_from_matrix(hopeless())
+    doubled = poses[19].orientation
+    doubled.x, doubled.y, doubled.z, doubled.w = (
+        2.0 * value for value in (doubled.x, doubled.y, doubled.z, doubled.w)
+    )
+    poses[23].position.y = 1e9
+    return poses
 
 
 def ik_request(T=None, frame='', **fields):

@@ -116,13 +116,13 @@ class BatchCalls:
         if whole.val != _SUCCESS:
             return _alike(rows, whole.val, getattr(whole, 'message', ''))
         outcomes = response.start_state.joint_state
-        if not len(outcomes.effort) == len(trajectory.points) == len(rows):
+        names, points = trajectory.joint_names, trajectory.points
+        sizes = {len(outcomes.effort), len(outcomes.name), len(rows)}
+        if len(sizes) > 1 or [len(p.positions) for p in points] != [len(names) * len(rows)]:
             reason = 'the response of compute_ik_batch does not hold one answer for each pose'
             return _alike(rows, _FAILURE, reason)
         codes = np.array(outcomes.effort).astype(int)
-        names, m = trajectory.joint_names, len(trajectory.joint_names)
-        flat = b''.join([point.positions for point in trajectory.points])
-        postures = np.frombuffer(flat).reshape(-1, m)
+        postures = np.frombuffer(points[0].positions).reshape(len(rows), -1)[codes == _SUCCESS]
         messages = outcomes.name
         answered = codes != _PREEMPTED
         if not answered.all():

@@ -172,7 +172,8 @@ class IkBatch:
                 return
             if joint_names:
                 self._take_names(tuple(joint_names))
-            self.q[rows[codes == SUCCESS]] = postures
+            if len(postures):
+                self.q[rows[codes == SUCCESS]] = postures
             for row, message in zip(rows.tolist(), messages, strict=True):
                 self.messages[row] = message
             self.error_codes[rows] = codes

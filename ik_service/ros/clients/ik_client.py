@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Sequence
 import itertools
 import math
@@ -74,6 +75,7 @@ class IkClient:
         self._executor.add_node(self._node)
         self._thread = threading.Thread(target=self._work, name='ik client', daemon=True)
         self._thread.start()
+        atexit.register(self.close)  # a thread in the middleware at the end aborts the process
 
     def solve(
         self,
@@ -154,6 +156,7 @@ class IkClient:
 
     def close(self) -> None:
         """End all batches, and the client's thread and node."""
+        atexit.unregister(self.close)
         with self._lock:
             self._closed = True
         if threading.current_thread() is not self._thread:

@@ -1,0 +1,166 @@
+"""
+Poses a second of compute_ik called one by one, pipelined, and of compute_ik_batch, in turns.
+
+Node and client are two processes, in a ROS domain of their own. One by one is a plain client of
+rclpy at its best: the executor spins in a thread of its own, and the requests are made before.
+Meanwhile another client calls compute_ik now and then, for the time that it waits beside a batch.
+Needs the environment of ``make env``, or a sourced ROS 2 with moveit_msgs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from contextlib import ExitStack
+import os
+import threading
+from time import perf_counter, sleep
+
+import numpy as np
+from records import progress, save
+from timing import quartiles
+
+import ik_service as iks
+from ik_service.common.child_process import ChildProcess
+from ik_service.common.resources import urdf_path
+
+TIP = 'panda_link8'
+_READY = 300.0  # time that the node may take to start: kernels may have to be compiled [s]
+_PATIENCE = 60.0  # with an answer [s]
+_PAUSE = 0.005  # of the other client between two calls [s]
+
+
+def main() -> None:
+    """Measure and save."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--single', type=int, default=500, help='poses one by one, in a turn')
+    parser.add_argument('--batch', type=int, default=20000, help='poses of a batch')
+    parser.add_argument('--turns', type=int, default=9, help='turns that count')
+    parser.add_argument('--seed', type=int, default=1, help='of the random poses')
+    args = parser.parse_args()
+    # Here and not above: rclpy reads the environment that is set first.
+    from ik_service.ros.common.domain import own_domain
+
+    with own_domain() as domain, ExitStack() as stack:
+        os.environ.update(ROS_DOMAIN_ID=str(domain), ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST')
+        os.environ.pop('ROS_LOCALHOST_ONLY', None)  # older, and would win
+        progress('service_batches: starting the node')
+        arm = ['-p', f'urdf:={urdf_path("panda")}', '-p', f'tip_link:={TIP}']
+        server = ChildProcess('the node', 'ik_service.ros.ik.main', ['--ros-args', *arm])
+        stack.enter_context(server).wait_for('ready', _READY)
+        rows = measured(poses(args.batch, args.seed), args)
+    save('service_batches', rows, **vars(args))
+
+
+def poses(count: int, seed: int) -> np.ndarray:
+    """Reachable poses of the tip in the frame of the base, (N, 4, 4)."""
+    chain = iks.Robot.from_urdf(urdf_path('panda')).chain('panda_link0', TIP)
+    rng = np.random.default_rng(seed)
+    drawn = rng.uniform(chain.lower, chain.upper, (count, chain.n))
+    return np.array([chain.forward(q) for q in drawn])
+
+
+def measured(targets: np.ndarray, args: argparse.Namespace) -> list[dict[str, object]]:
+    """Rows of the table."""
+    from moveit_msgs.srv import GetPositionIK
+    import rclpy
+    from rclpy.executors import SingleThreadedExecutor
+
+    from ik_service.ros.clients import IkClient
+
+    rclpy.init()
+    node = rclpy.create_node('benchmark')
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    spinner = threading.Thread(target=executor.spin, daemon=True)
+    spinner.start()
+    single = node.create_client(GetPositionIK, 'compute_ik')
+    single.wait_for_service()
+    messages = [_request(T) for T in targets[: args.single]]
+
+    def one_by_one() -> float:
+        answers = [single.call(message, timeout_sec=_PATIENCE) for message in messages]
+        return float(np.mean([answer.error_code.val == 1 for answer in answers]))
+
+    with IkClient(node) as client:
+        ways: dict[str, tuple[int, Callable[[], float]]] = {
+            'one by one': (args.single, one_by_one),
+            'pipelined': (
+                args.single,
+                lambda: float(client.pipelined(targets[: args.single]).result().success.mean()),
+            ),
+            'batch': (args.batch, lambda: float(client.solve(targets).result().success.mean())),
+        }
+        table = _in_turns(ways, args.turns)
+        waits = {
+            'alone': _waits(single, messages, lambda: sleep(2.0)),
+            'beside a batch': _waits(
+                single, messages, lambda: [client.solve(targets).result() for _ in range(3)]
+            ),
+        }
+    executor.shutdown()
+    spinner.join(1.0)
+    rclpy.shutdown()
+    return table + [
+        {
+            'way': f'one compute_ik {when}',
+            'poses': len(seconds),
+            'p50_ms': 1e3 * float(np.median(seconds)),
+            'p99_ms': 1e3 * float(np.percentile(seconds, 99)),
+        }
+        for when, seconds in waits.items()
+    ]
+
+
+def _in_turns(
+    ways: dict[str, tuple[int, Callable[[], float]]], turns: int
+) -> list[dict[str, object]]:
+    """Rates of each way, in turns; the first turn warms up and does not count."""
+    rates, solved = {way: [] for way in ways}, {way: [] for way in ways}
+    for turn in range(turns + 1):
+        for way, (count, solve) in ways.items():
+            began = perf_counter()
+            share = solve()
+            if turn:
+                rates[way].append(count / (perf_counter() - began))
+                solved[way].append(share)
+        progress(', '.join(f'{way} {each[-1]:.0f}/s' for way, each in rates.items() if each))
+    reference = np.array(rates['one by one'])
+    return [
+        {
+            'way': way,
+            'poses': ways[way][0],
+            'poses_per_second': float(np.median(each)),
+            **quartiles('times_one_by_one', np.array(each) / reference),
+            'success_percent': 100.0 * float(np.mean(solved[way])),
+        }
+        for way, each in rates.items()
+    ]
+
+
+def _waits(client: object, messages: list, meanwhile: Callable[[], object]) -> np.ndarray:
+    """Round trips of single calls while something else goes on [s]."""
+    other = threading.Thread(target=meanwhile)
+    other.start()
+    seconds = []
+    while other.is_alive():
+        began = perf_counter()
+        client.call(messages[len(seconds) % len(messages)], timeout_sec=_PATIENCE)
+        seconds.append(perf_counter() - began)
+        sleep(_PAUSE)
+    return np.array(seconds)
+
+
+def _request(T: np.ndarray) -> object:
+    """A request with the pose and nothing else."""
+    from moveit_msgs.srv import GetPositionIK
+
+    from ik_service.ros.common.conversions import pose_from_matrix
+
+    request = GetPositionIK.Request()
+    request.ik_request.pose_stamped.pose = pose_from_matrix(T)
+    return request
+
+
+if __name__ == '__main__':
+    main()

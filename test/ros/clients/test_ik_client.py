@@ -1,0 +1,316 @@
+"""IkClient with servers of the test's own: blocks, order, lost answers, ends, odd servers."""
+
+import asyncio
+import math
+import threading
+
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.srv import GetCartesianPath, GetPositionIK
+import numpy as np
+import pytest
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from ik_service.exceptions import ArgumentError
+from ik_service.ros.clients import (
+    BatchCancelledError,
+    IkClient,
+    IkClientError,
+    NoServerError,
+)
+
+SUCCESS, TIMED_OUT, PREEMPTED, NO_SOLUTION = 1, -6, -7, -31
+PATIENCE = 0.3  # with servers that do not answer, which nothing hurries [s]
+LONG = 60.0  # beyond what any test takes [s]
+
+
+def poses(count):
+    """Poses whose x says which they are."""
+    T = np.tile(np.eye(4), (count, 1, 1))
+    T[:, 0, 3] = np.arange(count)
+    return T
+
+
+class BatchServer:
+    """
+    A compute_ik_batch whose only joint stands where the pose says; ``odd`` changes responses.
+
+    Poses at a negative x have no solution.
+    """
+
+    def __init__(self, bench, odd=lambda request, response: None):
+        self.asked = []
+        self._odd = odd
+        self.service = bench.node.create_service(
+            GetCartesianPath, 'compute_ik_batch', self._answer
+        )
+
+    def _answer(self, request, response):
+        self.asked.append(request)
+        places = [pose.position.x for pose in request.waypoints]
+        outcomes = response.start_state.joint_state
+        outcomes.name = ['' if x >= 0.0 else 'no way' for x in places]
+        outcomes.effort = [float(SUCCESS if x >= 0.0 else NO_SOLUTION) for x in places]
+        response.solution.joint_trajectory.joint_names = ['slide']
+        rows = [x if x >= 0.0 else math.nan for x in places]
+        response.solution.joint_trajectory.points = [JointTrajectoryPoint(positions=rows)]
+        response.error_code.val = SUCCESS
+        self._odd(request, response)
+        return response
+
+
+def single_server(bench):
+    """A compute_ik, and nothing else, as move_group has one."""
+
+    def answer(request, response):
+        x = request.ik_request.pose_stamped.pose.position.x
+        if x >= 0.0:
+            response.solution.joint_state.name = ['slide']
+            response.solution.joint_state.position = [x]
+        response.error_code.val = SUCCESS if x >= 0.0 else NO_SOLUTION
+        return response
+
+    bench.node.create_service(GetPositionIK, 'compute_ik', answer)
+
+
+@pytest.fixture
+def client(bench):
+    with IkClient(bench.node) as client:
+        yield client
+
+
+@pytest.fixture
+def hasty(bench):
+    with IkClient(bench.node, patience=PATIENCE) as client:
+        yield client
+
+
+def test_answers_come_in_the_order_of_the_poses(bench, client):
+    server = BatchServer(bench)
+    T = poses(2500)
+    T[7, 0, 3] = -1.0
+    batch = client.solve(T)
+    found = list(batch)
+    assert [answer.row for answer in found] == list(range(2500))
+    assert [answer.success for answer in found] == [row != 7 for row in range(2500)]
+    assert found[7].error_code == NO_SOLUTION
+    assert found[7].message == 'no way'
+    assert batch.result() is batch
+    assert batch.done()
+    assert not batch.cancelled()
+    assert batch.joint_names == ('slide',)
+    assert np.array_equal(np.delete(batch.q[:, 0], 7), np.delete(np.arange(2500.0), 7))
+    assert np.isnan(batch.q[7, 0])
+    assert 1 < len(server.asked) < 100
+
+
+def test_what_is_asked_for_reaches_the_server(bench, client):
+    server = BatchServer(bench)
+    seeds = np.arange(6.0).reshape(3, 2)
+    client.solve(
+        poses(3), seeds, ('a', 'b'), 'arm', 'tool', 'table', avoid_collisions=True
+    ).result(LONG)
+    (request,) = server.asked
+    assert (request.group_name, request.link_name) == ('arm', 'tool')
+    assert request.header.frame_id == 'table'
+    assert request.avoid_collisions
+    assert request.start_state.joint_state.name == ['a', 'b']
+    assert list(request.start_state.joint_state.position) == list(range(6))
+
+
+def test_messages_keep_their_frames(bench, client):
+    server = BatchServer(bench)
+    messages = [PoseStamped() for _ in range(4)]
+    for number, (message, frame) in enumerate(zip(messages, ('a', '', 'a', 'b'), strict=True)):
+        message.header.frame_id, message.pose.position.x = frame, float(number)
+    batch = client.solve(messages, frame='c').result(LONG)
+    assert batch.q[:, 0].tolist() == [0.0, 1.0, 2.0, 3.0]
+    asked = {request.header.frame_id: len(request.waypoints) for request in server.asked}
+    assert asked == {'a': 2, 'c': 1, 'b': 1}
+
+
+def test_poses_that_a_call_leaves_are_asked_for_again(bench, client):
+    def leave(request, response):
+        outcomes = response.start_state.joint_state
+        for row in range(0, len(outcomes.effort), 2):
+            if len(outcomes.effort) > 1:
+                outcomes.effort[row], outcomes.name[row] = float(PREEMPTED), 'not solved'
+
+    BatchServer(bench, leave)
+    assert client.solve(poses(300)).result(LONG).q[:, 0].tolist() == list(range(300))
+
+
+def test_a_server_that_leaves_all_poses_is_given_up(bench, client):
+    def leave(request, response):
+        outcomes = response.start_state.joint_state
+        outcomes.effort = [float(PREEMPTED)] * len(outcomes.effort)
+
+    BatchServer(bench, leave)
+    with pytest.raises(NoServerError, match='has not answered 3 calls'):
+        client.solve(poses(5)).result(LONG)
+
+
+def test_a_refused_call_gives_each_pose_its_code(bench, client):
+    def refuse(request, response):
+        response.error_code.val, response.error_code.message = -15, 'no such group'
+
+    BatchServer(bench, refuse)
+    batch = client.solve(poses(3)).result(LONG)
+    assert batch.error_codes.tolist() == [-15] * 3
+    assert batch.messages == ['no such group'] * 3
+    assert not batch.success.any()
+
+
+def test_another_robot_in_the_middle_ends_the_batch(bench, client):
+    def change(request, response):
+        if request.waypoints[0].position.x > 0.0:
+            response.solution.joint_trajectory.joint_names = ['turn']
+
+    BatchServer(bench, change)
+    batch = client.solve(poses(1000))
+    with pytest.raises(IkClientError, match=r'another robot.*slide.*turn'):
+        batch.result(LONG)
+    assert batch.success[0]  # what was answered before stays
+    assert set(batch.error_codes[~batch.success].tolist()) == {PREEMPTED}
+
+
+def test_a_response_that_is_not_one_answer_for_each_pose(bench, client):
+    BatchServer(bench, lambda _, response: response.start_state.joint_state.effort.pop())
+    batch = client.solve(poses(3)).result(LONG)
+    assert not batch.success.any()
+    assert 'one answer for each pose' in batch.messages[0]
+
+
+@pytest.mark.parametrize('way', ['solve', 'pipelined'])
+def test_a_server_without_batches_is_asked_pose_by_pose(bench, client, way):
+    single_server(bench)
+    T = poses(100)
+    T[3, 0, 3] = -1.0
+    batch = getattr(client, way)(T).result(LONG)
+    assert np.array_equal(batch.q[batch.success, 0], np.delete(np.arange(100.0), 3))
+    assert batch.error_codes[3] == NO_SOLUTION
+
+
+def test_no_server(hasty):
+    with pytest.raises(NoServerError, match=r'compute_ik_batch or .*compute_ik') as caught:
+        hasty.solve(poses(2)).result(LONG)
+    assert len(caught.value.services) == 2
+
+
+def test_a_server_that_comes_late(bench, client):
+    batch = client.solve(poses(5))
+    BatchServer(bench)
+    assert batch.result(LONG).success.all()
+
+
+def test_a_server_that_does_not_answer_is_given_up(bench, hasty):
+    ended = threading.Event()
+    server = BatchServer(bench, lambda request, response: ended.wait(LONG))
+    batch = hasty.solve(poses(5))
+    with pytest.raises(NoServerError, match='has not answered 3 calls'):
+        batch.result(LONG)
+    ended.set()
+    assert len(server.asked) <= 3
+
+
+def test_cancelling(bench, client):
+    blocked, asked = threading.Event(), threading.Event()
+
+    def block(request, response):
+        asked.set()
+        assert blocked.wait(LONG)
+
+    server = BatchServer(bench, block)
+    batch = client.solve(poses(100_000))
+    assert asked.wait(LONG)
+    assert batch.cancel()
+    assert not batch.cancel()
+    assert batch.done()
+    assert batch.cancelled()
+    blocked.set()
+    with pytest.raises(BatchCancelledError):
+        batch.result(0.0)
+    assert set(batch.error_codes.tolist()) == {PREEMPTED}
+    assert client.solve(poses(5)).result(LONG).success.all()  # after all that was under way
+    assert len(server.asked) <= 3
+
+
+def test_a_batch_that_is_cancelled_at_once(client):
+    batch = client.solve(poses(5))
+    assert batch.cancel()
+    with pytest.raises(BatchCancelledError):
+        next(iter(batch))
+
+
+def test_the_timeout_of_a_batch(bench, client):
+    ended = threading.Event()
+
+    def block(request, response):
+        if request.waypoints[0].position.x > 0.0:
+            assert ended.wait(LONG)
+
+    BatchServer(bench, block)
+    batch = client.solve(poses(1000), timeout=1.0).result(LONG)
+    ended.set()
+    assert set(batch.error_codes.tolist()) <= {SUCCESS, TIMED_OUT}
+    assert batch.error_codes[-1] == TIMED_OUT
+
+
+def test_waiting_in_a_callback_and_in_coroutines(bench, client):
+    BatchServer(bench)
+    results = []
+    done = threading.Event()
+
+    async def in_executor():
+        results.append(await client.solve(poses(10)))
+        done.set()
+
+    client.solve(poses(10)).add_done_callback(results.append)
+    results.append(asyncio.run(_awaited(client)))
+    bench.node.executor.create_task(in_executor)
+    assert done.wait(LONG)
+    assert len(results) == 3
+    assert all(batch.success.all() for batch in results)
+
+
+async def _awaited(client):
+    return await client.solve(poses(10))
+
+
+def test_two_batches_at_once(bench, client):
+    BatchServer(bench)
+    batches = [client.solve(poses(3000)), client.solve(poses(2000)), client.pipelined([])]
+    for batch in batches:
+        batch.result(LONG)
+        assert batch.q[:, :1].ravel().tolist() == list(range(len(batch)))
+
+
+def test_the_end_of_the_client_ends_its_batches(bench):
+    client = IkClient(bench.node)
+    batch = client.solve(poses(5))
+    client.close()
+    with pytest.raises(IkClientError, match='closed'):
+        batch.result(LONG)
+    with pytest.raises(IkClientError, match='closed'):
+        client.solve(poses(5))
+
+
+def test_results_that_are_not_there_yet(client):
+    batch = client.solve(poses(5))
+    with pytest.raises(TimeoutError, match='0 of 5'):
+        batch.result(0.0)
+
+
+@pytest.mark.parametrize(
+    ('argument', 'arguments'),
+    [
+        ('poses', {'poses': np.zeros((3, 4))}),
+        (r'poses\[1\]', {'poses': np.stack([np.eye(4), 2.0 * np.eye(4)])}),
+        ('poses', {'poses': ['here']}),
+        ('seeds', {'poses': poses(3), 'seeds': np.zeros((2, 2)), 'seed_joints': ('a', 'b')}),
+        ('seed_joints', {'poses': poses(3), 'seeds': np.zeros(7)}),
+        ('timeout', {'poses': poses(3), 'timeout': 0.0}),
+    ],
+)
+def test_wrong_arguments(client, argument, arguments):
+    with pytest.raises(ArgumentError, match=argument):
+        client.solve(**arguments)
