@@ -56,11 +56,13 @@ class FollowerCommand:
     Command for the joints of a chain.
 
     :ivar q: (n,) positions [rad] or [m], read-only.
-    :ivar velocity: (n,) the rate at which the commands move [rad/s] or [m/s], read-only.
+    :ivar velocity: (n,) the rate at which the commands move on [rad/s] or [m/s], read-only.
+    :ivar begins: whether it is the first after a rest, at the place of the arm.
     """
 
     q: np.ndarray
     velocity: np.ndarray
+    begins: bool = False
 
     def __post_init__(self) -> None:
         self.q.setflags(write=False)
