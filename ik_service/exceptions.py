@@ -287,6 +287,19 @@ class StoreError(IkServiceError):
         self.path = path
 
 
+class StoreInterruptedError(StoreError, KeyboardInterrupt):
+    """Interruption of a call that fills a store, by Ctrl-C."""
+
+    def __init__(self, path: object) -> None:
+        super().__init__(
+            path, 'was left at an interrupt: it keeps all whole chunks, and the same call goes on'
+        )
+
+
+class ClusterError(IkServiceError):
+    """Cluster that cannot solve, or was lost; the store keeps the chunks that are whole."""
+
+
 class MissingExtraError(IkServiceError, ImportError):
     """
     Missing optional dependency.

@@ -26,6 +26,7 @@ LAYERS = (
     ('trajectory',),
     ('arm', 'collision', 'following', 'seeding', 'sim'),
     ('scale',),
+    ('reach',),
     ('ros', 'studies'),
     ('viewer',),
     ('cli',),

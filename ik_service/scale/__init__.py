@@ -1,7 +1,18 @@
 """Batches of any size, whose answers survive an interruption, on one machine or a cluster."""
 
 from ik_service.scale.chain_spec import ChainSpec
+from ik_service.scale.result_store import ResultStore
+from ik_service.scale.solving import Answers, NO_POSE, UNSOLVED
 from ik_service.scale.targets import PoseGrid
-from ik_service.scale.to_store import solve_to_store
+from ik_service.scale.to_store import solve_to_store, StoreReport
 
-__all__ = ['ChainSpec', 'PoseGrid', 'solve_to_store']
+__all__ = [
+    'NO_POSE',
+    'UNSOLVED',
+    'Answers',
+    'ChainSpec',
+    'PoseGrid',
+    'ResultStore',
+    'StoreReport',
+    'solve_to_store',
+]

@@ -8,9 +8,13 @@ from functools import lru_cache
 import hashlib
 import json
 import os
+from pathlib import Path
+from typing import Any
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, OptionError
+from ik_service.model.description_file import load_srdf_text
+from ik_service.model.urdf import parse_urdf
 from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
@@ -22,12 +26,17 @@ class ChainSpec:
     """
     Chain, solver and options. Can be pickled, hashed and compared, and is the same everywhere.
 
-    :ivar urdf: URDF text, with everything in it: no file is read when the chain is built.
+    :ivar urdf: URDF text; no file is read when the chain is built, but meshes for collisions.
     :ivar base_link: link in whose frame poses are given; empty for that of the default chain.
     :ivar tip_link: link that is brought to the targets; empty for that of the default chain.
     :ivar solver: one of :func:`~ik_service.solver_names`.
     :ivar options: options of the solver, without functions or files.
     :ivar locked: joints that do not move, with their positions [rad] or [m].
+    :ivar srdf: SRDF text; empty without one.
+    :ivar collisions: whether only answers count in which the robot does not touch itself. Every
+        process then reads the meshes that the URDF names.
+    :ivar urdf_file: file that the URDF was read from, beside which those meshes are looked for;
+        decides nothing about the answers, so that a description may lie elsewhere elsewhere.
     """
 
     urdf: str
@@ -36,10 +45,17 @@ class ChainSpec:
     solver: str = DEFAULT_SOLVER
     options: IkOptions = field(default_factory=IkOptions)
     locked: tuple[tuple[str, float], ...] = ()
+    srdf: str = ''
+    collisions: bool = False
+    urdf_file: str = field(default='', compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.options, IkOptions):
             raise ArgumentError('options', f'have to be IkOptions, not {safe_repr(self.options)}')
+        if not isinstance(self.collisions, bool):
+            raise ArgumentError(
+                'collisions', f'has to be True or False, not {safe_repr(self.collisions)}'
+            )
         if callable(self.options.objective):
             raise OptionError('objective', 'has to be a name, as no function can be compared')
         if self.options.seed_file is not None:
@@ -56,6 +72,8 @@ class ChainSpec:
         solver: str = DEFAULT_SOLVER,
         options: IkOptions | None = None,
         locked: Mapping[str, float] | None = None,
+        srdf: str | os.PathLike[str] | None = None,
+        collisions: bool = False,
     ) -> ChainSpec:
         """
         Return the specification of a chain of a robot.
@@ -66,26 +84,52 @@ class ChainSpec:
         :param solver: as the attribute.
         :param options: as the attribute; the defaults when left out.
         :param locked: positions of joints that shall not move [rad] or [m], by name.
-        :raises IkServiceError: the URDF, a link, a joint, the solver or an option is wrong.
+        :param srdf: path of an SRDF or xacro file, or SRDF text.
+        :param collisions: as the attribute.
+        :raises IkServiceError: as :meth:`build`, or a file cannot be read.
         """
         robot = Robot.from_urdf(urdf)
-        held = tuple(sorted((locked or {}).items()))
-        spec = cls(robot.urdf_text, base_link, tip_link, solver, options or IkOptions(), held)
+        spec = cls(
+            urdf=robot.urdf_text,
+            base_link=base_link,
+            tip_link=tip_link,
+            solver=solver,
+            options=options or IkOptions(),
+            locked=tuple(sorted((locked or {}).items())),
+            srdf='' if srdf is None else load_srdf_text(srdf),
+            collisions=collisions,
+            urdf_file='' if robot.source is None else str(robot.source),
+        )
         spec.build()
         return spec
+
+    @property
+    def robot(self) -> Robot:
+        """
+        The robot, read anew.
+
+        :raises RobotDescriptionError: URDF or SRDF are malformed, or do not go together.
+        """
+        source = Path(self.urdf_file) if self.urdf_file else None
+        robot = Robot(*parse_urdf(self.urdf), urdf_text=self.urdf, source=source)
+        return robot.with_srdf_text(self.srdf) if self.srdf else robot
 
     def build(self) -> Solver:
         """
         Return the prepared solver; built once in a process.
 
         :raises IkServiceError: the URDF, a link, a joint, the solver or an option is wrong.
+        :raises CollisionGeometryError: for collisions, a mesh is missing or cannot be used.
+        :raises MissingExtraError: for collisions, Coal is not installed.
         """
-        return _built(self)
+        return _built(self, self.urdf_file)
 
     @property
     def digest(self) -> str:
         """Digest of all that decides about the answers."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
+        values = asdict(self)
+        del values['urdf_file']
+        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
     def to_json(self) -> str:
         """Return the specification as JSON, from which :meth:`from_json` makes it again."""
@@ -100,24 +144,31 @@ class ChainSpec:
         :raises ArgumentError: the text is something else.
         """
         try:
-            values = json.loads(text)
+            values: dict[str, Any] = json.loads(text)
             values['locked'] = tuple((name, position) for name, position in values['locked'])
-            options = values['options']
+            options: dict[str, Any] = values['options']
             known = {option.name for option in fields(IkOptions)}
-            values['options'] = IkOptions(
-                **{
-                    name: tuple(value) if isinstance(value, list) else value
-                    for name, value in options.items()
-                    if name in known
-                }
-            )
+            given: dict[str, Any] = {
+                name: tuple(value) if isinstance(value, list) else value
+                for name, value in options.items()
+                if name in known
+            }
+            values['options'] = IkOptions(**given)
             return cls(**values)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ArgumentError('text', f'is no specification of a chain: {error}') from error
 
 
 @lru_cache(maxsize=8)
-def _built(spec: ChainSpec) -> Solver:
-    robot = Robot.from_urdf(spec.urdf)
+def _built(spec: ChainSpec, _urdf_file: str) -> Solver:
+    robot = spec.robot
     chain = robot.chain(spec.base_link or None, spec.tip_link or None, dict(spec.locked) or None)
-    return prepared(chain, spec.solver, spec.options)
+    if not spec.collisions:
+        return prepared(chain, spec.solver, spec.options)
+    # Imported here because its kernels take long to load.
+    from ik_service.collision.checker import CollisionChecker
+
+    checker = CollisionChecker(robot)
+    if not checker.has_geometry:
+        raise ArgumentError('collisions', 'cannot be avoided: the URDF has no collision geometry')
+    return Solver(chain, spec.solver, spec.options, collisions=checker)

@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
+import os
 from typing import TYPE_CHECKING
+import uuid
 
 import numpy as np
 
-from ik_service.exceptions import MissingExtraError
+from ik_service.common.quoting import safe_repr
+from ik_service.exceptions import ArgumentError, ClusterError, IkServiceError, MissingExtraError
+from ik_service.scale.array_targets import ArrayTargets
 from ik_service.scale.chain_spec import ChainSpec
-from ik_service.scale.result_store import disk_errors, ResultStore
+from ik_service.scale.progress import Progress
+from ik_service.scale.result_store import ResultStore
 from ik_service.scale.solving import solve_block
-from ik_service.scale.targets import ArrayTargets, BlockTargets
+from ik_service.scale.store_files import disk_errors
+from ik_service.scale.targets import BlockTargets
 
 if TYPE_CHECKING:
     from distributed import Client
+
+_KEPT = 'the store keeps all whole chunks, and the same call goes on'
+
+
+def check_client(client: object) -> None:
+    """
+    Check that a client can be used.
+
+    :param client: what was given as the client.
+    :raises ArgumentError: it is none of Dask's, or an asynchronous one.
+    :raises ClusterError: it is closed, or its cluster has no workers.
+    :raises MissingExtraError: Dask is not installed.
+    """
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingExtraError('dask', 'scale') from error
+    if not isinstance(client, Client) or client.asynchronous:
+        raise ArgumentError(
+            'client', f'has to be a synchronous dask.distributed.Client, not {safe_repr(client)}'
+        )
+    if client.status != 'running':
+        raise ClusterError(f'the client is not connected but {client.status}: make a new one')
+    if not client.nthreads():
+        raise ClusterError(
+            'the cluster has no workers: start some, and wait with client.wait_for_workers(1)'
+        )
 
 
 def solve_on_cluster(
@@ -23,9 +58,9 @@ def solve_on_cluster(
     spec: ChainSpec,
     targets: BlockTargets,
     results: ResultStore,
-    firsts: Sequence[int],
+    missing: Sequence[tuple[int, int]],
     threads: int | None,
-    advance: Callable[[int], object],
+    progress: Progress,
 ) -> None:
     """
     Solve chunks on the workers of a cluster; each writes its own.
@@ -38,32 +73,102 @@ def solve_on_cluster(
     :param targets: the targets; the workers read arrays from their files, and those that are in
         memory from one beside the store.
     :param results: the store; the workers open it by its path.
-    :param firsts: numbers of the first targets of the chunks.
-    :param threads: threads of a worker; all its cores when it runs one task at a time.
-    :param advance: called with the number of targets of each chunk that is there.
-    :raises MissingExtraError: dask is not installed.
+    :param missing: numbers of the first target of each chunk, and of that after its last.
+    :param threads: threads of a worker; all its cores when it is alone on its host, and runs one
+        task at a time.
+    :param progress: told when a chunk is there.
+    :raises ArgumentError: more than one thread for workers that share a host.
+    :raises ClusterError: a worker cannot take part, or the cluster is lost.
     """
-    try:
-        import dask.array as da
-        from distributed import as_completed
-    except ImportError as error:
-        raise MissingExtraError('dask', 'scale') from error
-    if not firsts:
+    import dask
+    import dask.array as da
+
+    if not missing:
         return
+    chosen = _threads_of_task(client, threads)
     with _readable(targets, results) as source:
-        starts = da.from_array(np.array(firsts), chunks=1)
-        counts = starts.map_blocks(
+        _check_workers(client, source, targets.digest, results)
+        # One key of the graph, so that it goes to each worker once, and again if that is lost.
+        work = dask.delayed((spec, source), name=f'work-{uuid.uuid4().hex}', traverse=False)
+        counts = da.from_array(np.array(missing), chunks=(1, 2)).map_blocks(
             _solve_chunk,
-            spec,
-            source,
+            work,
             str(results.path),
-            threads,
+            results.attributes['id'],
+            chosen,
             dtype=int,
             meta=np.empty(0, int),
+            drop_axis=1,
+            name=f'solve-{uuid.uuid4().hex}',  # never what an earlier call has left
         )
-        futures = client.compute(list(counts.to_delayed()))
-        for _, counted in as_completed(futures, with_results=True):
-            advance(int(np.asarray(counted).sum()))
+        _collect(client, list(counts.to_delayed()), progress)
+
+
+def _collect(client: Client, tasks: list[object], progress: Progress) -> None:
+    """Compute tasks, and tell their results as they come; after an error, cancel the others."""
+    from distributed import as_completed
+
+    futures = client.compute(tasks, optimize_graph=False)
+    try:
+        for future, counted in as_completed(futures, with_results=True):
+            if isinstance(counted, BaseException):  # the scheduler is gone
+                raise counted
+            progress.advance(int(np.asarray(counted).sum()))
+            future.release()
+    except IkServiceError:
+        raise
+    except Exception as error:  # of any kind, such as for a worker that dies of each attempt
+        raise ClusterError(f'the cluster has failed: {error}; {_KEPT}') from error
+    finally:
+        if client.status == 'running':
+            client.cancel([future for future in futures if not future.done()])
+
+
+def _threads_of_task(client: Client, threads: int | None) -> int | None:
+    """Return the threads of a task: one where a host solves several chunks at a time."""
+    from distributed.comm import get_address_host
+
+    workers = client.nthreads()
+    hosts = Counter(get_address_host(address) for address in workers)
+    if max(workers.values()) == 1 and max(hosts.values()) == 1:
+        return threads
+    if threads not in (None, 1):
+        raise ArgumentError(
+            'threads',
+            'has to be 1 or left out where a host has several workers, or one with several '
+            f'threads, not {threads}: they would wait for each other',
+        )
+    return 1
+
+
+def _check_workers(
+    client: Client, source: BlockTargets, digest: str, results: ResultStore
+) -> None:
+    """Refuse workers that lack the package, the folder or the targets."""
+    path, identity = str(results.path), results.attributes['id']
+    _refuse(client.run(_fault_of_store, path, identity, on_error='return'))
+    _refuse(client.run(_fault_of_targets, source, digest, on_error='return'))
+
+
+def _refuse(faults: Mapping[str, str | Exception]) -> None:
+    for worker, fault in faults.items():
+        if fault:
+            raise ClusterError(f'worker {worker} cannot take part: {fault}')
+
+
+def _fault_of_store(path: str, identity: str) -> str:
+    """Return why a worker cannot use the store; empty when it can."""
+    _opened.cache_clear()
+    try:
+        _opened(path, identity)
+    except IkServiceError as error:
+        return str(error)
+    return '' if os.access(path, os.W_OK) else f'it must not write to {path}'
+
+
+def _fault_of_targets(source: BlockTargets, digest: str) -> str:
+    """Return why a worker cannot read the targets; empty when it can."""
+    return '' if source.digest == digest else 'it reads other targets than this process'
 
 
 @contextmanager
@@ -82,22 +187,27 @@ def _readable(targets: BlockTargets, results: ResultStore) -> Iterator[BlockTarg
 
 
 def _solve_chunk(
-    starts: np.ndarray, spec: ChainSpec, targets: BlockTargets, path: str, threads: int | None
+    chunks: np.ndarray,
+    work: tuple[ChainSpec, BlockTargets],
+    path: str,
+    identity: str,
+    threads: int | None,
 ) -> np.ndarray:
-    """Solve the chunks that begin at some targets, and write them; returns their sizes."""
-    results = ResultStore.existing(path)
-    counts = np.zeros(len(starts), int)
-    for number, first in enumerate(starts.tolist()):
-        last = min(first + results.chunk, len(targets))
+    """Solve chunks from one target to another, and write them; returns their sizes."""
+    spec, targets = work
+    results = _opened(path, identity)
+    counts = np.zeros(len(chunks), int)
+    for number, (first, last) in enumerate(chunks.tolist()):
         counts[number] = last - first
-        if not results.is_solved(first):
-            chosen = threads or _own_threads()
-            results.write(first, solve_block(spec, targets.block(first, last), chosen))
+        if not results.is_whole(first, last):  # else a worker died just after it
+            results.write(first, solve_block(spec, targets.block(first, last), threads))
     return counts
 
 
-def _own_threads() -> int | None:
-    """Return one thread in a worker that runs several tasks at a time; else None, for all."""
-    from distributed import get_worker
-
-    return 1 if get_worker().state.nthreads > 1 else None
+@lru_cache(maxsize=4)
+def _opened(path: str, identity: str) -> ResultStore:
+    """Return the store of a path, if it is the one that is meant; opened once in a process."""
+    results = ResultStore.existing(path, writable=True)
+    if results.attributes['id'] != identity:
+        raise ClusterError(f'{path} is another folder there: the workers need the same one')
+    return results

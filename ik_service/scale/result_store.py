@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-import fcntl
 import os
 from pathlib import Path
-from types import ModuleType
+import shutil
+from types import MappingProxyType, ModuleType
 from typing import Any, TYPE_CHECKING
+import uuid
 
 import numpy as np
 
-from ik_service.exceptions import MissingExtraError, StoreError
+from ik_service.common.quoting import safe_repr
+from ik_service.exceptions import ArgumentError, MissingExtraError, StoreError
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.solving import Answers, UNSOLVED
+from ik_service.scale.store_files import (
+    disk_errors,
+    has_content,
+    new_name,
+    only_writer,
+    remove_remains,
+    sync_file,
+)
 
 if TYPE_CHECKING:
-    from zarr import Group
+    from zarr import Array, Group
 
 FORMAT = 1
 """Version of the layout."""
 
 _KIND = 'answers of ik_service.scale'
-_LOCK = '.ik_service.lock'
+_DETAILS = ('spec', 'targets', 'chain', 'joint_names', 'id', 'chunk')
+# What Zarr raises for files that are not what they shall be.
+_FAULTS = (ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError)
 
 
 class ResultStore:
@@ -33,17 +45,40 @@ class ResultStore:
     ``q`` (N, n) [rad] or [m], ``status`` (N,), ``position_error`` (N,) [m],
     ``orientation_error`` (N,) [rad], ``iterations`` and ``searches`` (N,). A chunk is whole once
     its part of ``status`` is there, which is written last; a number of
-    :data:`~ik_service.scale.solving.UNSOLVED` means that the row has not been solved yet.
+    :data:`~ik_service.scale.UNSOLVED` means that the row has not been solved yet. Each file has a
+    checksum, so that one which a crash of the machine has left half written is found.
 
     :param path: folder of the group.
     :param group: the group.
+    :ivar attributes: what is noted beside the arrays; read-only.
     :ivar chunk: rows of a chunk.
+    :ivar arrays: the arrays by name, to be read; read-only.
+    :raises StoreError: the group holds something else.
     """
 
     def __init__(self, path: Path, group: Group) -> None:
         self.path = path
-        self._group = group
-        self.chunk = int(group.attrs['chunk'])
+        self.attributes: Mapping[str, Any] = MappingProxyType(dict(group.attrs))
+        self._check_attributes()
+        self.chunk = int(self.attributes['chunk'])
+        arrays: dict[str, Any] = {name: group.get(name) for name in Answers._fields}
+        missing = [name for name, array in arrays.items() if array is None]
+        if missing:
+            raise StoreError(path, f'is damaged: it lacks the arrays {", ".join(missing)}')
+        self.arrays: Mapping[str, Array] = MappingProxyType(arrays)
+
+    def _check_attributes(self) -> None:
+        attributes = self.attributes
+        if attributes.get('kind') != _KIND:
+            fault = 'holds something else than answers: take another folder'
+        elif attributes.get('format') != FORMAT:
+            found = attributes.get('format')
+            fault = f'has layout {found}, which is not {FORMAT}: take another folder'
+        elif missing := [name for name in _DETAILS if name not in attributes]:
+            fault = f'is damaged: it lacks the attributes {", ".join(missing)}'
+        else:
+            return
+        raise StoreError(self.path, fault)
 
     @classmethod
     def open(
@@ -67,144 +102,172 @@ class ResultStore:
         :raises StoreError: the store is of something else or of another version, or the disk
             refuses; the message names what.
         """
-        folder = Path(path)
-        given = {
-            'kind': _KIND, 'format': FORMAT, 'spec': spec.digest, 'targets': targets,
-        }  # fmt: skip
+        folder = _folder(path)
         with disk_errors(folder):
-            if _has_content(folder):
-                return cls._reopened(folder, given)
-            # Under another name until it is whole, so that no half of one is ever found.
-            made = folder.with_name(f'{folder.name}.new-{os.getpid()}')
-            group = _zarr().open_group(made, mode='w')
-            n = len(joint_names)
-            for name, kind, width, fill in _layout(n):
-                shape, chunks = ((count, *width), (chunk, *width))
-                group.create_array(name, shape=shape, chunks=chunks, dtype=kind, fill_value=fill)
-            details = {'chunk': chunk, 'joint_names': list(joint_names), 'chain': spec.to_json()}
-            group.attrs.update(given | details)
-            made.rename(folder)
-            return cls.existing(folder)
-
-    @classmethod
-    def _reopened(cls, folder: Path, given: dict[str, object]) -> ResultStore:
-        store = cls.existing(folder)
-        found = store.attributes
-        if found['format'] != FORMAT:
-            raise StoreError(
-                folder, f'has layout {found["format"]}, which is not {FORMAT}: take another folder'
-            )
+            if not has_content(folder):
+                details = {
+                    'kind': _KIND, 'format': FORMAT, 'id': uuid.uuid4().hex, 'chunk': chunk,
+                    'spec': spec.digest, 'targets': targets, 'joint_names': list(joint_names),
+                    'chain': spec.to_json(),
+                }  # fmt: skip
+                _make(folder, details, count)
+        store = cls.existing(folder, writable=True)
+        given = {'spec': spec.digest, 'targets': targets}
         for name, what in (('spec', 'chains, solvers or options'), ('targets', 'targets')):
-            if found[name] != given[name]:
+            if store.attributes[name] != given[name]:
                 raise StoreError(folder, f'holds answers for other {what}: take another folder')
         return store
 
     @classmethod
-    def existing(cls, path: str | os.PathLike[str]) -> ResultStore:
+    def existing(cls, path: str | os.PathLike[str], writable: bool = False) -> ResultStore:
         """
         Open a store that is there.
 
         :param path: its folder.
-        :raises StoreError: there is none, or it holds something else.
+        :param writable: whether to write, too.
+        :raises StoreError: there is none, it is of another version, or it holds something else.
         """
-        folder = Path(path)
-        with disk_errors(folder):
+        folder = _folder(path)
+        zarr = load_zarr()
+        # Zarr leaves out chunks of nothing but fill values, and then a missing one looks whole;
+        # an array keeps the setting that it is opened with.
+        with disk_errors(folder), zarr.config.set({'array.write_empty_chunks': True}):
             try:
-                group = _zarr().open_group(folder, mode='r+')
-            except (FileNotFoundError, ValueError, KeyError) as error:
+                group = zarr.open_group(folder, mode='r+' if writable else 'r')
+                return cls(folder, group)
+            except (FileNotFoundError, *_FAULTS) as error:
                 raise StoreError(folder, f'is no store of answers: {error}') from error
-            if group.attrs.get('kind') != _KIND or 'chunk' not in group.attrs:
-                raise StoreError(folder, 'holds something else than answers: take another folder')
-            return cls(folder, group)
 
     @property
-    def attributes(self) -> dict[str, Any]:
-        """What is noted beside the arrays."""
-        return dict(self._group.attrs)
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, in the order of the columns of ``q``."""
+        return tuple(self.attributes['joint_names'])
+
+    @property
+    def chain_spec(self) -> ChainSpec:
+        """What the answers are of."""
+        return ChainSpec.from_json(self.attributes['chain'])
 
     @property
     def size(self) -> int:
-        """Rows of the arrays."""
-        return int(self._group['status'].shape[0])
+        """Rows that all arrays have."""
+        return min(int(array.shape[0]) for array in self.arrays.values())
 
-    def grow(self, count: int) -> None:
+    def is_whole(self, first: int, last: int) -> bool:
         """
-        Make room for rows.
+        Return whether a chunk is there, and undamaged: all of its files are read.
 
-        :param count: rows that the arrays have then, at least.
+        :param first: number of its first row, a multiple of ``chunk``.
+        :param last: number after its last row.
         """
-        if count > self.size:
-            with disk_errors(self.path):
-                for name in ('q', *Answers._fields[1:]):
-                    array = self._group[name]
-                    array.resize((count, *array.shape[1:]))
+        if last > self.size or not all(file.is_file() for file in self._files(first)):
+            return False
+        try:
+            # A chunk that was the last one of a stream, and smaller, may have grown since.
+            if self.read('status', last - 1, last)[0] == UNSOLVED:
+                return False
+            for name in self.arrays:
+                self.read(name, first, last)
+        except StoreError:
+            return False
+        return True
 
-    def is_solved(self, first: int) -> bool:
+    def write(self, first: int, answers: Answers) -> int:
         """
-        Return whether the chunk that begins at a row is there.
-
-        :param first: number of its first row.
-        """
-        return first < self.size and int(self._group['status'][first]) != UNSOLVED
-
-    def write(self, first: int, answers: Answers) -> None:
-        """
-        Write a chunk; the status comes last, and marks it as whole.
+        Write a chunk; arrays that are too short grow. The status comes last.
 
         :param first: number of its first row, a multiple of ``chunk``.
         :param answers: its answers.
+        :returns: number of its rows.
         :raises StoreError: the disk refuses; chunks written before stay as they are.
         """
         last = first + len(answers.status)
         with disk_errors(self.path):
-            for name in (*(name for name in answers._fields if name != 'status'), 'status'):
-                self._group[name][first:last] = getattr(answers, name)
+            for array in self.arrays.values():
+                if array.shape[0] < last:
+                    array.resize((last, *array.shape[1:]))
+            for name in _in_order():
+                self.arrays[name][first:last] = getattr(answers, name)
+        return last - first
 
     def read(self, name: str, first: int = 0, last: int | None = None) -> np.ndarray:
         """
-        Return rows of an array.
+        Return rows of an array; also while rows are still unsolved.
 
         :param name: its name.
         :param first: number of the first row.
         :param last: number after the last; all when left out.
+        :raises ArgumentError: there is no such array.
+        :raises StoreError: a file is damaged, or cannot be read.
         """
-        return np.asarray(self._group[name][first:last])
+        if name not in self.arrays:
+            raise ArgumentError(
+                'name', f'has to be one of {", ".join(self.arrays)}, not {safe_repr(name)}'
+            )
+        with disk_errors(self.path), self._damage(name, first, last):
+            return np.asarray(self.arrays[name][first:last])
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """
-        Keep other writers away for the time of a ``with`` block.
+        Keep other writers away for the time of a ``with`` block, and clear up after dead ones.
 
-        :raises StoreError: somebody else writes; that ends when their process does, however.
+        :raises StoreError: somebody else writes.
         """
-        with disk_errors(self.path):
-            handle = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise StoreError(self.path, 'is being written by another process') from error
+        with only_writer(self.path):
+            with disk_errors(self.path):
+                remove_remains(self.path)
             yield
-        finally:
-            os.close(handle)
+
+    @contextmanager
+    def _damage(self, name: str, first: int, last: int | None) -> Iterator[None]:
+        try:
+            yield
+        except _FAULTS as error:
+            rows = f'rows {first} to {self.size if last is None else last}'
+            raise StoreError(
+                self.path, f'is damaged: {name}, {rows}: {error}; solve_to_store mends it'
+            ) from error
+
+    def _files(self, first: int) -> list[Path]:
+        """Return the files of a chunk."""
+        files = []
+        for name, array in self.arrays.items():
+            place = (first // self.chunk, *(0 for _ in array.shape[1:]))
+            files.append(self.path / name / array.metadata.encode_chunk_key(place))
+        return files
 
 
-@contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
-    """
-    Turn errors of the disk into :class:`~ik_service.exceptions.StoreError`.
+def _in_order() -> list[str]:
+    return [*(name for name in Answers._fields if name != 'status'), 'status']
 
-    :param path: the store.
-    """
+
+def _make(folder: Path, details: Mapping[str, Any], count: int) -> None:
+    """Make a store, under another name until it is whole, so that no half of one is found."""
+    zarr = load_zarr()
+    folder = Path(os.path.realpath(folder))  # a link to an empty folder stays one
+    made = new_name(folder, details['id'])
+    chunk, n = details['chunk'], len(details['joint_names'])
     try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise StoreError(path, f'cannot be used: {reason}; what it holds is kept') from error
-
-
-def _has_content(folder: Path) -> bool:
-    return folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+        group = zarr.open_group(made, mode='w')
+        for name, kind, width, fill in _layout(n):
+            group.create_array(
+                name,
+                shape=(count, *width),
+                chunks=(chunk, *width),
+                dtype=kind,
+                fill_value=fill,
+                # Joint vectors hardly get smaller, and compression takes as long as solving does.
+                compressors=zarr.codecs.Crc32cCodec(),
+            )
+        group.attrs.update(details)
+        for file in made.rglob('zarr.json'):
+            sync_file(file)
+        made.rename(folder)
+    except OSError:
+        shutil.rmtree(made, ignore_errors=True)
+        if not has_content(folder):  # else another process was faster
+            raise
 
 
 def _layout(n: int) -> list[tuple[str, str, tuple[int, ...], float]]:
@@ -219,7 +282,18 @@ def _layout(n: int) -> list[tuple[str, str, tuple[int, ...], float]]:
     ]
 
 
-def _zarr() -> ModuleType:
+def _folder(path: str | os.PathLike[str]) -> Path:
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        raise ArgumentError('store', f'has to be the path of a folder, not {safe_repr(path)}')
+    return Path(path).absolute()
+
+
+def load_zarr() -> ModuleType:
+    """
+    Import Zarr.
+
+    :raises MissingExtraError: it is not installed.
+    """
     try:
         import zarr
     except ImportError as error:

@@ -9,7 +9,7 @@ import numpy as np
 from ik_service.kinematics.pose_error import mark_rigid
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.solvers.batch import solve_ik_batch
-from ik_service.solvers.result import IkStatus
+from ik_service.solvers.result import IkBatchResult, IkStatus
 
 UNSOLVED = 255
 """Number in the place of a status: the row has not been solved yet."""
@@ -53,7 +53,12 @@ def solve_block(spec: ChainSpec, targets: np.ndarray, threads: int | None = None
     poses = np.zeros(len(targets), bool)
     mark_rigid(targets, poses)
     batch = solve_ik_batch(
-        solver.chain, targets[poses], solver=spec.solver, options=spec.options, threads=threads
+        solver.chain,
+        targets if poses.all() else targets[poses],
+        solver=spec.solver,
+        options=spec.options,
+        threads=threads,
+        collisions=solver.collisions,
     )
     count = len(targets)
     answers = Answers(
@@ -65,9 +70,17 @@ def solve_block(spec: ChainSpec, targets: np.ndarray, threads: int | None = None
         np.zeros(count, np.int32),
     )
     answers.q[poses] = batch.q
-    answers.status[poses] = [_NUMBER[status] for status in batch.status]
+    answers.status[poses] = _numbers(batch)
     answers.position_error[poses] = batch.position_error
     answers.orientation_error[poses] = batch.orientation_error
     answers.iterations[poses] = batch.iterations
     answers.searches[poses] = batch.searches
     return answers
+
+
+def _numbers(batch: IkBatchResult) -> np.ndarray:
+    """Return the numbers of the statuses; enumerations are slow, and most rows are solved."""
+    numbers = np.full(len(batch.success), IkStatus.SUCCESS.number, np.uint8)
+    failed = np.flatnonzero(~batch.success)
+    numbers[failed] = [_NUMBER[status] for status in batch.status[failed]]
+    return numbers

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 import hashlib
-from pathlib import Path
-from typing import Literal, Protocol
+from typing import cast, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +14,7 @@ from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.pose_error import check_transforms
+from ik_service.scale.array_targets import array_targets, ArrayTargets, SlicedArray
 
 
 class BlockTargets(Protocol):
@@ -96,86 +96,11 @@ class PoseGrid:
     @property
     def digest(self) -> str:
         """Digest of the parts."""
-        return _digest('grid', self.positions, self.rotations)
-
-
-class SlicedArray(Protocol):
-    """Array that can be sliced, wherever its numbers are."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype
-
-    def __getitem__(self, rows: slice) -> ArrayLike:
-        """Return some rows."""
-
-
-class ArrayTargets:
-    """
-    Targets in an array: NumPy's, a memory map, or one of Zarr or h5py.
-
-    :param array: (N, 4, 4) T_base_tip; rows that are no poses are found when their turn comes.
-    :raises ArgumentError: the array has another shape or type.
-    """
-
-    _SAMPLE = 64
-
-    def __init__(self, array: SlicedArray) -> None:
-        shape = tuple(getattr(array, 'shape', ()))
-        if len(shape) != 3 or shape[1:] != (4, 4):
-            raise ArgumentError('targets', f'have shape {shape}, have to be (N, 4, 4)')
-        if np.dtype(array.dtype).kind not in 'fiu':
-            raise ArgumentError('targets', f'have type {array.dtype}, have to be real numbers')
-        self._array = array
-
-    def __len__(self) -> int:
-        """Return the number of targets."""
-        return int(self._array.shape[0])
-
-    def block(self, first: int, last: int) -> np.ndarray:
-        """
-        Return some of the targets.
-
-        :param first: number of the first.
-        :param last: number after the last.
-        :returns: (last − first, 4, 4).
-        """
-        return np.ascontiguousarray(self._array[first:last], dtype=np.float64)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        array = self._array
-        if isinstance(array, np.memmap) and array.filename is not None and array.base is not None:
-            # By its file: NumPy would send the numbers.
-            place = str(array.filename), array.dtype, array.shape, array.offset
-            return _mapped, (*place, 'C' if array.flags.c_contiguous else 'F')
-        return type(self), (array,)
-
-    @property
-    def is_held(self) -> bool:
-        """Whether the numbers are in memory, and not in a file."""
-        return isinstance(self._array, np.ndarray) and not isinstance(self._array, np.memmap)
-
-    def save(self, path: Path) -> ArrayTargets:
-        """
-        Write the numbers to a file, and return the targets in it.
-
-        :param path: the file.
-        """
-        np.save(path, np.asarray(self._array, dtype=np.float64))
-        return ArrayTargets(np.load(path, mmap_mode='r'))
-
-    @property
-    def digest(self) -> str:
-        """Digest of the number of targets and of rows all over them."""
-        count = len(self)
-        rows = np.unique(np.linspace(0, count - 1, min(self._SAMPLE, count)).astype(int))
-        sample = [self.block(row, row + 1) for row in rows.tolist()]
-        return _digest(f'array {count}', *sample)
-
-
-def _mapped(
-    file: str, dtype: np.dtype, shape: tuple[int, ...], offset: int, order: Literal['C', 'F']
-) -> ArrayTargets:
-    return ArrayTargets(np.memmap(file, dtype, 'r', offset, shape, order))
+        digest = hashlib.sha256(b'grid')
+        for part in (self.positions, self.rotations):
+            digest.update(repr(part.shape).encode())
+            digest.update(part.tobytes())
+        return digest.hexdigest()
 
 
 def block_targets(targets: object) -> BlockTargets | None:
@@ -188,7 +113,7 @@ def block_targets(targets: object) -> BlockTargets | None:
     if hasattr(targets, 'block') and hasattr(targets, 'digest'):
         return targets  # type: ignore[return-value]  # these are the protocol's
     if hasattr(targets, 'shape'):
-        return ArrayTargets(targets)
+        return array_targets(cast('SlicedArray', targets))
     if isinstance(targets, (list, tuple)):
         return ArrayTargets(real_array(targets, 'targets'))
     if isinstance(targets, Iterable):
@@ -206,8 +131,7 @@ def blocks_of(stream: Iterable[ArrayLike], size: int) -> Iterator[np.ndarray]:
     :param size: of a block.
     :raises ArgumentError: something in the stream has another shape; names its number.
     """
-    waiting: list[np.ndarray] = []
-    count = 0
+    waiting, count = np.empty((size, 4, 4)), 0
     for number, piece in enumerate(stream):
         array = real_array(piece, f'targets: piece {number} of the stream')
         if array.shape[-2:] != (4, 4) or array.ndim not in (2, 3):
@@ -215,14 +139,16 @@ def blocks_of(stream: Iterable[ArrayLike], size: int) -> Iterator[np.ndarray]:
                 'targets',
                 f'piece {number} of the stream has shape {array.shape}, has to be (k, 4, 4)',
             )
-        waiting.append(array.reshape(-1, 4, 4))
-        count += len(waiting[-1])
-        while count >= size:
-            whole = np.concatenate(waiting)
-            yield whole[:size]
-            waiting, count = [whole[size:]], count - size
+        array = array.reshape(-1, 4, 4)
+        while len(array):
+            taken = array[: size - count]
+            waiting[count : count + len(taken)] = taken
+            array, count = array[len(taken) :], count + len(taken)
+            if count == size:
+                yield waiting
+                waiting, count = np.empty((size, 4, 4)), 0
     if count:
-        yield np.concatenate(waiting)
+        yield waiting[:count]
 
 
 def _poses(positions: np.ndarray, rotations: np.ndarray) -> np.ndarray:
@@ -231,11 +157,3 @@ def _poses(positions: np.ndarray, rotations: np.ndarray) -> np.ndarray:
     poses[:, :3, 3] = positions
     poses[:, 3, 3] = 1.0
     return poses
-
-
-def _digest(kind: str, *arrays: np.ndarray) -> str:
-    digest = hashlib.sha256(kind.encode())
-    for array in arrays:
-        digest.update(repr(array.shape).encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 import os
 import time
 from typing import cast, TYPE_CHECKING
 
+import numpy as np
+
 from ik_service.common.quoting import safe_repr
-from ik_service.exceptions import ArgumentError
+from ik_service.exceptions import ArgumentError, StoreInterruptedError
 from ik_service.scale.chain_spec import ChainSpec
+from ik_service.scale.progress import Progress, progress_of
 from ik_service.scale.result_store import ResultStore
 from ik_service.scale.solving import solve_block
 from ik_service.scale.targets import block_targets, blocks_of, BlockTargets
+from ik_service.solvers.argument_checks import check_course
 
 if TYPE_CHECKING:
     from distributed import Client
     from numpy.typing import ArrayLike
 
 _CHUNK = 50_000
-_MOST = 5_000_000
+_MOST = 1_000_000
 _STREAM = 'stream'
 
 
@@ -54,7 +59,7 @@ def solve_to_store(
     *,
     chunk: int = _CHUNK,
     threads: int | None = None,
-    progress: bool | Callable[[int, int | None], object] = True,
+    progress: bool | str | Callable[[int, int | None], object] = True,
     client: Client | None = None,
 ) -> StoreReport:
     """
@@ -71,15 +76,17 @@ def solve_to_store(
         same again when the call is to go on. A row that is no pose is marked, and stops nothing.
     :param store: folder of the store; read its arrays with Zarr.
     :param chunk: targets of a chunk; a store that is there keeps its own.
-    :param threads: number of threads of a process; as many as it has cores when left out, and one
-        in a worker that runs several tasks at a time.
-    :param progress: whether to show a bar with rate and time left; or a function that is called
-        with the number of targets done, and their number where it is known.
+    :param threads: number of threads of a process; as many as it has cores when left out. On a
+        cluster, hosts that solve several chunks at a time have one for each.
+    :param progress: whether to show a bar with rate and time left, or its name; or a function
+        that is called with the number of targets done, and their number where it is known.
     :param client: ``dask.distributed.Client`` whose workers solve; they need the folder too. Not
         for iterators.
     :raises ArgumentError: an argument has another shape or type.
     :raises StoreError: the store holds something else, is written by somebody else, or cannot be
         written; what it holds is kept.
+    :raises StoreInterruptedError: on Ctrl-C; also a KeyboardInterrupt.
+    :raises ClusterError: a cluster has no workers, they do not see the folder, or it is lost.
     :raises MissingExtraError: zarr, or for ``client`` dask, is not installed.
     """
     began = time.monotonic()
@@ -87,22 +94,25 @@ def solve_to_store(
         raise ArgumentError('chain_spec', f'has to be a ChainSpec, not {safe_repr(chain_spec)}')
     if not (isinstance(chunk, int) and not isinstance(chunk, bool) and 1 <= chunk <= _MOST):
         raise ArgumentError('chunk', f'has to be from 1 to {_MOST}, not {safe_repr(chunk)}')
+    check_course(None, threads, chained=False)
     names = chain_spec.build().chain.joint_names
     blocks = block_targets(targets)
-    if blocks is None and client is not None:
-        raise ArgumentError('targets', 'of a client cannot be an iterator')
+    if client is not None:
+        from ik_service.scale.dask_cluster import check_client
+
+        check_client(client)
+        if blocks is None:
+            raise ArgumentError('targets', 'of a client cannot be an iterator')
     digest, count = (_STREAM, 0) if blocks is None else (blocks.digest, len(blocks))
     results = ResultStore.open(store, chain_spec, names, digest, count, chunk)
-    with results.alone(), _progress(progress, None if blocks is None else count) as advance:
+    all_ = None if blocks is None else count
+    with _interruptible(results), results.alone(), progress_of(progress, all_) as shown:
         if blocks is None:
             stream = cast('Iterable[ArrayLike]', targets)
-            count, before = _solve_stream(chain_spec, stream, results, threads, advance)
+            count, before = _solve_stream(chain_spec, stream, results, threads, shown)
         else:
-            before = _solve_blocks(chain_spec, blocks, results, threads, advance, client)
+            before = _solve_blocks(chain_spec, blocks, results, threads, shown, client)
     return StoreReport(results, count, before, time.monotonic() - began)
-
-
-_Advance = Callable[[int], object]
 
 
 def _solve_blocks(
@@ -110,23 +120,24 @@ def _solve_blocks(
     targets: BlockTargets,
     results: ResultStore,
     threads: int | None,
-    advance: _Advance,
+    progress: Progress,
     client: Client | None,
 ) -> int:
     """Solve the chunks that are missing; returns how many targets were solved before."""
-    firsts = range(0, len(targets), results.chunk)
-    missing = [first for first in firsts if not results.is_solved(first)]
-    before = len(targets) - sum(min(results.chunk, len(targets) - first) for first in missing)
-    advance(before)
+    count = len(targets)
+    chunks = [
+        (first, min(first + results.chunk, count)) for first in range(0, count, results.chunk)
+    ]
+    missing = [(first, last) for first, last in chunks if not results.is_whole(first, last)]
+    before = count - sum(last - first for first, last in missing)
+    progress.skip(before)
     if client is not None:
         from ik_service.scale.dask_cluster import solve_on_cluster
 
-        solve_on_cluster(client, spec, targets, results, missing, threads, advance)
-        return before
-    for first in missing:
-        last = min(first + results.chunk, len(targets))
-        results.write(first, solve_block(spec, targets.block(first, last), threads))
-        advance(last - first)
+        solve_on_cluster(client, spec, targets, results, missing, threads, progress)
+    else:
+        blocks = ((first, targets.block(first, last)) for first, last in missing)
+        _solve_here(spec, blocks, results, threads, progress)
     return before
 
 
@@ -135,43 +146,48 @@ def _solve_stream(
     stream: Iterable[ArrayLike],
     results: ResultStore,
     threads: int | None,
-    advance: _Advance,
+    progress: Progress,
 ) -> tuple[int, int]:
     """Solve what comes; returns how many targets came, and how many were solved before."""
-    first = before = 0
-    for block in blocks_of(stream, results.chunk):
-        last = first + len(block)
-        # A chunk that was the last one, and smaller, may have grown since.
-        if last <= results.size and results.is_solved(last - 1):
-            before += len(block)
-        else:
-            results.grow(last)
-            results.write(first, solve_block(spec, block, threads))
-        advance(len(block))
-        first = last
-    return first, before
+    count = before = 0
+
+    def missing() -> Iterator[tuple[int, np.ndarray]]:
+        nonlocal count, before
+        for block in blocks_of(stream, results.chunk):
+            first, count = count, count + len(block)
+            if results.is_whole(first, count):
+                before += len(block)
+                progress.skip(len(block))
+            else:
+                yield first, block
+
+    _solve_here(spec, missing(), results, threads, progress)
+    return count, before
+
+
+def _solve_here(
+    spec: ChainSpec,
+    blocks: Iterable[tuple[int, np.ndarray]],
+    results: ResultStore,
+    threads: int | None,
+    progress: Progress,
+) -> None:
+    """Solve chunks in this process; while one is solved, that before it is written."""
+    with ThreadPoolExecutor(1) as writer:
+        writing: Future[int] | None = None
+        for first, targets in blocks:
+            answers = solve_block(spec, targets, threads)
+            if writing is not None:
+                progress.advance(writing.result())
+            writing = writer.submit(results.write, first, answers)
+        if writing is not None:
+            progress.advance(writing.result())
 
 
 @contextmanager
-def _progress(
-    progress: bool | Callable[[int, int | None], object], count: int | None
-) -> Iterator[_Advance]:
-    """Show a bar on a terminal during a ``with`` block, or call a function."""
-    if callable(progress):
-        done = 0
-
-        def advance(more: int) -> None:
-            nonlocal done
-            done += more
-            progress(done, count)
-
-        yield advance
-        return
+def _interruptible(store: ResultStore) -> Iterator[None]:
+    """Say upon Ctrl-C what has become of the answers."""
     try:
-        from tqdm import tqdm
-    except ImportError:
-        yield lambda more: None
-        return
-    hidden = None if progress else True  # None: shown only on a terminal
-    with tqdm(total=count, unit=' poses', unit_scale=True, disable=hidden) as bar:
-        yield bar.update
+        yield
+    except KeyboardInterrupt as error:
+        raise StoreInterruptedError(store.path) from error

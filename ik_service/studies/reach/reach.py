@@ -1,27 +1,34 @@
-"""Positions that an arm can reach, with the share of orientations at each, as a point cloud."""
+"""Positions that an arm can reach, how well, and with how many orientations."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+import tempfile
 import time
-from typing import cast, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ik_service.common.resources import urdf_path
-from ik_service.kinematics.chain import KinematicChain
+from ik_service.exceptions import MissingExtraError
 from ik_service.model.xacro_arguments import parse_xacro_args, XACRO_HELP
+from ik_service.reach import capability_map, CapabilityMap
+from ik_service.reach.grid import cubic_axes, reach_box
 from ik_service.robot import Robot
+from ik_service.scale import ChainSpec
+from ik_service.solvers.options import IkOptions
+from ik_service.studies.reach.comparison_figure import draw_comparison
 from ik_service.studies.reach.reach_figure import draw_reach
-from ik_service.studies.reach.survey import Check, Reachability, survey, THOROUGH_SEARCHES
+from ik_service.studies.reach.report import comparison_lines, plan_line, summary_lines
 from ik_service.studies.tables import write_csv
 
 if TYPE_CHECKING:
-    from ik_service.collision.checker import CollisionChecker
+    from distributed import Client
 
-SUMMARY = 'the positions that an arm can reach, and with how many orientations'
+SUMMARY = 'the positions that an arm can reach, how well, and with how many orientations'
 
 _PANDA = ('panda_link0', 'panda_hand_tcp')
 
@@ -32,157 +39,175 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     :param parser: of its command line.
     """
-    parser.add_argument(
-        '--urdf', type=Path, help='robot description (default: the Panda of this package)'
-    )
-    parser.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
-    parser.add_argument('--base-link', help="base of its chain (default: the robot's root)")
-    parser.add_argument('--tip-link', help='its tip (default: the tool)')
-    parser.add_argument(
+    add = parser.add_argument
+    add('--urdf', type=Path, help='robot description (default: the Panda of this package)')
+    add('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
+    add('--base-link', help="base of its chain (default: the robot's root)")
+    add('--tip-link', help='its tip (default: the tool)')
+    add(
         '--points',
         type=_at_least(2),
         default=20,
-        help='positions along each of x, y and z (default: %(default)s)',
+        help='positions along the longest side of the grid (default: %(default)s)',
     )
-    parser.add_argument(
+    add(
         '--orientations',
         type=_at_least(1),
         default=50,
         help='tried at each position (default: %(default)s)',
     )
-    parser.add_argument(
+    add(
         '--searches',
         type=_at_least(1),
         default=20,
         help='searches for a pose, at most; more take longer and miss less (default: %(default)s)',
     )
-    parser.add_argument(
+    add(
+        '--collisions',
         '--avoid-collisions',
         action='store_true',
         help='count only postures at which the robot does not collide with itself, and say what '
         'share that is (needs the extra "collision")',
     )
+    add(
+        '--store',
+        type=Path,
+        metavar='DIR',
+        help='folder that keeps all answers; the same command goes on there after an interruption '
+        '(default: none are kept)',
+    )
+    add('--client', metavar='ADDRESS', help='solve on the workers of this Dask scheduler')
+    add(
+        '--compare',
+        type=Path,
+        metavar='URDF',
+        help='another arm to compare with, on the same grid, from its root to its tool',
+    )
+    add('--compare-base-link', metavar='LINK', help='base of the chain of the other arm')
+    add('--compare-tip-link', metavar='LINK', help='its tip')
 
 
 def run(arguments: Namespace) -> list[Path]:
     """
-    Survey the arm, print a summary, and write ``reach.csv``, ``reach.npz`` and ``reach.png``.
+    Survey the arm, print a summary, and write files.
 
-    The table has a row for each position that is reached. The archive holds the same for
-    programs: ``points`` (N, 3) in the frame of the base link [m], ``reachable`` (N,) the share of
-    the orientations, 0 to 1, ``on_shell`` (N,) whether a neighbour in the grid is not reached,
-    ``spacing`` (3,) of the grid [m], ``base_link`` and ``tip_link``.
+    ``reach.zarr`` is the :class:`~ik_service.reach.CapabilityMap`. ``reach.csv`` has a row for
+    each position that is reached. ``reach.npz`` holds the same for programs: ``points`` (N, 3) in
+    the frame of the base link [m], ``reachable`` (N,) the share of the orientations, 0 to 1,
+    ``on_shell`` (N,) whether a neighbour in the grid is not reached, ``spacing`` (3,) of the grid
+    [m], ``base_link`` and ``tip_link``. ``reach.png`` shows it. With another arm there are
+    ``reach_other.zarr`` and ``reach_comparison.png``, too.
 
-    :param arguments: ``output``, ``urdf``, ``xacro_args``, ``base_link``, ``tip_link``,
-        ``points``, ``orientations``, ``searches``, ``avoid_collisions``.
+    :param arguments: the options of :func:`add_arguments`, and ``output``.
     :returns: the files written.
-    :raises IkServiceError: the robot makes no chain, or Matplotlib is not installed.
+    :raises IkServiceError: the robot makes no chain, or an extra is not installed.
     """
-    chain = _chain(arguments)
+    output = arguments.output
+    spec = _spec(arguments, arguments.urdf, arguments.base_link, arguments.tip_link)
+    low, high = reach_box(spec.build().chain)
+    # Any spacing will do for a tip that only turns.
+    spacing = float((high - low).max()) / (arguments.points - 1) or 1.0
+    with _store(arguments) as store, _client(arguments.client) as client:
+        found = _survey(spec, spacing, arguments, store, client)
+        written = _write(output, found)
+        if arguments.compare is not None:
+            links = arguments.compare_base_link, arguments.compare_tip_link
+            other_spec = _spec(arguments, arguments.compare, *links)
+            other = _survey(other_spec, spacing, arguments, store / 'other', client)
+            written += _write_comparison(output, found, other)
+    return written
+
+
+def _spec(
+    arguments: Namespace, urdf: Path | None, base_link: str | None, tip_link: str | None
+) -> ChainSpec:
+    if urdf is None:
+        base_link, tip_link = base_link or _PANDA[0], tip_link or _PANDA[1]
+        robot = Robot.from_urdf(urdf_path('panda'))
+    else:
+        xacro_args = parse_xacro_args(arguments.xacro_args, '--xacro-args')
+        robot = Robot.from_urdf(urdf, xacro_args)
+    return ChainSpec(
+        urdf=robot.urdf_text,
+        base_link=base_link or '',
+        tip_link=tip_link or '',
+        options=IkOptions(max_searches=arguments.searches),
+        collisions=arguments.collisions,
+        urdf_file='' if robot.source is None else str(robot.source),
+    )
+
+
+def _survey(
+    spec: ChainSpec, spacing: float, arguments: Namespace, store: Path, client: Client | None
+) -> CapabilityMap:
+    """Survey an arm, and print a summary."""
+    print(plan_line(spec.build().chain, cubic_axes(spec.build().chain, spacing), arguments))
     began = time.perf_counter()
-    collisions = _checker(chain) if arguments.avoid_collisions else None
-    reach = survey(chain, arguments.points, arguments.orientations, arguments.searches, collisions)
-    _print_summary(chain, reach, arguments.searches, time.perf_counter() - began)
-    if collisions is not None:
-        _print_free_shares(reach)
+    found = capability_map(
+        spec, store, spacing=spacing, orientations=arguments.orientations, client=client
+    )
+    for line in summary_lines(found, time.perf_counter() - began):
+        print(line, flush=True)
+    return found
+
+
+@contextmanager
+def _store(arguments: Namespace) -> Iterator[Path]:
+    """Keep the answers for the time of a ``with`` block, or in the folder that is given."""
+    if arguments.store is not None:
+        yield arguments.store
+        return
+    with tempfile.TemporaryDirectory(dir=arguments.output, prefix='.reach-') as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def _client(address: str | None) -> Iterator[Client | None]:
+    """Connect with a scheduler of Dask for the time of a ``with`` block."""
+    if address is None:
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingExtraError('dask', 'scale') from error
+    with Client(address) as client:
+        yield client
+
+
+def _write(output: Path, found: CapabilityMap) -> list[Path]:
+    free = found.position_free
+    points, counts = found.positions[free], found.free[free].sum(axis=1)
+    tried = len(found.rotations)
+    rows = zip(points.round(6).tolist(), counts.tolist(), strict=True)
+    columns = ('x_m', 'y_m', 'z_m', 'orientations_reached', 'orientations_tried')
+    archive = output / 'reach.npz'
+    axes = found.axes or ()
+    np.savez_compressed(
+        archive,
+        points=points,
+        reachable=counts / tried,
+        on_shell=found.on_shell[free],
+        spacing=np.array([found.spacing if len(axis) > 1 else 0.0 for axis in axes]),
+        base_link=found.base_link,
+        tip_link=found.tip_link,
+    )
+    found.save(output / 'reach.zarr')
     return [
-        _write_table(arguments.output / 'reach.csv', reach),
-        _write_archive(arguments.output / 'reach.npz', chain, reach),
-        draw_reach(arguments.output / 'reach.png', chain, reach),
+        write_csv(output / 'reach.csv', columns, ((*p, count, tried) for p, count in rows)),
+        archive,
+        output / 'reach.zarr',
+        draw_reach(output / 'reach.png', found),
     ]
 
 
-def _chain(arguments: Namespace) -> KinematicChain:
-    if arguments.urdf is None:
-        base_link, tip_link = _PANDA
-        robot = Robot.from_urdf(urdf_path('panda'))
-        return robot.chain(arguments.base_link or base_link, arguments.tip_link or tip_link)
-    xacro_args = parse_xacro_args(arguments.xacro_args, '--xacro-args')
-    return Robot.from_urdf(arguments.urdf, xacro_args).chain(
-        arguments.base_link, arguments.tip_link
-    )
-
-
-def _checker(chain: KinematicChain) -> CollisionChecker:
-    from ik_service.collision.checker import CollisionChecker
-
-    return CollisionChecker(cast(Robot, chain.robot))
-
-
-def _print_summary(
-    chain: KinematicChain, reach: Reachability, searches: int, seconds: float
-) -> None:
-    """Print the numbers of positions and poses that are reached and missed."""
-    positions, poses = int(reach.position.sum()), int(reach.count.sum())
-    tried = positions * reach.orientations
-    print(f'{chain.robot.name}, {chain.base_link} to {chain.tip_link}')
-    print(
-        f'{positions:,} of {reach.position.size:,} positions are reached, '
-        f'about {reach.volume:.2f} m³; {poses:,} of {tried:,} poses there '
-        f'({poses / max(tried, 1):.1%}); solved in {seconds:.1f} s'
-    )
-    print(_missed_text('positions', reach.missed_positions, positions, searches))
-    if poses:
-        print(_missed_text('poses', reach.missed_poses, poses, searches))
-    elif positions:
-        print(
-            'not one of the orientations is reached: the arm cannot choose how its tip is turned'
-        )
-    if reach.touches_edge:
-        print('the arm gets to the edge of the grid, and perhaps beyond')
-
-
-def _print_free_shares(reach: Reachability) -> None:
-    """Print what share of all that is reached is reached without a collision."""
-    texts = []
-    for kind, free, colliding in (
-        ('positions', int(reach.position.sum()), reach.colliding_positions),
-        ('poses there', int(reach.count.sum()), reach.colliding_poses),
-    ):
-        share = free / max(free + colliding, 1)
-        texts.append(f'{free:,} of {free + colliding:,} {kind} ({share:.1%})')
-    print(f'free of collisions of the robot with itself: {", ".join(texts)}')
-
-
-def _missed_text(kind: str, check: Check, reached: int, searches: int) -> str:
-    """Sentence about the targets that more searches reach."""
-    if not check.given_up:
-        return f'{kind}: all are reached'
-    known = check.found or check.tried == check.given_up
-    share = check.missed / max(reached + check.missed, 1.0)
-    return (
-        f'{kind}: {check.tried:,} of the {check.given_up:,} that were given up after {searches} '
-        f'searches were tried again with {THOROUGH_SEARCHES}: {check.found} reached, so '
-        f'{"about" if known else "at most about"} {share:.2%} of those that can be reached are '
-        'missed'
-    )
-
-
-def _write_table(path: Path, reach: Reachability) -> Path:
-    counts = reach.count[reach.position].tolist()
-    return write_csv(
-        path,
-        ('x_m', 'y_m', 'z_m', 'orientations_reached', 'orientations_tried'),
-        _rows(reach.points, counts, reach.orientations),
-    )
-
-
-def _rows(points: np.ndarray, counts: list[int], tried: int) -> Iterator[tuple[object, ...]]:
-    for point, count in zip(points.round(6).tolist(), counts, strict=True):
-        yield (*point, count, tried)
-
-
-def _write_archive(path: Path, chain: KinematicChain, reach: Reachability) -> Path:
-    np.savez_compressed(
-        path,
-        points=reach.points,
-        reachable=reach.share,
-        on_shell=reach.on_shell,
-        spacing=reach.spacing,
-        base_link=chain.base_link,
-        tip_link=chain.tip_link,
-    )
-    return path
+def _write_comparison(output: Path, found: CapabilityMap, other: CapabilityMap) -> list[Path]:
+    comparison = found.compare(other)
+    for line in comparison_lines(comparison, found, other):
+        print(line)
+    other.save(output / 'reach_other.zarr')
+    picture = draw_comparison(output / 'reach_comparison.png', found, other, comparison)
+    return [output / 'reach_other.zarr', picture]
 
 
 def _at_least(least: int) -> Callable[[str], int]:

@@ -1,15 +1,15 @@
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from contextlib import suppress
 import os
 
 import numpy as np
 import pytest
+from support.made_maps import made_map
 from support.reach_files import CONTENT, POINTS, write_reach
 
 from ik_service.exceptions import ArgumentError
 from ik_service.studies.reach import reach
-from ik_service.studies.reach.survey import Check, Reachability
-from ik_service.viewer.scene.reach_file import read_reach
+from ik_service.viewer.reach.survey_file import read_reach
 
 URDF = """<robot name="r"><link name="base"/><link name="tip"/>
   <joint name="j" type="continuous"><parent link="base"/><child link="tip"/></joint></robot>"""
@@ -25,31 +25,18 @@ def test_a_file_is_read(tmp_path):
 
 
 def test_a_file_of_the_study_is_read(tmp_path, monkeypatch):
-    axis = np.array([0.0, 0.2])
-    count = np.arange(8).reshape(2, 2, 2)
-    check = Check(0, 0, 0)
-    surveyed = Reachability((axis,) * 3, 10, count > 0, count, check, check)
-    monkeypatch.setattr(reach, 'survey', lambda *_: surveyed)
+    pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
+    surveyed = made_map(URDF, (np.array([0.0, 0.2]),) * 3, np.arange(8) - 1, orientations=10)
+    monkeypatch.setattr(reach, 'capability_map', lambda *_, **__: surveyed)
     monkeypatch.setattr(reach, 'draw_reach', lambda path, *_: path)
     urdf = tmp_path / 'r.urdf'
     urdf.write_text(URDF)
-    reach.run(
-        Namespace(
-            output=tmp_path,
-            urdf=urdf,
-            xacro_args='',
-            base_link=None,
-            tip_link=None,
-            points=2,
-            orientations=10,
-            searches=1,
-            publish=False,
-            avoid_collisions=False,
-        )
-    )
+    parser = ArgumentParser()
+    reach.add_arguments(parser)
+    reach.run(parser.parse_args(['--urdf', str(urdf)], Namespace(output=tmp_path)))
     found = read_reach(tmp_path / 'reach.npz')
-    assert np.array_equal(found.points, surveyed.points)
-    assert found.fraction.tolist() == [n / 10 for n in range(1, 8)]
+    assert np.array_equal(found.points, surveyed.positions[1:])
+    assert found.fraction.tolist() == [n / 10 for n in range(7)]
     assert (found.spacing, found.base_link, found.tip_link) == (0.2, 'base', 'tip')
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ik_service.studies.reach.orientations import even_orientations
+from ik_service.reach.orientations import even_orientations
 
 
 def angles(a, b):

@@ -1,0 +1,125 @@
+"""Grids of positions around all that an arm can reach."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ik_service.exceptions import ArgumentError, ChainError
+from ik_service.kinematics.chain import KinematicChain
+
+MOST_POSITIONS = 20_000_000
+"""Positions of a grid, at most: they are held in memory."""
+
+_POSTURES = 20_000  # random ones that show how far the arm reaches
+_MARGIN = 0.05  # around where they put the tip, of the largest side
+_FLAT = 1e-9  # a side of the box that is thinner than this share of the largest is none
+_EVEN = 1e-6  # by how much of itself the distance of neighbours may vary
+
+
+def reach_box(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return a box around all that an arm can reach, with a margin.
+
+    :param chain: the arm.
+    :returns: (3,) lower and (3,) upper corner in the base frame [m]; they are equal along a
+        direction in which the tip never moves.
+    :raises ChainError: the arm reaches endlessly far.
+    """
+    if not math.isfinite(chain.arrays.reach[3]):
+        raise ChainError('the arm reaches endlessly far: one of its joints slides without limits')
+    rng = np.random.default_rng(0)
+    postures = rng.uniform(*turn_within_limits(chain), (_POSTURES, chain.n))
+    tips = np.array([chain.forward(q)[:3, 3] for q in postures])
+    low, high = tips.min(axis=0), tips.max(axis=0)
+    largest = float((high - low).max())
+    flat = high - low <= _FLAT * largest
+    margin = np.where(flat, 0.0, _MARGIN * largest)
+    return low - margin, np.where(flat, low, high + margin)
+
+
+def turn_within_limits(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return the limits of a chain, narrowed to one turn where there are none.
+
+    A joint that turns for ever shows all it can do in one turn, within the limit it may have.
+
+    :param chain: the chain.
+    :returns: (n,) lower and (n,) upper bounds [rad] or [m].
+    """
+    turn = 2.0 * math.pi
+    top = np.minimum(chain.upper, math.pi)
+    lower = np.where(np.isfinite(chain.lower), chain.lower, top - turn)
+    return lower, np.where(np.isfinite(chain.upper), chain.upper, lower + turn)
+
+
+def cubic_axes(chain: KinematicChain, spacing: float) -> tuple[np.ndarray, ...]:
+    """
+    Return the coordinates of a grid of cubes around all that an arm can reach.
+
+    They are multiples of the spacing, so that grids of several arms have positions in common.
+
+    :param chain: the arm.
+    :param spacing: distance of neighbours [m].
+    :returns: coordinates along x, y and z of the base frame [m]; one where the tip never moves.
+    :raises ArgumentError: the spacing is no positive length, or so small that there are more
+        than :data:`MOST_POSITIONS`.
+    :raises ChainError: the arm reaches endlessly far.
+    """
+    try:
+        positive = 0.0 < spacing < math.inf
+    except TypeError:
+        positive = False
+    if not positive:
+        raise ArgumentError('spacing', f'has to be a length above 0 [m], not {spacing!r}')
+    low, high = reach_box(chain)
+    first, last = np.floor(low / spacing), np.ceil(high / spacing)
+    counts = np.where(high > low, last - first + 1.0, 1.0)
+    if counts.prod() > MOST_POSITIONS:
+        least = spacing * (counts.prod() / MOST_POSITIONS) ** (1.0 / max((counts > 1).sum(), 1))
+        raise ArgumentError(
+            'spacing',
+            f'of {spacing} m makes {counts.prod():.3g} positions, more than {MOST_POSITIONS:,}; '
+            f'about {1.01 * least:.2g} m is the least',
+        )
+    return tuple(
+        np.arange(first[i], last[i] + 1) * spacing if low[i] < high[i] else low[i : i + 1]
+        for i in range(3)
+    )
+
+
+def grid_positions(axes: tuple[np.ndarray, ...]) -> np.ndarray:
+    """
+    Return the positions of a grid.
+
+    :param axes: coordinates along x, y and z [m].
+    :returns: (P, 3), z varies fastest.
+    """
+    return np.stack(np.meshgrid(*axes, indexing='ij'), axis=-1).reshape(-1, 3)
+
+
+def axes_of(positions: np.ndarray) -> tuple[np.ndarray, ...] | None:
+    """
+    Return the coordinates of a grid of cubes, from its positions.
+
+    :param positions: (P, 3) [m].
+    :returns: coordinates along x, y and z; None where the positions are no such grid.
+    """
+    axes = tuple(np.unique(column) for column in positions.T)
+    if not len(positions) or math.prod(map(len, axes)) != len(positions):
+        return None
+    steps = np.concatenate([np.diff(axis) for axis in axes])
+    if len(steps) and np.ptp(steps) > _EVEN * steps.max():
+        return None
+    return axes if np.array_equal(grid_positions(axes), positions) else None
+
+
+def spacing_of(axes: tuple[np.ndarray, ...]) -> float:
+    """
+    Return the distance of neighbours in a grid of cubes [m]; NaN of a single position.
+
+    :param axes: its coordinates.
+    """
+    steps = [(axis[-1] - axis[0]) / (len(axis) - 1) for axis in axes if len(axis) > 1]
+    return round(float(steps[0]), 12) if steps else math.nan  # without what rounding has added

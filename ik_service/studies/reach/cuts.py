@@ -1,0 +1,87 @@
+"""Cuts through capability maps, with the arm in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ik_service.reach import CapabilityMap
+from ik_service.studies.drawing.arm_shape import skeleton
+from ik_service.studies.drawing.figures import INK
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap, Normalize
+
+NAMES = 'xyz'
+
+
+class Cuts:
+    """
+    Layers of the grid of a map: upright ones through the first joint, and the fullest level one.
+
+    :param found: the map, of a grid.
+    """
+
+    def __init__(self, found: CapabilityMap) -> None:
+        self.axes = found.axes or ()
+        self.shape = tuple(len(axis) for axis in self.axes)
+        self._seen = found.position_free.reshape(self.shape)
+        self._poses = found.free.sum(axis=1).reshape(self.shape)
+        chain = found.spec.build().chain
+        self._first_joint = chain.arrays.reach[:3]
+        self._arm = skeleton(chain, chain.mid_range()).points
+        reached = found.positions[found.position_free]
+        margin = found.spacing if np.isfinite(found.spacing) else 1.0
+        self.low = reached.min(axis=0, initial=0.0) - margin
+        self.high = reached.max(axis=0, initial=0.0) + margin
+
+    def layer(self, across: int) -> int:
+        """
+        Return the number of the layer that is shown.
+
+        :param across: the axis that it is perpendicular to, 0 to 2.
+        """
+        if across < 2:
+            return int(np.argmin(np.abs(self.axes[across] - self._first_joint[across])))
+        poses, positions = self._poses.sum(axis=(0, 1)), self._seen.sum(axis=(0, 1))
+        return int(np.lexsort((positions, poses))[-1])
+
+    def draw(
+        self, axes: Axes, values: np.ndarray, across: int, colors: Colormap, norm: Normalize
+    ) -> None:
+        """
+        Draw a layer, and the arm.
+
+        :param axes: where; left empty where the layer is the edge of a flat arm.
+        :param values: (P,) the value of each position.
+        :param across: the axis that the layer is perpendicular to, 0 to 2.
+        :param colors: of the values.
+        :param norm: of the values.
+        """
+        right, up = (i for i in range(3) if i != across)
+        layer = self.layer(across)
+        seen = np.take(self._seen, layer, axis=across)
+        if 1 in seen.shape:
+            axes.set_axis_off()
+            return
+        shown = np.ma.masked_where(~seen, np.take(values.reshape(self.shape), layer, axis=across))
+        x, y = self.axes[right], self.axes[up]
+        axes.pcolormesh(x, y, shown.T, cmap=colors, norm=norm, shading='nearest', rasterized=True)
+        arm = self._arm[:, right], self._arm[:, up]
+        axes.plot(*arm, color='white', linewidth=4, solid_joinstyle='round', alpha=0.9)
+        axes.plot(*arm, color=INK, linewidth=1.6, solid_joinstyle='round')
+        axes.set_aspect('equal')
+        axes.set_xlim(self.low[right], self.high[right])
+        axes.set_ylim(self.low[up], self.high[up])
+        axes.set_xlabel(f'{NAMES[right]} [m]')
+        axes.set_ylabel(f'{NAMES[up]} [m]')
+
+    def place(self, across: int) -> str:
+        """
+        Return where the layer is, such as ``y = 0.00 m``.
+
+        :param across: the axis that the layer is perpendicular to, 0 to 2.
+        """
+        return f'{NAMES[across]} = {self.axes[across][self.layer(across)] + 0.0:.2f} m'

@@ -1,0 +1,99 @@
+"""Files of capability maps: read as they were written, and refused when they are no maps."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from support.made_maps import made_map
+from support.small_arms import GANTRY
+
+pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
+
+import zarr
+
+from ik_service.exceptions import StoreError
+from ik_service.reach import CapabilityMap
+
+AXIS = np.arange(3) * 0.1
+
+
+@pytest.fixture
+def made():
+    return made_map(GANTRY, (AXIS, AXIS, AXIS), np.arange(27) % 6 - 1)
+
+
+def assert_same(found, expected):
+    for name, values in vars(expected).items():
+        if isinstance(values, np.ndarray):
+            np.testing.assert_array_equal(getattr(found, name), values)
+        elif name not in ('axes', 'share', 'free_share'):
+            assert getattr(found, name) == values
+
+
+def test_a_map_is_read_as_it_was_written(made, tmp_path):
+    made.save(tmp_path / 'm.zarr')
+    found = CapabilityMap.load(tmp_path / 'm.zarr')
+    assert_same(found, made)
+    assert (found.spacing, found.volume) == (made.spacing, made.volume)
+    with pytest.raises(ValueError, match='read-only'):
+        found.free[0] = True
+    attributes = dict(zarr.open_group(tmp_path / 'm.zarr', mode='r').attrs)
+    assert attributes['kind'] == 'capability map of ik_service'
+    assert attributes['spacing'] == 0.1
+
+
+def test_a_map_takes_the_place_of_another_but_of_nothing_else(made, tmp_path):
+    other = made_map(GANTRY, (AXIS[:1],) * 3, [2])
+    made.save(tmp_path / 'm.zarr')
+    other.save(tmp_path / 'm.zarr')
+    assert_same(CapabilityMap.load(tmp_path / 'm.zarr'), other)
+    assert [path.name for path in tmp_path.iterdir()] == ['m.zarr']
+    letters = tmp_path / 'letters'
+    letters.mkdir()
+    (letters / 'love.txt').write_text('dear')
+    with pytest.raises(StoreError, match='letters'):
+        made.save(letters)
+    assert (letters / 'love.txt').read_text() == 'dear'
+
+
+def edit(path, **changes):
+    group = zarr.open_group(path, mode='r+')
+    for name, value in changes.items():
+        group.attrs[name] = value
+
+
+def cut_short(path):
+    for file in (path / 'free' / 'c').rglob('*'):
+        if file.is_file():
+            file.write_bytes(file.read_bytes()[:7])
+
+
+@pytest.mark.parametrize(
+    ('damage', 'text'),
+    [
+        (lambda path: edit(path, format=2), 'layout 2, which is not 1'),
+        (lambda path: edit(path, kind='shopping list'), 'something else'),
+        (lambda path: edit(path, chain='{}'), 'damaged'),
+        (lambda path: edit(path, missed_poses=3), 'damaged'),
+        (lambda path: edit(path, tip_link=None), 'damaged.*tip_link'),
+        (lambda path: zarr.open_group(path, mode='r+')['free'].resize((26, 4)), 'damaged.*free'),
+        (cut_short, 'damaged'),
+        (lambda path: (path / 'zarr.json').write_text('{'), 'no capability map'),
+        (lambda path: (path / 'rotations' / 'zarr.json').unlink(), 'damaged'),
+    ],
+)
+def test_damaged_and_foreign_files_are_refused(made, tmp_path, damage, text):
+    path = tmp_path / 'm.zarr'
+    made.save(path)
+    damage(path)
+    with pytest.raises(StoreError, match=text):
+        CapabilityMap.load(path)
+
+
+def test_what_is_no_map_is_refused(tmp_path):
+    (tmp_path / 'file').write_text(json.dumps({}))
+    for path in (tmp_path, tmp_path / 'file', tmp_path / 'nothing'):
+        with pytest.raises(StoreError, match='no capability map'):
+            CapabilityMap.load(path)

@@ -1,0 +1,105 @@
+"""Specifications of chains: the same everywhere, with meshes and without."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+
+import numpy as np
+import pytest
+from support.repository import REPOSITORY
+from support.solid_arms import cube, slider, solid, write_stl
+
+import ik_service as iks
+from ik_service.exceptions import ArgumentError, CollisionGeometryError, OptionError, SrdfError
+from ik_service.scale import ChainSpec
+from ik_service.scale.solving import solve_block
+
+PANDA = REPOSITORY / 'urdf' / 'panda.urdf'
+MESH = solid('<mesh filename="cube.stl"/>')
+SRDF = '<robot name="row"><disable_collisions link1="a" link2="b" reason="Never"/></robot>'
+
+
+def test_specification_is_the_same_everywhere():
+    spec = ChainSpec.of(PANDA, 'panda_link0', 'panda_hand_tcp')
+    options = iks.IkOptions(task_weights=(1, 1, 1, 0, 0, 0), max_searches=3)
+    other = ChainSpec.of(
+        PANDA, tip_link='panda_link8', options=options, locked={'panda_joint1': 0}
+    )
+    solid_row = ChainSpec.of(slider(solid(), solid()), srdf=SRDF.replace('a"', 'b"', 0))
+    assert other.build().chain.n == 6
+    for each in (spec, other, solid_row):
+        assert pickle.loads(pickle.dumps(each)) == each
+        assert ChainSpec.from_json(each.to_json()) == each
+        assert ChainSpec.from_json(each.to_json()).urdf_file == each.urdf_file
+        assert hash(pickle.loads(pickle.dumps(each))) == hash(each)
+    assert len({spec.digest, other.digest, solid_row.digest}) == 3
+
+
+@pytest.mark.parametrize(
+    ('options', 'named'),
+    [
+        ({'record_trace': True}, 'record_trace'),
+        ({'seed_source': 'table', 'seed_file': 'x'}, 'seed_file'),
+        ({'objective': abs}, 'objective'),
+    ],
+)
+def test_options_that_mean_something_else_elsewhere_are_refused(options, named):
+    with pytest.raises(OptionError, match=named):
+        ChainSpec('<robot/>', options=iks.IkOptions(**options))
+
+
+def test_faulty_parts_are_named():
+    with pytest.raises(ArgumentError, match='collisions'):
+        ChainSpec.of(PANDA, collisions='yes')
+    with pytest.raises(ArgumentError, match='no specification'):
+        ChainSpec.from_json('{"urdf": 3, "locked": []}')
+    with pytest.raises(SrdfError, match='nothing'):
+        ChainSpec.of(PANDA, srdf='<robot name="panda"><group name="g"><joint name="nothing"/>'
+                                 '</group></robot>')  # fmt: skip
+
+
+class TestCollisions:
+    """With Coal."""
+
+    @pytest.fixture(autouse=True)
+    def _coal(self):
+        pytest.importorskip('coal', reason='coal is not installed (extra collision)')
+
+    @pytest.fixture
+    def file(self, tmp_path):
+        write_stl(tmp_path / 'cube.stl', *cube())
+        path = tmp_path / 'row.urdf'
+        # The tip's place along x, a third of the targets inside of the first block.
+        path.write_text(slider(MESH, MESH, gap=0.5))
+        return path
+
+    def test_colliding_answers_do_not_count(self, file):
+        targets = np.tile(np.eye(4), (3, 1, 1))
+        targets[:, 0, 3] = -0.5, 0.03, 0.5
+        options = iks.IkOptions(max_searches=3)
+        # Neighbours are checked only where an SRDF says which pairs are not.
+        srdf = '<robot name="row"><disable_collisions link1="b" link2="b" reason="Own"/></robot>'
+        answers = {
+            given: solve_block(ChainSpec.of(file, options=options, srdf=srdf, collisions=given),
+                               targets).status.tolist()
+            for given in (False, True)
+        }  # fmt: skip
+        success, collision = iks.IkStatus.SUCCESS.number, iks.IkStatus.IN_COLLISION.number
+        assert answers[False] == [success] * 3
+        assert answers[True] == [success, collision, success]
+
+    def test_missing_mesh_is_named(self, file, tmp_path):
+        spec = ChainSpec.of(file, collisions=True)
+        moved = pickle.loads(pickle.dumps(spec))
+        object.__setattr__(moved, 'urdf_file', str(tmp_path / 'elsewhere' / 'row.urdf'))
+        assert moved == spec
+        assert moved.digest == spec.digest
+        with pytest.raises(CollisionGeometryError, match=r'cube\.stl'):
+            moved.build()
+        shutil.copytree(tmp_path, tmp_path / 'elsewhere')
+        assert moved.build().collisions.has_geometry
+
+    def test_robot_without_geometry_is_refused(self):
+        with pytest.raises(ArgumentError, match='no collision geometry'):
+            ChainSpec.of(slider('', ''), collisions=True)

@@ -1,0 +1,43 @@
+"""Capability maps that no survey has made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ik_service.reach import CapabilityMap
+from ik_service.reach.check import Check
+from ik_service.reach.grid import grid_positions
+from ik_service.reach.orientations import even_orientations
+from ik_service.scale import ChainSpec
+
+
+def made_map(urdf, axes, free_counts, orientations=4, **changes):
+    """
+    Return a map of a grid.
+
+    :param free_counts: with how many orientations each position is reached, −1 where it is not.
+    """
+    counts = np.asarray(free_counts).ravel()
+    free = np.arange(orientations) < counts[:, None]
+    seen = counts >= 0
+    spec = ChainSpec.of(urdf)
+    chain = spec.build().chain
+    found = CapabilityMap(
+        spec=spec,
+        base_link=chain.base_link,
+        tip_link=chain.tip_link,
+        positions=grid_positions(axes),
+        rotations=even_orientations(orientations),
+        reached=free,
+        free=free.copy(),
+        position_reached=seen,
+        position_free=seen.copy(),
+        manipulability=np.where(seen, 0.1 * counts, np.nan),
+        limit_distance=np.where(seen, 0.25, np.nan),
+        missed_positions=Check(3, 1, 9),
+        missed_poses=Check(0, 0, 0),
+        searches=20,
+    )
+    return replace(found, **changes)
