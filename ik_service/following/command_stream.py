@@ -89,7 +89,8 @@ class CommandStream:
         self._unsent_from, self._stalled, self.behind = None, 0.0, 0.0
         start = self.gate.last[0]
         self._motion = JerkLimitedMotion(start, window) if window > 0.0 else JointMotion(start)
-        return FollowerCommand(start.copy(), np.zeros_like(start), begins=True)
+        rest = np.zeros_like(start)
+        return FollowerCommand(start.copy(), rest, rest)
 
     def end(self) -> None:
         """Command nothing more; the commands have to be at rest."""
@@ -131,29 +132,32 @@ class CommandStream:
         self._move(motion, step, limits, now, period, pace)
         moves = step.goal is not None and step.velocity is not None
         self.behind = motion.behind if moves else 0.0
-        return FollowerCommand(motion.q.copy(), self._velocity(motion, before, step, limits, dt))
+        return FollowerCommand(
+            motion.q.copy(), *self._velocities(motion, before, step, limits, dt)
+        )
 
-    def _velocity(
+    def _velocities(
         self,
         motion: JointMotion,
         before: np.ndarray,
         step: Step,
         limits: MotionLimits,
         dt: float,
-    ) -> np.ndarray:
-        """Return the velocity (n,) that goes with the command, of a tick after some speeds."""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the velocities (n,) of a command, and those for drives, after some speeds."""
         velocity = motion.speed * limits.velocity
         if limits.window:  # anything else would add to the jerk
-            return velocity
-        change = (motion.speed - before) * limits.velocity
+            return velocity, velocity
+        change = velocity - before * limits.velocity
         moves = step.goal is not None and step.velocity is not None
         tracked = moves and self.behind <= _ON_THE_GOAL
         if tracked:
             # Half a tick newer than the mean since the last command, which drives lag by.
             most = 0.5 * dt * limits.acceleration_now
             velocity = velocity + clamped(step.velocity - velocity, -most, most)
-        exact = step.on_path or (step.velocity is not None and not tracked)
-        return velocity if exact else drive_velocity(velocity, change, dt, tracked)
+        if step.on_path or (step.velocity is not None and not tracked):
+            return velocity, velocity
+        return velocity, drive_velocity(velocity, change, dt, tracked)
 
     def _move(
         self,

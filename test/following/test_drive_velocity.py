@@ -41,7 +41,7 @@ def test_no_arm_goes_beyond_where_its_commands_stop(engine, feed_forward):
         rig.follower.set_target(target, at=rig.now, arrived=rig.now)
         command = rig.tick()
         if command is not None:
-            arm.command(chain.joint_names, command.q.tolist(), command.velocity.tolist())
+            arm.command(chain.joint_names, command.q.tolist(), command.ahead.tolist())
         for _ in range(10):
             arm.step(0.1 * dt)
         beyond.append(chain.forward(arm.positions[places])[0, 3] - T[0, 3] - 0.15)

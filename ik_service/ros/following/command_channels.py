@@ -85,7 +85,7 @@ class CommandChannel(ABC):
             if not follower.active:
                 self._end()
             return self.rest(follower, now) if self._last is None else None
-        if self._last is not None and command.begins and (command.q != self._last).any():
+        if self._last is not None and _begins_elsewhere(command, self._last):
             self._end()
         if self._last is None:
             self.begin()
@@ -123,6 +123,11 @@ class CommandChannel(ABC):
             count = len(self._joints.names)
             self._limits = limits, limits_among(limits, self._indices, count)
         return self._limits[1]
+
+
+def _begins_elsewhere(command: FollowerCommand, last: np.ndarray) -> bool:
+    """Whether a command begins a new stream: it rests, but not where the last one was."""
+    return not command.velocity.any() and bool((command.q != last).any())
 
 
 class JointCommandChannel(CommandChannel):
