@@ -105,12 +105,14 @@ def run(
         if step == -150:
             follower.set_target(course.pose(0.0))
         while arrived < len(stamps) and arrivals[arrived] <= now:
-            follower.set_target(course.pose(stamps[arrived]), at=stamps[arrived])
+            follower.set_target(
+                course.pose(stamps[arrived]), at=stamps[arrived], arrived=arrivals[arrived]
+            )
             arrived += 1
         if step % _PERIOD == 0:
             command = follower.tick(now)
             if command is not None:
-                simulated.command(chain.joint_names, command.q.tolist(), command.velocity.tolist())
+                simulated.command(chain.joint_names, command.q.tolist(), command.ahead.tolist())
         simulated.step(_STEP)
         times.append(now + _STEP)
         tips.append(chain.forward(simulated.positions[places]))

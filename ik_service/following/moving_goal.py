@@ -14,13 +14,8 @@ import numpy as np
 
 from ik_service.common.transforms import rotation_about_axis
 from ik_service.following.motion_limits import MotionLimits
+from ik_service.following.target_gaps import LONGEST_AHEAD
 from ik_service.following.target_velocity import TargetMotion
-
-LONGEST_AHEAD = 0.12
-"""Time for which a target is believed to go on, at most [s]."""
-
-_INTERVALS = 2.2
-"""The same, in times between two targets: one that is lost is bridged."""
 
 _SHORTEST_AHEAD = 0.05
 """How far ahead the target is solved for, at least [s]."""
@@ -37,7 +32,7 @@ class MovingGoal:
     Goal of the joints that goes on as the target does.
 
     :ivar feasible: whether the joints can keep up with the target.
-    :ivar ends: time from which it rests at the target's last pose [s].
+    :ivar ends: time from which it rests at the target's last pose, unless a newer one comes [s].
     """
 
     def __init__(
@@ -60,7 +55,7 @@ class MovingGoal:
         :param limits: bounds on the motion of the joints.
         """
         self._q, self._at = q, at
-        self.ends = at + min(_INTERVALS * motion.interval, LONGEST_AHEAD)
+        self.ends = at + motion.ahead
         self._velocity = self._acceleration = np.zeros_like(q)
         self.feasible = False
         time = max(motion.interval, _SHORTEST_AHEAD)
@@ -85,14 +80,15 @@ class MovingGoal:
         """
         self._q = self._q + turns
 
-    def at(self, time: float) -> tuple[np.ndarray, np.ndarray] | None:
+    def at(self, now: float, later: float = 0.0) -> tuple[np.ndarray, np.ndarray] | None:
         """
         Return positions (n,) [rad] or [m] and velocities (n,) at a time; None from the end on.
 
-        :param time: on the clock of the target [s].
+        :param now: on the clock of the target [s].
+        :param later: by how much the time is later than now [s].
         """
-        ahead = time - self._at
-        if time >= self.ends or ahead < -LONGEST_AHEAD:
+        ahead = now + later - self._at
+        if now >= self.ends or ahead < -LONGEST_AHEAD:
             return None
         # A target that slows down stops, and does not turn round.
         ahead = min(ahead, self._stops)

@@ -115,7 +115,7 @@ class PoseAim(Aim):
         if moving is None or not moving.feasible or self._state is not FollowerState.FOLLOWING:
             return None
         # A command stands until the next one: at the middle of that time it shall be right.
-        ahead = moving.at(tick.now + 0.5 * tick.dt)
+        ahead = moving.at(tick.now, 0.5 * tick.dt)
         return None if ahead is None else Step(*ahead)
 
     def _along(self, tick: Tick) -> Step | None:

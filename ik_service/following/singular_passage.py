@@ -4,8 +4,8 @@ Solutions for a target that moves, which stay on its way where the joints cannot
 The next solution is looked for beside the last one. Where it lies farther away, at a singular
 posture or at a joint limit, the joints are led to it: along motions that leave the tip at its pose
 where there are such (self-motions of redundant arms), or else at its place, while it turns. Where
-neither is possible, the least error in the present configuration is kept, and after a while the
-other one is gone to straight away.
+neither is possible, the least error in the present configuration is kept. After a while any other
+configuration is led to, or else that is gone to straight away on whose way the tip swings least.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ik_service.following.nearby_solver import NearbySolver
+from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
@@ -37,6 +38,12 @@ _TURN = 0.1
 
 _MOST_LED = 60
 """Postures of a led way, at most."""
+
+_STARTS, _LOOKS = 24, 9
+"""Searches for other configurations, where nothing leads to the nearest one; looks at the way."""
+
+_SAME = 0.1
+"""Distance of postures that count as one configuration [rad] or [m]."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,7 @@ class SingularPassage:
             self._leaders.append(Solver(solver.chain, solver.name, free))
         for prepared in (self._bounded, self._least, *self._leaders):
             prepared.warm_up()
+        self._starts = _postures(solver.chain)
         self._off_since: float | None = None
 
     def solve(
@@ -108,17 +116,16 @@ class SingularPassage:
         other = beside if beside.success else self._nearby.solve(T_base_target, [last])
         if not other.success:
             return self._straight(other)
-        for leader in self._leaders:
-            points = self._led(leader, T_base_target, last, other.q)
-            if points is not None:
-                self._off_since = None
-                return Way(other, points, changes=True)
+        led = self._led_to(other, T_base_target, last)
+        if led is not None:
+            self._off_since = None
+            return led
         if self._off_since is None:
             self._off_since = at
         if at - self._off_since < patience:
             return self._kept(T_base_target, last, other)
         self._off_since = None
-        return Way(other, other.q[None], changes=True)
+        return self._way_elsewhere(other, T_base_target, last)
 
     def reset(self) -> None:
         """Begin with another motion of the target."""
@@ -141,6 +148,37 @@ class SingularPassage:
         )
         return Way(least, q[None])
 
+    def _led_to(self, end: IkResult, T_base_target: np.ndarray, start: np.ndarray) -> Way | None:
+        """Return the way on which the tip keeps its pose, or else its place; None for none."""
+        for leader in self._leaders:
+            points = self._led(leader, T_base_target, start, end.q)
+            if points is not None:
+                return Way(end, points, changes=True)
+        return None
+
+    def _way_elsewhere(
+        self, nearest: IkResult, T_base_target: np.ndarray, start: np.ndarray
+    ) -> Way:
+        """Return a way to any other configuration, led or else with the least swing of the tip."""
+        found = [nearest]
+        for seed in self._starts:
+            result = self._beside.solve(T_base_target, seed)
+            if result.success and all(np.abs(result.q - f.q).max() > _SAME for f in found):
+                found.append(result)
+        found.sort(key=lambda f: float(np.abs(f.q - start).max()))
+        for end in found:
+            led = None if end is nearest else self._led_to(end, T_base_target, start)
+            if led is not None:
+                return led
+        end = min(found, key=lambda f: self._swing(start, f.q))
+        return Way(end, end.q[None], changes=True)
+
+    def _swing(self, start: np.ndarray, end: np.ndarray) -> float:
+        """Return how far the tip gets from its end on the straight way of the joints [m]."""
+        ways = (start + share * (end - start) for share in np.linspace(0.0, 1.0, _LOOKS))
+        tips = np.array([self._chain.forward(q)[:3, 3] for q in ways])
+        return float(np.linalg.norm(tips - tips[-1], axis=1).max())
+
     def _led(
         self, leader: Solver, T_base_target: np.ndarray, start: np.ndarray, end: np.ndarray
     ) -> np.ndarray | None:
@@ -160,3 +198,10 @@ class SingularPassage:
             q = result.q
             points.append(q)
         return None
+
+
+def _postures(chain: KinematicChain) -> np.ndarray:
+    """Return postures (k, n) all over the ranges of the joints [rad] or [m]."""
+    lower = np.where(np.isfinite(chain.lower), chain.lower, -np.pi)
+    upper = np.where(np.isfinite(chain.upper), chain.upper, np.pi)
+    return np.random.default_rng(0).uniform(lower, upper, (_STARTS, chain.n))

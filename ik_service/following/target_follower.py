@@ -27,7 +27,7 @@ from ik_service.following.settings import FollowerCommand, FollowerSettings, Fol
 from ik_service.following.singular_passage import SingularPassage, Way
 from ik_service.following.state_machine import FollowerStateMachine
 from ik_service.following.target_trail import TargetTrail
-from ik_service.following.target_velocity import AT_REST, TargetMotion, TargetVelocity
+from ik_service.following.target_velocity import TargetVelocity
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.solvers.result import IkResult
@@ -108,7 +108,11 @@ class TargetFollower(FollowerStatus):
             target.solving = False
 
     def set_target(
-        self, T_base_tip: np.ndarray, at: float | None = None, twist: np.ndarray | None = None
+        self,
+        T_base_tip: np.ndarray,
+        at: float | None = None,
+        twist: np.ndarray | None = None,
+        arrived: float | None = None,
     ) -> IkResult:
         """
         Follow another target from now on.
@@ -121,6 +125,8 @@ class TargetFollower(FollowerStatus):
             that are on one motion are followed without a lag; None for one at rest.
         :param twist: (6,) the target's velocity in the base frame, linear before angular [m/s,
             rad/s], where that is known.
+        :param arrived: when this became known [s]; where it is given, a target that falls silent
+            is noticed as soon as the next one is overdue.
         :returns: the solution, or the nearest pose found, which is then gone to.
         :raises ArgumentError: when this is no pose; the old target is then followed further.
         :raises TargetRefusedError: when nothing may be followed now; the message says why.
@@ -130,7 +136,8 @@ class TargetFollower(FollowerStatus):
             self._refuse(self._machine.admission.refusal())
             version = self._aims.next_version()
             solver, seeds = self._solver, self._machine.seeds()
-            motion = self._motion(T_base_tip, at, twist)
+            moves_at = at if self._machine.settings.feed_forward else None
+            motion = self._velocity.update(T_base_tip, moves_at, twist, arrived)
             last = self._trail_end() if motion.interval > 0.0 else None
             settings, limits = self._machine.settings, self._machine.limits
         if at is None or last is None:
@@ -152,15 +159,6 @@ class TargetFollower(FollowerStatus):
         if target is None or target.obstacle or machine.restarting or not machine.active:
             return None
         return None if target.trail is None else target.trail.end()
-
-    def _motion(
-        self, T_base_tip: np.ndarray, at: float | None, twist: np.ndarray | None
-    ) -> TargetMotion:
-        """Return how a target moves, as far as it is to be looked at."""
-        if at is None or not self._machine.settings.feed_forward:
-            self._velocity.reset()
-            return AT_REST
-        return self._velocity.update(T_base_tip, at, twist)
 
     def _follow(
         self,

@@ -21,7 +21,7 @@ a change of the configuration are farther apart.
 _LOOKS = (59, 47, 36, 27, 20, 15, 11, 8, 6, 4, 3, 2, 1)
 """Places of the postures that may be gone to straight away."""
 
-_LONGEST_BEHIND = 2.0
+_LONGEST_BEHIND = 4.0
 """
 Time by which the joints may be behind before they leave the trail and go straight to its end [s].
 A change of the configuration is not counted.

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ik_service.following.target_gaps import TargetGaps
 from ik_service.kinematics.pose_error import pose_error
 
 FASTEST, FASTEST_TURN = 2.0, 2.0 * np.pi
@@ -43,11 +44,13 @@ class TargetMotion:
     :ivar velocity: (6,) its twist in the base frame, linear before angular [m/s, rad/s].
     :ivar acceleration: (6,) [m/s², rad/s²].
     :ivar interval: time between two targets [s]; 0 while that is not known.
+    :ivar ahead: time for which it is believed to go on without a newer target [s].
     """
 
     velocity: np.ndarray = field(default_factory=lambda: np.zeros(6))
     acceleration: np.ndarray = field(default_factory=lambda: np.zeros(6))
     interval: float = 0.0
+    ahead: float = 0.0
 
     @property
     def still(self) -> bool:
@@ -65,6 +68,7 @@ class TargetVelocity:
     def __init__(self) -> None:
         self._last: np.ndarray | None = None
         self._times: deque[float] = deque(maxlen=_MOST)
+        self._gaps = TargetGaps()
         self._ways: deque[np.ndarray] = deque(maxlen=_MOST)  # (6,) from the first target on
 
     def reset(self) -> None:
@@ -73,22 +77,36 @@ class TargetVelocity:
         self._ways.clear()
 
     def update(
-        self, T_base_target: np.ndarray, at: float, twist: np.ndarray | None = None
+        self,
+        T_base_target: np.ndarray,
+        at: float | None,
+        twist: np.ndarray | None = None,
+        arrived: float | None = None,
     ) -> TargetMotion:
         """
         Take in a target and return its motion.
 
         :param T_base_target: (4, 4) its pose.
-        :param at: when it was there, on a monotonic clock [s].
+        :param at: when it was there, on a monotonic clock [s]; None for one at rest, with which
+            another motion begins.
         :param twist: (6,) its velocity in the base frame [m/s, rad/s], where that is known.
+        :param arrived: when this became known [s]; None when that is not told.
         """
+        if at is None:
+            self.reset()
+            return AT_REST
         self._append(T_base_target, at)
+        self._gaps.update(at, arrived)
         while len(self._times) > _LEAST and at - self._times[0] > _WINDOW:
             self._times.popleft()
             self._ways.popleft()
         if twist is not None:
-            return TargetMotion(np.array(twist, dtype=np.float64), interval=self._interval())
+            return self._with_times(np.array(twist, dtype=np.float64), np.zeros(6))
         return self._fitted() if len(self._times) > 2 else AT_REST
+
+    def _with_times(self, velocity: np.ndarray, acceleration: np.ndarray) -> TargetMotion:
+        interval = self._interval()
+        return TargetMotion(velocity, acceleration, interval, self._gaps.longest_ahead(interval))
 
     def _append(self, T: np.ndarray, at: float) -> None:
         """Append a target, or begin with it when it is not on the way of those before."""
@@ -125,7 +143,7 @@ class TargetVelocity:
             way = float(np.ptp(ways[:, part], axis=0).max())
             if way <= _NOISE or float(misfit[:, part].max()) > _MISFIT * way:
                 velocity[part] = acceleration[part] = 0.0
-        return TargetMotion(velocity, acceleration, self._interval())
+        return self._with_times(velocity, acceleration)
 
 
 def _is_leap(step: np.ndarray, passed: float) -> bool:

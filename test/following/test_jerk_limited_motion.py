@@ -45,6 +45,30 @@ def test_speed_acceleration_and_jerk_keep_their_bounds_and_goals_are_met_without
     assert ((path >= LOWER) & (path <= UPPER)).all()
 
 
+@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize(('shortest', 'slack'), [(0.9, 0.0), (0.7, 1.5), (0.5, 6.0)])
+def test_in_uneven_ticks_the_acceleration_changes_at_the_rate_of_the_jerk(shortest, slack, seed):
+    """Also over many ticks: never by more than the jerk times the time, and some ticks of it."""
+    random, period = np.random.default_rng(seed), 0.01
+    motion, limits, goal = JerkLimitedMotion(np.zeros(3), WINDOW), limits_of(), np.zeros(3)
+    path, dt = [motion.q], period * random.uniform(shortest, 1.0, 900)
+    for k in range(len(dt)):
+        if k % 61 == 0:  # changed under way
+            goal = random.uniform([-1.0, -2.0, -4.0], [1.0, 2.0, 4.0])
+        motion.move(goal, limits, dt[k])
+        path.append(motion.q)
+    speeds = np.diff(path, axis=0) / dt[:, None]
+    assert (np.abs(speeds) <= VELOCITY * (1.0 + 1e-9)).all()
+    changes = np.diff(speeds, axis=0)
+    assert (np.abs(changes) <= ACCELERATION * dt[1:, None] * (1.0 + 1e-6)).all()
+    accelerations = changes / (0.5 * (dt[1:] + dt[:-1]))[:, None]
+    times = np.cumsum(dt)[:-1]
+    for lag in range(1, 40):
+        passed = (times[lag:] - times[:-lag])[:, None] + slack * period
+        changed = np.abs(accelerations[lag:] - accelerations[:-lag])
+        assert (changed <= JERK * passed * (1.0 + 1e-6)).all()
+
+
 def test_from_rest_it_goes_in_a_straight_line_and_never_turns_back():
     goal = np.array([0.9, -1.5, 2.0])
     path = np.array(run(JerkLimitedMotion(np.zeros(3), WINDOW), goal, 0.01, 600))

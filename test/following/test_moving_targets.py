@@ -158,3 +158,11 @@ def test_the_configuration_is_kept_for_a_while_where_nothing_leads_to_another(so
     way = passage.solve(T, READY, 1.31, 0.3)
     assert way.changes
     assert way.result.success
+    straight = NearbySolver(solver).solve(T, [READY]).q
+    assert swing(chain, READY, way.result.q) <= swing(chain, READY, straight) + 1e-9
+
+
+def swing(chain, start, end):
+    """How far the tip gets from its end while the joints go there straight away."""
+    ways = [chain.forward(q)[:3, 3] for q in np.linspace(start, end, 9)]
+    return np.linalg.norm(np.array(ways) - ways[-1], axis=1).max()

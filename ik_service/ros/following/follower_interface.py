@@ -116,7 +116,9 @@ class FollowerInterface:
         try:
             target = self._targets.target(message, waited)
             self.follower.other_commander = self._context.other_commanders()
-            result = self.follower.set_target(target.T_base_tip, target.at, target.twist)
+            result = self.follower.set_target(
+                target.T_base_tip, target.at, target.twist, target.arrived
+            )
         except TargetRefusedError as error:
             hint = self._states.stamps.fault
             self._ignore(f'{error}' + (f' ({hint})' if hint else ''))

@@ -31,11 +31,13 @@ class Target:
     :ivar T_base_tip: (4, 4) pose in the frame of the base link.
     :ivar at: when it was there, on the monotonic clock [s].
     :ivar twist: (6,) its velocity there [m/s, rad/s]; None when no message tells it.
+    :ivar arrived: when the message arrived, on the monotonic clock [s].
     """
 
     T_base_tip: np.ndarray
     at: float
     twist: np.ndarray | None
+    arrived: float
 
 
 class TargetIntake:
@@ -76,7 +78,7 @@ class TargetIntake:
         arrived = self._clock() - waited
         known = abs(arrived - self._twist_at) <= _TWIST_TIMEOUT
         at = self._times.time_of(self._stamp(message.header), arrived)
-        return Target(frame, at, self._twist if known else None)
+        return Target(frame, at, self._twist if known else None, arrived)
 
     def take_twist(self, message: TwistStamped, waited: float = 0.0) -> None:
         """
