@@ -94,6 +94,11 @@ TEXTS = {
         'a straight line is solved for, timed, checked and played, at full speed and slower, and '
         'canceled on the way. [Trajectories](trajectories.md) are what the node does with them.',
     ),
+    '14': (
+        'A capability map',
+        'where two arms get, with how many orientations and how well, and what they share. '
+        '[Maps of reach](reach.md) says more. Needs the extra `scale`.',
+    ),
 }
 """Heading and description of each example, by its number."""
 
