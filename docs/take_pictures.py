@@ -112,7 +112,7 @@ def take_pictures(page: Page) -> None:
     page.get_by_text('arrived at the target').first.wait_for(timeout=1e3 * PAGE_TIMEOUT)
     page.wait_for_timeout(1e3 * SETTLING_TIME)
     page.screenshot(path=FIGURES / 'demo.png', timeout=1e3 * PAGE_TIMEOUT)
-    page.get_by_role('tab', name='Solver options').click()
+    page.get_by_role('tab', name='Options').click()
     page.wait_for_timeout(1e3 * SETTLING_TIME)
     left = SIZE[0] - PANEL_WIDTH
     panel = {'x': left, 'y': 0, 'width': PANEL_WIDTH, 'height': SIZE[1]}

@@ -49,6 +49,11 @@ class PostureSpace:
         fixed = [i for i, _ in self._locked]
         self._lower, self._upper = independent_bounds(limits, self._mimics, fixed)
 
+    @property
+    def dependent(self) -> tuple[int, ...]:
+        """Indices of the joints that :meth:`complete` places: locked ones and mimic joints."""
+        return (*(i for i, _ in self._locked), *(mimic[0] for mimic in self._mimics))
+
     def indices(self, names: Sequence[str]) -> np.ndarray:
         """
         Return the indices of joints in ``names`` of this class.
@@ -92,7 +97,7 @@ class PostureSpace:
         """
         Put locked and mimic joints of a full posture where they have to be, in place.
 
-        :param positions: (m,) [rad] or [m].
+        :param positions: (m,) [rad] or [m], or (m, N) of many postures.
         :returns: the same array.
         """
         for i, value in self._locked:

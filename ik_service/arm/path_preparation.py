@@ -1,45 +1,15 @@
-"""Threads and kernels of the path service, apart from what a moving arm needs."""
+"""Compilation of the kernels of the path service."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-import os
 import threading
-from typing import TypeVar
 
 from ik_service.arm.arm import Arm
 from ik_service.exceptions import CompilationError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.trajectory.compilation import CartesianPathKernels
-
-THREADS = 2
-"""Requests that are worked on at once."""
-_NICE = 5
-
-Answer = TypeVar('Answer')
-
-
-class PathWorkers:
-    """Threads that give way to all others, and so do the threads that they start."""
-
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(THREADS, 'paths', _give_way)
-
-    def run(self, work: Callable[[], Answer]) -> Answer:
-        """
-        Return what some work returns, once a thread is free for it; or raise what it raises.
-
-        :param work: the work.
-        """
-        return self._pool.submit(work).result()
-
-
-def _give_way() -> None:
-    """Lower the priority of this thread; on Linux that is possible for one alone."""
-    with suppress(OSError, AttributeError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
 
 class PathPreparation:

@@ -45,6 +45,17 @@ def ik_demo(arguments: Sequence[str] | None = None) -> int:
     return 0 if code == _INTERRUPTED and endless else code
 
 
+def ik_place(arguments: Sequence[str] | None = None) -> int:
+    """
+    Run ``ik_place``: places for the base of an arm from which it reaches given poses.
+
+    :param arguments: the command line after the program's name; that of the process by default.
+    :returns: the exit code: 0 all poses are reached, 1 not all, 2 a wrong command, 130 Ctrl-C.
+    """
+    hint = '\n(ik_place --help explains it, with examples)'
+    return _run('ik_place', 'place.main', arguments, failure=2, hint=hint)
+
+
 def ik_solve(arguments: Sequence[str] | None = None) -> int:
     """
     Run ``ik_solve``: the inverse kinematics of one pose, for any arm.
@@ -113,7 +124,7 @@ def _run(
 
 _PROGRAMS = {
     program.__name__: program
-    for program in (ik_conformance, ik_demo, ik_solve, ik_study, ik_teleop, ik_train)
+    for program in (ik_conformance, ik_demo, ik_place, ik_solve, ik_study, ik_teleop, ik_train)
 }
 
 if __name__ == '__main__':  # python -m ik_service.cli.programs ik_solve …

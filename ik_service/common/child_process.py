@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 import os
 import re
@@ -45,6 +45,7 @@ class ChildProcess:
     :param module: the module to run, as in ``python -m``.
     :param arguments: its command line.
     :param environment: variables to set besides the inherited ones.
+    :param echo: called with each line of its output, in a thread of its own.
     """
 
     def __init__(
@@ -53,8 +54,10 @@ class ChildProcess:
         module: str,
         arguments: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
+        echo: Callable[[str], object] | None = None,
     ) -> None:
         self.name = name
+        self._echo = echo
         self._lines: deque[str] = deque(maxlen=KEPT_LINES)
         self._output_changed = threading.Condition()
         self._closed = False
@@ -171,6 +174,8 @@ class ChildProcess:
                 with self._output_changed:
                     self._lines.append(line)
                     self._output_changed.notify_all()
+                if self._echo is not None:
+                    self._echo(line)
         with self._output_changed:
             self._closed = True
             self._output_changed.notify_all()

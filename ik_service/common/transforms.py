@@ -222,6 +222,27 @@ def quaternion_xyzw_from_rotation(R: Floats) -> Quaternion:
     return s * x, s * y, s * z, s * w
 
 
+def quaternions_xyzw_from_rotations(R: Floats) -> Floats:
+    """
+    Return the unit quaternions of many rotations, by way of their largest component, as above.
+
+    :param R: (N, 3, 3) rotation matrices.
+    :returns: (N, 4) x, y, z, w; NaN of what is NaN.
+    """
+    a, b, c = R[:, 0, 0], R[:, 1, 1], R[:, 2, 2]
+    trace = a + b + c
+    # Row i of the matrix is the quaternion times four times its component i.
+    Q = np.empty((len(R), 4, 4))
+    Q[:, 0, 0], Q[:, 1, 1], Q[:, 2, 2] = (1.0 + 2.0 * each - trace for each in (a, b, c))
+    Q[:, 3, 3] = 1.0 + trace
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        Q[:, i, j] = Q[:, j, i] = R[:, i, j] + R[:, j, i]
+        Q[:, 3, k] = Q[:, k, 3] = R[:, j, i] - R[:, i, j]
+    largest = np.argmax(np.stack([a, b, c, trace], axis=1), axis=1)
+    quaternions = Q[np.arange(len(R)), largest]
+    return quaternions / np.sqrt((quaternions**2).sum(axis=1, keepdims=True))
+
+
 def quaternion_wxyz_from_rotation(R: Floats) -> Quaternion:
     """
     Return the unit quaternion of a rotation, scalar part first.

@@ -8,8 +8,7 @@ import math
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.compile import kernel
-from ik_service.kinematics.kernels import jacobian_rows, last_frame
+from ik_service.reach.posture_kernels import fill_products
 
 LARGEST_MARGIN = 0.5
 """Distance of a joint in mid-range from its limits, as a share of its range."""
@@ -23,8 +22,8 @@ class PostureMeasure:
     """
     Measures of the postures of a chain.
 
-    The rank of its Jacobian and the largest manipulability are those of random postures within
-    the limits, the same ones in every process.
+    The rank of its Jacobian in general and the largest manipulability are those of random
+    postures within the limits, the same ones in every process.
 
     :param chain: the chain.
     :param task_weights: (6,) as in the options of a solve; rows with the weight 0 do not count.
@@ -34,10 +33,11 @@ class PostureMeasure:
     def __init__(self, chain: KinematicChain, task_weights: Sequence[float] = (1.0,) * 6) -> None:
         self._chain = chain
         self._rows = np.flatnonzero(np.asarray(task_weights) > 0.0)
-        values = self._singular_values(_random_postures(chain))
-        top = values[:, :1].max(initial=0.0)
-        self._rank = max(1, int((values.max(axis=0, initial=0.0) > _NEGLIGIBLE * top).sum()))
-        self.largest = float(values[:, : self._rank].prod(axis=1).max(initial=0.0))
+        postures = random_postures(chain, _SAMPLE)
+        values = np.sqrt(np.maximum(np.linalg.eigvalsh(self._products(postures)), 0.0))
+        singular = values.max(axis=0) <= _NEGLIGIBLE * values.max(initial=0.0)
+        self._rank = max(1, int((~singular).sum()))
+        self.largest = float(self.manipulability(postures).max())
 
     def limit_distance(self, q: np.ndarray) -> np.ndarray:
         """
@@ -64,7 +64,12 @@ class PostureMeasure:
         :param q: (N, n) [rad] or [m].
         :returns: (N,).
         """
-        return self._singular_values(q)[:, : self._rank].prod(axis=1)
+        products = self._products(q)
+        if self._rank == products.shape[-1]:
+            squared = np.linalg.det(products)
+        else:  # of a planar arm, whose Jacobian has rows that are always 0
+            squared = np.linalg.eigvalsh(products)[:, -self._rank :].prod(axis=1)
+        return np.sqrt(np.maximum(squared, 0.0))
 
     def quality(self, q: np.ndarray) -> np.ndarray:
         """
@@ -82,37 +87,26 @@ class PostureMeasure:
         share = self.manipulability(q) / self.largest if self.largest > 0.0 else 1.0
         return np.sqrt(margin * np.minimum(share, 1.0))
 
-    def _singular_values(self, q: np.ndarray) -> np.ndarray:
-        """Return the singular values (N, k) of the rows that count, the largest first."""
+    def _products(self, q: np.ndarray) -> np.ndarray:
+        """Return J Jᵀ or Jᵀ J of the rows that count, whichever is smaller, (N, k, k)."""
         n = self._chain.n
-        transposed = np.empty((len(q), n, 6))
+        size = min(n, len(self._rows))
+        positions = np.array(q, dtype=np.float64, order='C')
+        products = np.empty((len(q), size, size))
         axes = np.empty((len(self._chain.arrays.variables), 6))
-        positions = np.ascontiguousarray(q, dtype=np.float64)
-        fill_jacobians(self._chain.arrays, positions, axes, np.empty(12), transposed)
-        J = transposed[:, :, self._rows]
-        # Of the smaller product: its eigenvalues are the squares, and are found faster.
-        J_T = J.swapaxes(1, 2)
-        gram = J @ J_T if n <= len(self._rows) else J_T @ J
-        return np.sqrt(np.maximum(np.linalg.eigvalsh(gram)[:, ::-1], 0.0))
+        scratch = axes, np.empty(12), np.empty((n, 6))
+        fill_products(self._chain.arrays, positions, self._rows, *scratch, products)
+        return products
 
 
-@kernel
-def fill_jacobians(chain, q, axes, frame, transposed):
+def random_postures(chain: KinematicChain, count: int) -> np.ndarray:
     """
-    Write the Jacobians of many postures.
+    Return random postures within the limits, the same at every call.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param q: (N, n) variables.
-    :param axes: (m, 6) scratch.
-    :param frame: (12,) scratch.
-    :param transposed: (N, n, 6) out, linear before angular.
+    :param chain: the chain; joints without limits lie within ±π [rad] or [m].
+    :param count: how many.
+    :returns: (count, n).
     """
-    for i in range(q.shape[0]):
-        last_frame(chain, q[i], axes, frame)
-        jacobian_rows(chain, axes, frame, transposed[i])
-
-
-def _random_postures(chain: KinematicChain) -> np.ndarray:
     lower = np.where(chain.lower > -_WIDEST, chain.lower, np.minimum(chain.upper, 0.0) - math.pi)
     upper = np.where(chain.upper < _WIDEST, chain.upper, np.maximum(chain.lower, 0.0) + math.pi)
-    return np.random.default_rng(0).uniform(lower, upper, (_SAMPLE, chain.n))
+    return np.random.default_rng(0).uniform(lower, upper, (count, chain.n))

@@ -21,6 +21,7 @@ MOST_PLACES = 5_000_000
 _AXES = ('x', 'y', 'z', 'yaw')
 _FULL = 2.0 * math.pi - 1e-9  # a range of headings from here on closes the circle
 _LARGEST = 1e6  # of a coordinate [m]
+_LEVEL = 1e-9  # by how much the cosine of the tilt of a level base may differ from 1
 
 
 @dataclass(frozen=True)
@@ -198,18 +199,33 @@ class Region:
 
 
 def around(
-    positions: np.ndarray, distance: float, height: tuple[float, float] = (0.0, 0.0)
+    positions: np.ndarray,
+    reach: np.ndarray,
+    height: tuple[float, float] = (0.0, 0.0),
+    yaw: tuple[float, float] = FULL_TURN,
+    mounting: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Region:
     """
-    Return the region outside of which no base can reach any of some positions.
+    Return the region outside of which no base reaches any of some positions.
 
     :param positions: (K, 3) in the world [m].
-    :param distance: of the base from what it reaches, at most [m].
+    :param reach: (4,) a point of the base frame, and the distance from it that the tip cannot
+        exceed [m].
     :param height: least and largest z of the base [m].
-    :returns: a box; the base is upright, and faces any way.
+    :param yaw: as that of the region.
+    :param mounting: as that of the region.
+    :raises ArgumentError: as the constructor.
     """
-    low, high = positions.min(axis=0) - distance, positions.max(axis=0) + distance
-    return Region((low[0], high[0]), (low[1], high[1]), height)
+    up = float(rotation_from_rpy(*mounting)[2, 2])
+    if abs(up) > 1.0 - _LEVEL:  # then the point stays at one height whatever the heading
+        z = positions[:, 2] - up * reach[2]
+        above = np.maximum(np.maximum(height[0] - z, z - height[1]), 0.0)
+        aside = np.sqrt(np.maximum(reach[3] ** 2 - above**2, 0.0)) + np.hypot(*reach[:2])
+    else:
+        aside = np.full(len(positions), reach[3] + np.linalg.norm(reach[:3]))
+    low = (positions[:, :2] - aside[:, None]).min(axis=0)
+    high = (positions[:, :2] + aside[:, None]).max(axis=0)
+    return Region((low[0], high[0]), (low[1], high[1]), height, yaw, mounting)
 
 
 def _range(name: str, values: ArrayLike) -> tuple[float, float]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+import os
 from typing import TYPE_CHECKING
 import uuid
 
@@ -13,12 +14,13 @@ import numpy as np
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ClusterError, IkServiceError, MissingExtraError
+from ik_service.scale.array_targets import ArrayTargets
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.progress import Progress
 from ik_service.scale.result_store import ResultStore
 from ik_service.scale.solving import solve_block
 from ik_service.scale.store_files import disk_errors
-from ik_service.scale.targets import ArrayTargets, BlockTargets
+from ik_service.scale.targets import BlockTargets
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -44,7 +46,7 @@ def check_client(client: object) -> None:
             'client', f'has to be a synchronous dask.distributed.Client, not {safe_repr(client)}'
         )
     if client.status != 'running':
-        raise ClusterError(f'the client is {client.status}: connect a new one to the cluster')
+        raise ClusterError(f'the client is not connected but {client.status}: make a new one')
     if not client.nthreads():
         raise ClusterError(
             'the cluster has no workers: start some, and wait with client.wait_for_workers(1)'
@@ -109,6 +111,8 @@ def _collect(client: Client, tasks: list[object], progress: Progress) -> None:
     futures = client.compute(tasks, optimize_graph=False)
     try:
         for future, counted in as_completed(futures, with_results=True):
+            if isinstance(counted, BaseException):  # the scheduler is gone
+                raise counted
             progress.advance(int(np.asarray(counted).sum()))
             future.release()
     except IkServiceError:
@@ -142,24 +146,29 @@ def _check_workers(
 ) -> None:
     """Refuse workers that lack the package, the folder or the targets."""
     path, identity = str(results.path), results.attributes['id']
-    found = client.run(_fault, path, identity, source, digest, on_error='return')
-    for worker, fault in found.items():
-        if isinstance(fault, ModuleNotFoundError):
-            fault = f'lacks a package: {fault}; install the same as here'
+    _refuse(client.run(_fault_of_store, path, identity, on_error='return'))
+    _refuse(client.run(_fault_of_targets, source, digest, on_error='return'))
+
+
+def _refuse(faults: Mapping[str, str | Exception]) -> None:
+    for worker, fault in faults.items():
         if fault:
             raise ClusterError(f'worker {worker} cannot take part: {fault}')
 
 
-def _fault(path: str, identity: str, source: BlockTargets, digest: str) -> str:
-    """Return what a worker lacks; empty for nothing."""
+def _fault_of_store(path: str, identity: str) -> str:
+    """Return why a worker cannot use the store; empty when it can."""
+    _opened.cache_clear()
     try:
-        _opened.cache_clear()
         _opened(path, identity)
-        with disk_errors(_opened(path, identity).path):
-            found = source.digest
     except IkServiceError as error:
         return str(error)
-    return '' if found == digest else 'it reads other targets than this process'
+    return '' if os.access(path, os.W_OK) else f'it must not write to {path}'
+
+
+def _fault_of_targets(source: BlockTargets, digest: str) -> str:
+    """Return why a worker cannot read the targets; empty when it can."""
+    return '' if source.digest == digest else 'it reads other targets than this process'
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def progress_of(
     with tqdm(
         desc=name, total=count, unit=' poses', unit_scale=True, smoothing=0, disable=None
     ) as bar:
-        yield _Bar(bar)
+        yield _Told(lambda done, count: None, count) if bar.disable else _Bar(bar)
 
 
 class _Told:
@@ -76,8 +76,7 @@ class _Bar:
         self._bar = bar
 
     def skip(self, count: int) -> None:
-        if not self._bar.disable:  # a hidden one has no such number
-            self._bar.initial += count
+        self._bar.initial += count
         self._bar.update(count)
 
     def advance(self, count: int) -> None:

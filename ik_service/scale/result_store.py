@@ -20,6 +20,7 @@ from ik_service.scale.solving import Answers, UNSOLVED
 from ik_service.scale.store_files import (
     disk_errors,
     has_content,
+    new_name,
     only_writer,
     remove_remains,
     sync_file,
@@ -244,7 +245,8 @@ def _in_order() -> list[str]:
 def _make(folder: Path, details: Mapping[str, Any], count: int) -> None:
     """Make a store, under another name until it is whole, so that no half of one is found."""
     zarr = load_zarr()
-    made = folder.with_name(f'{folder.name}.new-{details["id"]}')
+    folder = Path(os.path.realpath(folder))  # a link to an empty folder stays one
+    made = new_name(folder, details['id'])
     chunk, n = details['chunk'], len(details['joint_names'])
     try:
         group = zarr.open_group(made, mode='w')

@@ -8,13 +8,15 @@ import errno
 import fcntl
 import os
 from pathlib import Path
+import shutil
 import socket
 
 from ik_service.exceptions import StoreError
 
 _LOCK = '.ik_service.lock'
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
-_REMAINS = '*.partial'  # what Zarr writes before it gets its name
+_PARTIAL = '*.partial'  # file that Zarr writes before it gets its name
+_NEW = '.new-'
 
 
 @contextmanager
@@ -71,14 +73,23 @@ def has_content(folder: Path) -> bool:
     return folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
 
 
+def new_name(path: Path, identity: str) -> Path:
+    """Return the name that a store has until it is whole."""
+    return path.with_name(f'{path.name}{_NEW}{identity}')
+
+
 def remove_remains(path: Path) -> None:
     """
-    Remove files that were never finished, which somebody left who was killed.
+    Remove what was never finished, which somebody left who was killed.
 
     :param path: the store, of which this process is the only writer.
     """
-    for file in path.rglob(_REMAINS):
+    for file in path.rglob(_PARTIAL):
         file.unlink(missing_ok=True)
+    path = Path(os.path.realpath(path))
+    for folder in path.parent.iterdir():
+        if folder.name.startswith(f'{path.name}{_NEW}'):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def sync_file(file: Path) -> None:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 import hashlib
-import mmap
-import os
-from pathlib import Path
 from typing import cast, Protocol
 
 import numpy as np
@@ -17,6 +14,7 @@ from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.pose_error import check_transforms
+from ik_service.scale.array_targets import array_targets, ArrayTargets, SlicedArray
 
 
 class BlockTargets(Protocol):
@@ -98,101 +96,11 @@ class PoseGrid:
     @property
     def digest(self) -> str:
         """Digest of the parts."""
-        return _digest('grid', self.positions, self.rotations)
-
-
-class SlicedArray(Protocol):
-    """Array that can be sliced, wherever its numbers are."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Return the shape."""
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Return the type of the numbers."""
-
-    def __getitem__(self, rows: slice) -> ArrayLike:
-        """Return some rows."""
-
-
-class ArrayTargets:
-    """
-    Targets in an array: NumPy's, a memory map, or one of Zarr or h5py.
-
-    :param array: (N, 4, 4) T_base_tip; rows that are no poses are found when their turn comes.
-    :raises ArgumentError: the array has another shape or type.
-    """
-
-    _SAMPLE = 64
-
-    def __init__(self, array: SlicedArray) -> None:
-        shape = tuple(getattr(array, 'shape', ()))
-        if len(shape) != 3 or shape[1:] != (4, 4):
-            raise ArgumentError('targets', f'have shape {shape}, have to be (N, 4, 4)')
-        if np.dtype(array.dtype).kind not in 'fiu':
-            raise ArgumentError('targets', f'have type {array.dtype}, have to be real numbers')
-        self._array = array
-
-    def __len__(self) -> int:
-        """Return the number of targets."""
-        return int(self._array.shape[0])
-
-    def block(self, first: int, last: int) -> np.ndarray:
-        """
-        Return some of the targets.
-
-        :param first: number of the first.
-        :param last: number after the last.
-        :returns: (last − first, 4, 4).
-        """
-        return np.ascontiguousarray(self._array[first:last], dtype=np.float64)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        place = _place_in_file(self._array)
-        return (type(self), (self._array,)) if place is None else (_mapped, place)
-
-    @property
-    def is_held(self) -> bool:
-        """Whether the numbers are in memory, and not in a file."""
-        return isinstance(self._array, np.ndarray) and _place_in_file(self._array) is None
-
-    def save(self, path: Path) -> ArrayTargets:
-        """
-        Write the numbers to a file, and return the targets in it.
-
-        :param path: the file; who still reads an older one keeps that.
-        """
-        written = path.with_name(f'{path.stem}.{os.getpid()}.npy')
-        np.save(written, np.asarray(self._array, dtype=np.float64))
-        written.replace(path)
-        return ArrayTargets(np.load(path, mmap_mode='r'))
-
-    @property
-    def digest(self) -> str:
-        """Digest of the number of targets and of rows all over them."""
-        count = len(self)
-        rows = np.unique(np.linspace(0, count - 1, min(self._SAMPLE, count)).astype(int))
-        sample = [self.block(row, row + 1) for row in rows.tolist()]
-        return _digest(f'array {count}', *sample)
-
-
-def _place_in_file(array: SlicedArray) -> tuple[str, np.dtype, tuple[int, ...], int] | None:
-    """Return file, type, shape and offset of a memory map, or of some of its rows; else None."""
-    if not isinstance(array, np.memmap) or array.mode not in ('r', 'r+', 'w+'):
-        return None
-    pages = getattr(array, '_mmap', None)
-    if pages is None or array.filename is None or not array.flags.c_contiguous:
-        return None
-    array.flush()
-    # The offset of a part is that of the whole.
-    began = np.frombuffer(pages, np.uint8).ctypes.data
-    offset = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY + array.ctypes.data - began
-    return str(array.filename), array.dtype, array.shape, offset
-
-
-def _mapped(file: str, dtype: np.dtype, shape: tuple[int, ...], offset: int) -> ArrayTargets:
-    return ArrayTargets(np.memmap(file, dtype, 'r', offset, shape))
+        digest = hashlib.sha256(b'grid')
+        for part in (self.positions, self.rotations):
+            digest.update(repr(part.shape).encode())
+            digest.update(part.tobytes())
+        return digest.hexdigest()
 
 
 def block_targets(targets: object) -> BlockTargets | None:
@@ -205,7 +113,7 @@ def block_targets(targets: object) -> BlockTargets | None:
     if hasattr(targets, 'block') and hasattr(targets, 'digest'):
         return targets  # type: ignore[return-value]  # these are the protocol's
     if hasattr(targets, 'shape'):
-        return ArrayTargets(cast('SlicedArray', targets))
+        return array_targets(cast('SlicedArray', targets))
     if isinstance(targets, (list, tuple)):
         return ArrayTargets(real_array(targets, 'targets'))
     if isinstance(targets, Iterable):
@@ -249,11 +157,3 @@ def _poses(positions: np.ndarray, rotations: np.ndarray) -> np.ndarray:
     poses[:, :3, 3] = positions
     poses[:, 3, 3] = 1.0
     return poses
-
-
-def _digest(kind: str, *arrays: np.ndarray) -> str:
-    digest = hashlib.sha256(kind.encode())
-    for array in arrays:
-        digest.update(repr(array.shape).encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()

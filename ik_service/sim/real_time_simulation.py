@@ -148,6 +148,7 @@ class RealTimeSimulation:
         with self._lock:
             if self._is_interrupted(command, now):
                 return
+            self._run_until(now)  # up to now, the one before has counted
             faults = self._faults
             self._commands.send(command, now, faults.lost_commands, faults.command_delay)
             self._obey(now)
@@ -161,12 +162,10 @@ class RealTimeSimulation:
         :returns: the states that arrive now: none, one or several.
         """
         with self._lock:
-            passed, self._now = min(now - self._now, self._longest_step), now
             self._obey(now)
+            self._run_until(now)
             if self._arm is None:
                 return []
-            if not self.paused:
-                self._step(self._arm, passed)
             faults = self._faults
             state = self._measure(self._arm, stamp)
             self._states.send(state, now, faults.lost_states, faults.state_delay)
@@ -203,6 +202,12 @@ class RealTimeSimulation:
                 self._bad_commands.report(f'a command is ignored: {error}')
             else:
                 self._bad_commands.clear()
+
+    def _run_until(self, now: float) -> None:
+        """Let the arm move on to a time."""
+        passed, self._now = min(now - self._now, self._longest_step), max(now, self._now)
+        if self._arm is not None and not self.paused and passed > 0.0:
+            self._step(self._arm, passed)
 
     def _step(self, arm: SimulatedArm, passed: float) -> None:
         began = time.monotonic()

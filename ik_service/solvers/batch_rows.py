@@ -102,20 +102,30 @@ class Rows(NamedTuple):
         :raises SolverSpecError: when the step of a user's method cannot be compiled.
         """
         try:
-            return many.solve_many(
-                problem,
-                solver.parameters,
-                self.targets,
-                self.seeds,
-                chained,
-                _BUDGET,
-                self.q,
-                self.status,
-                self.errors,
-                self.counts,
-                self.states,
-                self.motions,
-                np.empty((0, 2 * self.seeds.shape[1] + 3)),
-            )
+            return many.solve_many(*self.arguments(solver, problem, chained))
         except NumbaError as error:
             raise step_error(solver.name, error) from error
+
+    def arguments(self, solver: Solver, problem: Problem, chained: bool) -> tuple:
+        """
+        Return the arguments of the kernel that solves the rows.
+
+        :param solver: the solver.
+        :param problem: of this thread.
+        :param chained: whether each target after the first is seeded with the answer before it.
+        """
+        return (
+            problem,
+            solver.parameters,
+            self.targets,
+            self.seeds,
+            chained,
+            _BUDGET,
+            self.q,
+            self.status,
+            self.errors,
+            self.counts,
+            self.states,
+            self.motions,
+            np.empty((0, 2 * self.seeds.shape[1] + 3)),
+        )

@@ -6,6 +6,7 @@ get no commands. So what is compiled while the node is at work is compiled by an
 which runs this module, and loaded from the cache on disk:
 
     python -m ik_service.solvers.compilation [--tree] bfgs [module that registers it]
+    python -m ik_service.solvers.compilation --batch bfgs [module that registers it]
     python -m ik_service.solvers.compilation [--tree] --paths
 
 Kernels depend on the method, and on whether it is for a chain or a tree, not on the arm. The
@@ -25,6 +26,7 @@ from ik_service.exceptions import CompilationError
 from ik_service.kinematics.kernel_cache import cache_folder
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.robot import Robot
+from ik_service.solvers.batch_preparation import BatchKernels
 from ik_service.solvers.path.preparation import PathKernels
 from ik_service.solvers.registration import load_solvers, loaded_modules
 from ik_service.solvers.solver import Solver
@@ -32,9 +34,13 @@ from ik_service.solvers.solver import Solver
 DONE = 'compiled'
 """What the process prints at the end."""
 _MODULE = 'ik_service.solvers.compilation'
-_TREE, _PATHS = '--tree', '--paths'
+_TREE, _PATHS, _BATCH = '--tree', '--paths', '--batch'
 _PATIENCE = 600.0  # time for the compiler [s]
-_MOST = 3  # solvers that are compiled or wait for it
+_MOST = 4  # solvers that are compiled or wait for it
+
+
+Compiled = Solver | PathKernels | BatchKernels
+"""What can be compiled."""
 
 
 class Compiler:
@@ -51,18 +57,18 @@ class Compiler:
         self._turn = threading.Lock()
         self._places = threading.Semaphore(_MOST)
 
-    def prepare(self, solver: Solver | PathKernels) -> None:
+    def prepare(self, solver: Compiled) -> None:
         """
         Compile a solver or load its code; returns when it is ready to solve.
 
-        :param solver: the solver, or what searches for paths.
+        :param solver: the solver, or the kernels of paths or of batches.
         :raises CompilationError: the compiler was ended meanwhile, or too many wait for it.
         """
         if not (solver.compiled or solver.cached or cache_folder() is None):
             self._compile_in_turn(solver)
         solver.warm_up()
 
-    def _compile_in_turn(self, solver: Solver | PathKernels) -> None:
+    def _compile_in_turn(self, solver: Compiled) -> None:
         if not self._places.acquire(blocking=False):
             raise CompilationError(
                 f'{solver.name} is not compiled yet, and {_MOST} others wait for that; '
@@ -86,10 +92,12 @@ class Compiler:
         if child is not None:
             child.kill()
 
-    def _compile(self, solver: Solver | PathKernels) -> None:
+    def _compile(self, solver: Compiled) -> None:
         paths = isinstance(solver, PathKernels)
         words = [_PATHS] if paths else [solver.name, *loaded_modules()]
-        if isinstance(solver.chain, KinematicTree):
+        if isinstance(solver, BatchKernels):
+            words.insert(0, _BATCH)
+        elif isinstance(solver.chain, KinematicTree):
             words.insert(0, _TREE)
         module = solver.compiled_by if isinstance(solver, PathKernels) else _MODULE
         with ChildProcess('the compiler', module, words) as child:
@@ -106,15 +114,16 @@ def main() -> None:
     """Compile what the command line names."""
     os.nice(5)
     words = sys.argv[1:]
-    for_tree = words[0] == _TREE
-    name, *modules = words[for_tree:]
+    kinds = {word for word in words[:1] if word in (_TREE, _BATCH)}
+    name, *modules = words[len(kinds) :]
     chain = Robot.from_urdf(urdf_path('planar_6r')).chain('base_link', 'tool0')
-    arm = KinematicTree.of_chain(chain) if for_tree else chain
+    arm = KinematicTree.of_chain(chain) if _TREE in kinds else chain
     if name == _PATHS:
         PathKernels(arm).warm_up()
     else:
         load_solvers(modules)
-        Solver(arm, name).warm_up()
+        solver = Solver(arm, name)
+        (BatchKernels(solver) if _BATCH in kinds else solver).warm_up()
     print(DONE)
 
 

@@ -88,21 +88,25 @@ class IkResult:
     @property
     def reason(self) -> str:
         """The outcome in a sentence."""
-        pose = (
-            f'{self.position_error * 1e3:.3g} mm and {math.degrees(self.orientation_error):.3g}°'
-        )
-        effort = (
-            f'{_count(self.iterations, "iteration")} in {_count(self.searches, "search", "es")}, '
-            f'{self.solve_time * 1e3:.3g} ms'
-        )
-        if self.remark:
-            effort += f'; {self.remark}'
-        if self.success:
-            return f'reached within {pose} after {effort}'
-        if self.collision is not None:
-            bodies = ' and '.join(self.collision)
-            return f'{self.status.value}: {bodies} collide; within {pose} after {effort}'
-        return f'{self.status.value}; the closest pose found is {pose} away, after {effort}'
+        time = f', {self.solve_time * 1e3:.3g} ms'
+        return _sentence(self, f'{time}; {self.remark}' if self.remark else time)
+
+
+def _sentence(result: IkResult, more: str = '') -> str:
+    """Return the outcome of a solve in words; ``more`` follows its effort."""
+    pose = (
+        f'{result.position_error * 1e3:.3g} mm and {math.degrees(result.orientation_error):.3g}°'
+    )
+    effort = (
+        f'{_count(result.iterations, "iteration")} in {_count(result.searches, "search", "es")}'
+        f'{more}'
+    )
+    if result.success:
+        return f'reached within {pose} after {effort}'
+    if result.collision is not None:
+        bodies = ' and '.join(result.collision)
+        return f'{result.status.value}: {bodies} collide; within {pose} after {effort}'
+    return f'{result.status.value}; the closest pose found is {pose} away, after {effort}'
 
 
 def _count(number: int, noun: str, plural: str = 's') -> str:
@@ -135,3 +139,21 @@ class IkBatchResult:
     status: np.ndarray
     solve_time: float
     collision: np.ndarray | None = None
+
+    def reason(self, row: int) -> str:
+        """
+        Return the outcome of a row in a sentence.
+
+        :param row: its index.
+        """
+        result = IkResult(
+            self.status[row],
+            self.q[row],
+            float(self.position_error[row]),
+            float(self.orientation_error[row]),
+            int(self.iterations[row]),
+            int(self.searches[row]),
+            self.solve_time,
+            collision=None if self.collision is None else self.collision[row],
+        )
+        return _sentence(result)

@@ -42,6 +42,11 @@ class Motions:
         self._home: np.ndarray | None = None
         self._states: Mapping[str, Mapping[str, float]] = {}
 
+    @property
+    def state(self) -> str:
+        """Named state that was asked for or whose pose is the target; empty for another pose."""
+        return self._requests.state or self._target.state
+
     def show(self, display: RobotDisplay) -> None:
         """
         Take another robot; what was asked for is dropped.
@@ -95,11 +100,10 @@ class Motions:
         if positions is None:  # it was chosen just before another robot came
             return
         if self._display is None or self._display.joints() is None:
+            self._panel.states.refresh()
             self._refuse(f'the arm cannot go to the state {name!r}: {_NO_STATES}')
             return
-        now = time.monotonic()
-        self._panel.states.hold(now)
-        self._panel.sliders.show(positions, now)
+        self._panel.sliders.show(positions, time.monotonic())
         self._requests.move_to(positions, name)
 
     def go_to_random_pose(self, rng: np.random.Generator) -> None:

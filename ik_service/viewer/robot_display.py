@@ -185,7 +185,6 @@ class RobotDisplay:
         figures = self._figures(now, q, target, panel.form.weights, solve)
         panel.show_figures(figures, positions)
         panel.sliders.follow(positions, now)
-        panel.states.follow(target.state, now)
         if figures.position_error is not None and figures.orientation_error is not None:
             self._errors.add(now, figures.position_error, figures.orientation_error)
         panel.show_errors(self._errors.series(now))

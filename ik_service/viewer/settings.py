@@ -21,7 +21,7 @@ class Settings:
     :ivar port: TCP port.
     :ivar port_search: whether the next free port is taken when this one is in use.
     :ivar rate: update rate of the page [Hz].
-    :ivar reach: path of a file of ``ik_study reach``; empty for none.
+    :ivar reach: path of a map of the reach; empty for none.
     :ivar robot: the parameters ``urdf``, ``robot_description``, ``xacro_args``, ``srdf``,
         ``robot_description_semantic``, ``base_link`` and ``tip_link``.
     """
@@ -56,7 +56,7 @@ RATE = ParameterSpec('rate', 30.0, 'Update rate of the page [Hz]', (1.0, 60.0), 
 REACH = ParameterSpec(
     'reach',
     '',
-    'Path of the reach.npz of ik_study reach, to show; empty: none',
+    'Path of a capability map, or of the reach.npz of ik_study reach, to show; empty: none',
     read_only=True,
 )
 ROBOT = (

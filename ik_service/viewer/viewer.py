@@ -30,8 +30,8 @@ from ik_service.viewer.motion_tabs import MotionTabs
 from ik_service.viewer.motions import Motions
 from ik_service.viewer.panel.panel import Actions, notify, Panel
 from ik_service.viewer.panel.parameter_fields import Field, Value
+from ik_service.viewer.reach.reach import Reach
 from ik_service.viewer.robot_display import RobotDisplay
-from ik_service.viewer.scene.reach_layer import ReachLayer
 from ik_service.viewer.scene.robot_view import load_in_background, RobotView
 from ik_service.viewer.scene.scene import add_surroundings
 from ik_service.viewer.settings import Settings
@@ -59,7 +59,7 @@ class Viewer:
         self._tasks = TaskQueue(self._on_error)
         add_surroundings(server)
         self._panel = Panel(server, self._actions())
-        self._reach = ReachLayer(server, self._panel, settings.reach, self._warn)
+        self._reach = Reach(server, self._panel, self._tasks, self._warn, settings.reach)
         self._monitor = NodeMonitor(
             node,
             self._tasks,
@@ -122,7 +122,7 @@ class Viewer:
             if is_watched:
                 with self._server.atomic():
                     display.draw(now, self._target, self._panel)
-                    self._reach.draw(display.root_from_base())
+                    self._reach.draw(now, display, self._target)
         if is_watched:
             with self._server.atomic():
                 self._tabs.draw()
@@ -131,6 +131,7 @@ class Viewer:
             with self._server.atomic():
                 self._panel.show_status(status)
                 self._panel.show_collisions(self._world.contacts, self._world.remarks)
+                self._panel.states.follow(self._motions.state)
                 if display is not None:
                     display.refresh(now, self._target, self._panel, self._monitor.report.solve)
 
@@ -233,7 +234,7 @@ class Viewer:
         self._display.show_world(self._world)
         self._motions.show(self._display)
         self._tabs.show(self._display)
-        self._reach.set_base_link(view.arm.chain.base_link)
+        self._reach.show(view.arm.chain)
         self._server.gui.set_panel_label(view.arm.robot.name)
         self._monitor.update_facts(has_robot=True, robot_error='')
 

@@ -1,9 +1,12 @@
-"""Large batches on a Dask cluster of two processes, one of which is killed."""
+"""Large batches on Dask clusters: of two processes, one of which is killed, and far away."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 import os
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -15,8 +18,8 @@ pytest.importorskip('distributed', reason='dask is not installed (extra scale)')
 import distributed
 
 import ik_service as iks
-from ik_service.exceptions import ArgumentError
-from ik_service.scale import ChainSpec, PoseGrid, solve_to_store
+from ik_service.exceptions import ArgumentError, ClusterError, StoreInterruptedError
+from ik_service.scale import ChainSpec, solve_to_store
 
 pytestmark = pytest.mark.slow
 
@@ -36,26 +39,36 @@ def targets(spec):
 
 
 @pytest.fixture(scope='module')
+def expected(spec, targets):
+    return iks.solve_ik_batch(spec.build().chain, targets)
+
+
+@contextmanager
+def cluster(**settings):
+    settings = {'threads_per_worker': 1, 'dashboard_address': ':0'} | settings
+    with distributed.LocalCluster(**settings) as made, distributed.Client(made) as client:
+        yield client
+
+
+@pytest.fixture(scope='module')
 def client(spec):
-    settings = {'n_workers': 2, 'threads_per_worker': 1, 'dashboard_address': None}
-    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
+    with cluster(n_workers=2) as client:
         client.run(spec.build)  # compiled or loaded in every worker
         yield client
 
 
-def test_answers_are_those_of_a_batch(client, spec, targets, tmp_path):
+def test_answers_are_those_of_a_batch(client, spec, targets, expected, tmp_path):
     done = []
     report = solve_to_store(
         spec, targets, tmp_path / 's', chunk=150, client=client,
         progress=lambda count, all_: done.append((count, all_)),
     )  # fmt: skip
-    expected = iks.solve_ik_batch(spec.build().chain, targets)
     np.testing.assert_array_equal(report.store.read('q'), expected.q)
     assert done[-1] == (2000, 2000)
     assert [path.name for path in tmp_path.iterdir()] == ['s']
 
 
-def test_killed_worker_loses_nothing(client, spec, targets, tmp_path):
+def test_killed_worker_loses_nothing(client, spec, targets, expected, tmp_path):
     workers = list(client.run(os.getpid).values())
     counts = []
 
@@ -74,26 +87,102 @@ def test_killed_worker_loses_nothing(client, spec, targets, tmp_path):
     assert not workers
     assert counts == sorted(set(counts))  # every chunk was counted once
     assert counts[-1] == 2000
-    expected = iks.solve_ik_batch(spec.build().chain, targets)
     np.testing.assert_array_equal(report.store.read('q'), expected.q)
 
 
-def test_grid_goes_on_where_a_single_machine_stopped(client, spec, tmp_path):
+def test_cluster_goes_on_where_a_single_machine_stopped_and_back(
+    client, spec, targets, expected, tmp_path
+):
     def interrupt(done, _):
-        if done >= 60:
+        if done >= 600:
             raise KeyboardInterrupt
 
-    axis = np.linspace(0.3, 0.5, 5)
-    turns = [np.diag([1.0, -1.0, -1.0]), np.diag([-1.0, 1.0, -1.0])]
-    grid = PoseGrid.over((axis, axis - 0.4, axis), turns)
-    with pytest.raises(KeyboardInterrupt):
-        solve_to_store(spec, grid, tmp_path / 's', chunk=20, progress=interrupt)
-    report = solve_to_store(spec, grid, tmp_path / 's', client=client, progress=False)
-    assert report.count == 250
-    assert 0 < report.solved_before < 250
-    assert (report.store.read('status') == iks.IkStatus.SUCCESS.number).all()
+    options = {'chain_spec': spec, 'targets': targets, 'store': tmp_path / 's'}
+    with pytest.raises(StoreInterruptedError):
+        solve_to_store(**options, chunk=200, progress=interrupt)
+    before = []
+    with pytest.raises(StoreInterruptedError):
+        solve_to_store(
+            **options,
+            client=client,
+            progress=lambda done, all_: (before.append(done), interrupt(done - 600, all_)),
+        )
+    assert 600 <= before[0] < before[-1] < 2000
+    report = solve_to_store(**options, progress=False)
+    assert before[-1] <= report.solved_before
+    np.testing.assert_array_equal(report.store.read('q'), expected.q)
 
 
-def test_iterators_are_refused(client, spec, targets, tmp_path):
-    with pytest.raises(ArgumentError, match='iterator'):
-        solve_to_store(spec, iter([targets]), tmp_path / 's', client=client)
+def test_workers_that_cannot_take_part_are_refused(client, spec, targets, tmp_path):
+    class OfProcess:
+        """Targets that are others in every process."""
+
+        digest = property(lambda self: str(os.getpid()))
+        block = staticmethod(lambda first, last: targets[first:last])
+
+        def __len__(self):
+            return 100
+
+    with pytest.raises(ClusterError, match=r'worker tcp://.* reads other targets'):
+        solve_to_store(spec, OfProcess(), tmp_path / 's', client=client)
+    with pytest.raises(ClusterError, match=r'worker tcp://.* cannot take part: .*No module'):
+        solve_to_store(spec, Unknown(), tmp_path / 't', client=client)
+
+
+class Unknown:
+    """Targets of a module that the workers do not have."""
+
+    digest = 'unknown'
+
+    def block(self, first, last):
+        return np.zeros((last - first, 4, 4))
+
+    def __len__(self):
+        return 100
+
+
+def test_threads_are_for_workers_that_have_a_host_for_themselves(
+    client, spec, targets, expected, tmp_path
+):
+    with pytest.raises(ArgumentError, match='threads'):
+        solve_to_store(spec, targets, tmp_path / 's', client=client, threads=2)
+    with cluster(n_workers=1) as alone:
+        report = solve_to_store(
+            spec, targets, tmp_path / 's', client=alone, threads=2, progress=False
+        )
+    np.testing.assert_array_equal(report.store.read('q'), expected.q)
+
+
+@contextmanager
+def program(name, *words):
+    command = [sys.executable, '-m', f'distributed.cli.{name}', '--no-dashboard', *words]
+    where = {'cwd': REPOSITORY, 'start_new_session': True, 'stderr': subprocess.DEVNULL}
+    with subprocess.Popen(command, **where) as process:
+        try:
+            yield process
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_scheduler_elsewhere_is_killed(spec, targets, expected, tmp_path):
+    file = str(tmp_path / 'scheduler.json')
+    options = {'chain_spec': spec, 'targets': targets, 'store': tmp_path / 's'}
+
+    def kill(done, _):
+        if done >= 100:
+            scheduler.kill()
+
+    at = ('--scheduler-file', file)
+    folder = ('--local-directory', str(tmp_path / 'dask'))
+    with (
+        program('dask_scheduler', '--host', '127.0.0.2', '--port', '0', *at) as scheduler,
+        program('dask_worker', '--nthreads', '1', *folder, *at),
+        distributed.Client(scheduler_file=file) as client,
+    ):
+        client.wait_for_workers(1)
+        assert '127.0.0.2' in client.scheduler.address
+        with pytest.raises(ClusterError, match='same call goes on'):
+            solve_to_store(**options, chunk=25, client=client, progress=kill)
+    report = solve_to_store(**options, progress=False)
+    assert 100 <= report.solved_before < 2000
+    np.testing.assert_array_equal(report.store.read('q'), expected.q)

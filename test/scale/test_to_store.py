@@ -1,11 +1,9 @@
-"""Large batches into a store: interrupted, resumed, damaged, and refused."""
+"""Large batches into a store: answers, and targets of every kind."""
 
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
+import pickle
 
 import numpy as np
 import pytest
@@ -14,23 +12,12 @@ from support.repository import REPOSITORY
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 
 import ik_service as iks
-from ik_service.exceptions import ArgumentError, StoreError
-from ik_service.scale import ChainSpec, PoseGrid, solve_to_store
-from ik_service.scale.result_store import ResultStore
-from ik_service.scale.solving import NO_POSE, UNSOLVED
+from ik_service.exceptions import ArgumentError
+from ik_service.scale import ChainSpec, NO_POSE, PoseGrid, solve_to_store
+from ik_service.scale.targets import block_targets, blocks_of
 
 URDF = REPOSITORY / 'urdf' / 'panda.urdf'
 SUCCESS = iks.IkStatus.SUCCESS.number
-
-INTERRUPTED = """
-import sys
-import numpy as np
-from ik_service.scale import ChainSpec, solve_to_store
-spec = ChainSpec.of(sys.argv[1], 'panda_link0', 'panda_hand_tcp')
-targets = np.load(sys.argv[2], mmap_mode='r')
-show = lambda done, count: print(done, flush=True)
-solve_to_store(spec, targets, sys.argv[3], chunk=100, threads=1, progress=show)
-"""
 
 
 @pytest.fixture(scope='module')
@@ -59,24 +46,6 @@ def test_answers_are_those_of_a_batch(spec, targets, expected, tmp_path):
     np.testing.assert_array_equal(store.read('iterations'), expected.iterations)
     assert (store.read('status') == SUCCESS).all()
     assert store.attributes['joint_names'] == list(spec.build().chain.joint_names)
-
-
-def test_what_is_killed_goes_on_where_it_was(spec, targets, expected, tmp_path):
-    path, file = tmp_path / 's', tmp_path / 'targets.npy'
-    np.save(file, targets)
-    command = [sys.executable, '-c', INTERRUPTED, str(URDF), str(file), str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        for line in process.stdout:
-            if int(line) >= 300:
-                process.send_signal(signal.SIGKILL)
-                break
-    assert process.returncode == -signal.SIGKILL
-    status = ResultStore.existing(path).read('status')
-    assert 300 <= (status == SUCCESS).sum() < 2000
-    assert (status == UNSOLVED).any()
-    report = solve_to_store(spec, np.load(file, mmap_mode='r'), path, progress=False)
-    assert report.solved_before == (status == SUCCESS).sum()
-    np.testing.assert_array_equal(report.store.read('q'), expected.q)
 
 
 def test_rows_that_are_no_poses_are_marked(spec, targets, tmp_path):
@@ -126,66 +95,6 @@ def test_huge_grid_is_never_made():
     np.testing.assert_array_equal(grid.block(10**9 - 1, 10**9)[0, :3, 3], [1.0, 1.0, 1.0])
 
 
-def test_store_of_something_else_is_refused_and_kept(spec, targets, tmp_path):
-    path = tmp_path / 's'
-    before = solve_to_store(spec, targets[:40], path, progress=False).store.read('q')
-    with pytest.raises(StoreError, match='other targets'):
-        solve_to_store(spec, targets[:41], path, progress=False)
-    other = ChainSpec.of(URDF, 'panda_link0', 'panda_link8')
-    with pytest.raises(StoreError, match='other chains'):
-        solve_to_store(other, targets[:40], path, progress=False)
-    np.testing.assert_array_equal(ResultStore.existing(path).read('q'), before)
-
-
-def test_store_of_another_version_is_refused(spec, targets, tmp_path):
-    import zarr
-
-    solve_to_store(spec, targets[:40], tmp_path / 's', progress=False)
-    zarr.open_group(tmp_path / 's', mode='r+').attrs['format'] = 99
-    with pytest.raises(StoreError, match='layout 99'):
-        solve_to_store(spec, targets[:40], tmp_path / 's', progress=False)
-
-
-def test_folder_with_other_files_is_refused(spec, targets, tmp_path):
-    (tmp_path / 'notes.txt').write_text('mine')
-    with pytest.raises(StoreError, match='no store'):
-        solve_to_store(spec, targets[:40], tmp_path, progress=False)
-    assert [path.name for path in tmp_path.iterdir()] == ['notes.txt']
-
-
-def test_second_writer_is_refused(spec, targets, tmp_path):
-    store = solve_to_store(spec, targets[:40], tmp_path / 's', progress=False).store
-    with store.alone(), pytest.raises(StoreError, match='written by process'):
-        solve_to_store(spec, targets[:40], tmp_path / 's', progress=False)
-    assert solve_to_store(spec, targets[:40], tmp_path / 's', progress=False).count == 40
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason='root may write everywhere')
-def test_folder_that_cannot_be_written_is_named(spec, targets, tmp_path):
-    tmp_path.chmod(0o500)
-    with pytest.raises(StoreError, match='cannot be used'):
-        solve_to_store(spec, targets[:40], tmp_path / 's', progress=False)
-
-
-def test_full_disk_keeps_what_was_whole(spec, targets, expected, tmp_path, monkeypatch):
-    def full(store, first, answers):
-        if first >= 200:
-            from ik_service.scale.store_files import disk_errors
-
-            with disk_errors(store.path):
-                raise OSError(28, 'No space left on device')
-        return write(store, first, answers)
-
-    write = ResultStore.write
-    monkeypatch.setattr(ResultStore, 'write', full)
-    with pytest.raises(StoreError, match='No space left'):
-        solve_to_store(spec, targets[:500], tmp_path / 's', chunk=100, progress=False)
-    monkeypatch.undo()
-    report = solve_to_store(spec, targets[:500], tmp_path / 's', progress=False)
-    assert report.solved_before == 200
-    np.testing.assert_array_equal(report.store.read('q'), expected.q[:500])
-
-
 @pytest.mark.parametrize(
     'targets', [3, np.eye(4), np.zeros((2, 3, 3)), [['a']], np.zeros((2, 4, 4), bool)]
 )
@@ -193,3 +102,101 @@ def test_what_are_no_targets_is_refused(spec, targets, tmp_path):
     with pytest.raises(ArgumentError, match='targets'):
         solve_to_store(spec, targets, tmp_path / 's', progress=False)
     assert not (tmp_path / 's').exists()
+
+
+@pytest.mark.parametrize('count', [0, 1, 5])
+def test_few_targets_are_less_than_a_chunk(spec, targets, tmp_path, count):
+    for _ in range(2):
+        report = solve_to_store(spec, targets[:count], tmp_path / 's', progress=False)
+        assert report.count == count
+        assert report.store.read('q').shape == (count, 7)
+    assert report.solved_before == count
+    assert report.rate == 0.0
+
+
+@pytest.mark.parametrize('name', ['chunk', 'threads', 'store', 'chain_spec'])
+def test_wrong_arguments_are_named_and_leave_nothing(spec, targets, tmp_path, name):
+    given = {'chain_spec': spec, 'store': tmp_path / 's', 'progress': False}
+    wrong = {'chunk': 0, 'threads': 0, 'store': 3, 'chain_spec': spec.build().chain}
+    with pytest.raises(ArgumentError, match=name):
+        solve_to_store(targets=targets, **given | {name: wrong[name]})
+    assert not list(tmp_path.iterdir())
+
+
+def test_pieces_of_a_stream_may_have_any_size_and_be_used_again(targets):
+    buffer = np.empty((700, 4, 4))
+
+    def stream():
+        for first, last in ((0, 700), (700, 701), (701, 950)):
+            buffer[: last - first] = targets[first:last]
+            yield buffer[: last - first]
+
+    blocks = list(blocks_of(stream(), 300))
+    assert [len(block) for block in blocks] == [300, 300, 300, 50]
+    np.testing.assert_array_equal(np.concatenate(blocks), targets[:950])
+
+
+def test_error_of_a_stream_keeps_the_chunks_before_it(spec, targets, expected, tmp_path):
+    def stream(fault):
+        yield targets[:250]
+        yield from fault
+
+    faults = (1 / zero for zero in (0,))
+    with pytest.raises(ZeroDivisionError):
+        solve_to_store(spec, stream(faults), tmp_path / 's', chunk=100, progress=False)
+    with pytest.raises(ArgumentError, match='piece 1 of the stream'):
+        solve_to_store(spec, stream([np.eye(3)]), tmp_path / 's', progress=False)
+    report = solve_to_store(spec, stream([targets[250:300]]), tmp_path / 's', progress=False)
+    assert (report.count, report.solved_before) == (300, 200)
+    np.testing.assert_array_equal(report.store.read('q'), expected.q[:300])
+
+
+class TestFiles:
+    """Targets in a file of NumPy."""
+
+    @pytest.fixture
+    def file(self, targets, tmp_path):
+        np.save(tmp_path / 't.npy', targets)
+        return tmp_path / 't.npy'
+
+    @pytest.mark.parametrize('rows', [slice(None), slice(7, 1900), slice(1500, 2000)])
+    def test_parts_of_a_map_are_read_where_they_are(self, targets, file, rows):
+        read = block_targets(np.load(file, mmap_mode='r')[rows])
+        again = pickle.loads(pickle.dumps(read))
+        for each in (read, again):
+            np.testing.assert_array_equal(each.block(3, 450), targets[rows][3:450])
+        assert len(pickle.dumps(read)) < 1000
+        assert again.digest == read.digest
+
+    @pytest.mark.parametrize('rows', [slice(None, None, 2), slice(None, None, -1)])
+    def test_rows_out_of_order_are_taken_from_memory(self, targets, file, rows):
+        read = block_targets(np.load(file, mmap_mode='r')[rows])
+        np.testing.assert_array_equal(read.block(0, 1000), targets[rows][:1000])
+
+    def test_other_types_and_changed_maps_count(self, targets, tmp_path):
+        np.save(tmp_path / 'f.npy', targets.astype('>f4'))
+        read = block_targets(np.load(tmp_path / 'f.npy', mmap_mode='r'))
+        np.testing.assert_array_equal(read.block(0, 9), targets[:9].astype(np.float32))
+        changed = np.load(tmp_path / 'f.npy', mmap_mode='r+')
+        changed[3] = 0.0
+        assert not block_targets(changed).block(3, 4).any()
+
+    def test_file_that_is_removed_is_read_to_the_end(self, targets, file):
+        read = block_targets(np.load(file, mmap_mode='r'))
+        file.unlink()
+        np.testing.assert_array_equal(read.block(0, 2000), targets)
+        with pytest.raises(ArgumentError, match='No such file'):
+            pickle.loads(pickle.dumps(read))
+
+    def test_file_that_is_cut_is_an_error(self, spec, expected, targets, file, tmp_path):
+        def cut(done, _):
+            if done == 600:
+                os.truncate(file, 100_000)
+
+        of_file = np.load(file, mmap_mode='r')
+        with pytest.raises(ArgumentError, match='cut'):
+            solve_to_store(spec, of_file, tmp_path / 's', chunk=300, progress=cut)
+        np.save(file, targets)
+        report = solve_to_store(spec, np.load(file, mmap_mode='r'), tmp_path / 's', progress=False)
+        assert report.solved_before >= 600
+        np.testing.assert_array_equal(report.store.read('q'), expected.q)

@@ -64,6 +64,15 @@ def test_a_state_for_every_tick_with_its_stamp():
     assert states[-1].efforts is None
 
 
+def test_a_command_counts_from_its_arrival_on():
+    rig = Rig()
+    rig.send(1.0, 1.0)
+    rig.tick()
+    rig.simulation.command((('a', 'b'), (-1.0, -1.0), ()), rig.now + 0.004)
+    (state,) = rig.tick()
+    assert state.positions == pytest.approx([0.01 + 0.004 - 0.006] * 2)
+
+
 def test_nothing_happens_without_an_arm():
     rig = Rig(arm=False)
     rig.send(1.0, 1.0)

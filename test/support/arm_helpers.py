@@ -13,6 +13,7 @@ from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import build_arm
 from ik_service.following.settings import FollowerSettings
+from ik_service.ros.batches.compute_ik_batch import BatchHandler
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode
@@ -117,7 +118,8 @@ class Server:
         self.urdf = UrdfHandler(*heard)
         motion = FollowerSettings()
         self.paths = CartesianPathHandler(self.settings, motion, *heard, self.collisions)
-        for handler in (self.ik, self.fk, self.validity, self.urdf, self.paths):
+        self.batches = BatchHandler(self.ik, *heard)
+        for handler in (self.ik, self.fk, self.validity, self.urdf, self.paths, self.batches):
             handler.measured = self.measured
 
     def check_collisions(self):
@@ -129,6 +131,9 @@ class Server:
 
     def plan(self, request):
         return self.paths.handle(request, GetCartesianPath.Response())
+
+    def solve_many(self, request):
+        return self.batches.handle(request, GetCartesianPath.Response())
 
     def check(self, request):
         return self.validity.handle(request, GetStateValidity.Response())

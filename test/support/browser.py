@@ -105,6 +105,13 @@ class View:
         mouse.up()
 
 
+def disc(picture, center, radius):
+    """Pixels (k, 3) of a picture around a point, from left and top [px]."""
+    height, width, _ = picture.shape
+    y, x = np.ogrid[:height, :width]
+    return picture[(x - center[0]) ** 2 + (y - center[1]) ** 2 <= radius**2]
+
+
 def changed_pixels(before, after, threshold=12):
     """Number of pixels in which two pictures differ visibly."""
     return int((np.abs(before - after).max(axis=-1) > threshold).sum())

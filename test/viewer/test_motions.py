@@ -56,7 +56,7 @@ class Page:
         self.node, self.tasks, self.target = Node(self.arm), TaskQueue(_raise), Target()
         self.refusals, self.shown, self.offered, self.previews = [], [], [], []
         self.panel = SimpleNamespace(
-            states=SimpleNamespace(offer=self.offered.extend, hold=lambda now: None),
+            states=SimpleNamespace(offer=self.offered.extend, refresh=lambda: None),
             sliders=SimpleNamespace(
                 build=lambda positions: None,
                 release=lambda: None,
@@ -100,6 +100,7 @@ def test_a_named_state_becomes_the_target_as_the_gizmo_would(page):
     page.motions.go_to_state('ready')
     assert page.target.pose is None  # not before compute_fk has answered
     page.step()
+    assert (page.motions.state, page.target.state) == ('ready', '')
     page.answer()
     ready = page.arm.chain.joint_vector(page.arm.robot.group_states('panda_arm')['ready'])
     np.testing.assert_allclose(page.target.pose, page.arm.chain.forward(ready), atol=1e-9)
@@ -149,6 +150,7 @@ def test_what_is_asked_for_last_counts(page, what):
         'other': lambda: page.motions.go_to_state('extended'),
     }[what]()
     before = page.target.pose
+    assert page.motions.state == ('extended' if what == 'other' else '')
     page.answer()
     assert page.target.pose is before
     assert page.target.state == ''
@@ -188,3 +190,4 @@ def test_a_refusal_of_the_node_is_shown_and_changes_no_target(page):
     page.answer(code=-17)
     assert page.refusals == ['no']
     assert page.target.pose is None
+    assert page.motions.state == ''

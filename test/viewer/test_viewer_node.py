@@ -153,7 +153,7 @@ def test_an_srdf_from_the_topic_that_does_not_go_with_the_robot_costs_only_its_s
 def test_missing_files_are_logged(bench):
     missing = {'urdf': '/no/such/arm.urdf', 'reach': '/no/such/reach.npz'}
     viewer = bench.start(VIEWER, ready=READY, port=0, **missing)
-    viewer.wait_for(r'positions are not shown: /no/such/reach\.npz: there is no such file', SLOW)
+    viewer.wait_for(r'reach is not shown: /no/such/reach\.npz: there is no such file', SLOW)
     viewer.wait_for(r'the robot cannot be shown: .*/no/such/arm\.urdf', SLOW)
     assert serves(address(viewer))
     assert re.search(r'\[WARN\]', viewer.output)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-import math
 from pathlib import Path
-from typing import NoReturn
 
 from ik_service.cli.solve.help_text import DESCRIPTION, epilog
 from ik_service.cli.solve.options import UsageError
 from ik_service.cli.solve.path_arguments import add_path_options, check_path
-from ik_service.common.resources import share_folder
-from ik_service.model.xacro_arguments import XACRO_HELP
+from ik_service.cli.solve.robot_arguments import (
+    add_robot_options,
+    is_number,
+    number,
+    Parser,
+)
 from ik_service.solvers.registration import load_solvers
 from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names
 
 ALL = 'all'
-_LARGEST = 1e9  # of any number [m] or [rad]: far beyond use
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -30,7 +31,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     """
     _load_solvers(words)
     # argparse takes -1e-3 and -inf for options, but no word that starts with a space.
-    arguments = _parser().parse_args([f' {w}' if _is_number(w) else w for w in words])
+    arguments = _parser().parse_args([f' {w}' if is_number(w) else w for w in words])
     arguments.seed = _posture(arguments.seed, '--seed')
     arguments.end = _posture(arguments.end, '--end')
     check_path(arguments)
@@ -40,25 +41,13 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 def _load_solvers(words: Sequence[str]) -> None:
     """Register the solvers that the command line names, so that --solver knows them."""
-    parser = _Parser(add_help=False, allow_abbrev=False)
+    parser = Parser(add_help=False, allow_abbrev=False)
     parser.add_argument('--load', action='append', default=[])
     load_solvers(parser.parse_known_args(words)[0].load)
 
 
-def our_arms() -> tuple[str, ...]:
-    """Return the names of the arms that come with the package, sorted."""
-    return tuple(sorted(file.stem for file in share_folder('urdf').glob('*.urdf')))
-
-
-class _Parser(argparse.ArgumentParser):
-    """Parser that raises a :class:`UsageError` instead of ending the program."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = Parser(
         prog='ik_solve',
         usage='ik_solve URDF (--xyz X Y Z [--rpy … | --quaternion …] | --joints Q … | --random | '
         '--path FILE) [options]',
@@ -67,54 +56,21 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    _add_robot(parser.add_argument_group('robot'))
+    add_robot_options(parser.add_argument_group('robot'))
     _add_target(parser.add_argument_group('target, one of --xyz, --joints, --random and --path'))
     _add_search(parser.add_argument_group('search'))
-    add_path_options(parser.add_argument_group('path, with --path'), _number)
+    add_path_options(parser.add_argument_group('path, with --path'), number)
     _add_output(parser.add_argument_group('output'))
     return parser
 
 
-def _add_robot(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        'urdf',
-        metavar='URDF',
-        help=f'a URDF or xacro file, or an arm of this package: {", ".join(our_arms())}',
-    )
-    group.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
-    group.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
-    group.add_argument('--tip-link', metavar='LINK', help='default: the tool of the arm')
-    group.add_argument(
-        '--group',
-        metavar='NAME',
-        help='base and tip of a planning group: of the SRDF, or else of the maker of the arm',
-    )
-    group.add_argument(
-        '--srdf',
-        type=Path,
-        metavar='FILE',
-        help='an SRDF or xacro file, which names planning groups and their states; its first '
-        'group is the default',
-    )
-    group.add_argument(
-        '--lock',
-        nargs='+',
-        action='extend',
-        default=[],
-        metavar='JOINT=VALUE',
-        help='joints that do not move, and their values [rad or m]',
-    )
-
-
 def _add_target(group: argparse._ArgumentGroup) -> None:
     which = group.add_mutually_exclusive_group(required=True)
-    which.add_argument(
-        '--xyz', nargs=3, type=_number, metavar=('X', 'Y', 'Z'), help='position [m]'
-    )
+    which.add_argument('--xyz', nargs=3, type=number, metavar=('X', 'Y', 'Z'), help='position [m]')
     which.add_argument(
         '--joints',
         nargs='+',
-        type=_number,
+        type=number,
         metavar='Q',
         help='the pose that these joint values give [rad or m], base to tip',
     )
@@ -136,7 +92,7 @@ def _add_target(group: argparse._ArgumentGroup) -> None:
     how.add_argument(
         '--rpy',
         nargs=3,
-        type=_number,
+        type=number,
         metavar=('ROLL', 'PITCH', 'YAW'),
         help='orientation for --xyz, about the fixed axes x, y, z, as in a URDF, but in DEGREES; '
         'without --rpy and --quaternion the orientation is free',
@@ -144,7 +100,7 @@ def _add_target(group: argparse._ArgumentGroup) -> None:
     how.add_argument(
         '--quaternion',
         nargs=4,
-        type=_number,
+        type=number,
         metavar=('X', 'Y', 'Z', 'W'),
         help='orientation for --xyz, the scalar part last, as in ROS',
     )
@@ -183,7 +139,7 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         '--resolution',
-        type=_number,
+        type=number,
         metavar='R',
         help='with --all: largest joint difference between a posture on a self-motion and the '
         'nearest solution [rad or m] (default: 0.5)',
@@ -246,22 +202,12 @@ def _posture(words: list[str] | None, option: str) -> list[float] | str | None:
     """Return the numbers of a posture, or the single word that names a state."""
     if words is None:
         return None
-    if len(words) == 1 and not _is_number(words[0]):
+    if len(words) == 1 and not is_number(words[0]):
         return words[0]
     try:
-        return [_number(word) for word in words]
+        return [number(word) for word in words]
     except argparse.ArgumentTypeError as error:
         raise UsageError(f'argument {option}: {error}') from error
-
-
-def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not abs(value) <= _LARGEST:
-        raise argparse.ArgumentTypeError(f'{text.strip()!r} is no number up to {_LARGEST:g}')
-    return value
 
 
 def _whole(text: str) -> int:
@@ -274,11 +220,3 @@ def _whole(text: str) -> int:
             f'{text.strip()!r} is no whole number of at least 0 (the URDF comes first)'
         )
     return value
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True

@@ -49,44 +49,46 @@ class PathPoses:
     notes: tuple[str, ...] = ()
 
 
-def read_poses(path: Path) -> PathPoses:
+def read_poses(path: Path, option: str = '--path') -> PathPoses:
     """
     Read the poses of a path.
 
     :param path: a CSV file whose first line names the columns: x, y, z [m], then qx, qy, qz, qw
         or roll, pitch, yaw [°] or neither for any orientation, and t [s] if there are times; or
         matrices (N, 4, 4) as ``.json`` or ``.npy``.
+    :param option: of the command line that names it, for messages.
     :raises UsageError: the file cannot be read, or a value cannot be; names line and column.
     """
+    place = f'{option}: {path}'
     try:
         data = read_regular(path, _LARGEST_FILE)
     except OSError as error:
-        raise UsageError(f'--path: {path} cannot be read: {error.strerror}') from error
+        raise UsageError(f'{place} cannot be read: {error.strerror}') from error
     if path.suffix.lower() in _MATRICES:
-        return _from_matrices(path, data)
+        return _from_matrices(place, path.suffix.lower(), data)
     try:
         text = data.decode('utf-8-sig')
     except UnicodeDecodeError as error:
-        raise UsageError(f'--path: {path} is no text in UTF-8: {error}') from error
-    return _from_table(path, text)
+        raise UsageError(f'{place} is no text in UTF-8: {error}') from error
+    return _from_table(place, text)
 
 
-def _from_matrices(path: Path, data: bytes) -> PathPoses:
+def _from_matrices(place: str, suffix: str, data: bytes) -> PathPoses:
     try:
-        if path.suffix.lower() == '.npy':
+        if suffix == '.npy':
             read = np.load(io.BytesIO(data), allow_pickle=False)
         else:
             read = np.array(json.loads(data), dtype=float)
         poses = check_transforms(read, 'poses')
     except ArgumentError as error:
-        raise UsageError(f'--path: {path}: {error}') from error
+        raise UsageError(f'{place}: {error}') from error
     except (ValueError, TypeError, OverflowError, RecursionError, EOFError) as error:
-        raise UsageError(f'--path: {path} holds no matrices (N, 4, 4): {error}') from error
-    return PathPoses(_counted(path, poses), turned=True)
+        raise UsageError(f'{place} holds no matrices (N, 4, 4): {error}') from error
+    return PathPoses(_counted(place, poses), turned=True)
 
 
-def _from_table(path: Path, text: str) -> PathPoses:
-    table = _Table(path, text)
+def _from_table(place: str, text: str) -> PathPoses:
+    table = _Table(place, text)
     values = table.values
     turned = _QUATERNION[0] in values or _ANGLES[0] in values
     poses = np.tile(np.eye(4), (len(table.lines), 1, 1))
@@ -135,15 +137,13 @@ class _Table:
     :ivar notes: on columns that are not used.
     """
 
-    def __init__(self, path: Path, text: str) -> None:
-        self._path = path
-        rows = _rows(text)
+    def __init__(self, place: str, text: str) -> None:
+        self._place = place
+        rows = _rows(place, text)
         try:
             line, header = next(rows)
         except StopIteration:
-            raise UsageError(
-                f'--path: {path} is empty: its first line names the columns'
-            ) from None
+            raise UsageError(f'{place} is empty: its first line names the columns') from None
         names = [name.strip().lower() for name in header]
         self._check(line, names)
         used = [k for k, name in enumerate(names) if name in _COLUMNS]
@@ -160,23 +160,23 @@ class _Table:
         :param column: name of the column.
         :param what: the end of the sentence.
         """
-        return UsageError(f'--path: {self._path}, line {self.lines[row]}, column {column}: {what}')
+        return UsageError(f'{self._place}, line {self.lines[row]}, column {column}: {what}')
 
     def _check(self, line: int, names: list[str]) -> None:
-        place = f'--path: {self._path}, line {line}'
+        where = f'{self._place}, line {line}'
         valid = 'x, y, z, then qx, qy, qz, qw or roll, pitch, yaw or neither, and t if need be'
         twice = next((name for name in _COLUMNS if names.count(name) > 1), None)
         if twice:
-            raise UsageError(f'{place}: column {twice} stands twice')
+            raise UsageError(f'{where}: column {twice} stands twice')
         for group, needed in ((_POSITION, True), (_QUATERNION, False), (_ANGLES, False)):
             missing = [name for name in group if name not in names]
             if missing and (needed or len(missing) < len(group)):
                 raise UsageError(
-                    f'{place} has no column {missing[0]}: it has to name the columns {valid}, '
+                    f'{where} has no column {missing[0]}: it has to name the columns {valid}, '
                     f'and has {quote(", ".join(names))}'
                 )
         if _QUATERNION[0] in names and _ANGLES[0] in names:
-            raise UsageError(f'{place}: qx, qy, qz, qw and roll, pitch, yaw exclude each other')
+            raise UsageError(f'{where}: qx, qy, qz, qw and roll, pitch, yaw exclude each other')
 
     def _numbers(
         self, rows: Iterable[tuple[int, list[str]]], names: list[str], used: list[int]
@@ -187,7 +187,7 @@ class _Table:
         for line, cells in rows:
             if len(cells) != len(names):
                 raise UsageError(
-                    f'--path: {self._path}, line {line} has {len(cells)} cells, and the first '
+                    f'{self._place}, line {line} has {len(cells)} cells, and the first '
                     f'one names {len(names)} columns'
                 )
             try:
@@ -196,7 +196,7 @@ class _Table:
                 numbers += [_number(cells[k]) for k in used]
             lines.append(line)
             if len(lines) > MOST_POSES:
-                raise _too_many(self._path)
+                raise _too_many(self._place)
         self.lines = np.array(lines, np.int64)
         values = np.array(numbers).reshape(len(lines), len(used))
         wrong = np.argwhere(~(np.abs(values) <= _LARGEST))
@@ -207,7 +207,7 @@ class _Table:
         return self.lines, values
 
 
-def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(place: str, text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield number and cells of every line that is neither empty nor a comment."""
     first = next((line for line in text.splitlines() if line.strip()[:1] not in ('', '#')), '')
     separator = max(',;\t', key=first.count)
@@ -217,7 +217,7 @@ def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
             if any(cell.strip() for cell in cells) and not cells[0].lstrip().startswith('#'):
                 yield reader.line_num, cells
     except csv.Error as error:
-        raise UsageError(f'--path: line {reader.line_num}: {error}') from error
+        raise UsageError(f'{place}, line {reader.line_num}: {error}') from error
 
 
 def _number(text: str) -> float:
@@ -227,11 +227,11 @@ def _number(text: str) -> float:
         return math.nan
 
 
-def _counted(path: Path, poses: np.ndarray) -> np.ndarray:
+def _counted(place: str, poses: np.ndarray) -> np.ndarray:
     if len(poses) > MOST_POSES:
-        raise _too_many(path)
+        raise _too_many(place)
     return poses
 
 
-def _too_many(path: Path) -> UsageError:
-    return UsageError(f'--path: {path} has more than {MOST_POSES:,} poses: solve it in parts')
+def _too_many(place: str) -> UsageError:
+    return UsageError(f'{place} has more than {MOST_POSES:,} poses: solve it in parts')

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ik_service.cli.solve.arguments import our_arms
 from ik_service.cli.solve.options import UsageError
+from ik_service.cli.solve.robot_arguments import our_arms
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import (
     ChainError,

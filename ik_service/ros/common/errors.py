@@ -13,6 +13,7 @@ class ErrorCode(IntEnum):
     SUCCESS = 1
     FAILURE = 99999
     TIMED_OUT = -6
+    PREEMPTED = -7
     GOAL_IN_COLLISION = -12
     INVALID_GROUP_NAME = -15
     INVALID_GOAL_CONSTRAINTS = -16

@@ -23,3 +23,6 @@ The default depth of 10 loses what comes beyond it, and says nothing. A client n
 itself: its own requests wait in such a queue, and into that of its answers come those of all
 other clients of the service too, which the middleware sorts out only when they are taken.
 """
+
+BATCH_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
+"""Of ``compute_ik_batch``, whose requests and responses may have a megabyte each."""

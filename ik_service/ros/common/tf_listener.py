@@ -25,11 +25,13 @@ DEFAULT_TIMEOUT = 1.0
 
 # Best effort, which receives from publishers of either kind.
 _TF_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
-_STATIC_QOS = QoSProfile(
+TF_STATIC_QOS = QoSProfile(
     depth=100,
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
+"""Of ``/tf_static``: late subscribers get what was sent before."""
+
 _MOST_LINKS = 1000  # of the robot, that a way to a frame is looked for from
 
 
@@ -105,27 +107,39 @@ class TfFrames:
 
 
 def tf_frames(
-    node: Node, timeout: Callable[[], float] = lambda: DEFAULT_TIMEOUT
+    node: Node,
+    timeout: Callable[[], float] = lambda: DEFAULT_TIMEOUT,
+    source: TransformSource | None = None,
 ) -> TfFrames | None:
     """
     Listen to tf, and return what looks up its frames.
 
     :param node: the node that listens.
     :param timeout: as for :class:`TfFrames`.
+    :param source: transforms that somebody else listens for; None to listen here.
     :returns: the lookup; None where neither tf2_ros nor tf2_msgs is installed.
     """
-    source: TransformSource
-    if importlib.util.find_spec('tf2_ros') is not None:
-        source = _Tf2Source(node)
-    else:
-        message = _tf_message()
-        if message is None:
-            return None
-        source = _TopicSource(node, message)
+    source = source or transform_source(node)
+    if source is None:
+        return None
     return TfFrames(source, lambda: node.get_clock().now().nanoseconds, timeout)
 
 
-def _tf_message() -> type | None:
+def transform_source(node: Node) -> TransformSource | None:
+    """
+    Listen to tf.
+
+    :param node: the node that listens.
+    :returns: the transforms, which several nodes may look up; None where neither tf2_ros nor
+        tf2_msgs is installed.
+    """
+    if importlib.util.find_spec('tf2_ros') is not None:
+        return _Tf2Source(node)
+    message = tf_message()
+    return None if message is None else _TopicSource(node, message)
+
+
+def tf_message() -> type | None:
     """Return the type of the messages of tf; None where it is not installed."""
     try:
         # A folder of that name, such as its sources, can be imported too, but holds no type.
@@ -165,7 +179,7 @@ class _TopicSource(TransformTree):
         group = MutuallyExclusiveCallbackGroup()  # no solve may hold transforms up
         for topic, take, qos in (
             ('/tf', self._take_moving, _TF_QOS),
-            ('/tf_static', self._take_static, _STATIC_QOS),
+            ('/tf_static', self._take_static, TF_STATIC_QOS),
         ):
             node.create_subscription(message, topic, take, qos, callback_group=group)
 

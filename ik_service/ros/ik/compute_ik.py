@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
-from moveit_msgs.msg import Constraints, PositionIKRequest
+from moveit_msgs.msg import PositionIKRequest
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
 
@@ -12,16 +12,20 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
 from ik_service.arm.task_solving import moving_only, solve_tasks
 from ik_service.arm.tree_preparation import TreePreparation
-from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError, CompilationError, ConstraintError
-from ik_service.ros.collision.avoidance import Avoidance, avoidance, UNCHECKED
+from ik_service.ros.collision.avoidance import Avoidance
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.solve_record import SolveRecord
+from ik_service.ros.ik.chain_start import (
+    avoided_collisions,
+    chain_start,
+    check_whole,
+    constrained_solver,
+)
 from ik_service.ros.ik.goals import goals_together, group_of, joints_of, pose_goals, PoseGoal
 from ik_service.ros.ik.ik_answer import bring_inside, Outcome, outcome_of, write_solution
-from ik_service.ros.ik.joint_constraints import constrained_chain
 from ik_service.ros.ik.link_constraints import bounds_of, moved_bounds
 from ik_service.ros.ik.service_handler import (
     assumed_joints,
@@ -81,7 +85,7 @@ class IkHandler(ServiceHandler):
         """
         measured = self.measured
         try:
-            outcome = self._solve(request.ik_request, require_arm(measured))
+            outcome = self.outcome(request.ik_request, require_arm(measured))
         except Exception as error:
             outcome = Outcome(*self._code_and_message(error))
         solve = None
@@ -94,38 +98,69 @@ class IkHandler(ServiceHandler):
         self.statistics.add(outcome.code.name, solve)
         return response
 
-    def _solve(self, request: PositionIKRequest, measured: MeasuredState) -> Outcome:
+    def outcome(
+        self,
+        request: PositionIKRequest,
+        measured: MeasuredState,
+        goals: list[PoseGoal] | None = None,
+    ) -> Outcome:
+        """
+        Return the outcome of a request.
+
+        :param request: the request.
+        :param measured: the measured state that it is answered for.
+        :param goals: the poses, where they are not those that the request holds.
+        :raises RequestError: the request cannot be answered as it stands.
+        """
         arm = measured.arm
         group = group_of(arm, request.group_name)
-        goals = pose_goals(request, self._collisions.known.held)
-        if len(goals) > 1 or len(group.tip_links) > 1 or _limits_links(request.constraints):
+        goals = goals or self.goals(request)
+        if places_links(request, goals, group):
             return self._solve_together(request, goals, group, measured)
-        goal = goals[0]
-        settings = self.settings
-        _check_whole(goals, settings)
-        chosen = _chain_solver(group, goal.link, settings)
-        posture, given = start_posture(measured, request.robot_state, chosen.indices)
-        # Before frames are looked up, so that they are where the answer says that they are.
-        outside = bring_inside(arm, chosen, posture, given)
+        goal, settings = goals[0], self.settings
+        start = chain_start(request, goal, group, measured, settings, self._frames)
         T = goal.matrix()
-        frames = resolver_of(measured, request.robot_state, posture, self._frames)
-        T_base_target = frames.in_base(group.base_link, goal.frame_id, T)
+        T_base_target = start.frames.in_base(group.base_link, goal.frame_id, T)
         seconds = _timeout(request)
-        solver = chosen.solver
-        if request.constraints.joint_constraints:
-            solver = _constrained_solver(chosen, request.constraints, arm, posture)
-        learned = settings.options.seed_source != 'given' and not len(given)
-        seed = None if learned else posture[chosen.indices]
-        avoided = self._avoidance(request, arm, chosen, posture)
+        chosen, posture = start.chosen, start.posture
+        solver = constrained_solver(chosen, request.constraints, arm, posture)
+        avoided = self.avoided(request, arm, chosen, posture)
         result = solver.solve(
             T_base_target,
-            seed,
+            start.seed(settings),
             timeout=min(seconds, LONGEST_TIMEOUT) or None,
             collisions=avoided.test(solver.chain.joint_names),
         )
-        notes = _notes(goals, seconds, assumed_joints(measured, chosen.indices, given))
-        notes += ''.join(f'; {note}' for note in (*frames.notes, *avoided.notes))
-        return outcome_of(result, arm, chosen, posture, notes, outside)
+        notes = _notes(goals, seconds, start.assumed)
+        notes += ''.join(f'; {note}' for note in (*start.frames.notes, *avoided.notes))
+        return outcome_of(result, arm, chosen, posture, notes, start.outside)
+
+    def goals(self, request: PositionIKRequest) -> list[PoseGoal]:
+        """
+        Return the poses that a request asks for.
+
+        :param request: the request.
+        :raises RequestError: INVALID_LINK_NAME where poses and links do not go together.
+        """
+        return pose_goals(request, self._collisions.known.held)
+
+    def avoided(
+        self,
+        request: PositionIKRequest,
+        arm: Arm,
+        chosen: PreparedSolver | ArmGroup,
+        posture: np.ndarray,
+    ) -> Avoidance:
+        """
+        Return the collision checks of a request; see :func:`avoided_collisions`.
+
+        :param request: the request.
+        :param arm: the arm.
+        :param chosen: chain with its solver, or group.
+        :param posture: (m,) full posture of the start [rad] or [m].
+        """
+        around = self._collisions, self._frames
+        return avoided_collisions(request, arm, chosen, posture, *around)
 
     def _solve_together(
         self,
@@ -135,7 +170,7 @@ class IkHandler(ServiceHandler):
         measured: MeasuredState,
     ) -> Outcome:
         """Answer a request with several poses, or with constraints on links."""
-        _check_whole(goals, self.settings)
+        check_whole(goals, self.settings)
         arm = measured.arm
         posture, given = start_posture(measured, request.robot_state, group.indices)
         outside = bring_inside(arm, group, posture, given)
@@ -150,13 +185,13 @@ class IkHandler(ServiceHandler):
 
         def narrow(prepared: PreparedSolver) -> Solver:
             self.trees.finish(prepared.solver)
-            solver = _constrained_solver(prepared, request.constraints, arm, posture)
+            solver = constrained_solver(prepared, request.constraints, arm, posture)
             return moving_only(solver, moving, posture[prepared.indices])
 
         poses = goals_together(goals, arm, group, posture, to_base)
         bounds = moved_bounds(bounds_of(request.constraints, arm, to_base), arm, group, posture)
         time = min(seconds, LONGEST_TIMEOUT) or self.settings.options.timeout
-        avoided = self._avoidance(request, arm, group, posture)
+        avoided = self.avoided(request, arm, group, posture)
         try:
             found = solve_tasks(
                 arm.link_frames.beside,
@@ -182,31 +217,6 @@ class IkHandler(ServiceHandler):
         notes += ''.join(f'; {note}' for note in (*frames.notes, *avoided.notes))
         return outcome_of(found.result, arm, chosen, posture, notes, outside)
 
-    def _avoidance(
-        self,
-        request: PositionIKRequest,
-        arm: Arm,
-        chosen: PreparedSolver | ArmGroup,
-        posture: np.ndarray,
-    ) -> Avoidance:
-        """Return the collision checks of a request, with the other joints as in the answer."""
-        if not request.avoid_collisions:
-            return UNCHECKED
-        answered = posture.copy()
-        bring_inside(arm, chosen, answered)
-        return avoidance(self._collisions, arm, request.robot_state, answered, self._frames)
-
-
-def _check_whole(goals: Iterable[PoseGoal], settings: SolverSettings) -> None:
-    """Refuse poses of attached objects where axes are free: a point beside the link would move."""
-    for goal in goals:
-        if goal.T_link_point is not None and 0.0 in settings.options.task_weights:
-            raise RequestError(
-                ErrorCode.INVALID_LINK_NAME,
-                f'{quote(goal.link)} carries the object that {goal.field} is for, which needs '
-                'solver.task_weights without 0',
-            )
-
 
 def _timeout(request: PositionIKRequest) -> float:
     """Return the time that a request gives [s]; 0 for the default."""
@@ -219,34 +229,23 @@ def _timeout(request: PositionIKRequest) -> float:
     return seconds
 
 
-def _chain_solver(group: ArmGroup, link: str, settings: SolverSettings) -> PreparedSolver:
-    try:
-        return group.chain_solvers[link, settings]
-    except ChainError as error:
-        raise RequestError(ErrorCode.INVALID_LINK_NAME, f'ik_link_name: {error}') from error
+def places_links(request: PositionIKRequest, goals: list[PoseGoal], group: ArmGroup) -> bool:
+    """
+    Return whether a request places several links, or limits where links may be.
 
-
-def _constrained_solver(
-    chosen: PreparedSolver, constraints: Constraints, arm: Arm, posture: np.ndarray
-) -> Solver:
-    """Return the solver for the joint limits that joint constraints leave."""
-    solver = chosen.solver
-    if not constraints.joint_constraints:
-        return solver
-    chain = constrained_chain(
-        chosen.chain,
-        constraints.joint_constraints,
-        arm.postures.by_name(posture),
-        solver.options.joint_limits,
-    )
-    return Solver(chain, solver.name, solver.options)
-
-
-def _limits_links(constraints: Constraints) -> bool:
-    return bool(
-        constraints.position_constraints
-        or constraints.orientation_constraints
-        or constraints.visibility_constraints
+    :param request: the request.
+    :param goals: the poses that it asks for.
+    :param group: the planning group.
+    """
+    constraints = request.constraints
+    return (
+        len(goals) > 1
+        or len(group.tip_links) > 1
+        or bool(
+            constraints.position_constraints
+            or constraints.orientation_constraints
+            or constraints.visibility_constraints
+        )
     )
 
 
@@ -255,9 +254,16 @@ def _notes(goals: list[PoseGoal], seconds: float, assumed: list[str]) -> str:
     notes = ''.join(f'; {note}' for goal in goals for note in goal.notes())
     if seconds > LONGEST_TIMEOUT:
         notes += f'; the timeout of {seconds:g} s is cut to {LONGEST_TIMEOUT:g} s'
-    if assumed:
-        notes += (
-            f'; neither measured nor in the seed, so started in the middle of the range: '
-            f'{", ".join(assumed)}'
-        )
-    return notes
+    return notes + ''.join(f'; {note}' for note in note_of_assumed(assumed))
+
+
+def note_of_assumed(joints: list[str]) -> list[str]:
+    """
+    Return the remark on joints that are assumed to stand in the middle of their range, if any.
+
+    :param joints: their names.
+    """
+    if not joints:
+        return []
+    where = 'neither measured nor in the seed, so started in the middle of the range'
+    return [f'{where}: {", ".join(joints)}']

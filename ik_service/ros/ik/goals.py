@@ -35,7 +35,7 @@ class PoseGoal:
 
     :ivar link: the link; empty for the group's tip.
     :ivar pose: the pose.
-    :ivar field: field of the request, for messages.
+    :ivar field: where the pose stands in the request, for messages.
     :ivar T_link_point: (4, 4) what on the link the pose is for [m]; None for the link itself.
     """
 
@@ -55,7 +55,7 @@ class PoseGoal:
 
         :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming the field that is wrong.
         """
-        T = matrix_from_pose(self.pose.pose, f'{self.field}.pose')
+        T = matrix_from_pose(self.pose.pose, self.field)
         return T if self.T_link_point is None else T @ inverse_transform(self.T_link_point)
 
     def notes(self) -> list[str]:
@@ -65,7 +65,7 @@ class PoseGoal:
         if abs(length - 1.0) <= _HAND_TYPED:
             return []
         return [
-            f'{self.field}.pose.orientation, of length {length:.3g}, was normalised (where w is '
+            f'{self.field}.orientation, of length {length:.3g}, was normalised (where w is '
             'left out, ROS takes w = 1)'
         ]
 
@@ -117,9 +117,9 @@ def _on_link(goal: PoseGoal, held: Held) -> PoseGoal:
 def _goals_as_given(request: PositionIKRequest) -> list[PoseGoal]:
     poses, links = request.pose_stamped_vector, request.ik_link_names
     if not poses:
-        return [PoseGoal(request.ik_link_name, request.pose_stamped, 'pose_stamped')]
+        return [PoseGoal(request.ik_link_name, request.pose_stamped, 'pose_stamped.pose')]
     if len(poses) == 1:
-        return [PoseGoal(links[0] if links else '', poses[0], 'pose_stamped_vector[0]')]
+        return [PoseGoal(links[0] if links else '', poses[0], 'pose_stamped_vector[0].pose')]
     if len(links) != len(poses):
         raise _bad_links(
             f'pose_stamped_vector has {len(poses)} poses, but ik_link_names has '
@@ -135,7 +135,7 @@ def _goals_as_given(request: PositionIKRequest) -> list[PoseGoal]:
         if link in links[:number]:
             raise _bad_links(f'ik_link_names names {quote(link)} twice')
     return [
-        PoseGoal(link, pose, f'pose_stamped_vector[{number}]')
+        PoseGoal(link, pose, f'pose_stamped_vector[{number}].pose')
         for number, (link, pose) in enumerate(zip(links, poses, strict=True))
     ]
 

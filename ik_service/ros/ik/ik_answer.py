@@ -40,6 +40,15 @@ class Outcome:
     solver: str = ''
 
 
+def code_of(status: IkStatus) -> ErrorCode:
+    """
+    Return the error code of a solve.
+
+    :param status: how it ended.
+    """
+    return _CODES.get(status, ErrorCode.NO_IK_SOLUTION)
+
+
 def outcome_of(
     result: IkResult,
     arm: Arm,
@@ -58,7 +67,7 @@ def outcome_of(
     :param notes: remarks for the client, each after a semicolon.
     :param outside: joints that were brought inside their limits before the solve.
     """
-    code, name = _CODES.get(result.status, ErrorCode.NO_IK_SOLUTION), chosen.solver.name
+    code, name = code_of(result.status), chosen.solver.name
     if not result.success:
         return Outcome(code, result.reason + notes, None, result, name)
     posture[chosen.indices] = result.q

@@ -29,7 +29,7 @@ from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.response_retry import retry_dropped_responses
-from ik_service.ros.common.tf_listener import tf_frames
+from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.following.command_monitor import publishers_of
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.follower_interface import FollowerInterface
@@ -66,11 +66,14 @@ class IkNode(Node):
 
     :ivar parameters: its parameters.
     :ivar collisions: the known world, and the checker of collisions.
+    :param transforms: transforms of tf that several nodes share; None to listen to tf itself.
     :param node_options: passed on to :class:`rclpy.node.Node`, such as ``context``.
     :raises IkServiceError: a parameter has a value it cannot have.
     """
 
-    def __init__(self, **node_options: Unpack[NodeOptions]) -> None:
+    def __init__(
+        self, transforms: TransformSource | None = None, **node_options: Unpack[NodeOptions]
+    ) -> None:
         super().__init__('ik_service', start_parameter_services=False, **node_options)
         self.parameters = NodeParameters(self)
         self._change_group = ReentrantCallbackGroup()
@@ -89,7 +92,7 @@ class IkNode(Node):
         self._motions = MotionInterfaces(
             self, lambda: self._followers, self.parameters, self._on_error
         )
-        self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT])
+        self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT], transforms)
         self._frames = Frames(self._tf)
         self._errors = FaultLogger(lambda text: self.get_logger().error(text))
         warn = self.get_logger().warning
@@ -126,6 +129,7 @@ class IkNode(Node):
         self._compiler = Compiler(warn)
         self._arm_services.ik.trees.compile = self._compiler.prepare
         self._arm_services.paths.preparation.compile = self._compiler.prepare
+        self._arm_services.batches.preparation.compile = self._compiler.prepare
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
         self._descriptions = RobotDescriptions(
             self, self.parameters, self._loader, self._commands.check
@@ -134,6 +138,11 @@ class IkNode(Node):
         self.parameters.when_changed(self._apply, self._prepare)
         self.parameters.when_arm_changed(self._check_arm, self._descriptions.rebuild)
         retry_dropped_responses(self)
+
+    @property
+    def measured(self) -> MeasuredState | None:
+        """The measured joint state; None before there is an arm."""
+        return self._arm_services.measured
 
     def start(self) -> None:
         """
@@ -238,9 +247,11 @@ class IkNode(Node):
             self._arm_services.advertise()
             retry_dropped_responses(self)
         self._threads.wake()
-        self._announce(followers, old.arm if old else None)
+        log, before = self.get_logger(), old.arm if old else None
+        announce(log, followers, before, self.parameters, time.monotonic() - self._started_at)
         self._arm_services.ik.trees.begin(arm, self.parameters.solver)
         self._arm_services.paths.preparation.begin(arm)
+        self._arm_services.batches.preparation.begin(arm, self.parameters.solver)
 
     def _use(self, followers: Followers) -> None:
         self.collisions.adopt(followers.arm)
@@ -256,10 +267,6 @@ class IkNode(Node):
             self.get_logger().warning,
             self._around,
         )
-
-    def _announce(self, followers: Followers, old: Arm | None) -> None:
-        seconds, parameters = time.monotonic() - self._started_at, self.parameters
-        announce(self.get_logger(), followers, old, parameters, seconds)
 
     def _on_refused(self, error: Exception) -> None:
         self._refused = str(error)

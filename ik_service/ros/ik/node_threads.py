@@ -12,8 +12,9 @@ from ik_service.ros.common.executors import PartialExecutor, partition
 from ik_service.ros.common.runtime import spinning
 from ik_service.ros.ik.services import Services
 
-# Those for paths wait for the ones that work; all but one for changes may wait for a compiler.
-_SERVICES, _PATHS, _CHANGES, _STOPS, _MOTIONS, _OTHERS = 3, 3, 4, 1, 2, 3
+# Those for paths and batches wait for the ones that work; all but one for changes may wait for a
+# compiler.
+_SERVICES, _PATHS, _BATCHES, _CHANGES, _STOPS, _MOTIONS, _OTHERS = 3, 3, 3, 4, 1, 2, 3
 
 
 class NodeThreads:
@@ -48,6 +49,7 @@ class NodeThreads:
             **dict.fromkeys(motions, _MOTIONS),
             services.group: _SERVICES,
             services.path_group: _PATHS,
+            services.batch_group: _BATCHES,
             changes: _CHANGES,
             stops: _STOPS,
         }

@@ -11,16 +11,17 @@ from moveit_msgs.srv import (
     GetPositionIK,
     GetStateValidity,
 )
-from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.common.fault_logger import FaultLogger, refusal_logger
 from ik_service.following.settings import FollowerSettings
+from ik_service.ros.batches.compute_ik_batch import BatchHandler
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.frames import Frames
-from ik_service.ros.common.qos import SERVICE_QOS
+from ik_service.ros.common.qos import BATCH_QOS, SERVICE_QOS
 from ik_service.ros.ik.compute_fk import FkHandler
 from ik_service.ros.ik.compute_ik import IkHandler
 from ik_service.ros.ik.group_urdf import UrdfHandler
@@ -43,7 +44,9 @@ class Services:
     :param on_error: called with an unexpected exception.
     :ivar group: callback group of the services.
     :ivar path_group: that of ``compute_cartesian_path``, which may take seconds.
+    :ivar batch_group: that of ``compute_ik_batch``, likewise.
     :ivar ik: handler of ``compute_ik``.
+    :ivar batches: handler of ``compute_ik_batch``.
     :ivar paths: handler of ``compute_cartesian_path``.
     """
 
@@ -58,6 +61,7 @@ class Services:
     ) -> None:
         self._node = node
         self.group, self.path_group = ReentrantCallbackGroup(), ReentrantCallbackGroup()
+        self.batch_group = ReentrantCallbackGroup()
         warn = node.get_logger().warning
 
         def around(service: str) -> _Around:
@@ -68,11 +72,13 @@ class Services:
         self.paths = CartesianPathHandler(
             settings, motion, *around('compute_cartesian_path'), collisions
         )
+        self.batches = BatchHandler(self.ik, *around('compute_ik_batch'))
         placed = FkHandler(*around('compute_fk'))
         placed.held = collisions.known.held
         checked = ValidityHandler(node.get_clock(), frames, on_error, states.report, collisions)
         self._handlers: dict[str, tuple[type, ServiceHandler]] = {
             'compute_ik': (GetPositionIK, self.ik),
+            'compute_ik_batch': (GetCartesianPath, self.batches),
             'compute_fk': (GetPositionFK, placed),
             'check_state_validity': (GetStateValidity, checked),
             'get_urdf': (GetGroupUrdf, UrdfHandler(*around('get_urdf'))),
@@ -96,8 +102,15 @@ class Services:
 
     def advertise(self) -> None:
         """Offer the services."""
+        groups: dict[ServiceHandler, CallbackGroup] = {
+            self.paths: self.path_group,
+            self.batches: self.batch_group,
+        }
         for name, (kind, handler) in self._handlers.items():
-            group = self.path_group if handler is self.paths else self.group
             self._node.create_service(
-                kind, name, handler.handle, qos_profile=SERVICE_QOS, callback_group=group
+                kind,
+                name,
+                handler.handle,
+                qos_profile=BATCH_QOS if handler is self.batches else SERVICE_QOS,
+                callback_group=groups.get(handler, self.group),
             )

@@ -12,8 +12,9 @@ import numpy as np
 from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.link_constraints import Bound
-from ik_service.arm.path_preparation import PathPreparation, PathWorkers
+from ik_service.arm.path_preparation import PathPreparation
 from ik_service.arm.path_tests import AllTests, BoundTest
+from ik_service.common.background_workers import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, CompilationError, TrajectoryError
 from ik_service.following.settings import FollowerSettings
 from ik_service.kinematics.chain import KinematicChain
@@ -60,6 +61,8 @@ from ik_service.trajectory.timing_limits import TimingLimits
 
 TIMEOUT = 5.0
 """Time for the search of a request [s]."""
+THREADS = 2
+"""Requests that are worked on at once."""
 TIMING = 'built_in'
 """By what paths are timed."""
 
@@ -95,7 +98,7 @@ class CartesianPathHandler(ServiceHandler):
     ) -> None:
         super().__init__(clock, frames, on_error, on_refused)
         self._collisions = collisions
-        self._workers = PathWorkers()
+        self._workers = BackgroundWorkers('paths', THREADS)
         self.settings, self.motion = settings, motion
         self.preparation = PathPreparation()
 

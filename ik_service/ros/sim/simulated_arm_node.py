@@ -6,6 +6,7 @@ import array
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 import time
+from typing import Unpack
 
 import numpy as np
 from rclpy.node import Node
@@ -19,6 +20,7 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.periodic_thread import PeriodicThread
 from ik_service.exceptions import IkServiceError
 from ik_service.model.xacro_arguments import parse_xacro_args
+from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.qos import COMMAND_QOS, DESCRIPTION_QOS
 from ik_service.ros.sim.parameters import (
@@ -54,11 +56,12 @@ class SimulatedArmNode(Node):
     stops the simulated time. The parameters ``faults.*`` inject faults, see
     :class:`~ik_service.sim.faults.FaultSettings`.
 
+    :param node_options: passed on to :class:`rclpy.node.Node`, such as ``namespace``.
     :raises IkServiceError: the parameters describe no arm.
     """
 
-    def __init__(self) -> None:
-        super().__init__('ik_sim', start_parameter_services=False)
+    def __init__(self, **node_options: Unpack[NodeOptions]) -> None:
+        super().__init__('ik_sim', start_parameter_services=False, **node_options)
         self._settings = SimParameters(self)
         ParameterServices(self)
         self._urdf = ''

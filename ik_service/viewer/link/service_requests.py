@@ -26,6 +26,8 @@ class ServiceRequests:
     :param tasks: brings the responses.
     :param target: the target to solve.
     :param refuse: called with the reason of a request that failed.
+    :ivar state: name of the state that :meth:`move_to` was last called with, until its pose is the
+        target or the request is dropped; empty for none.
     """
 
     def __init__(
@@ -34,7 +36,7 @@ class ServiceRequests:
         self._node, self._tasks, self._target, self._refuse = node, tasks, target, refuse
         self._display: RobotDisplay | None = None
         self._joints: Mapping[str, float] | None = None
-        self._state = ''
+        self.state = ''
         self._moves = 0  # counted, so that the response to one that was dropped is known
         self._sent_at = 0.0
 
@@ -46,11 +48,11 @@ class ServiceRequests:
         :param state: name of the state that these are; empty for none.
         """
         self.drop_move()
-        self._joints, self._state = joints, state
+        self._joints, self.state = joints, state
 
     def drop_move(self) -> None:
         """Drop the last request of :meth:`move_to` where it has not become the target yet."""
-        self._joints = None
+        self._joints, self.state = None, ''
         self._moves += 1
 
     def step(self, now: float, display: RobotDisplay) -> None:
@@ -93,10 +95,11 @@ class ServiceRequests:
 
     def _fk_taker(self) -> Callable[[Any, RobotDisplay], None]:
         """Return a callback that takes the response of ``compute_fk`` to the present request."""
-        number, state = self._moves, self._state
+        number, state = self._moves, self.state
 
         def take(response: Any, display: RobotDisplay) -> None:  # noqa: ANN401
             if number == self._moves:
+                self.state = ''
                 self._take_fk(response, display, state)
 
         return take

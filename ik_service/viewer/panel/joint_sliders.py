@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 import math
+import time
 
 import viser
 
 from ik_service.viewer.panel.measures import JointPosition
-from ik_service.viewer.panel.widget_value import set_value
+from ik_service.viewer.panel.widgets import set_value
 
 HOLD_TIME = 3.0
 """Time that the sliders keep their positions after somebody has moved one [s]."""
@@ -119,6 +120,7 @@ class JointSliders:
         @slider.on_update
         async def _(event: viser.GuiEvent) -> None:
             if event.client_id is not None:  # a person, and not this program
+                self.hold(time.monotonic())  # before the arm's positions overwrite this one
                 self._on_move({n: s.value / self._factors[n] for n, s in self.sliders.items()})
 
         return slider

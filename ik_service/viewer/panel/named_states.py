@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-import math
 
 import viser
 
 from ik_service.arm.arm import Arm
 from ik_service.common.quoting import truncate
-from ik_service.viewer.panel.widget_value import set_value
+from ik_service.viewer.panel.widgets import set_value
 
 NONE = '–'
 """Choice that stands for no state: the target is not the pose of one."""
@@ -18,7 +17,6 @@ NONE = '–'
 MID_RANGE = 'home (mid-range)'
 """Choice that stands for the middle of the joint limits, where no state is called home."""
 
-_HOLD_TIME = 1.0  # time that a choice stays to be seen until it has become the target [s]
 _MOST_CHOICES = 200  # an SRDF may hold any number, and each page shows them all
 
 
@@ -42,7 +40,9 @@ class NamedStates:
     """
     Menu of named states. To be used from one thread.
 
-    It shows the state whose pose is the target, so the same one can be chosen again later.
+    It shows the state that was asked for or whose pose is the target, so the same one can be
+    chosen again later. It is only written to when that changes: what somebody chooses stays to be
+    seen while the choice is on its way to :meth:`follow`.
 
     :param gui: the page's GUI.
     :param on_choose: called, in a thread of the server, with the name of the state that somebody
@@ -51,15 +51,18 @@ class NamedStates:
     """
 
     def __init__(self, gui: viser.GuiApi, on_choose: Callable[[str], object]) -> None:
-        self._held_until = -math.inf
+        self._followed: str | None = None  # what the menu was last made to show
         hint = 'The pose of the tip in this state becomes the target'
         self.menu = gui.add_dropdown('Named state', (NONE,), hint=hint, disabled=True)
 
         @self.menu.on_update
         async def _(event: viser.GuiEvent) -> None:
-            # Of a person, and not of this program.
-            if event.client_id is not None and self.menu.value in self.menu.options[1:]:
+            if event.client_id is None:  # this program, and not a person
+                return
+            if self.menu.value in self.menu.options[1:]:
                 on_choose(self.menu.value)
+            else:
+                self.refresh()
 
     def offer(self, names: Sequence[str]) -> None:
         """
@@ -67,27 +70,27 @@ class NamedStates:
 
         :param names: what is shown of each state.
         """
-        self._held_until = -math.inf
+        self.refresh()
         set_value(self.menu, NONE)
         self.menu.options = (NONE, *(name for name in names if name != NONE))
 
-    def hold(self, now: float) -> None:
-        """
-        Keep what was chosen to be seen until it has become the target.
+    def refresh(self) -> None:
+        """Let :meth:`follow` replace what somebody has chosen; from any thread."""
+        self._followed = None
 
-        :param now: on the monotonic clock [s].
+    def follow(self, state: str) -> None:
         """
-        self._held_until = now + _HOLD_TIME
+        Show a state if it is another than the last time.
 
-    def follow(self, state: str, now: float) -> None:
-        """
-        Show the state whose pose is the target, unless another was chosen just now.
-
-        :param state: the state; empty where the target is another pose.
-        :param now: on the monotonic clock [s].
+        :param state: the state; empty for none.
         """
         shown = state if state in self.menu.options else NONE
-        if now >= self._held_until and self.menu.value != shown:
+        if shown != self._followed:
+            self._followed = shown
+            # A value that crossed the choice on its way may be all that a page shows, and viser
+            # sends none that it has already; of two in one go, only the second gets there.
+            if self.menu.value == shown:
+                set_value(self.menu, NONE)
             set_value(self.menu, shown)
 
     def enable(self, enabled: bool) -> None:

@@ -20,7 +20,6 @@ from ik_service.viewer.panel.panel_html import (
     Figures,
     figures_table,
     joints_table,
-    note,
 )
 from ik_service.viewer.panel.parameter_fields import Value
 from ik_service.viewer.panel.solver_form import SolverForm
@@ -74,10 +73,9 @@ class Panel:
     :ivar sliders: sliders of the joints.
     :ivar path_tab: empty tab for paths.
     :ivar hand_tab: empty tab for motion by hand.
-    :ivar note: remark below the status; hidden while there is none.
+    :ivar reach_tab: empty tab for maps of the reach.
     :ivar collisions: pairs of bodies in contact; hidden while there are none.
     :ivar objects_switch: checkbox of the objects; hidden while there are none.
-    :ivar reach_switch: checkbox of the reachable positions; hidden while none are known.
     """
 
     def __init__(self, server: viser.ViserServer, actions: Actions) -> None:
@@ -85,7 +83,6 @@ class Panel:
         gui.add_html(_ALWAYS_SEEN)
         self._stop = gui.add_button('Stop', icon=viser.Icon.HAND_STOP, color='red')
         self._banner = gui.add_html('')
-        self.note = gui.add_html('', visible=False)
         self.collisions = gui.add_html('', visible=False)
         self._buttons = gui.add_button_group('Go', ('Home', 'Random pose'))
         self.states = NamedStates(gui, actions.go_to_state)
@@ -97,13 +94,13 @@ class Panel:
             self._joints = gui.add_html('')
         self.path_tab = tabs.add_tab('Path')
         self.hand_tab = tabs.add_tab('By hand')
-        options = tabs.add_tab('Solver options')
+        self.reach_tab = tabs.add_tab('Reach')
+        options = tabs.add_tab('Options')
         with tabs.add_tab('View'):
             self._ghost = gui.add_checkbox('Commanded arm', True)
             self._trail = gui.add_checkbox('Trail of the tip', True)
             self._clear = gui.add_button('Clear trail')
             self.objects_switch = gui.add_checkbox('Objects', True, visible=False)
-            self.reach_switch = gui.add_checkbox('Reach', True, visible=False)
         self.form = SolverForm(gui, main, options, actions.change, actions.change_text)
         self.sliders = JointSliders(gui, joints, actions.move_joints)
         self._shown: dict[str, str] = {}
@@ -124,20 +121,6 @@ class Panel:
         """Whether the objects around the arm and on it are to be shown."""
         return self.objects_switch.value
 
-    @property
-    def shows_reach(self) -> bool:
-        """Whether the reachable positions are known and to be shown."""
-        return self.reach_switch.visible and self.reach_switch.value
-
-    def offer_reach(self, link: str) -> None:
-        """
-        Show the checkbox of the reachable positions.
-
-        :param link: the link that they are of; empty to hide it.
-        """
-        self.reach_switch.label = f'Reach of {link}'
-        self.reach_switch.visible = bool(link)
-
     def show_status(self, status: ConnectionStatus) -> None:
         """
         Show the status of the connection, and enable what needs the node.
@@ -148,15 +131,6 @@ class Panel:
         self.form.enable(status.is_connected)
         self.sliders.enable(status.is_connected)
         self.states.enable(status.is_connected)
-
-    def show_note(self, text: str) -> None:
-        """
-        Show a remark below the status.
-
-        :param text: the remark; empty for none.
-        """
-        self._put('note', self.note, note(text))
-        self.note.visible = bool(text)
 
     def show_collisions(self, contacts: Sequence[str], remarks: Sequence[str]) -> None:
         """

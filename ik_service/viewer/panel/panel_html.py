@@ -62,15 +62,6 @@ def banner(text: StatusText) -> str:
     )
 
 
-def note(text: str) -> str:
-    """
-    Return a remark in warning colour.
-
-    :param text: the remark.
-    """
-    return _framed(f'<span style="color:{_COLORS[Level.WAITING]}">{escape(text)}</span>')
-
-
 def collision_lines(contacts: Sequence[str], remarks: Sequence[str]) -> str:
     """
     Return the pairs of bodies in contact and remarks about the world, a line each.
@@ -85,7 +76,7 @@ def collision_lines(contacts: Sequence[str], remarks: Sequence[str]) -> str:
     found = ''.join(f'<b style="color:{_COLORS[Level.BAD]}">{line}</b><br>' for line in lines)
     told = ''.join(escape(remark) + '<br>' for remark in remarks)
     told = f'<span style="color:{_COLORS[Level.WAITING]}">{told}</span>'
-    return _framed(f'<div style="padding-bottom:0.5em">{found}{told}</div>')
+    return framed(f'<div style="padding-bottom:0.5em">{found}{told}</div>')
 
 
 def figures_table(figures: Figures) -> str:
@@ -120,7 +111,7 @@ def figures_table(figures: Figures) -> str:
         f'<td style="{_FAINT};white-space:nowrap">{"" if more == _NONE else more}</td></tr>'
         for label, value, more in rows
     )
-    return _framed(f'<table>{body}</table>{_reason(figures)}')
+    return framed(f'<table>{body}</table>{_reason(figures)}')
 
 
 def joints_table(positions: Sequence[JointPosition]) -> str:
@@ -142,7 +133,7 @@ def joints_table(positions: Sequence[JointPosition]) -> str:
         f'<tr style="{_FAINT};text-align:left"><td>joint</td><td style="text-align:right">at</td>'
         '<td></td><td style="text-align:right;white-space:nowrap">to limit</td></tr>'
     )
-    return _framed(f'<table style="width:100%">{head}{rows}</table>')
+    return framed(f'<table style="width:100%">{head}{rows}</table>')
 
 
 def proximity_color(limit_proximity: float) -> str:
@@ -192,7 +183,12 @@ def time_text(seconds: float) -> str:
     return f'{1e3 * seconds:.2f} ms' if seconds >= 1e-3 else f'{1e6 * seconds:.0f} µs'
 
 
-def _framed(content: str) -> str:
+def framed(content: str) -> str:
+    """
+    Return HTML in the font and margin of the panel.
+
+    :param content: the HTML.
+    """
     return f'<div style="{_FONT};margin:0.25em 0.75em">{content}</div>'
 
 

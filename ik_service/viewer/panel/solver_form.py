@@ -14,7 +14,7 @@ from ik_service.viewer.panel.parameter_fields import (
     switched_weights,
     Value,
 )
-from ik_service.viewer.panel.widget_value import set_value
+from ik_service.viewer.panel.widgets import set_value
 
 SOLVER, WEIGHTS, SPEED = 'solver.name', 'solver.task_weights', 'velocity_scaling'
 """Parameters with their own fields at the top of the panel."""

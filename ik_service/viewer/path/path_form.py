@@ -9,7 +9,7 @@ import viser
 
 from ik_service.viewer.link.path_link import PathSettings
 from ik_service.viewer.panel.panel_html import banner
-from ik_service.viewer.panel.widget_value import set_value
+from ik_service.viewer.panel.widgets import call_on_click, set_properties, set_value
 from ik_service.viewer.path.path_state import path_text, PathState, percentage
 
 _SPEED, _STEP = 100.0, 5.0  # [mm/s], [mm]
@@ -105,20 +105,20 @@ class PathForm:
         content = banner(text)
         if self._shown != content:
             self._shown = self._text.content = content
-        _set(self._add, disabled=not state.can_draw)
-        _set(self._preview, disabled=not state.can_preview)
+        set_properties(self._add, disabled=not state.can_draw)
+        set_properties(self._preview, disabled=not state.can_preview)
         duration = round(max(state.duration, _LEAST_DURATION), 2)
-        _set(self._time, visible=state.has_motion, max=duration)
+        set_properties(self._time, visible=state.has_motion, max=duration)
         set_value(self._time, min(round(state.time, 2), duration))
         label = 'Pause' if state.is_playing else 'Play'
-        _set(self._play, visible=state.has_motion, label=label)
-        _set(self._go, visible=state.can_go_to_start)
+        set_properties(self._play, visible=state.has_motion, label=label)
+        set_properties(self._go, visible=state.can_go_to_start)
         part = '' if state.fraction >= 1.0 else f' the first {percentage(state.fraction)}'
-        _set(self._execute, disabled=not state.can_execute, label=f'Execute{part}')
-        _set(self._cancel, visible=state.is_running)
-        _set(self._progress, visible=state.is_running)
+        set_properties(self._execute, disabled=not state.can_execute, label=f'Execute{part}')
+        set_properties(self._cancel, visible=state.is_running)
+        set_properties(self._progress, visible=state.is_running)
         if state.progress is not None:
-            _set(self._progress, value=float(round(100.0 * state.progress)))
+            set_properties(self._progress, value=float(round(100.0 * state.progress)))
 
     def _listen(self, actions: PathActions) -> None:
         for button, action in (
@@ -129,7 +129,7 @@ class PathForm:
             (self._execute, actions.execute),
             (self._cancel, actions.cancel),
         ):
-            _call_on_click(button, action)
+            call_on_click(button, action)
         edits = {'Circle': actions.circle, 'Undo': actions.undo, 'Clear': actions.clear}
 
         @self._edit.on_click
@@ -140,16 +140,3 @@ class PathForm:
         async def _(event: viser.GuiEvent[viser.GuiSliderHandle[float]]) -> None:
             if event.client_id is not None:  # a person, and not this program
                 actions.seek(event.target.value)
-
-
-def _call_on_click(button: viser.GuiButtonHandle, action: Callable[[], object]) -> None:
-    @button.on_click
-    async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
-        action()
-
-
-def _set(widget: object, **properties: object) -> None:
-    """Set properties of a widget where they differ, since each assignment is sent to the pages."""
-    for name, value in properties.items():
-        if getattr(widget, name) != value:
-            setattr(widget, name, value)

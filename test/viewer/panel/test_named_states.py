@@ -81,30 +81,41 @@ def test_many_and_long_names_are_cut():
 def test_the_menu_shows_the_state_of_the_target(states):
     states.offer(['ready', MID_RANGE, NONE])
     assert states.menu.options == (NONE, 'ready', MID_RANGE)
-    states.follow('ready', now=0.0)
+    states.follow('ready')
     assert states.menu.value == 'ready'
-    states.follow('', now=0.1)
+    states.follow('')
     assert states.menu.value == NONE
-    states.follow('of another robot', now=0.2)
+    states.follow('of another robot')
     assert states.menu.value == NONE
 
 
-def test_a_choice_stays_until_it_can_have_become_the_target(states):
-    states.offer(['ready'])
-    states.menu.value = 'ready'
-    states.hold(now=10.0)
-    states.follow('', now=10.5)
-    assert states.menu.value == 'ready'
-    states.follow('', now=12.0)
+def test_a_choice_stays_while_it_is_on_its_way(states):
+    states.offer(['ready', 'up'])
+    states.follow('ready')
+    states.menu.value = 'up'
+    states.follow('ready')  # the viewer has not heard of the choice yet
+    assert states.menu.value == 'up'
+    states.follow('up')
+    states.follow('')
     assert states.menu.value == NONE
+
+
+def test_a_choice_that_comes_to_nothing_goes(states):
+    states.offer(['ready', 'up'])
+    states.follow('ready')
+    states.menu.value = 'up'
+    states.refresh()
+    states.follow('ready')
+    assert states.menu.value == 'ready'
 
 
 def test_another_robot_brings_other_choices(states):
     states.offer(['ready'])
-    states.follow('ready', now=0.0)
-    states.hold(now=0.0)
+    states.follow('ready')
     states.offer(['up'])
     assert (states.menu.value, states.menu.options) == (NONE, (NONE, 'up'))
+    states.follow('up')
+    assert states.menu.value == 'up'
 
 
 def test_the_menu_is_disabled_without_a_node_and_without_states(states):

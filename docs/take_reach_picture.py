@@ -1,0 +1,77 @@
+"""
+Take the picture of the page with a map of the reach: docs/figures/reach_page.png.
+
+Starts the IK node, a simulated Panda and the viewer, loads a capability map of the arm, cut open,
+and takes a screenshot of the page. The map is made first, which takes minutes, and kept in the
+folder ``build``. Needs what :mod:`take_pictures` needs, and the extra ``scale``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+from take_pictures import (
+    BASE_LINK,
+    FIGURES,
+    open_page,
+    PAGE_TIMEOUT,
+    SETTLING_TIME,
+    SPEED,
+    START_TIMEOUT,
+    TIP_LINK,
+)
+
+from ik_service.cli.demo.poses import start_posture
+from ik_service.cli.demo.processes import node_and_arm, ros_domain
+from ik_service.cli.demo.viewer import viewer_program
+from ik_service.common.resources import urdf_path
+from ik_service.reach import capability_map
+from ik_service.scale.chain_spec import ChainSpec
+from ik_service.solvers.registry import DEFAULT_SOLVER
+
+BUILD = Path(__file__).parents[1] / 'build' / 'reach_picture'
+SPACING, ORIENTATIONS = 0.05, 24  # of the map [m]
+
+
+def main() -> None:
+    """Make the map, run the programs and write the picture."""
+    spec = ChainSpec.of(urdf_path('panda'), BASE_LINK, TIP_LINK)
+    chain = spec.build().chain
+    path = BUILD / 'panda.zarr'
+    made = capability_map(spec, BUILD / 'store', spacing=SPACING, orientations=ORIENTATIONS)
+    made.save(path)
+    start = dict(zip(chain.joint_names, start_posture(chain).tolist(), strict=True))
+    ends = {'base_link': BASE_LINK, 'tip_link': TIP_LINK}
+    with (
+        ros_domain(),
+        node_and_arm({'urdf': str(urdf_path('panda'))}, ends, start, DEFAULT_SOLVER, SPEED),
+        viewer_program(wanted=True) as viewer,
+        sync_playwright() as playwright,
+    ):
+        address = viewer.wait_for(r'ready: (\S+)', START_TIMEOUT)[1]
+        page = open_page(playwright, address)
+        load(page, path)
+        page.screenshot(path=FIGURES / 'reach_page.png', timeout=1e3 * PAGE_TIMEOUT)
+
+
+def load(page: Page, path: Path) -> None:
+    """
+    Load the map, and cut it open along the middle of the arm.
+
+    :param page: the page.
+    :param path: of the map.
+    """
+    page.get_by_role('tab', name='Reach').click()
+    # The page does not tie this label to its field.
+    page.locator("xpath=//label[.='Map']/following::input[1]").fill(str(path))
+    page.get_by_role('button', name='Load').click()
+    page.get_by_text('positions').first.wait_for(timeout=1e3 * PAGE_TIMEOUT)
+    page.get_by_role('textbox', name='Cut').or_(page.get_by_label('Cut')).first.click()
+    page.get_by_role('option', name='y up to').click()
+    page.get_by_role('button', name='Compare').scroll_into_view_if_needed()
+    page.wait_for_timeout(1e3 * SETTLING_TIME)
+
+
+if __name__ == '__main__':
+    main()

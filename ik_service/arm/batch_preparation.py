@@ -1,0 +1,53 @@
+"""Compilation of the kernels of batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+import threading
+
+from ik_service.arm.arm import Arm
+from ik_service.arm.group import SolverSettings
+from ik_service.exceptions import CompilationError
+from ik_service.solvers.batch_preparation import BatchKernels
+from ik_service.solvers.solver import Solver
+
+
+class BatchPreparation:
+    """
+    Compilation of the kernels of batches, which depend on the method only. Thread-safe.
+
+    :ivar compile: compiles them, or loads their code; returns when they are ready.
+    """
+
+    def __init__(self) -> None:
+        self.compile: Callable[[BatchKernels], object] = lambda kernels: kernels.warm_up()
+        self._turn = threading.Lock()
+        self._ready: set[str] = set()
+
+    def begin(self, arm: Arm, settings: SolverSettings) -> None:
+        """
+        Begin the compilation, in a thread of its own.
+
+        :param arm: the arm.
+        :param settings: name and options of the node's solver.
+        """
+        prepared = arm.group.chain_solvers['', settings]
+
+        def prepare() -> None:
+            with suppress(CompilationError):  # whoever needs them is told so by :meth:`finish`
+                self.finish(prepared.solver)
+
+        threading.Thread(target=prepare, name='batch preparation', daemon=True).start()
+
+    def finish(self, solver: Solver) -> None:
+        """
+        Return when the kernels of a solver are ready.
+
+        :param solver: the solver of a chain.
+        :raises CompilationError: they could not be compiled.
+        """
+        with self._turn:
+            if solver.name not in self._ready:
+                self.compile(BatchKernels(solver))
+                self._ready.add(solver.name)

@@ -1,0 +1,1 @@
+"""The service ``compute_ik_batch``: many poses in one call."""

@@ -1,0 +1,139 @@
+"""Nodes of several arms in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, ExitStack
+
+from rclpy.context import Context
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from ik_service.exceptions import IkServiceError, OptionError
+from ik_service.following.motion_limits import LONGEST_RAMP
+from ik_service.ros.cell.cell import ArmEntry, Cell
+from ik_service.ros.cell.cell_frames import CellFrames, FramesToPublish
+from ik_service.ros.cell.descriptions import DescribedArm
+from ik_service.ros.common.node_options import NodeOptions
+from ik_service.ros.common.runtime import GRACE, spinning_node, StopRequest
+from ik_service.ros.common.tf_listener import transform_source, TransformSource
+from ik_service.ros.ik.ik_node import IkNode
+from ik_service.ros.sim.simulated_arm_node import SimulatedArmNode
+
+_DESTROYING = 0.1  # time for the entities of a node [s]
+
+
+def run_arms(
+    cell: Cell, arms: Sequence[DescribedArm], frames: FramesToPublish, stop: StopRequest
+) -> None:
+    """
+    Run the IK nodes of arms in this process until a stop is asked for.
+
+    Each node has threads of its own, as in a process of its own. They listen to tf together, and
+    come to rest at the same time.
+
+    :param cell: the cell.
+    :param arms: the arms, of all or of some.
+    :param frames: what is published of their frames.
+    :param stop: the request to stop; gets time for moving arms to come to rest.
+    :raises CellError: a parameter of an arm has a value that it cannot have.
+    """
+    with ExitStack() as stack:
+        shared = Node(f'ik_cell_{arms[0].entry.name}', parameter_overrides=_clock(arms))
+        transforms = transform_source(shared)
+        nodes: dict[str, IkNode] = {}
+        for arm in arms:
+            node = nodes[arm.entry.name] = ik_node(cell, arm, transforms)
+            stack.callback(node.destroy_node)
+            with _named(cell, arm.entry):
+                node.start()
+        measured = {name: lambda node=node: node.measured for name, node in nodes.items()}
+        CellFrames(shared, cell.world, arms, measured, frames, cell.frame_rate)
+        stack.enter_context(spinning_node(shared))
+        stop.grace = GRACE + LONGEST_RAMP + _DESTROYING * len(arms)
+        with ThreadPoolExecutor(len(nodes), 'arm') as pool:
+            # Side by side, as each of them takes until its arm is at rest.
+            for ended in [pool.submit(_run, node, stop) for node in nodes.values()]:
+                ended.result()
+
+
+def ik_node(
+    cell: Cell,
+    arm: DescribedArm,
+    transforms: TransformSource | None = None,
+    context: Context | None = None,
+) -> IkNode:
+    """
+    Make the IK node of an arm, to be added to an executor or run in threads of its own.
+
+    :param cell: the cell.
+    :param arm: the arm.
+    :param transforms: as for :class:`~ik_service.ros.ik.ik_node.IkNode`.
+    :param context: ROS context; None for the default one.
+    :raises CellError: a parameter has a value that it cannot have.
+    """
+    with _named(cell, arm.entry):
+        options = _options(arm.entry, arm.node_parameters, context)
+        return IkNode(transforms, **options)
+
+
+def run_simulated_arms(cell: Cell, arms: Sequence[DescribedArm], stop: StopRequest) -> None:
+    """
+    Run the simulated arms among some in this process until a stop is asked for.
+
+    :param cell: the cell.
+    :param arms: the arms.
+    :param stop: the request to stop.
+    :raises CellError: an arm cannot be simulated.
+    """
+    with ExitStack() as stack:
+        for arm in arms:
+            if arm.entry.simulate:
+                with _named(cell, arm.entry):
+                    parameters = arm.simulation_parameters
+                    node = SimulatedArmNode(**_options(arm.entry, parameters, None))
+                stack.enter_context(spinning_node(node))
+                stack.enter_context(node.running())
+        stop.wait()
+
+
+def _run(node: IkNode, stop: StopRequest) -> None:
+    with node.running():
+        stop.wait()
+
+
+def _options(
+    arm: ArmEntry, parameters: Mapping[str, object], context: Context | None
+) -> NodeOptions:
+    """Return the options of a node of an arm: its namespace, parameters and renamed topics."""
+    rules = [f'{old}:={new}' for old, new in arm.connection.remappings]
+    options: NodeOptions = {
+        'namespace': arm.namespace,
+        'parameter_overrides': [
+            Parameter(name, value=value) for name, value in parameters.items()
+        ],
+    }
+    if rules:
+        options['cli_args'] = ['--ros-args', *(word for rule in rules for word in ('-r', rule))]
+    if context is not None:
+        options['context'] = context
+    return options
+
+
+def _clock(arms: Sequence[DescribedArm]) -> list[Parameter]:
+    simulated = any(arm.node_parameters.get('use_sim_time') for arm in arms)
+    return [Parameter('use_sim_time', value=True)] if simulated else []
+
+
+@contextmanager
+def _named(cell: Cell, arm: ArmEntry) -> Iterator[None]:
+    """Let an error that leaves a ``with`` block name the arm and the key."""
+    try:
+        yield
+    except OptionError as error:
+        settled = error.option not in arm.parameters
+        key = error.option if settled else f'parameters.{error.option}'
+        raise cell.error(arm.name, key, error.reason) from error
+    except IkServiceError as error:
+        raise cell.error(arm.name, '', str(error)) from error

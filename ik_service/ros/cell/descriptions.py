@@ -1,0 +1,126 @@
+"""Descriptions of the robots of a cell, with the prefixes of their arms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ik_service.exceptions import IkServiceError, UrdfError
+from ik_service.model.description_file import is_xacro, load_srdf_text, load_text
+from ik_service.model.name_prefix import prefixed_srdf, prefixed_urdf
+from ik_service.model.part_names import suggested
+from ik_service.model.robot_model import RobotModel
+from ik_service.ros.cell.cell import ArmEntry, Cell
+from ik_service.ros.cell.separation import check_robots
+
+
+@dataclass(frozen=True, eq=False)
+class DescribedArm:
+    """
+    Arm of a cell with its robot.
+
+    :ivar entry: the arm, as the file describes it.
+    :ivar robot: its links and joints, with their prefix.
+    :ivar urdf: its URDF, with the prefix.
+    :ivar srdf: its SRDF, with the prefix; empty without one.
+    :ivar T_world_root: (4, 4) pose of its root link in the world [m]; None where the root link is
+        the world.
+    """
+
+    entry: ArmEntry
+    robot: RobotModel
+    urdf: str
+    srdf: str
+    T_world_root: np.ndarray | None
+
+    @property
+    def node_parameters(self) -> dict[str, object]:
+        """Parameters of its IK node."""
+        entry = self.entry
+        links = {'base_link': entry.base_link, 'tip_link': entry.tip_link}
+        return {
+            **entry.parameters,
+            **entry.connection.parameters,
+            **{key: f'{entry.prefix}{link}' for key, link in links.items() if link},
+            **self._source,
+            **({'robot_description_semantic': self.srdf} if self.srdf else {}),
+        }
+
+    @property
+    def simulation_parameters(self) -> dict[str, object]:
+        """Parameters of its simulated arm."""
+        start = self.entry.initial_positions.items()
+        positions = ', '.join(f'{self.entry.prefix}{name}={value!r}' for name, value in start)
+        return {**self._source, **({'initial_positions': positions} if positions else {})}
+
+    @property
+    def _source(self) -> dict[str, str]:
+        # A file where it will do: meshes may be named relative to it.
+        if self.entry.prefix or is_xacro(self.entry.urdf):
+            return {'robot_description': self.urdf}
+        return {'urdf': str(self.entry.urdf)}
+
+
+def describe(cell: Cell) -> tuple[DescribedArm, ...]:
+    """
+    Read the robots of a cell.
+
+    :param cell: the cell.
+    :raises CellError: a description cannot be read or is malformed, a link or joint that the file
+        names does not exist, the place of an arm is missing or given twice, or names of two arms
+        clash.
+    """
+    arms = tuple(_described(cell, arm) for arm in cell.arms)
+    check_robots(cell, {arm.entry.name: arm.robot for arm in arms})
+    return arms
+
+
+def _described(cell: Cell, arm: ArmEntry) -> DescribedArm:
+    try:
+        urdf = prefixed_urdf(load_text(arm.urdf, arm.xacro_args), arm.prefix)
+        robot = RobotModel.from_urdf_text(urdf)
+    except IkServiceError as error:
+        key = 'urdf' if isinstance(error, UrdfError) else 'xacro_args'
+        raise cell.error(arm.name, key, str(error)) from error
+    try:
+        srdf = '' if arm.srdf is None else load_srdf_text(arm.srdf, arm.xacro_args)
+        srdf = prefixed_srdf(srdf, arm.prefix) if srdf else ''
+    except IkServiceError as error:
+        raise cell.error(arm.name, 'srdf', str(error)) from error
+    _check_names(cell, arm, robot)
+    return DescribedArm(arm, robot, urdf, srdf, _place(cell, arm, robot))
+
+
+def _check_names(cell: Cell, arm: ArmEntry, robot: RobotModel) -> None:
+    links = [link.removeprefix(arm.prefix) for link in robot.links]
+    for key, name in (('base_link', arm.base_link), ('tip_link', arm.tip_link)):
+        if name and name not in links and name not in _tool_frames(arm):
+            reason = f'the robot has no link {name!r} (without prefix); {suggested(name, links)}'
+            raise cell.error(arm.name, key, reason)
+    joints = [joint.removeprefix(arm.prefix) for joint in robot.movable_joint_names]
+    for name in arm.initial_positions:
+        if name not in joints:
+            reason = f'the robot has no such joint (without prefix); {suggested(name, joints)}'
+            raise cell.error(arm.name, f'initial_positions.{name}', reason)
+
+
+def _tool_frames(arm: ArmEntry) -> set[str]:
+    names = (name for name in arm.parameters if name.startswith('tool_frames.'))
+    return {name.split('.')[1].removeprefix(arm.prefix) for name in names}
+
+
+def _place(cell: Cell, arm: ArmEntry, robot: RobotModel) -> np.ndarray | None:
+    """Return where an arm stands: as the file says, or as its own description does."""
+    if robot.root_link != cell.world:
+        if cell.world in robot.links:
+            reason = f'its link {cell.world!r} has the name of the world; give the arm a prefix'
+            raise cell.error(arm.name, 'prefix', reason)
+        return np.eye(4) if arm.T_world_root is None else arm.T_world_root
+    if arm.T_world_root is not None:
+        reason = (
+            f'its root link is {cell.world!r} itself, so its description places it; give the arm '
+            'a prefix to place it here'
+        )
+        raise cell.error(arm.name, 'base', reason)
+    return None

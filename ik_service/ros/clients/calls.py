@@ -1,0 +1,183 @@
+"""Calls of the two services that answer poses: many in one call, or one."""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from geometry_msgs.msg import Pose
+from moveit_msgs.srv import GetCartesianPath, GetPositionIK
+import numpy as np
+from rclpy.client import Client
+from rclpy.node import Node
+
+from ik_service.ros.clients.question import Question
+from ik_service.ros.common.qos import BATCH_QOS, SERVICE_QOS
+
+BATCH_SERVICE, SINGLE_SERVICE = 'compute_ik_batch', 'compute_ik'
+
+_SUCCESS, _PREEMPTED = 1, -7
+
+
+class BlockAnswers(NamedTuple):
+    """
+    Answers to a block of poses.
+
+    :ivar rows: (k,) numbers of the poses that are answered.
+    :ivar codes: (k,) error codes.
+    :ivar messages: k reasons of what has no solution.
+    :ivar joint_names: the joints of the postures.
+    :ivar postures: (s, m) of the s poses that are solved [rad] or [m].
+    """
+
+    rows: np.ndarray
+    codes: np.ndarray
+    messages: Sequence[str]
+    joint_names: Sequence[str]
+    postures: np.ndarray
+
+
+class Calls(Protocol):
+    """
+    Calls of a service.
+
+    :ivar client: the client of the service.
+    :ivar in_flight: calls that are under way at once.
+    :ivar most: poses of a call, at most.
+    """
+
+    client: Client
+    in_flight: int
+    most: int
+
+    def request(self, question: Question, frame: str, rows: np.ndarray) -> object:
+        """
+        Return a request, which is valid until the next one is made.
+
+        :param question: what is asked for.
+        :param frame: the frame of the poses.
+        :param rows: (k,) their numbers.
+        """
+        ...
+
+    def read(self, rows: np.ndarray, response: object) -> BlockAnswers:
+        """
+        Return the answers of a response.
+
+        :param rows: (k,) numbers of the poses that were asked for.
+        :param response: the response.
+        """
+        ...
+
+
+class BatchCalls:
+    """
+    Calls of ``compute_ik_batch``.
+
+    :param node: node of the client.
+    :param service: full name of the service.
+    """
+
+    in_flight = 2  # one is solved while the other is converted
+    most = 1000
+
+    def __init__(self, node: Node, service: str) -> None:
+        self.client = node.create_client(GetCartesianPath, service, qos_profile=BATCH_QOS)
+        self._poses: list[Pose] = []  # made once: that takes ten times as long as filling them
+
+    def request(self, question: Question, frame: str, rows: np.ndarray) -> object:
+        """Return a request; see :class:`Calls`."""
+        request = GetCartesianPath.Request(
+            group_name=question.group,
+            link_name=question.link,
+            avoid_collisions=question.avoid_collisions,
+        )
+        request.header.frame_id = frame
+        while len(self._poses) < len(rows):
+            self._poses.append(Pose())
+        request.waypoints = self._poses[: len(rows)]
+        for pose, (px, py, pz, x, y, z, w) in zip(
+            request.waypoints, question.poses[rows].tolist(), strict=True
+        ):
+            position, orientation = pose.position, pose.orientation
+            position.x, position.y, position.z = px, py, pz
+            orientation.x, orientation.y, orientation.z, orientation.w = x, y, z, w
+        if question.seeds is not None:
+            joints = request.start_state.joint_state
+            joints.name = list(question.seed_joints)
+            joints.position = array.array('d', question.seed(rows).tobytes())
+        return request
+
+    def read(self, rows: np.ndarray, response: GetCartesianPath.Response) -> BlockAnswers:
+        """Return the answers; see :class:`Calls`. Poses that the server has left are not there."""
+        trajectory = response.solution.joint_trajectory
+        whole = response.error_code
+        if whole.val != _SUCCESS:
+            return _alike(rows, whole.val, getattr(whole, 'message', ''))
+        outcomes = response.start_state.joint_state
+        if not len(outcomes.effort) == len(trajectory.points) == len(rows):
+            reason = 'the response of compute_ik_batch does not hold one answer for each pose'
+            return _alike(rows, _FAILURE, reason)
+        codes = np.array(outcomes.effort).astype(int)
+        names, m = trajectory.joint_names, len(trajectory.joint_names)
+        flat = b''.join([point.positions for point in trajectory.points])
+        postures = np.frombuffer(flat).reshape(-1, m)
+        messages = outcomes.name
+        answered = codes != _PREEMPTED
+        if not answered.all():
+            rows, codes = rows[answered], codes[answered]
+            messages = [messages[k] for k in np.flatnonzero(answered).tolist()]
+        return BlockAnswers(rows, codes, messages, names, postures)
+
+
+class SingleCalls:
+    """
+    Calls of ``compute_ik``, several under way at once.
+
+    :param node: node of the client.
+    :param service: full name of the service.
+    """
+
+    in_flight = 8  # servers with the default quality of service lose what is beyond 10
+    most = 1
+
+    def __init__(self, node: Node, service: str) -> None:
+        self.client = node.create_client(GetPositionIK, service, qos_profile=SERVICE_QOS)
+
+    def request(self, question: Question, frame: str, rows: np.ndarray) -> object:
+        """Return a request; see :class:`Calls`."""
+        request = GetPositionIK.Request()
+        asked = request.ik_request
+        asked.group_name, asked.ik_link_name = question.group, question.link
+        asked.avoid_collisions = question.avoid_collisions
+        asked.pose_stamped.header.frame_id = frame
+        pose = asked.pose_stamped.pose
+        position, orientation = pose.position, pose.orientation
+        px, py, pz, x, y, z, w = question.poses[rows[0]].tolist()
+        position.x, position.y, position.z = px, py, pz
+        orientation.x, orientation.y, orientation.z, orientation.w = x, y, z, w
+        if question.seeds is not None:
+            joints = asked.robot_state.joint_state
+            joints.name = list(question.seed_joints)
+            joints.position = array.array('d', question.seed(rows).tobytes())
+        return request
+
+    def read(self, rows: np.ndarray, response: GetPositionIK.Response) -> BlockAnswers:
+        """Return the answer; see :class:`Calls`."""
+        code, joints = response.error_code, response.solution.joint_state
+        if code.val != _SUCCESS:
+            return _alike(rows, code.val, getattr(code, 'message', ''))
+        return BlockAnswers(
+            rows, np.array([_SUCCESS]), [''], joints.name, np.array([joints.position])
+        )
+
+
+_FAILURE = 99999
+
+
+def _alike(rows: np.ndarray, code: int, message: str) -> BlockAnswers:
+    """Return the same answer to each pose of a block."""
+    # 0 means that there is no answer yet, and no server sends it on purpose.
+    codes = np.full(len(rows), code or _FAILURE)
+    return BlockAnswers(rows, codes, [message] * len(rows), (), np.empty((0, 0)))

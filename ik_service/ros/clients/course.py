@@ -1,0 +1,220 @@
+"""Course of a batch: which poses are asked for when, and again where an answer is lost."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+import math
+import threading
+import time
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.task import Future
+
+from ik_service.ros.clients.calls import Calls
+from ik_service.ros.clients.errors import IkClientError, NoServerError
+from ik_service.ros.clients.ik_batch import IkBatch
+from ik_service.ros.clients.question import Question
+
+MOST_TRIES = 3
+"""How often a call is made that is not answered."""
+_TURN = 0.1  # time from a request to its response for which the blocks are made [s]
+_SMALLEST, _FIRST = 16, 100  # poses of a block
+_HEAD_START = 1.0  # of the service that is preferred, where the other is found first [s]
+_SETTLING = 0.3  # of the connection to a server that has just come [s]
+_TIMED_OUT = -6
+
+
+@dataclass(eq=False)
+class _Call:
+    """A call under way, or to be made."""
+
+    frame: str
+    rows: np.ndarray
+    tries: int = 0
+    future: Future | None = None
+    sent: float = 0.0
+    due: float = math.inf
+    servers: int = 0
+
+
+class Course:
+    """
+    Course of a batch. Thread-safe.
+
+    :param batch: where the answers go.
+    :param question: what is asked for.
+    :param choices: the services that may be asked, the preferred one first.
+    :param node: node of the client.
+    :param patience: time for a server to come, to come back, or to answer a call [s]; each
+        further try of a call has twice the time.
+    :param timeout: time after which poses without an answer are given up [s].
+    """
+
+    def __init__(
+        self,
+        batch: IkBatch,
+        question: Question,
+        choices: Sequence[Calls],
+        node: Node,
+        patience: float,
+        timeout: float,
+    ) -> None:
+        self._batch = batch
+        self._question = question
+        self._choices = choices
+        self._node = node
+        self._patience = patience
+        self._began = time.monotonic()
+        self._deadline = self._began + timeout
+        self._lock = threading.RLock()
+        self._left = deque(_Call(frame, rows) for frame, rows in question.blocks)
+        self._flying: set[_Call] = set()
+        self._calls: Calls | None = None
+        self._size = _FIRST
+        self._lost_since: float | None = None
+
+    def go_on(self) -> None:
+        """Ask for what may be under way, and again for what is lost; to be called now and then."""
+        try:
+            self._go_on(time.monotonic())
+        except IkClientError as error:
+            self.fail(error)
+
+    def stop(self) -> None:
+        """Ask for no more, and forget what is under way."""
+        with self._lock:
+            self._left.clear()
+            for call in self._flying:
+                self._forget(call)
+            self._flying.clear()
+
+    def fail(self, error: IkClientError) -> None:
+        """
+        End the batch.
+
+        :param error: why.
+        """
+        self._batch.finish(error)
+        self.stop()
+
+    def _go_on(self, now: float) -> None:
+        calls = self._calls or self._chosen(now)
+        if now > self._deadline:
+            text = 'not answered within the timeout of the batch'
+            self._batch.finish(code=_TIMED_OUT, message=text)
+        if self._batch.done():
+            self.stop()
+        elif calls is None:
+            return
+        elif calls.client.service_is_ready():
+            self._lost_since = None
+            self._take_back(calls, now)
+            self._send(calls)
+        else:
+            self._wait(calls, now)
+
+    def _chosen(self, now: float) -> Calls | None:
+        """Choose the service, once one is there."""
+        waited = now - self._began
+        for calls in self._choices:
+            if calls.client.service_is_ready() and (
+                calls is self._choices[0] or waited > _HEAD_START
+            ):
+                self._calls = calls
+                return calls
+        if waited > self._patience:
+            names = tuple(calls.client.srv_name for calls in self._choices)
+            text = f'there is no service {" or ".join(names)}, after {waited:.3g} s'
+            raise NoServerError(text, names)
+        return None
+
+    def _send(self, calls: Calls) -> None:
+        with self._lock:
+            while self._left and len(self._flying) < calls.in_flight:
+                call = self._next(min(self._size, calls.most))
+                request = calls.request(self._question, call.frame, call.rows)
+                call.sent, call.servers = time.monotonic(), self._servers(calls)
+                call.tries, call.due = call.tries + 1, math.inf
+                self._flying.add(call)
+                call.future = calls.client.call_async(request)
+                call.future.add_done_callback(partial(self._arrived, calls, call))
+
+    def _next(self, size: int) -> _Call:
+        call = self._left.popleft()
+        if len(call.rows) <= size:
+            return call
+        self._left.appendleft(_Call(call.frame, call.rows[size:], call.tries))
+        return _Call(call.frame, call.rows[:size], call.tries)
+
+    def _arrived(self, calls: Calls, call: _Call, future: Future) -> None:
+        """Take a response, in the client's thread."""
+        with self._lock:
+            if call not in self._flying:
+                return  # asked for again meanwhile
+            self._flying.discard(call)
+            self._fit(len(call.rows), time.monotonic() - call.sent)
+        try:
+            answers = calls.read(call.rows, future.result())
+            self._batch.put(*answers)
+            if len(answers.rows) < len(call.rows):
+                # The server had no time for these; one that solves none at all is no server.
+                tries = 0 if len(answers.rows) else call.tries
+                self._again(calls, call.frame, np.setdiff1d(call.rows, answers.rows), tries)
+        except IkClientError as error:
+            self.fail(error)
+        except Exception as error:
+            self.fail(IkClientError(f'a response cannot be read: {error!r}'))
+        if self._batch.answered == len(self._batch):
+            self._batch.finish()
+        self.go_on()
+
+    def _fit(self, poses: int, seconds: float) -> None:
+        """Make the next blocks so large that a turn takes a tenth of a second."""
+        wanted = poses * _TURN / max(seconds, 1e-6)
+        self._size = int(min(max(wanted, _SMALLEST), 2 * self._size))
+
+    def _take_back(self, calls: Calls, now: float) -> None:
+        """Ask again for what was sent to a server that is gone, or is not answered for long."""
+        with self._lock:
+            servers = self._servers(calls)
+            for call in list(self._flying):
+                late = now - call.sent > self._patience * 2 ** (call.tries - 1)
+                if servers > call.servers:  # another one has come since
+                    call.due = min(call.due, now + _SETTLING)
+                call.servers = servers
+                if late or now > call.due:
+                    self._flying.discard(call)
+                    self._forget(call)
+                    tries = call.tries if late else call.tries - 1
+                    self._again(calls, call.frame, call.rows, tries)
+
+    def _again(self, calls: Calls, frame: str, rows: np.ndarray, tries: int) -> None:
+        if tries >= MOST_TRIES:
+            name = calls.client.srv_name
+            text = f'{name} has not answered {tries} calls for the same poses'
+            raise NoServerError(text, (name,))
+        with self._lock:
+            self._left.appendleft(_Call(frame, rows, tries))
+
+    def _wait(self, calls: Calls, now: float) -> None:
+        """Wait for the server, which is not there any more."""
+        with self._lock:
+            if self._lost_since is None:
+                self._lost_since = now
+            for call in self._flying:
+                call.servers = 0
+        if now - self._lost_since > self._patience:
+            name = calls.client.srv_name
+            text = f'{name} is gone, and has not come back for {self._patience:g} s'
+            raise NoServerError(text, (name,))
+
+    def _servers(self, calls: Calls) -> int:
+        return self._node.count_services(calls.client.srv_name)
+
+    def _forget(self, call: _Call) -> None:
+        if call.future is not None and self._calls is not None:
+            self._calls.client.remove_pending_request(call.future)

@@ -1,0 +1,124 @@
+"""Poses and seeds of a batch, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from geometry_msgs.msg import PoseStamped
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.common.real_arrays import real_array
+from ik_service.common.transforms import quaternions_xyzw_from_rotations
+from ik_service.exceptions import ArgumentError
+
+_RIGID = 1e-3  # how far from the identity R Rᵀ may be
+
+Poses = ArrayLike | Sequence[PoseStamped]
+"""(N, 4, 4) matrices, or messages."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """
+    What is asked for.
+
+    :ivar poses: (N, 7) positions [m] and quaternions (x, y, z, w).
+    :ivar blocks: frames, each with the numbers of the poses in it.
+    :ivar seeds: (n,) or (N, n) [rad] or [m]; None for what the server starts from.
+    :ivar seed_joints: the n joints of the seeds.
+    :ivar group: the planning group; empty for the default.
+    :ivar link: the link that is placed; empty for the tip of the group.
+    :ivar avoid_collisions: whether answers have to be free of collisions.
+    """
+
+    poses: np.ndarray
+    blocks: tuple[tuple[str, np.ndarray], ...]
+    seeds: np.ndarray | None = None
+    seed_joints: tuple[str, ...] = field(default=())
+    group: str = ''
+    link: str = ''
+    avoid_collisions: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        poses: Poses,
+        frame: str,
+        seeds: ArrayLike | None,
+        seed_joints: Sequence[str],
+        **others: object,
+    ) -> Question:
+        """
+        Return what is asked for.
+
+        :param poses: the poses.
+        :param frame: frame of matrices, and of messages that name none.
+        :param seeds: as the attribute.
+        :param seed_joints: likewise.
+        :param others: the other attributes.
+        :raises ArgumentError: poses or seeds are of another shape, or a matrix is not rigid; names
+            the row. NaN is no error here: the server answers what it answers to NaN.
+        """
+        if isinstance(poses, (list, tuple)) and all(isinstance(p, PoseStamped) for p in poses):
+            rows, frames = _from_messages(poses), [p.header.frame_id or frame for p in poses]
+        else:
+            rows = _from_matrices(poses)
+            frames = [frame] * len(rows)
+        blocks = _blocks(frames)
+        return cls(rows, blocks, *_seeds(seeds, seed_joints, len(rows)), **others)  # type: ignore[arg-type]
+
+    def seed(self, rows: np.ndarray) -> np.ndarray:
+        """
+        Return the seeds of some poses, one after the other, or the one for all.
+
+        :param rows: (k,) numbers of the poses.
+        """
+        assert self.seeds is not None
+        return self.seeds if self.seeds.ndim == 1 else self.seeds[rows].ravel()
+
+
+def _from_messages(poses: Sequence[PoseStamped]) -> np.ndarray:
+    parts = ((stamped.pose.position, stamped.pose.orientation) for stamped in poses)
+    rows = [(p.x, p.y, p.z, q.x, q.y, q.z, q.w) for p, q in parts]
+    return np.array(rows, dtype=np.float64).reshape(-1, 7)
+
+
+def _from_matrices(poses: ArrayLike) -> np.ndarray:
+    T = real_array(poses, 'poses')
+    if T.size == 0:
+        return np.empty((0, 7))
+    if T.ndim != 3 or T.shape[1:] != (4, 4):
+        raise ArgumentError('poses', f'have shape {T.shape}, have to be (N, 4, 4) or PoseStamped')
+    R = T[:, :3, :3]
+    with np.errstate(invalid='ignore', over='ignore'):
+        off = np.abs(R @ R.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2)) > _RIGID
+        off |= (np.linalg.det(R) < 0.0) | (np.abs(T[:, 3] - (0, 0, 0, 1)).max(axis=1) > _RIGID)
+        off &= np.isfinite(T).all(axis=(1, 2))
+        if off.any():
+            raise ArgumentError(f'poses[{int(np.argmax(off))}]', 'is no rigid transform')
+        return np.hstack([T[:, :3, 3], quaternions_xyzw_from_rotations(R)])
+
+
+def _blocks(frames: Sequence[str]) -> tuple[tuple[str, np.ndarray], ...]:
+    places: dict[str, list[int]] = {}
+    for row, frame in enumerate(frames):
+        places.setdefault(frame, []).append(row)
+    return tuple((frame, np.array(rows)) for frame, rows in places.items())
+
+
+def _seeds(
+    seeds: ArrayLike | None, joints: Sequence[str], count: int
+) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    if seeds is None:
+        return None, ()
+    rows, names = real_array(seeds, 'seeds'), tuple(joints)
+    if not names:
+        raise ArgumentError('seed_joints', 'have to name the joints of the seeds')
+    if rows.shape not in ((len(names),), (count, len(names))):
+        raise ArgumentError(
+            'seeds',
+            f'have shape {rows.shape}, have to be ({len(names)},) or ({count}, {len(names)})',
+        )
+    return rows, names

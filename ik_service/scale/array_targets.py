@@ -1,0 +1,203 @@
+"""Targets in arrays: in memory, in a file that is mapped, or in Zarr."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+import hashlib
+import mmap
+import os
+from pathlib import Path
+from typing import Protocol, TYPE_CHECKING
+
+import numpy as np
+
+from ik_service.exceptions import ArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+_SAMPLE = 64
+
+
+class SlicedArray(Protocol):
+    """Array that can be sliced, wherever its numbers are."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Return the type of the numbers."""
+
+    def __getitem__(self, rows: slice) -> ArrayLike:
+        """Return some rows."""
+
+
+class ArrayTargets:
+    """
+    Targets in an array: NumPy's, or one of Zarr or h5py.
+
+    :param array: (N, 4, 4) T_base_tip; rows that are no poses are found when their turn comes.
+    :raises ArgumentError: the array has another shape or type.
+    """
+
+    def __init__(self, array: SlicedArray) -> None:
+        _check(array)
+        self._array = array
+
+    def __len__(self) -> int:
+        """Return the number of targets."""
+        return int(self._array.shape[0])
+
+    def block(self, first: int, last: int) -> np.ndarray:
+        """
+        Return some of the targets.
+
+        :param first: number of the first.
+        :param last: number after the last.
+        :returns: (last − first, 4, 4).
+        """
+        return np.ascontiguousarray(self._array[first:last], dtype=np.float64)
+
+    @property
+    def digest(self) -> str:
+        """Digest of the number of targets and of rows all over them."""
+        return _digest(self)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the numbers are in the memory of this process."""
+        return isinstance(self._array, np.ndarray)
+
+    def save(self, path: Path) -> FileTargets:
+        """
+        Write the numbers to a file, and return the targets in it.
+
+        :param path: the file; who still reads an older one keeps that.
+        """
+        written = path.with_name(f'{path.stem}.{os.getpid()}.npy')
+        try:
+            np.save(written, np.asarray(self._array, dtype=np.float64))
+            written.replace(path)
+        finally:
+            written.unlink(missing_ok=True)
+        mapped: np.memmap = np.load(path, mmap_mode='r')
+        return FileTargets(str(path), mapped.dtype, mapped.shape, mapped.offset)
+
+
+class FileTargets:
+    """
+    Targets in a file, which is read block by block.
+
+    It is not mapped: pages of a map count as memory of the process, and a file that gets shorter
+    would end it. A file that is removed meanwhile can still be read to the end.
+
+    :param file: its path.
+    :param dtype: type of the numbers.
+    :param shape: (N, 4, 4).
+    :param offset: where they begin [byte].
+    :raises ArgumentError: the file cannot be read, or it holds another shape or type.
+    """
+
+    def __init__(self, file: str, dtype: np.dtype, shape: tuple[int, ...], offset: int) -> None:
+        self._place = file, dtype, shape, offset
+        _check(self)
+        try:
+            self._file = open(file, 'rb', buffering=0)  # noqa: SIM115  # as long as this
+        except OSError as error:
+            raise ArgumentError(
+                'targets', f'in {file} cannot be read: {error.strerror}'
+            ) from error
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the numbers."""
+        return self._place[1]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape (N, 4, 4)."""
+        return self._place[2]
+
+    def __len__(self) -> int:
+        """Return the number of targets."""
+        return self.shape[0]
+
+    def block(self, first: int, last: int) -> np.ndarray:
+        """
+        Return some of the targets.
+
+        :param first: number of the first.
+        :param last: number after the last.
+        :returns: (last − first, 4, 4).
+        :raises ArgumentError: the file has got shorter, or cannot be read.
+        """
+        file, dtype, _, offset = self._place
+        rows = np.empty((last - first, 4, 4), dtype)
+        wanted = memoryview(rows.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
+        place, done = offset + 16 * dtype.itemsize * first, 0
+        while done < len(wanted):
+            with _read_errors(file):
+                got = os.preadv(self._file.fileno(), [wanted[done:]], place + done)
+            if got == 0:
+                raise ArgumentError('targets', f'in {file} end before row {last}: it was cut')
+            done += got
+        return np.asarray(rows, dtype=np.float64)
+
+    @property
+    def digest(self) -> str:
+        """Digest of the number of targets and of rows all over them."""
+        return _digest(self)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), self._place
+
+
+def array_targets(array: SlicedArray) -> ArrayTargets | FileTargets:
+    """
+    Return the targets of an array.
+
+    :param array: (N, 4, 4) T_base_tip, of NumPy, a memory map, or of Zarr or h5py.
+    :raises ArgumentError: the array has another shape or type.
+    """
+    pages = getattr(array, '_mmap', None)
+    if (
+        not isinstance(array, np.memmap)
+        or array.mode not in ('r', 'r+', 'w+')
+        or pages is None
+        or array.filename is None
+        or not array.flags.c_contiguous
+    ):
+        return ArrayTargets(array)
+    array.flush()
+    # The offset of a part of a map is given as that of the whole.
+    began = np.frombuffer(pages, np.uint8).ctypes.data
+    offset = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY + array.ctypes.data - began
+    return FileTargets(str(array.filename), array.dtype, array.shape, offset)
+
+
+@contextmanager
+def _read_errors(file: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ArgumentError('targets', f'in {file} cannot be read: {error.strerror}') from error
+
+
+def _check(array: SlicedArray | FileTargets) -> None:
+    shape = tuple(getattr(array, 'shape', ()))
+    if len(shape) != 3 or shape[1:] != (4, 4):
+        raise ArgumentError('targets', f'have shape {shape}, have to be (N, 4, 4)')
+    if np.dtype(array.dtype).kind not in 'fiu':
+        raise ArgumentError('targets', f'have type {array.dtype}, have to be real numbers')
+
+
+def _digest(targets: ArrayTargets | FileTargets) -> str:
+    count = len(targets)
+    rows = np.unique(np.linspace(0, count - 1, min(_SAMPLE, count)).astype(int))
+    digest = hashlib.sha256(f'array {count}'.encode())
+    for row in rows.tolist():
+        digest.update(targets.block(row, row + 1).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""Tab of the capability maps: where an arm reaches, and how well."""

@@ -1,0 +1,270 @@
+"""Stores that are interrupted, damaged, full, locked, or of something else."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support.repository import REPOSITORY
+
+pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
+
+import ik_service as iks
+from ik_service.exceptions import ArgumentError, StoreError, StoreInterruptedError
+from ik_service.scale import ChainSpec, NO_POSE, ResultStore, solve_to_store, UNSOLVED
+
+URDF = REPOSITORY / 'urdf' / 'panda.urdf'
+SUCCESS = iks.IkStatus.SUCCESS.number
+ARRAYS = ('q', 'position_error', 'orientation_error', 'iterations', 'searches')
+
+# Solves for targets; before file number `at` gets its name, `event` happens.
+CHILD = """
+import os, resource, signal, sys
+from pathlib import Path
+import numpy as np
+from ik_service.exceptions import IkServiceError
+from ik_service.scale import ChainSpec, solve_to_store
+
+urdf, file, store, at, event = sys.argv[1:]
+events = {
+    'killed': lambda: os.kill(os.getpid(), signal.SIGKILL),
+    'interrupted': lambda: os.kill(os.getpid(), signal.SIGINT),
+    'full': lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY)),
+}
+count, replace = 0, Path.replace
+
+def counted(path, target):
+    global count
+    count += '/c/' in str(target)
+    if count == int(at):
+        events[event]()
+    return replace(path, target)
+
+Path.replace = counted
+try:
+    spec = ChainSpec.of(urdf, 'panda_link0', 'panda_hand_tcp')
+    targets = np.load(file, mmap_mode='r')
+    solve_to_store(spec, targets, store, chunk=100, threads=1, progress=False)
+except (IkServiceError, KeyboardInterrupt) as error:
+    sys.exit(f'{type(error).__name__}: {error}')
+"""
+
+
+@pytest.fixture(scope='module')
+def spec():
+    return ChainSpec.of(URDF, 'panda_link0', 'panda_hand_tcp')
+
+
+@pytest.fixture(scope='module')
+def targets(spec):
+    chain = spec.build().chain
+    rng = np.random.default_rng(3)
+    return np.array([chain.forward(q) for q in rng.uniform(chain.lower, chain.upper, (1000, 7))])
+
+
+@pytest.fixture(scope='module')
+def expected(spec, targets):
+    return iks.solve_ik_batch(spec.build().chain, targets)
+
+
+@pytest.fixture
+def solve(spec, targets, tmp_path):
+    def call(path=None, targets=targets, **options):
+        options = {'chunk': 100, 'progress': False} | options
+        return solve_to_store(spec, targets, path or tmp_path / 's', **options)
+
+    return call
+
+
+@pytest.fixture
+def child(targets, tmp_path):
+    np.save(tmp_path / 't.npy', targets)
+
+    def run(at, event):
+        words = [URDF, tmp_path / 't.npy', tmp_path / 's', at, event]
+        return subprocess.run(
+            [sys.executable, '-c', CHILD, *map(str, words)], capture_output=True, text=True
+        )
+
+    return run
+
+
+def assert_same(store, expected, rows=slice(None)):
+    for name in ARRAYS:
+        np.testing.assert_array_equal(store.read(name)[rows], getattr(expected, name)[rows])
+    assert (store.read('status')[rows] == SUCCESS).all()
+
+
+class TestInterruption:
+    """What somebody stops goes on where it was, with the same answers."""
+
+    def test_killed_in_the_middle_of_a_chunk_again_and_again(
+        self, child, solve, expected, tmp_path
+    ):
+        solved = []
+        for at in (1, 8, 12, 16):  # first array, second array, status, fourth array
+            assert child(at, 'killed').returncode == -signal.SIGKILL
+            status = ResultStore.existing(tmp_path / 's').read('status')
+            assert set(status) <= {SUCCESS, UNSOLVED}
+            solved.append((status == SUCCESS).sum())
+        assert solved == [0, 100, 200, 400]
+        report = solve()
+        assert report.solved_before == 400
+        assert_same(report.store, expected)
+        assert not list(tmp_path.rglob('*.partial'))
+
+    def test_ctrl_c_says_what_is_kept(self, child, solve, expected, tmp_path):
+        run = child(14, 'interrupted')
+        assert run.returncode == 1
+        assert run.stderr.startswith(f'StoreInterruptedError: store {tmp_path / "s"} was left')
+        assert 'Traceback' not in run.stderr
+        report = solve()
+        assert report.solved_before >= 200
+        assert_same(report.store, expected)
+
+    def test_interrupt_of_a_callback_is_told(self, solve, expected):
+        def interrupt(done, _):
+            if done >= 300:
+                raise KeyboardInterrupt
+
+        with pytest.raises(StoreInterruptedError, match='same call goes on'):
+            solve(progress=interrupt)
+        report = solve()
+        assert report.solved_before in (300, 400)
+        assert_same(report.store, expected)
+
+    def test_full_disk_keeps_what_was_whole(self, child, solve, expected):
+        run = child(14, 'full')
+        assert run.returncode == 1
+        assert run.stderr.startswith('StoreError')
+        assert 'File too large' in run.stderr
+        report = solve()
+        assert report.solved_before == 200
+        assert_same(report.store, expected)
+
+
+class TestDamage:
+    """Answers that are damaged are never taken for whole."""
+
+    @pytest.mark.parametrize('array', [*ARRAYS, 'status'])
+    @pytest.mark.parametrize('fault', ['cut', 'emptied', 'flipped', 'removed'])
+    def test_damaged_chunk_is_solved_again(self, solve, expected, tmp_path, array, fault):
+        solve()
+        file = tmp_path / 's' / array / 'c' / ('3/0' if array == 'q' else '3')
+        content = bytearray(file.read_bytes())
+        content[5] ^= 1
+        faults = {'cut': content[:50], 'emptied': b'', 'flipped': content}
+        file.unlink() if fault == 'removed' else file.write_bytes(faults[fault])
+        if fault != 'removed':
+            store = ResultStore.existing(tmp_path / 's')
+            with pytest.raises(StoreError, match=f'damaged: {array}, rows 300 to 350'):
+                store.read(array, 300, 350)
+            assert len(store.read(array, 0, 300)) == 300
+        report = solve()
+        assert report.solved_before == 900
+        assert_same(report.store, expected)
+
+    def test_array_that_was_cut_short_grows_again(self, solve, expected, targets, tmp_path):
+        solve(targets=iter([targets]))
+        settings = tmp_path / 's' / 'searches' / 'zarr.json'
+        settings.write_text(settings.read_text().replace('1000', '450', 1))
+        assert ResultStore.existing(tmp_path / 's').size == 450
+        report = solve(targets=iter([targets]))
+        assert report.solved_before == 400
+        assert_same(report.store, expected)
+
+    def test_chunk_without_a_pose_is_whole(self, solve, targets):
+        targets = targets[:300].copy()
+        targets[100:200] = np.nan
+        store = solve(targets=targets).store
+        assert (store.read('status', 100, 200) == NO_POSE).all()
+        assert solve(targets=targets).solved_before == 300
+
+    @pytest.mark.parametrize('content', ['', '{', '[]', '{"zarr_format": 3, "node_type": "gr'])
+    @pytest.mark.parametrize('place', ['', 'status'])
+    def test_settings_that_are_half_written_are_told(self, solve, tmp_path, content, place):
+        solve()
+        (tmp_path / 's' / place / 'zarr.json').write_text(content)
+        with pytest.raises(StoreError, match=r'no store|damaged|something else'):
+            solve()
+
+    def test_missing_parts_are_named(self, solve, tmp_path):
+        solve()
+        settings = tmp_path / 's' / 'zarr.json'
+        details = json.loads(settings.read_text())
+        del details['attributes']['joint_names']
+        settings.write_text(json.dumps(details))
+        with pytest.raises(StoreError, match='joint_names'):
+            solve()
+
+
+class TestRefusal:
+    """What belongs to somebody else is left alone."""
+
+    def test_store_of_something_else_is_kept(self, solve, targets, expected, tmp_path):
+        solve()
+        with pytest.raises(StoreError, match='other targets'):
+            solve(targets=targets[:999])
+        other = ChainSpec.of(URDF, 'panda_link0', 'panda_link8')
+        with pytest.raises(StoreError, match='other chains'):
+            solve_to_store(other, targets, tmp_path / 's', progress=False)
+        assert_same(ResultStore.existing(tmp_path / 's'), expected)
+
+    def test_other_version_is_refused(self, solve, tmp_path):
+        import zarr
+
+        solve()
+        zarr.open_group(tmp_path / 's', mode='r+').attrs['format'] = 99
+        with pytest.raises(StoreError, match='layout 99'):
+            solve()
+        with pytest.raises(StoreError, match='layout 99'):
+            ResultStore.existing(tmp_path / 's')
+
+    def test_other_content_is_refused(self, solve, tmp_path):
+        import zarr
+
+        (tmp_path / 'notes.txt').write_text('mine')
+        zarr.create_group(tmp_path / 'map.zarr')
+        for path in (tmp_path, tmp_path / 'notes.txt', tmp_path / 'map.zarr'):
+            with pytest.raises(StoreError, match=r'no store|something else|cannot be used'):
+                solve(path)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ['map.zarr', 'notes.txt']
+
+    def test_second_writer_is_refused_and_the_first_is_named(self, solve, expected, tmp_path):
+        with solve().store.alone(), pytest.raises(StoreError, match=f'process {os.getpid()} on'):
+            solve()
+        assert_same(solve().store, expected)
+
+    def test_faster_maker_of_a_store_wins(self, solve, spec, targets, expected, monkeypatch):
+        from ik_service.scale import result_store
+
+        def overtaken(path):
+            monkeypatch.undo()
+            if not has_content(path):
+                solve(path)
+                return False
+            return True
+
+        has_content = result_store.has_content
+        monkeypatch.setattr(result_store, 'has_content', overtaken)
+        report = solve()
+        assert report.solved_before == 1000
+        assert_same(report.store, expected)
+
+    def test_unknown_array_is_named(self, solve):
+        with pytest.raises(ArgumentError, match='orientation_error'):
+            solve().store.read('torque')
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason='root may write everywhere')
+    def test_folder_that_cannot_be_written_is_named(self, solve, expected, tmp_path):
+        solve()
+        (tmp_path / 's').chmod(0o500)
+        assert_same(ResultStore.existing(tmp_path / 's'), expected)
+        with pytest.raises(StoreError, match='Permission denied'):
+            solve()
+        (tmp_path / 's').chmod(0o700)

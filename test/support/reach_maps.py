@@ -1,0 +1,57 @@
+"""Capability maps that are made up, without solving."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ik_service.reach.capability import CapabilityMap
+from ik_service.reach.check import Check
+from ik_service.scale.chain_spec import ChainSpec
+
+URDF = """<robot name="r"><link name="base"/><link name="tip"/>
+  <joint name="j" type="revolute"><parent link="base"/><child link="tip"/>
+    <origin xyz="0 0 {height}"/><axis xyz="0 0 1"/>
+    <limit lower="{lower}" upper="1" velocity="1" effort="1"/></joint></robot>"""
+"""An arm with a single joint."""
+
+
+def arm(lower=-1.0, height=0.5):
+    return URDF.format(lower=lower, height=height)
+
+
+def grid(count=5, spacing=0.1, origin=-0.2):
+    """Positions (count³, 3) of a grid [m]."""
+    axis = origin + spacing * np.arange(count)
+    return np.stack(np.meshgrid(axis, axis, axis, indexing='ij'), axis=-1).reshape(-1, 3)
+
+
+def made_map(urdf=None, positions=None, reached=None, **changes):
+    """
+    Make a map of an arm: by default with two orientations, the first reached for x ≤ 0.
+
+    Neither is reached for z > 0.15, but the position is.
+    """
+    positions = grid() if positions is None else positions
+    if reached is None:
+        reached = np.column_stack([positions[:, 0] < 0.05, np.ones(len(positions), dtype=bool)])
+        reached &= positions[:, 2:] < 0.15
+    spec = changes.pop('spec', None) or ChainSpec.of(urdf or arm())
+    chain = spec.build().chain
+    everywhere = np.ones(len(positions), dtype=bool)
+    values = {
+        'spec': spec,
+        'base_link': chain.base_link,
+        'tip_link': chain.tip_link,
+        'positions': positions,
+        'rotations': np.tile(np.eye(3), (reached.shape[1], 1, 1)),
+        'reached': reached,
+        'free': reached,
+        'position_reached': everywhere,
+        'position_free': everywhere,
+        'manipulability': np.abs(positions[:, 0]),
+        'limit_distance': np.full(len(positions), 0.25),
+        'missed_positions': Check(0, 0, 0),
+        'missed_poses': Check(0, 0, 0),
+        'searches': 1,
+    }
+    return CapabilityMap(**{**values, **changes})
