@@ -26,7 +26,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--robots', default='panda,ur5e,ur5', help='separated by commas')
-    parser.add_argument('--spacing', type=float, default=0.1, help='of the grid [m]')
+    parser.add_argument('--spacing', type=float, default=0.05, help='of the grid [m]')
     parser.add_argument('--orientations', type=int, default=24)
     parser.add_argument('--searches', type=int, help="the map's own number when left out")
     args = parser.parse_args()

@@ -86,6 +86,8 @@ def _survey(chain: KinematicChain, grid: PoseGrid, stages: Stages) -> Capability
     numbers = np.flatnonzero(places.reached)
     there = PoseGrid(grid.positions[numbers], grid.rotations)
     poses = summary(chain, stages.poses(there), len(grid.rotations))
+    # A pose may be free where the search for the position alone has only found collisions.
+    places.free[numbers, 0] |= poses.free.any(axis=1)
     for name in ('manipulability', 'limit_distance'):
         everyone, better = getattr(places, name), getattr(poses, name)
         everyone[numbers] = np.where(np.isnan(better), everyone[numbers], better)
@@ -138,8 +140,8 @@ def _poses(
     if count > MOST_POSES:
         raise ArgumentError(
             'orientations',
-            f'at {places.size // 3:,} positions make {count:,} poses, more than {MOST_POSES:,}: take '
-            'fewer, or survey parts of the positions',
+            f'at {places.size // 3:,} positions make {count:,} poses, more than {MOST_POSES:,}: '
+            'take fewer, or survey parts of the positions',
         )
     grid = PoseGrid(places, chain_orientations(chain, orientations) if given is None else given)
     if not len(grid):
