@@ -86,6 +86,8 @@ def _survey(chain: KinematicChain, grid: PoseGrid, stages: Stages) -> Capability
     numbers = np.flatnonzero(places.reached)
     there = PoseGrid(grid.positions[numbers], grid.rotations)
     poses = summary(chain, stages.poses(there), len(grid.rotations))
+    # A pose may be free where the search for the position alone has only found collisions.
+    places.free[numbers, 0] |= poses.free.any(axis=1)
     for name in ('manipulability', 'limit_distance'):
         everyone, better = getattr(places, name), getattr(poses, name)
         everyone[numbers] = np.where(np.isnan(better), everyone[numbers], better)
@@ -133,14 +135,15 @@ def _poses(
         places = real_array(positions, 'positions')
         if not np.isfinite(places).all():
             raise ArgumentError('positions', 'hold NaN or infinity')
-    turns = chain_orientations(chain, orientations) if rotations is None else rotations
-    grid = PoseGrid(places, np.asarray(turns))
-    if not len(grid):
-        raise ArgumentError('positions' if not len(places) else 'rotations', 'are none')
-    if len(grid) > MOST_POSES:
+    given = None if rotations is None else real_array(rotations, 'rotations')
+    count = places.size // 3 * (orientations if given is None else given.size // 9)
+    if count > MOST_POSES:
         raise ArgumentError(
             'orientations',
-            f'{len(grid.rotations):,} at each of {len(places):,} positions are {len(grid):,} '
-            f'poses, more than {MOST_POSES:,}: survey parts of the positions',
+            f'at {places.size // 3:,} positions make {count:,} poses, more than {MOST_POSES:,}: '
+            'take fewer, or survey parts of the positions',
         )
+    grid = PoseGrid(places, chain_orientations(chain, orientations) if given is None else given)
+    if not len(grid):
+        raise ArgumentError('rotations' if len(places) else 'positions', 'are none')
     return grid

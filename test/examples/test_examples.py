@@ -195,3 +195,15 @@ def test_the_follower_without_ros_keeps_its_limits(tmp_path):
     accelerations, jerks = numbers(r'([\d.]+) rad/s²', text), numbers(r'([\d.]+) rad/s³', text)
     assert np.less_equal(accelerations, [7.5, 4.0, 6.0]).all()
     assert max(jerks[1:]) <= 100.0
+
+
+def test_the_map_of_what_an_arm_reaches(tmp_path):
+    pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
+    text = run('14', tmp_path)
+    ((reached, tried),) = re.findall(r'(\d+) of (\d+) positions are reached', text)
+    assert 0 < int(reached) < int(tried)
+    ((searched, given_up),) = re.findall(r'(\d+) of (\d+) poses that were given up', text)
+    assert 0 < int(searched) <= int(given_up)
+    assert 'read from its file: True' in text
+    ((first, second, both),) = re.findall(r'Panda ([\d.]+) .*UR5e ([\d.]+) .*both ([\d.]+)', text)
+    assert 0.0 < float(both) < min(float(first), float(second))

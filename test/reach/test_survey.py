@@ -158,12 +158,32 @@ def test_a_store_of_another_survey_is_refused(panda, tmp_path):
         ({'rotations': np.empty((0, 3, 3))}, 'are none'),
         ({'rotations': 2.0 * np.eye(3)[None]}, 'not rigid'),
         ({'spacing': 0.02, 'orientations': 5000}, 'survey parts'),
+        ({'spacing': 0.1, 'orientations': 10**12}, 'survey parts'),
+        ({'rotations': 'none'}, 'real numbers'),
+        ({'rotations': 1.0}, 'have to be'),
+        ({'positions': 1.0}, 'have to be'),
     ],
 )
 def test_impossible_surveys_are_refused_before_they_begin(panda, tmp_path, arguments, text):
     with pytest.raises(ArgumentError, match=text):
         survey(panda, tmp_path / 's', **arguments)
     assert not (tmp_path / 's').exists()
+
+
+def test_a_tip_that_only_turns_has_one_position(tmp_path):
+    turn = TWO_LINKS.replace('0.5 0 0', '0 0 0').replace('0.3 0 0', '0 0 0.3')
+    found = survey(ChainSpec.of(turn), tmp_path / 's', orientations=5)
+    np.testing.assert_allclose(found.positions, [[0.0, 0.0, 0.3]])
+    assert found.share.tolist() == [1.0]
+    assert np.isnan(found.spacing)
+    assert not found.touches_edge
+
+
+def test_a_store_cannot_be_where_a_file_is(panda, tmp_path):
+    (tmp_path / 's').write_text('letter')
+    with pytest.raises(StoreError, match='cannot be used'):
+        survey(panda, tmp_path / 's', positions=[[0.4, 0.0, 0.4]], orientations=1)
+    assert (tmp_path / 's').read_text() == 'letter'
 
 
 def test_an_arm_on_an_endless_rail_is_refused(tmp_path):

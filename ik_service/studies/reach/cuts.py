@@ -73,6 +73,7 @@ class Cuts:
         axes.plot(*arm, color='white', linewidth=4, solid_joinstyle='round', alpha=0.9)
         axes.plot(*arm, color=INK, linewidth=1.6, solid_joinstyle='round')
         axes.set_aspect('equal')
+        axes.locator_params(nbins=5)
         axes.set_xlim(self.low[right], self.high[right])
         axes.set_ylim(self.low[up], self.high[up])
         axes.set_xlabel(f'{NAMES[right]} [m]')
