@@ -7,9 +7,9 @@ import sys
 
 from ik_service.cli.cell.arguments import arms_command, parser, simulation_command, spread
 from ik_service.cli.ros_arguments import split_ros_arguments
+from ik_service.common.switch_interval import switch_interval
 from ik_service.exceptions import UnknownArmError
 from ik_service.ros.common.runtime import ros, run, StopRequest
-from ik_service.ros.common.switch_interval import switch_interval
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
