@@ -94,17 +94,15 @@ TEXTS = {
         'a straight line is solved for, timed, checked and played, at full speed and slower, and '
         'canceled on the way. [Trajectories](trajectories.md) are what the node does with them.',
     ),
-<<<<<<< HEAD
-    '15': (
-        'Many poses in a few calls',
-        'thousands of poses solved by the node while the program goes on, with answers in order, '
-        'seeds and cancellation. [Clients](clients.md#many-poses) says more.',
-=======
     '14': (
         'A capability map',
         'where two arms get, with how many orientations and how well, and what they share. '
         '[Maps of reach](reach.md) says more. Needs the extra `scale`.',
->>>>>>> reach
+    ),
+    '15': (
+        'Many poses in a few calls',
+        'thousands of poses solved by the node while the program goes on, with answers in order, '
+        'seeds and cancellation. [Clients](clients.md#many-poses) says more.',
     ),
 }
 """Heading and description of each example, by its number."""

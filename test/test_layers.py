@@ -45,6 +45,7 @@ ALLOWED_UPWARD: set[tuple[str, str]] = set()
 ALLOWED_IN_ROS = {
     'ros.clients.errors': 'it holds the errors of the client of the services',
     'ros.common.bringup': 'it reads ROS parameter files and names nodes, for launch files',
+    'ros.cell.cell_section': 'it checks values of files that name parameters of nodes',
     'ros.common.launch_arguments': 'it holds names and topics of ROS, for launch files',
     'ros.common.errors': 'it holds the error codes of the services',
     'ros.conformance.arm': 'it draws the postures that a server is asked about',

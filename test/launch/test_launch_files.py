@@ -54,6 +54,15 @@ def _nodes(entities, context):
         ('ik_service.launch.py', ARGUMENTS),
         ('demo.launch.py', {**ARGUMENTS, 'rviz': 'false', 'engine': ''}),
         ('servo.launch.py', {**ARGUMENTS, 'servo_node': 'servo_node'}),
+        (
+            'cell.launch.py',
+            {
+                'cell': str(SHARE / 'config' / 'cell.yaml'),
+                'processes': '',
+                'simulate': '',
+                'robot_state_publisher': 'true',
+            },
+        ),
     ],
 )
 def test_every_argument_has_a_default_and_a_description(file, arguments):
@@ -233,6 +242,28 @@ def test_the_topics_and_services_of_servo_are_below_the_name_of_its_node():
     assert node['delta_twist_cmds'] == 'my_servo/delta_twist_cmds'
     assert node['pause_servo'] == 'my_servo/pause_servo'
     assert len(node) == 6
+
+
+def test_a_cell_has_a_state_publisher_for_each_arm_with_its_prefix_and_namespace():
+    context = LaunchContext()
+    entities = _nodes(described('cell.launch.py', context).entities, context)
+    found = [node for node in entities if node.node_executable == 'robot_state_publisher']
+    texts, namespaces = [], []
+    for node in found:
+        node._perform_substitutions(context)
+        namespaces.append(node.expanded_node_namespace)
+        (given,) = evaluate_parameters(context, node._Node__parameters)
+        texts.append(given['robot_description'])
+    assert namespaces == ['/left', '/right']
+    assert '"left_panda_link0"' in texts[0]
+    assert '"right_base_link"' in texts[1]
+
+
+def test_a_mistake_in_a_cell_is_reported_with_the_arm_and_the_key(tmp_path):
+    file = tmp_path / 'cell.yaml'
+    file.write_text('arms: {one: {}}')
+    with pytest.raises(Exception, match="arm 'one': urdf: is missing"):
+        nodes('cell.launch.py', cell=str(file))
 
 
 def _remapped(file, **arguments):

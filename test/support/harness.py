@@ -149,15 +149,25 @@ class Bench:
 
     # Programs
 
-    def start(self, module, *arguments, ready='ready', name=None, environment=None, **parameters):
+    def start(
+        self,
+        module,
+        *arguments,
+        ready='ready',
+        name=None,
+        environment=None,
+        namespaced=True,
+        **parameters,
+    ):
         """
         Start ``python -m module`` with ROS parameters and wait until it has printed ``ready``.
 
         :param arguments: command line besides the ROS arguments.
         :param ready: regular expression in its output; None does not wait.
+        :param namespaced: whether its nodes get the namespace of the bench.
         :returns: the :class:`ChildProcess`: output, wait_for(), end(), kill(), send().
         """
-        ros = ['--ros-args', '-r', f'__ns:={self.namespace}']
+        ros = ['--ros-args', *(['-r', f'__ns:={self.namespace}'] if namespaced else [])]
         if parameters:
             ros += ['--params-file', str(self._parameter_file(parameters))]
         own = {

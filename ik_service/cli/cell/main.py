@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 import sys
 
 from ik_service.cli.cell.arguments import arms_command, parser, simulation_command, spread
 from ik_service.cli.ros_arguments import split_ros_arguments
+from ik_service.common.switch_interval import switch_interval
 from ik_service.exceptions import UnknownArmError
 from ik_service.ros.common.runtime import ros, run, StopRequest
-from ik_service.ros.common.switch_interval import switch_interval
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -46,7 +47,9 @@ def _program(words: Sequence[str], stop: StopRequest) -> int:
         commands = [[*arms_command(options, group), *for_ros] for group in groups]
         simulation = [*simulation_command(options, names), *for_ros] if simulate else []
         return supervise(commands, simulation, stop)
-    with ros(for_ros), switch_interval():
+    # Many arms that take turns so often would mostly take turns.
+    turns = switch_interval() if len(arms) == 1 else nullcontext()
+    with ros(for_ros), turns:
         from ik_service.ros.cell.arm_nodes import run_arms, run_simulated_arms
 
         if options.part == 'simulation':

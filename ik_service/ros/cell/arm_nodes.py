@@ -74,8 +74,9 @@ def ik_node(
     :raises CellError: a parameter has a value that it cannot have.
     """
     with _named(cell, arm.entry):
-        options = _options(arm.entry, arm.node_parameters, context)
-        return IkNode(transforms, **options)
+        node = IkNode(transforms, **_options(arm.entry, arm.node_parameters, context))
+    _check_namespace(cell, arm.entry, node)
+    return node
 
 
 def run_simulated_arms(cell: Cell, arms: Sequence[DescribedArm], stop: StopRequest) -> None:
@@ -93,9 +94,19 @@ def run_simulated_arms(cell: Cell, arms: Sequence[DescribedArm], stop: StopReque
                 with _named(cell, arm.entry):
                     parameters = arm.simulation_parameters
                     node = SimulatedArmNode(**_options(arm.entry, parameters, None))
+                _check_namespace(cell, arm.entry, node)
                 stack.enter_context(spinning_node(node))
                 stack.enter_context(node.running())
         stop.wait()
+
+
+def _check_namespace(cell: Cell, arm: ArmEntry, node: Node) -> None:
+    """Refuse that arguments for all nodes (``__ns:=``) put arms into the same namespace."""
+    if node.get_namespace() != arm.namespace:
+        namespace = node.get_namespace()
+        node.destroy_node()
+        reason = f'--ros-args would put its node in {namespace}; set it in the file'
+        raise cell.error(arm.name, 'namespace', reason)
 
 
 def _run(node: IkNode, stop: StopRequest) -> None:

@@ -56,7 +56,7 @@ class ArmEntry:
         Return the absolute name of a topic or an action of the arm's node.
 
         :param name: the name in the node, before it is remapped.
-        :raises InvalidTopicNameException: it is remapped to what is no name.
+        :raises ValueError: it is remapped to what is no name.
         """
         renamed = dict(self.connection.remappings).get(name, name)
         return expand_topic_name(renamed, NODE_NAME, self.namespace)

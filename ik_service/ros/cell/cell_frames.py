@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
 import time
 from typing import Literal
 
@@ -15,9 +16,9 @@ from rclpy.time import Time
 from std_msgs.msg import String
 
 from ik_service.arm.arm import MeasuredState
+from ik_service.common.transforms import quaternion_xyzw_from_rotation
 from ik_service.exceptions import MissingRosPackageError
-from ik_service.kinematics.joint_path import joint_motion
-from ik_service.model.joint import Joint
+from ik_service.model.joint import Joint, JointType
 from ik_service.ros.cell.descriptions import DescribedArm
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.qos import DESCRIPTION_QOS
@@ -87,7 +88,7 @@ class CellFrames:
 
 class _MovingFrames:
     """
-    Frames of the links of an arm that move.
+    Frames of the links of an arm that move; the messages are made once, and filled again.
 
     :param arm: the arm.
     :param measured: returns its measured state.
@@ -96,11 +97,9 @@ class _MovingFrames:
     def __init__(self, arm: DescribedArm, measured: Measured) -> None:
         robot = arm.robot
         self._measured = measured
-        self._joints = [
-            (joint, robot.resolve_mimic(joint.name)[0])
-            for joint in robot.joints.values()
-            if joint.movable
-        ]
+        self._joints = [joint for joint in robot.joints.values() if joint.movable]
+        self._sources = [robot.resolve_mimic(joint.name)[0] for joint in self._joints]
+        self._frames = [_JointFrame(joint) for joint in self._joints]
         self._published = 0.0
 
     def news(self, now: float, stamp: Time) -> Iterator[TransformStamped]:
@@ -114,17 +113,61 @@ class _MovingFrames:
         if measured is None:
             return
         postures = measured.arm.postures
-        positions = postures.complete(measured.posture())
+        indices = postures.indices([joint.name for joint in self._joints])
+        positions = postures.complete(measured.posture())[indices].tolist()
         newest = self._published
-        for joint, source in self._joints:
+        for source, frame, position in zip(self._sources, self._frames, positions, strict=True):
             state = measured.joints(postures.indices((source,)))
             if state is None or state[1] <= self._published:
                 continue
             newest = max(newest, state[1])
-            value = float(positions[postures.indices((joint.name,))[0]])
             at = stamp.nanoseconds - round(1e9 * (now - state[1]))
-            yield _stamped(joint, joint.T_parent_joint @ joint_motion(joint, value), at)
+            yield frame.at(position, at)
         self._published = newest
+
+
+class _JointFrame:
+    """
+    Frame of the link below a joint, as a message.
+
+    :param joint: the joint.
+    """
+
+    def __init__(self, joint: Joint) -> None:
+        self._message = _transform(joint.parent, joint.child, joint.T_parent_joint)
+        self._slides = joint.type is JointType.PRISMATIC
+        self._axis: tuple[float, float, float] = tuple(joint.axis.tolist())
+        R, p = joint.T_parent_joint[:3, :3], joint.T_parent_joint[:3, 3]
+        self._origin, self._way = p.tolist(), (R @ joint.axis).tolist()
+        self._turn = quaternion_xyzw_from_rotation(R)
+
+    def at(self, position: float, nanoseconds: int) -> TransformStamped:
+        """
+        Return the message for a position of the joint.
+
+        :param position: [rad] or [m].
+        :param nanoseconds: when the joint was there, on the clock of the ROS graph.
+        """
+        message = self._message
+        stamp = message.header.stamp
+        stamp.sec, stamp.nanosec = divmod(max(nanoseconds, 0), 1_000_000_000)
+        if self._slides:
+            moved = message.transform.translation
+            moved.x, moved.y, moved.z = (
+                origin + position * way
+                for origin, way in zip(self._origin, self._way, strict=True)
+            )
+            return message
+        # The product of two quaternions: the joint's at zero, and the one of the turn.
+        s, w = math.sin(0.5 * position), math.cos(0.5 * position)
+        x, y, z = (s * part for part in self._axis)
+        a, b, c, d = self._turn
+        turned = message.transform.rotation
+        turned.x = d * x + a * w + b * z - c * y
+        turned.y = d * y - a * z + b * w + c * x
+        turned.z = d * z + a * y - b * x + c * w
+        turned.w = d * w - a * x - b * y - c * z
+        return message
 
 
 def _standing(world: str, arms: Sequence[DescribedArm]) -> Iterator[TransformStamped]:
@@ -136,14 +179,7 @@ def _standing(world: str, arms: Sequence[DescribedArm]) -> Iterator[TransformSta
 def _fixed(arm: DescribedArm) -> Iterator[TransformStamped]:
     for joint in arm.robot.joints.values():
         if not joint.movable:
-            yield _stamped(joint, joint.T_parent_joint, 0)
-
-
-def _stamped(joint: Joint, T: np.ndarray, nanoseconds: int) -> TransformStamped:
-    message = _transform(joint.parent, joint.child, T)
-    seconds, rest = divmod(max(nanoseconds, 0), 1_000_000_000)
-    message.header.stamp.sec, message.header.stamp.nanosec = seconds, rest
-    return message
+            yield _transform(joint.parent, joint.child, joint.T_parent_joint)
 
 
 def _transform(parent: str, child: str, T: np.ndarray) -> TransformStamped:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rclpy.exceptions import InvalidTopicNameException
-
 from ik_service.common.quoting import quote
 from ik_service.model.robot_model import RobotModel
 from ik_service.ros.cell.cell import ArmEntry, Cell
@@ -86,7 +84,7 @@ def _moved_by(cell: Cell, arm: ArmEntry) -> list[tuple[str, str]]:
     for key, name in names.items():
         try:
             found[key] = arm.resolved(name) if name else ''
-        except InvalidTopicNameException as error:
-            reason = f'is no name: {" ".join(str(error).split())}'
+        except ValueError as error:
+            reason = f'is no name: {str(error).partition(", at ")[0]}'  # without a place in C
             raise cell.error(arm.name, key, reason) from error
     return [(key, name) for key, name in found.items() if name and key != _STATES]

@@ -8,24 +8,32 @@ response quicker than in an executor that serves the whole node.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 import operator
 import threading
-from typing import TYPE_CHECKING
+from typing import cast, TYPE_CHECKING, TypeVar
 
 from rclpy.callback_groups import CallbackGroup
+from rclpy.client import Client
 from rclpy.executors import (
     Executor,
     ExternalShutdownException,
     ShutdownException,
     TimeoutException,
 )
+from rclpy.guard_condition import GuardCondition
 from rclpy.node import Node
+from rclpy.service import Service
+from rclpy.subscription import Subscription
 from rclpy.task import Future
+from rclpy.timer import Timer
+from rclpy.waitable import Waitable
 
-if TYPE_CHECKING:  # names that only annotations need, and that other distributions may lack
-    from rclpy.executors import TimeoutObject, WaitableEntityType
+if TYPE_CHECKING:  # a name that only annotations need, and that other distributions may lack
+    from rclpy.executors import TimeoutObject
+
+T = TypeVar('T')
 
 
 class PartialExecutor(Executor):
@@ -42,23 +50,13 @@ class PartialExecutor(Executor):
 
     def __init__(self, node: Node, serves: Callable[[CallbackGroup], bool]) -> None:
         super().__init__(context=node.context)
-        self._node = node
-        self._serves = serves
+        self._part = cast(Node, _NodePart(node, serves))
         self._turn = threading.Lock()
         self._ended = threading.Event()
 
     def get_nodes(self) -> list[Node]:
-        """Return the node."""
-        return [self._node]
-
-    def can_execute(self, entity: WaitableEntityType) -> bool:
-        """
-        Return whether an entity belongs to this executor and its group lets it run now.
-
-        :param entity: a timer, subscription, service, client or other entity of the node.
-        """
-        group = entity.callback_group  # type: ignore[attr-defined]  # every entity has one
-        return self._serves(group) and super().can_execute(entity)
+        """Return the part of the node that is served, in place of the node."""
+        return [self._part]
 
     def spin(self) -> None:
         """Serve until the executor or the context is shut down."""
@@ -94,12 +92,61 @@ class PartialExecutor(Executor):
         return super().shutdown(timeout_sec)
 
 
-def partition(node: Node, *groups: CallbackGroup) -> tuple[PartialExecutor, ...]:
+class _NodePart:
+    """
+    Entities of a node that belong to some callback groups.
+
+    Before each wait, an executor looks at all entities that its nodes have, and for some of them
+    at all others: so it gets none that it does not serve.
+
+    :param node: the node.
+    :param serves: returns whether a callback group is one of them.
+    """
+
+    def __init__(self, node: Node, serves: Callable[[CallbackGroup], bool]) -> None:
+        self._node = node
+        self._serves = serves
+
+    def _served(self, entities: Iterable[T]) -> list[T]:
+        serves = self._serves
+        return [entity for entity in entities if serves(entity.callback_group)]  # type: ignore[attr-defined]
+
+    @property
+    def subscriptions(self) -> list[Subscription]:
+        return self._served(self._node.subscriptions)
+
+    @property
+    def timers(self) -> list[Timer]:
+        return self._served(self._node.timers)
+
+    @property
+    def clients(self) -> list[Client]:
+        return self._served(self._node.clients)
+
+    @property
+    def services(self) -> list[Service]:
+        return self._served(self._node.services)
+
+    @property
+    def guards(self) -> list[GuardCondition]:
+        return self._served(self._node.guards)
+
+    @property
+    def waitables(self) -> list[Waitable]:
+        return self._served(self._node.waitables)
+
+
+def partition(
+    node: Node, streams: Collection[CallbackGroup], *groups: CallbackGroup
+) -> tuple[PartialExecutor, ...]:
     """
     Return executors that share the callbacks of a node.
 
     :param node: the node.
+    :param streams: callback groups that others serve
+        (:class:`~ik_service.ros.common.stream_executor.StreamExecutor`).
     :param groups: callback groups that get an executor each; one more serves all others.
     """
     own = [PartialExecutor(node, partial(operator.is_, group)) for group in groups]
-    return (*own, PartialExecutor(node, lambda group: group not in groups))
+    taken = frozenset((*streams, *groups))
+    return (*own, PartialExecutor(node, lambda group: group not in taken))

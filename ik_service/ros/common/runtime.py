@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rclpy.executors import Executor
     from rclpy.node import Node
 
+    from ik_service.ros.common.stream_executor import StreamExecutor
+
 GRACE = 0.6
 """Time that a program has for its own clean-up after a signal [s], unless it asks for more."""
 
@@ -150,7 +152,7 @@ def ros(args: list[str] | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def spinning(*executors: Executor) -> Iterator[None]:
+def spinning(*executors: Executor | StreamExecutor) -> Iterator[None]:
     """
     Spin each executor in a thread of its own for the time of a ``with`` block.
 
@@ -197,7 +199,7 @@ def spinning_node(node: Node) -> Iterator[None]:
         node.destroy_node()
 
 
-def _spin(executor: Executor, stopping: threading.Event) -> None:
+def _spin(executor: Executor | StreamExecutor, stopping: threading.Event) -> None:
     while not stopping.is_set():
         try:
             executor.spin()

@@ -6,6 +6,7 @@ from collections import deque
 import threading
 import time
 
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import qos_profile_sensor_data
@@ -22,6 +23,7 @@ class CommandMonitor:
     :param node: the node that commands.
     :param publisher: publisher of its commands.
     :ivar foreign_count: number of commands that this node did not send.
+    :ivar group: callback group of the commands.
     """
 
     def __init__(self, node: Node, publisher: Publisher) -> None:
@@ -32,8 +34,14 @@ class CommandMonitor:
         self._ours: deque[int] = deque(maxlen=_REMEMBERED)
         self._foreign_at = float('-inf')
         self.foreign_count = 0
+        self.group = MutuallyExclusiveCallbackGroup()
         node.create_subscription(
-            publisher.msg_type, self._topic, self._on_command, qos_profile_sensor_data, raw=True
+            publisher.msg_type,
+            self._topic,
+            self._on_command,
+            qos_profile_sensor_data,
+            callback_group=self.group,
+            raw=True,
         )
 
     def remember(self, serialized: bytes) -> None:

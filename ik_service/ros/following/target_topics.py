@@ -7,7 +7,7 @@ from functools import partial
 import re
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
 from rclpy.subscription import Subscription
@@ -82,6 +82,7 @@ class TargetTopics:
     :param on_target: called with the name of the group, empty for the default one, a target and
         the information about the message.
     :param on_twist: called likewise with the velocity of a target.
+    :ivar group: callback group of the targets of the default group.
     """
 
     def __init__(self, node: Node, on_target: _OnTarget, on_twist: _OnTwist) -> None:
@@ -89,10 +90,11 @@ class TargetTopics:
         self._on_target = on_target
         self._on_twist = on_twist
         self._others: dict[str, list[Subscription]] = {}
+        self.group = MutuallyExclusiveCallbackGroup()
 
     def start(self) -> None:
         """Subscribe to the targets of the default group."""
-        self._subscribe('', '')
+        self._subscribe('', '', self.group)
 
     def update(self, groups: Iterable[str]) -> None:
         """
@@ -111,14 +113,16 @@ class TargetTopics:
                 for topic in (TARGET_TOPIC, TWIST_TOPIC):
                     full = self._node.resolve_topic_name(f'{name}/{topic}')
                     validate_full_topic_name(full)
-                self._others[name] = self._subscribe(name, f'{name}/')
+                self._others[name] = self._subscribe(
+                    name, f'{name}/', MutuallyExclusiveCallbackGroup()
+                )
             except (InvalidTopicNameException, RuntimeError) as error:  # it is too long
                 reason = str(error).partition(', at ')[0]  # without a place in a C file
                 self._node.get_logger().warning(f'group {quote(name)} is not followed: {reason}')
 
-    def _subscribe(self, group: str, prefix: str) -> list[Subscription]:
+    def _subscribe(self, group: str, prefix: str, solving: CallbackGroup) -> list[Subscription]:
         # Groups of their own: a target is solved for in its callback, and must not delay states.
-        solving, others = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
+        others = MutuallyExclusiveCallbackGroup()
         create = self._node.create_subscription
         on_target = partial(self._on_target, group)
         on_twist = partial(self._on_twist, group)

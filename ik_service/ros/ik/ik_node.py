@@ -77,6 +77,7 @@ class IkNode(Node):
         super().__init__('ik_service', start_parameter_services=False, **node_options)
         self.parameters = NodeParameters(self)
         self._change_group = ReentrantCallbackGroup()
+        self._state_group = MutuallyExclusiveCallbackGroup()
         ParameterServices(self, ReentrantCallbackGroup(), self._change_group)
         self._followers: Followers | None = None
         self._refused = ''
@@ -98,7 +99,7 @@ class IkNode(Node):
         warn = self.get_logger().warning
         self.collisions = CollisionWorld(
             self._frames,
-            lambda: self._arm_services.measured,
+            lambda: self.measured,
             lambda: self.parameters[REQUIRE_COLLISION_CHECKING],
             warn,
         )
@@ -117,10 +118,8 @@ class IkNode(Node):
             self.collisions,
             self._on_error,
         )
-        WorldTopics(
-            self, self.collisions.known, lambda: self._arm_services.measured, self._on_error
-        )
-        world = WorldMarkerPublisher(self, lambda: self._arm_services.measured, self.collisions)
+        WorldTopics(self, self.collisions.known, lambda: self.measured, self._on_error)
+        world = WorldMarkerPublisher(self, lambda: self.measured, self.collisions)
         self._world_ticker = PeriodicThread(world.update, RATE, self._on_error)
         self._diagnostics = DiagnosticsPublisher(
             self, self._arm_services.statistics, self.collisions, self._motions.report
@@ -159,7 +158,8 @@ class IkNode(Node):
     @contextmanager
     def running(self) -> Iterator[None]:
         """Spin in threads of its own, and send commands, for the time of a ``with`` block."""
-        groups = self._change_group, self._stop.group, self._motions.groups
+        streams = (self._state_group, self._commands.monitor.group), (self._targets.group,)
+        groups = self._change_group, self._stop.group, self._motions.groups, streams
         with self._threads.spinning(self._arm_services, *groups), self.commanding():
             yield
 
@@ -183,7 +183,7 @@ class IkNode(Node):
             'joint_states',
             self._on_joint_states,  # type: ignore[arg-type]  # rclpy's type lacks MessageInfo
             qos_profile_sensor_data,
-            callback_group=MutuallyExclusiveCallbackGroup(),
+            callback_group=self._state_group,
         )
         self._targets.start()
         self._motions.start()

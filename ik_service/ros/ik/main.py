@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from ik_service.common.switch_interval import switch_interval
 from ik_service.ros.common.runtime import GRACE, ros, run, StopRequest
-from ik_service.ros.common.switch_interval import switch_interval
 
 
 def main(args: list[str] | None = None) -> None:

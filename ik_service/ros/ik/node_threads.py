@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager
 
 from rclpy.callback_groups import CallbackGroup
@@ -10,6 +10,7 @@ from rclpy.node import Node
 
 from ik_service.ros.common.executors import PartialExecutor, partition
 from ik_service.ros.common.runtime import spinning
+from ik_service.ros.common.stream_executor import StreamExecutor
 from ik_service.ros.ik.services import Services
 
 # Those for paths and batches wait for the ones that work; all but one for changes may wait for a
@@ -28,7 +29,7 @@ class NodeThreads:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._executors: tuple[PartialExecutor, ...] = ()
+        self._executors: tuple[PartialExecutor | StreamExecutor, ...] = ()
 
     def spinning(
         self,
@@ -36,6 +37,7 @@ class NodeThreads:
         changes: CallbackGroup,
         stops: CallbackGroup,
         motions: Iterable[CallbackGroup],
+        streams: Iterable[Collection[CallbackGroup]],
     ) -> AbstractContextManager[None]:
         """
         Return a context in which the threads spin.
@@ -44,6 +46,7 @@ class NodeThreads:
         :param changes: callbacks that change parameters.
         :param stops: callbacks that stop the arm.
         :param motions: those of the motion interfaces.
+        :param streams: those of messages that come all the time; a thread for each collection.
         """
         counts = {
             **dict.fromkeys(motions, _MOTIONS),
@@ -53,9 +56,12 @@ class NodeThreads:
             changes: _CHANGES,
             stops: _STOPS,
         }
-        self._executors = partition(self._node, *counts)
-        threads = zip(self._executors, (*counts.values(), _OTHERS), strict=True)
-        return spinning(*(executor for executor, count in threads for _ in range(count)))
+        streaming = [StreamExecutor(self._node, groups) for groups in streams]
+        parts = partition(self._node, [group for groups in streams for group in groups], *counts)
+        threads = zip(parts, (*counts.values(), _OTHERS), strict=True)
+        self._executors = (*streaming, *parts)
+        several = (executor for executor, count in threads for _ in range(count))
+        return spinning(*streaming, *several)
 
     def wake(self) -> None:
         """Let the threads notice new services and subscriptions."""

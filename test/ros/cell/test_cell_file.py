@@ -1,0 +1,188 @@
+"""Files of cells: what they say, and every mistake in them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from support.repository import REPOSITORY
+
+from ik_service.ros.cell.cell_file import ONE_PER_ARM, read_cell
+from ik_service.ros.cell.cell_section import CellError
+from ik_service.ros.cell.descriptions import describe
+
+PANDA, UR5E = REPOSITORY / 'urdf' / 'panda.urdf', REPOSITORY / 'urdf' / 'ur5e.urdf'
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text, **options):
+        file = tmp_path / 'cell.yaml'
+        file.write_text(text if isinstance(text, str) else yaml.safe_dump(text, sort_keys=False))
+        return read_cell(file, **options)
+
+    return read
+
+
+def cell(**arms):
+    return {'arms': {name: {'urdf': str(PANDA), **keys} for name, keys in arms.items()}}
+
+
+def test_the_example_describes_two_arms_that_face_each_other():
+    example = read_cell(REPOSITORY / 'config' / 'cell.yaml')
+    left, right = describe(example)
+    assert (left.entry.namespace, right.entry.namespace) == ('/left', '/right')
+    assert (left.robot.root_link, right.robot.root_link) == ('left_panda_link0', 'right_base_link')
+    np.testing.assert_allclose(left.T_world_root[:3, 3], [0.0, 0.6, 0.0])
+    np.testing.assert_allclose(left.T_world_root[:3, :3] @ [1, 0, 0], [0, -1, 0], atol=1e-4)
+    assert left.node_parameters['tip_link'] == 'left_panda_hand_tcp'
+    assert left.node_parameters['velocity_scaling'] == 0.5
+    assert right.node_parameters['solver.max_searches'] == 20
+    start = left.simulation_parameters['initial_positions']
+    assert start == 'left_panda_joint4=-2.2, left_panda_joint6=2.2'
+    assert example.processes == 1
+    assert left.entry.simulate
+
+
+def test_defaults(read):
+    (arm,) = describe(read(cell(one={})))
+    assert (arm.entry.namespace, arm.entry.prefix, arm.entry.simulate) == ('/one', 'one_', False)
+    np.testing.assert_array_equal(arm.T_world_root, np.eye(4))
+    assert set(arm.node_parameters) == {'robot_description'}
+
+
+def test_paths_are_relative_to_the_file_and_a_file_without_prefix_is_named(read, tmp_path):
+    (tmp_path / 'arm.urdf').symlink_to(PANDA)
+    (arm,) = describe(read({'arms': {'one': {'urdf': 'arm.urdf', 'prefix': ''}}}))
+    assert arm.node_parameters == {'urdf': str(tmp_path / 'arm.urdf')}
+
+
+def test_the_command_line_wins_over_the_file(read):
+    text = {**cell(one={}, two={}, three={'simulate': False}), 'simulate': True}
+    assert [arm.simulate for arm in read(text).arms] == [True, True, False]
+    assert not any(arm.simulate for arm in read(text, simulate=False).arms)
+    assert read(text, processes=ONE_PER_ARM).processes == 3
+    assert read(text, processes=9).processes == 3, 'no more than there are arms'
+
+
+def test_arms_of_one_description_are_kept_apart_by_prefix_and_namespace(read):
+    left, right = describe(read(cell(left={}, right={})))
+    assert not {*left.robot.links, *left.robot.joints} & {*right.robot.links, *right.robot.joints}
+
+
+def test_an_arm_whose_description_holds_the_world_is_placed_by_it(read, tmp_path):
+    urdf = PANDA.read_text().replace('<link name="panda_link0">', '<link name="panda_link0">', 1)
+    urdf = urdf.replace(
+        '</robot>',
+        '<link name="world"/><joint name="stand" type="fixed"><parent link="world"/>'
+        '<child link="panda_link0"/><origin xyz="1 0 0"/></joint></robot>',
+    )
+    (tmp_path / 'arm.urdf').write_text(urdf)
+    keys = {'urdf': 'arm.urdf', 'prefix': ''}
+    (arm,) = describe(read({'arms': {'one': keys}}))
+    assert arm.T_world_root is None
+    with pytest.raises(CellError, match=r"arm 'one': base: its root link is 'world' itself"):
+        describe(read({'arms': {'one': {**keys, 'base': {'xyz': [1, 0, 0]}}}}))
+
+
+MISTAKES = [
+    ('', '', '', 'has to be a section of keys'),
+    ('{a: 1', '', '', 'is not YAML'),
+    ('arms: {one: {urdf: a}, one: {urdf: b}}', '', '', "the key 'one' stands twice"),
+    ({'arms': {}}, '', 'arms', '1 to 64 arms'),
+    ({'arms': [1]}, '', 'arms', 'has to be a section'),
+    ({**cell(one={}), 'wrld': 'x'}, '', 'wrld', 'no such key; closest: world'),
+    ({**cell(one={}), 'world': '/'}, '', 'world', 'is empty'),
+    ({**cell(one={}), 'world': 3}, '', 'world', 'has to be text'),
+    ({**cell(one={}), 'processes': 0}, '', 'processes', 'whole number'),
+    ({**cell(one={}), 'processes': 'many'}, '', 'processes', 'one_per_arm'),
+    ({**cell(one={}), 'frame_rate': 0.1}, '', 'frame_rate', 'from 1 to 500'),
+    ({**cell(one={}), 'simulate': 'yes'}, '', 'simulate', 'true or false'),
+    ({'arms': {'1a': {'urdf': 'a'}}}, '1a', '', 'is no name'),
+    ({'arms': {'one': {}}}, 'one', 'urdf', 'is missing'),
+    ({'arms': {'one': None}}, 'one', '', 'has to be a section'),
+    (cell(one={'urdf': 'package://no_such_package/a.urdf'}), 'one', 'urdf', 'not installed'),
+    (cell(one={'tip_lnk': 'a'}), 'one', 'tip_lnk', 'closest: tip_link'),
+    (cell(one={'prefix': 'a b'}), 'one', 'prefix', 'letters'),
+    (cell(one={'namespace': 'a-b'}), 'one', 'namespace', 'is none'),
+    (cell(one={'base': [0, 0, 0]}), 'one', 'base', 'has to be a section'),
+    (cell(one={'base': {'xyz': [0, 0]}}), 'one', 'base.xyz', 'three finite numbers [m]'),
+    (cell(one={'base': {'rpy': [0, 0, float('nan')]}}), 'one', 'base.rpy', '[rad]'),
+    (cell(one={'base': {'quat': []}}), 'one', 'base.quat', 'valid: xyz, rpy'),
+    (cell(one={'initial_positions': {'a': 1}}), 'one', 'initial_positions', 'simulate'),
+    (cell(one={'velocity_scaling': 'fast'}), 'one', 'velocity_scaling', 'is no number'),
+    (cell(one={'command_interface': 'magic'}), 'one', 'command_interface', 'joint_command'),
+    (
+        cell(one={'simulate': True, 'command_interface': 'position_commands'}),
+        'one',
+        'command_interface',
+        'a simulated arm takes',
+    ),
+    (
+        cell(one={'parameters': {'tip_link': 'a'}}),
+        'one',
+        'parameters.tip_link',
+        'the key tip_link',
+    ),
+    (cell(one={'parameters': {'solver': {'a': None}}}), 'one', 'parameters.solver.a', 'no value'),
+    (cell(one={}, two={'namespace': '/one/'}), 'two', 'namespace', "is that of the arm 'one'"),
+    (cell(one={}, two={'namespace': 'one/two'}), 'two', 'namespace', 'overlap'),
+    (cell(one={}, two={'namespace': '/'}), 'two', 'namespace', 'overlap'),
+    (
+        cell(one={}, two={'command_topic': '/one/joint_command'}),
+        'two',
+        'command_topic',
+        "moves the arm 'one', too",
+    ),
+    (
+        cell(
+            one={'trajectory_action': '/jtc/follow_joint_trajectory'},
+            two={'trajectory_action': '/jtc/follow_joint_trajectory'},
+        ),
+        'two',
+        'trajectory_action',
+        "moves the arm 'one', too",
+    ),
+    (cell(one={'joint_states': 'a b'}), 'one', 'joint_states', 'is no name'),
+    # What is seen with the robots
+    (cell(one={'urdf': '/no/such.urdf'}), 'one', 'urdf', '/no/such.urdf'),
+    (cell(one={'xacro_args': {'a': 1}}), 'one', 'xacro_args', 'xacro'),
+    (cell(one={'srdf': '/no/such.srdf'}), 'one', 'srdf', '/no/such.srdf'),
+    (cell(one={'tip_link': 'panda_hnd'}), 'one', 'tip_link', 'panda_hand'),
+    (cell(one={'base_link': 'one_panda_link0'}), 'one', 'base_link', 'without prefix'),
+    (
+        cell(one={'simulate': True, 'initial_positions': {'panda_jnt1': 0.0}}),
+        'one',
+        'initial_positions.panda_jnt1',
+        'panda_joint1',
+    ),
+    (cell(one={'prefix': ''}, two={'prefix': ''}), 'two', 'prefix', "also one of the arm 'one'"),
+    ({**cell(one={'prefix': ''}), 'world': 'panda_link3'}, 'one', 'prefix', 'name of the world'),
+]
+
+
+@pytest.mark.parametrize(('text', 'arm', 'key', 'words'), MISTAKES)
+def test_a_mistake_names_the_arm_and_the_key(read, text, arm, key, words):
+    with pytest.raises(CellError) as caught:
+        describe(read(text))
+    assert (caught.value.arm, caught.value.key) == (arm, key)
+    assert words in caught.value.reason
+    assert str(caught.value).startswith(f'{Path("/")}')
+    assert arm in str(caught.value)
+
+
+def test_joints_that_meet_on_one_topic_need_names_of_their_own(read, tmp_path):
+    shared = {'joint_states': '/joint_states'}
+    describe(read(cell(one=shared, two=shared)))
+    # Links differ, joints do not: two namespaces keep them apart, one topic does not.
+    text = PANDA.read_text()
+    for link in describe(read(cell(one={'prefix': ''})))[0].robot.links:
+        text = text.replace(f'"{link}"', f'"other_{link}"')
+    (tmp_path / 'other.urdf').write_text(text)
+    one, two = {'prefix': ''}, {'prefix': '', 'urdf': 'other.urdf'}
+    describe(read(cell(one=one, two=two)))
+    with pytest.raises(CellError, match=r"'two': joint_states: .* joint 'panda_joint1' is also"):
+        describe(read(cell(one={**one, **shared}, two={**two, **shared})))
