@@ -27,7 +27,7 @@ from ik_service.trajectory import compilation
 velocity_solver.warm_up()
 compilation.main()
 """
-"""Compiles what a node without a cache would keep its first clients waiting for."""
+"""Compiles once what several workers and their nodes would otherwise compile at once."""
 
 _FOLDER = 'folder_of_locks'
 _folder = pytest.StashKey[TemporaryDirectory]()

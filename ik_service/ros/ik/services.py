@@ -21,6 +21,7 @@ from ik_service.following.settings import FollowerSettings
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.qos import SERVICE_QOS
+from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.ik.compute_fk import FkHandler
 from ik_service.ros.ik.compute_ik import IkHandler
 from ik_service.ros.ik.group_urdf import UrdfHandler
@@ -28,12 +29,15 @@ from ik_service.ros.ik.service_handler import RequestStatistics, ServiceHandler,
 from ik_service.ros.ik.state_validity import ValidityHandler
 from ik_service.ros.paths.compute_cartesian_path import CartesianPathHandler
 
+PATH_SERVICE = 'compute_cartesian_path'
+"""Service whose kernels are compiled while the others are at work."""
+
 _Around = tuple[StampClock, Frames, Callable[[Exception], object], Callable[[str], object]]
 
 
 class Services:
     """
-    Handlers of all services, and the services themselves once there is an arm.
+    Handlers of all services, and the services themselves once they are ready to answer.
 
     :param node: the node that offers them.
     :param settings: name and options of the solver.
@@ -65,9 +69,7 @@ class Services:
 
         states = FaultLogger(lambda text: warn(f'check_state_validity: {text}'))
         self.ik = IkHandler(settings, *around('compute_ik'), collisions)
-        self.paths = CartesianPathHandler(
-            settings, motion, *around('compute_cartesian_path'), collisions
-        )
+        self.paths = CartesianPathHandler(settings, motion, *around(PATH_SERVICE), collisions)
         placed = FkHandler(*around('compute_fk'))
         placed.held = collisions.known.held
         checked = ValidityHandler(node.get_clock(), frames, on_error, states.report, collisions)
@@ -76,7 +78,7 @@ class Services:
             'compute_fk': (GetPositionFK, placed),
             'check_state_validity': (GetStateValidity, checked),
             'get_urdf': (GetGroupUrdf, UrdfHandler(*around('get_urdf'))),
-            'compute_cartesian_path': (GetCartesianPath, self.paths),
+            PATH_SERVICE: (GetCartesianPath, self.paths),
         }
 
     @property
@@ -95,9 +97,19 @@ class Services:
         return {name: handler.statistics for name, (_, handler) in self._handlers.items()}
 
     def advertise(self) -> None:
-        """Offer the services."""
-        for name, (kind, handler) in self._handlers.items():
-            group = self.path_group if handler is self.paths else self.group
-            self._node.create_service(
-                kind, name, handler.handle, qos_profile=SERVICE_QOS, callback_group=group
-            )
+        """Offer the services but that of paths, once there is an arm."""
+        for name in self._handlers:
+            if name != PATH_SERVICE:
+                self._offer(name, self.group)
+        retry_dropped_responses(self._node)
+
+    def advertise_paths(self) -> None:
+        """Offer ``compute_cartesian_path``, once its kernels are compiled."""
+        self._offer(PATH_SERVICE, self.path_group)
+        retry_dropped_responses(self._node)
+
+    def _offer(self, name: str, group: ReentrantCallbackGroup) -> None:
+        kind, handler = self._handlers[name]
+        self._node.create_service(
+            kind, name, handler.handle, qos_profile=SERVICE_QOS, callback_group=group
+        )

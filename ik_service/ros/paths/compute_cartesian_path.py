@@ -12,9 +12,9 @@ import numpy as np
 from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.link_constraints import Bound
-from ik_service.arm.path_preparation import PathPreparation, PathWorkers
+from ik_service.arm.path_preparation import PathWorkers
 from ik_service.arm.path_tests import AllTests, BoundTest
-from ik_service.exceptions import ArgumentError, CompilationError, TrajectoryError
+from ik_service.exceptions import ArgumentError, TrajectoryError
 from ik_service.following.settings import FollowerSettings
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.motion_bounds import MotionBounds
@@ -80,7 +80,6 @@ class CartesianPathHandler(ServiceHandler):
     :param collisions: the known world, and the checker of collisions.
     :ivar settings: may be replaced at any time.
     :ivar motion: likewise.
-    :ivar preparation: compilation of the kernels.
     """
 
     def __init__(
@@ -97,7 +96,6 @@ class CartesianPathHandler(ServiceHandler):
         self._collisions = collisions
         self._workers = PathWorkers()
         self.settings, self.motion = settings, motion
-        self.preparation = PathPreparation()
 
     def handle(
         self, request: GetCartesianPath.Request, response: GetCartesianPath.Response
@@ -139,10 +137,6 @@ class CartesianPathHandler(ServiceHandler):
         waypoints = waypoints_of(
             request, point, chain.forward(q) @ point.T_link_point, start.frames
         )
-        try:
-            self.preparation.finish(chain)
-        except CompilationError as error:
-            raise RequestError(ErrorCode.FAILURE, str(error)) from error
         search = CartesianSettings(
             request.max_step,
             thresholds_of(request),
