@@ -60,6 +60,8 @@ from ik_service.trajectory.timing_limits import TimingLimits
 
 TIMEOUT = 5.0
 """Time for the search of a request [s]."""
+LONGEST = 2.0**31 - 1.0
+"""Longest motion that fits into a message of ROS [s]."""
 TIMING = 'built_in'
 """By what paths are timed."""
 
@@ -205,7 +207,7 @@ class CartesianPathHandler(ServiceHandler):
             raise RequestError(ErrorCode.FAILURE, 'the parameter velocity_scaling is 0')
         speed = request.max_cartesian_speed
         try:
-            return time_path(
+            trajectory = time_path(
                 chain,
                 path.q,
                 TimingLimits(bounds.velocity_now, bounds.acceleration_now),
@@ -222,6 +224,13 @@ class CartesianPathHandler(ServiceHandler):
             ) from error
         except TrajectoryError as error:
             raise RequestError(ErrorCode.FAILURE, f'the path {error}') from error
+        if not trajectory.duration <= LONGEST:
+            raise RequestError(
+                ErrorCode.FAILURE,
+                f'the motion would last {trajectory.duration:.3g} s, and its messages can tell '
+                f'{LONGEST:.0f} s at most',
+            )
+        return trajectory
 
 
 def _found(
