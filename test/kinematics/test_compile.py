@@ -96,7 +96,7 @@ def test_changed_file_in_a_sub_folder_gives_another_cache_folder(copied):
 
 def test_files_without_kernels_keep_the_cache_folder(copied):
     before = cache_folder_of(copied)
-    (copied / 'ik_service' / 'exceptions' / 'base.py').write_text('# changed')
+    (copied / 'ik_service' / 'exceptions.py').write_text('# changed')
     assert cache_folder_of(copied) == before
 
 

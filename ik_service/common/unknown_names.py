@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ik_service.common.base_error import IkServiceError
 from ik_service.common.quoting import safe_repr, truncate
-from ik_service.exceptions.base import IkServiceError
 
 
 class _UnknownNameError(IkServiceError):

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 
+from ik_service.common.base_error import IkServiceError
 from ik_service.common.quoting import safe_repr
-from ik_service.exceptions.base import IkServiceError
-from ik_service.exceptions.unknown_names import (
+from ik_service.common.unknown_names import (
     UnknownArmError,
     UnknownEngineError,
     UnknownGroupError,
