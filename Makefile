@@ -41,7 +41,8 @@ soak: env ## fuzzers, load, faults and a soak, 50 minutes; writes docs/withstand
 
 fuzz: env ## only the fuzzers, long, and atheris on robot descriptions where it installs
 	@PYTHONPATH=test $(RUN)/python -m hardening.run --long \
-		--only requests groups parameters targets descriptions $(ARGS)
+		--only requests groups parameters targets motions paths descriptions \
+		$(ARGS)
 	@$(RUN)/pip install --quiet --require-hashes -r test/hardening/requirements-atheris.txt \
 		|| { echo 'atheris does not install here'; exit 0; } && \
 		PYTHONPATH=test $(RUN)/python -m hardening.fuzz_urdf -max_total_time=300

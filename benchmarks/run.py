@@ -14,14 +14,16 @@ HERE = Path(__file__).resolve().parent
 ROS_ENVIRONMENT = HERE.parent / '.venv'
 
 PARTS = (
-    'solvers', 'chains', 'tracking', 'paths', 'nearest', 'all_solutions', 'giving_up', 'growth',
-    'overhead', 'batch', 'two_arms', 'collisions', 'collision_free', 'service',
+    'solvers', 'chains', 'tracking', 'paths', 'cartesian_path', 'nearest', 'all_solutions',
+    'giving_up', 'growth', 'overhead', 'batch', 'two_arms', 'collisions', 'collision_free',
+    'following', 'singular_passes', 'teleop', 'streaming', 'service',
 )  # fmt: skip
 QUICK = {
     'solvers': '--count 100 --repeats 1',
     'chains': '--count 500',
     'tracking': '--count 300',
     'paths': '--count 300 --legs 6 --paths 1 --repeats 1 --chains panda',
+    'cartesian_path': '--count 5 --chains panda',
     'nearest': '--count 30',
     'all_solutions': '--count 50',
     'giving_up': '--count 20',
@@ -31,6 +33,9 @@ QUICK = {
     'two_arms': '--count 100',
     'collisions': '--count 300',
     'collision_free': '--count 100',
+    'following': '--duration 2 --radius 0.05',
+    'singular_passes': '--seeds 1',
+    'teleop': '--minutes 0.2',
     'service': '--count 300 --windows 2 --seconds 1',
 }
 FULL = {

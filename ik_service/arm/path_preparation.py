@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from functools import partial
 import threading
 
-from ik_service.arm.arm import Arm
 from ik_service.exceptions import CompilationError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.trajectory.compilation import CartesianPathKernels
@@ -14,37 +13,58 @@ from ik_service.trajectory.compilation import CartesianPathKernels
 
 class PathPreparation:
     """
-    Compilation of the kernels of paths. Thread-safe.
+    Compilation of the kernels of paths, which are the same for all arms. Thread-safe.
 
-    :ivar compile: compiles them, or loads their code; returns when they are ready.
+    :param compiled: compiles them, or loads their code; returns when they are ready.
+    :param on_ready: called once, in a thread of its own, when they are.
+    :param on_error: called with an exception that ends the preparation; the next :meth:`begin`
+        tries again.
+    :param pause: before another try where the compiler had no place [s].
     """
 
-    def __init__(self) -> None:
-        self.compile: Callable[[CartesianPathKernels], object] = lambda kernels: kernels.warm_up()
-        self._turn = threading.Lock()
-        self._ready = False
+    def __init__(
+        self,
+        compiled: Callable[[CartesianPathKernels], object],
+        on_ready: Callable[[], object],
+        on_error: Callable[[Exception], object],
+        pause: float = 5.0,
+    ) -> None:
+        self._compile, self._on_ready, self._on_error = compiled, on_ready, on_error
+        self._pause = pause
+        self._turn, self._report = threading.Lock(), threading.Lock()
+        self._is_ready = False
+        self._ended = threading.Event()
 
-    def begin(self, arm: Arm) -> None:
+    def begin(self, chain: KinematicChain) -> None:
         """
-        Begin the compilation, in a thread of its own.
+        Begin the compilation, in a thread of its own; nothing happens where it is done.
 
-        :param arm: the arm.
+        :param chain: any chain.
         """
+        if not self._is_ready:
+            work = partial(self._prepare, chain)
+            threading.Thread(target=work, name='path preparation', daemon=True).start()
 
-        def prepare() -> None:
-            with suppress(CompilationError):  # whoever needs them is told so by :meth:`finish`
-                self.finish(arm.chain)
+    def end(self) -> None:
+        """From now on, nothing is called any more."""
+        with self._report:
+            self._ended.set()
 
-        threading.Thread(target=prepare, name='path preparation', daemon=True).start()
-
-    def finish(self, chain: KinematicChain) -> None:
-        """
-        Return when the kernels are ready.
-
-        :param chain: a chain; they are the same for all.
-        :raises CompilationError: they could not be compiled.
-        """
+    def _prepare(self, chain: KinematicChain) -> None:
         with self._turn:
-            if not self._ready:
-                self.compile(CartesianPathKernels(chain))
-                self._ready = True
+            while not (self._is_ready or self._ended.is_set()):
+                try:
+                    self._compile(CartesianPathKernels(chain))
+                except CompilationError:  # the compiler is busy with others, or ends
+                    self._ended.wait(self._pause)
+                    continue
+                except Exception as error:
+                    self._tell(partial(self._on_error, error))
+                    return
+                self._is_ready = True
+                self._tell(self._on_ready)
+
+    def _tell(self, news: Callable[[], object]) -> None:
+        with self._report:
+            if not self._ended.is_set():
+                news()

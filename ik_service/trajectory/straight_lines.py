@@ -79,8 +79,8 @@ def straight_lines(
 
 def _count(twist: np.ndarray, step: float, turn: float) -> float:
     """Return the number of steps of a line; whole, but a float, as it may be huge."""
-    length, angle = float(np.linalg.norm(twist[:3])), float(np.linalg.norm(twist[3:]))
-    return max(1.0, math.floor(max(length / step, angle / turn) * (1.0 - 1e-12)) + 1.0)
+    length, angle = math.hypot(*twist[:3]), math.hypot(*twist[3:])
+    return max(1.0, float(np.floor(max(length / step, angle / turn) * (1.0 - 1e-12))) + 1.0)
 
 
 def _line(T: np.ndarray, twist: np.ndarray, parts: np.ndarray) -> np.ndarray:

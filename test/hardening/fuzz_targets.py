@@ -31,6 +31,7 @@ def fuzz_targets(bench, count, seed=1) -> Row:
         time.sleep(max(0.0, began + (number + 1) / _RATE - time.monotonic()))
     time.sleep(0.5)
     row.stream = stage.figures()
+    row.busy = row.stream.holes > 0
     row.memory = memory(stage.node.pid) - before if count > 500 else None
     check_node(row, stage.node)
     row.seconds = time.monotonic() - began

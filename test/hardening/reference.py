@@ -6,6 +6,7 @@ import math
 
 from geometry_msgs.msg import Pose
 from moveit_msgs.msg import MoveItErrorCodes as Code
+from moveit_msgs.srv import GetPositionIK
 import numpy as np
 from support.chains import arm_path, pose_difference
 
@@ -41,16 +42,23 @@ class Reference:
         self._moving = moving
         self.robot = Robot.from_urdf(arm_path(robot)) if isinstance(robot, str) else robot
         self.base, self.tip = base, tip
+        self.other_link = self.robot.joints[self.robot.chain(base, tip).joint_names[3]].child
         self.names = self.robot.movable_joint_names
         limits = (self.robot.joints[name].limits for name in self.names)
         rest = {name: min(max(0.0, limit.lower), limit.upper)
                 for name, limit in zip(self.names, limits, strict=True)}  # fmt: skip
         self.measured = {**rest, **measured}
 
+    def wrong(self, request, answer):
+        """Return what is wrong with an answer of either service; None when nothing is."""
+        if isinstance(request, GetPositionIK.Request):
+            return self.wrong_ik(request, answer)
+        return self.wrong_fk(request, answer)
+
     def wrong_ik(self, request, answer):
         """Return what is wrong with an answer of compute_ik; None when nothing is."""
         wanted = request.ik_request
-        fault = _wrong_code(answer)
+        fault = wrong_code(answer)
         if fault or answer.error_code.val != Code.SUCCESS:
             return fault
         joints = answer.solution.joint_state
@@ -69,7 +77,7 @@ class Reference:
 
     def wrong_fk(self, request, answer):
         """Return what is wrong with an answer of compute_fk; None when nothing is."""
-        fault = _wrong_code(answer)
+        fault = wrong_code(answer)
         if fault or answer.error_code.val != Code.SUCCESS:
             return fault
         if list(answer.fk_link_names) != list(request.fk_link_names):
@@ -232,7 +240,7 @@ class Reference:
         return frame_id.lstrip('/') or self.robot.root_link
 
 
-def _wrong_code(answer):
+def wrong_code(answer):
     """Return what is wrong with error code and message of an answer; None when nothing is."""
     if len(answer.error_code.message) > LONGEST:
         return f'a message of {len(answer.error_code.message)} characters'

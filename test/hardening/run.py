@@ -4,7 +4,8 @@ All robustness tests in one run, with figures.
     python -m hardening.run                      a few minutes
     python -m hardening.run --long               45 minutes; for docs/withstands.md
     python -m hardening.run --only faults load   parts of it: requests groups parameters
-                                                      targets descriptions load faults soak
+                                                      targets motions paths descriptions load
+                                                      faults soak
     python -m hardening.run --output FILE        the figures as JSON
     python -m hardening.run --before FILE        figures of faults before, kept beside them:
                                                       those that a file keeps, or else its own
@@ -26,7 +27,9 @@ import time
 from support.harness import isolated_context
 
 from hardening import workplace
+from hardening.fuzz_motions import fuzz_motions
 from hardening.fuzz_parameters import fuzz_parameters
+from hardening.fuzz_paths import fuzz_paths
 from hardening.fuzz_requests import fuzz_groups, fuzz_requests
 from hardening.fuzz_targets import fuzz_targets
 from hardening.fuzz_urdf import fuzz_urdf
@@ -41,11 +44,16 @@ _COUNTS = {
     'groups': (2_000, 30_000),
     'parameters': (300, 5_000),
     'targets': (1_000, 20_000),
+    'motions': (2_000, 40_000),
+    'paths': (300, 5_000),
     'descriptions': (2_000, 50_000),
     'each': (10, 100),
     'soak': (60, 1_200),  # [s]
 }
-_PARTS = ('requests', 'groups', 'parameters', 'targets', 'descriptions', 'load', 'faults', 'soak')
+_PARTS = (
+    'requests', 'groups', 'parameters', 'targets', 'motions', 'paths', 'descriptions', 'load',
+    'faults', 'soak',
+)  # fmt: skip
 
 
 def main(arguments=None) -> int:
@@ -122,6 +130,8 @@ _PARTS_MADE = {
     'groups': _fuzzed(fuzz_groups, 'groups'),
     'parameters': _fuzzed(fuzz_parameters, 'parameters', largest=1000),
     'targets': _fuzzed(fuzz_targets, 'targets'),
+    'motions': _fuzzed(fuzz_motions, 'motions'),
+    'paths': _fuzzed(fuzz_paths, 'paths'),
     'descriptions': _descriptions,
     'load': _loads,
     'soak': _soaked,

@@ -10,7 +10,8 @@ from support.cell import NAMES
 
 from hardening.asking import ask_all, Client
 from hardening.faults import FAULTS
-from hardening.fuzz_requests import check_node
+from hardening.fuzz_motions import Commander
+from hardening.fuzz_requests import check_node, compile_trees
 from hardening.hostile_requests import Hostile
 from hardening.load import Load
 from hardening.reference import Reference
@@ -53,7 +54,9 @@ class _Mixture:
         self._hostile = Hostile(stage.chain, seed)
         self._load = Load(stage, seed)
         self._reference = Reference(dict(zip(NAMES, HOME.tolist(), strict=True)), moving=True)
+        self._commander = Commander(stage, seed)
         self._ik = Client(stage.bench, GetPositionIK, 'compute_ik')
+        compile_trees(self._ik, self._reference.other_link)
         self._fk = Client(stage.bench, GetPositionFK, 'compute_fk')
         self._faults = [
             fault for fault in FAULTS.values()
@@ -77,10 +80,20 @@ class _Mixture:
             for _ in range(20):
                 self.stage.targets.publish(self._hostile.target())
                 self.stage.send(self.stage.far_away() if self._rng.random() < 0.1 else HOME)
+            self._some_commands()
         self.some_requests()
         time.sleep(0.3)
         found = self.stage.figures()
         self.row.stream = found if self.row.stream is None else self.row.stream | found
+
+    def _some_commands(self):
+        """Send commands of Servo and trajectories for half a second, and wait for their ends."""
+        for _ in range(50):
+            self._commander.one()
+            time.sleep(0.01)
+        self._commander.pause(False)
+        self.row.lost += self._commander.lost()
+        self._commander.forget()
 
     def some_requests(self):
         """Send a hundred requests, a third of them hostile, twenty at a time."""
@@ -103,9 +116,7 @@ class _Mixture:
         self.times.append(one.took)
         if good:
             complaint = self._load.wrong(one)
-        elif isinstance(one.request, GetPositionIK.Request):
-            complaint = self._reference.wrong_ik(one.request, one.answer)
         else:
-            complaint = self._reference.wrong_fk(one.request, one.answer)
+            complaint = self._reference.wrong(one.request, one.answer)
         if complaint:
             self.row.object_to(complaint)

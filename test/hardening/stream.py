@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import asdict, dataclass, field, fields, replace
 import math
+import operator
 
 import numpy as np
 
@@ -165,11 +166,11 @@ def check(samples, bounds, place=None, *, cut_at=(), running=False, jitter=JITTE
     before, stretch = None, deque(maxlen=WINDOW)
     for sample in samples:
         if before is None or is_pause(before, sample, bounds):
+            stalled = before is not None and sample.time - before.time < STALL
             if before is not None:
-                cut = any(-0.02 <= when - before.time < 0.3 for when in cut_at)
-                stalled = cut or sample.time - before.time < STALL
-                figures |= Figures(holes=1) if stalled else _end(before, bounds, jitter)
-            figures |= _begin(before, sample, bounds, place, jitter)
+                cut = stalled or any(-0.02 <= when - before.time < 0.3 for when in cut_at)
+                figures |= Figures(holes=1) if cut else _end(before, bounds, jitter)
+            figures |= _begin(before, sample, bounds, place, jitter, stalled)
             stretch.clear()
         else:
             figures |= _step(before, sample, bounds, jitter)
@@ -227,21 +228,20 @@ def _sustained(first, last, bounds, jitter):
         return Figures()
     period, speed, acceleration = bounds.at(last.time)
     most = min(passed + jitter, (last.number - first.number) * period)
+    changed = _worst(np.abs(last.v - first.v), acceleration * (passed + jitter))
     return Figures(
         sustained_speed=_worst(np.abs(last.q - first.q), speed * most)[1],
-        sustained_acceleration=_worst(np.abs(last.v - first.v), acceleration * (passed + jitter))[
-            1
-        ],
+        sustained_acceleration=changed[1],
     )
 
 
-def _begin(before, sample, bounds, place, jitter):
-    """The first command after a pause: from where the arm is, from rest or what braking leaves."""
+def _begin(before, sample, bounds, place, jitter, stalled):
+    """The first command after a pause, or after a stall, where the stream may also go on."""
     period, speed, acceleration = bounds.at(sample.time)
     left = 0.0
     if before is not None:
         braked = np.abs(before.v) - acceleration * (sample.time - before.time)
-        left = np.copysign(np.maximum(braked, 0.0), before.v)
+        left = before.v if stalled else np.copysign(np.maximum(braked, 0.0), before.v)
     between = np.clip(sample.v, np.minimum(left, 0.0), np.maximum(left, 0.0))
     velocity = _worst(np.abs(sample.v - between), acceleration * (period + jitter))
     found = Figures(stretches=1, speed_step=velocity[0], speed_ratio=velocity[1])
@@ -249,8 +249,10 @@ def _begin(before, sample, bounds, place, jitter):
     if q is None:
         return found
     # What the arm itself may have moved since it was measured is no step of the command.
-    position = _worst(np.abs(sample.q - q), speed * period + 1e-3)
-    return found | Figures(position_step=position[0], position_ratio=position[1])
+    places = (q, before.q) if stalled else (q,)
+    steps = (_worst(np.abs(sample.q - at), speed * period + 1e-3) for at in places)
+    step, ratio = min(steps, key=operator.itemgetter(1))
+    return replace(found, position_step=step, position_ratio=ratio)
 
 
 def _end(sample, bounds, jitter):

@@ -7,7 +7,9 @@ pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
 import numpy as np
 
+from hardening.fuzz_motions import fuzz_motions
 from hardening.fuzz_parameters import fuzz_parameters
+from hardening.fuzz_paths import fuzz_paths
 from hardening.fuzz_requests import fuzz_groups, fuzz_requests
 from hardening.fuzz_targets import fuzz_targets
 from hardening.fuzz_urdf import damaged, fuzz_urdf, texts
@@ -38,7 +40,21 @@ def test_targets(make_bench):
     with make_bench() as bench:
         row = fuzz_targets(bench, 300, seed=1)
     assert not row.notes
-    assert not outside_of(row.stream)
+    assert not outside_of(row.stream, row.busy)
+
+
+@pytest.mark.slow
+def test_servo_commands_and_trajectories(make_bench):
+    with make_bench() as bench:
+        row = fuzz_motions(bench, 1000, seed=1)
+    assert (row.lost, row.notes) == (0, [])
+    assert not outside_of(row.stream, row.busy)
+
+
+def test_paths(make_bench):
+    with make_bench() as bench:
+        row = fuzz_paths(bench, 60, seed=1)
+    assert (row.count, row.lost, row.notes) == (60, 0, [])
 
 
 def test_robot_descriptions():

@@ -86,6 +86,19 @@ def test_a_stretch_has_to_begin_where_the_arm_is():
     assert figures.position_ratio > 10
 
 
+def test_after_a_stall_the_stream_may_go_on_as_it_was_or_from_the_arm_but_not_elsewhere():
+    goes_on = [*motion()[:50], *later(motion()[50:], 0.2)]
+    behind = np.array([0.3, 0.0])  # the arm had no time either
+    figures = check(goes_on, bounds(), lambda time: behind if time > 10.1 else np.zeros(2))
+    assert figures.holes == 1
+    assert figures.position_ratio <= 1.0 + 1e-9
+    assert figures.speed_ratio < 0.7
+    elsewhere = [*goes_on[:50], *(replace(s, q=s.q + 0.5) for s in goes_on[50:])]
+    assert check(elsewhere, bounds(), lambda time: np.zeros(2)).position_ratio > 10
+    faster = [*goes_on[:50], *(replace(s, v=s.v + SPEED) for s in goes_on[50:])]
+    assert check(faster, bounds(), lambda time: np.zeros(2)).speed_ratio > 5
+
+
 def test_lost_messages_are_told_from_large_steps():
     lossy = [sample for sample in motion() if sample.number not in (30, 31)]
     figures = check(lossy, bounds())

@@ -196,7 +196,7 @@ class Bench:
 
     def call(self, service_type, service, request, timeout=10.0):
         """Call a service of the namespace (or an absolute name) and return the response."""
-        client = self.service_client(service_type, service)
+        client = self.service_client(service_type, service, max(timeout, 10.0))
         done = threading.Event()
         future = client.call_async(request)
         future.add_done_callback(lambda _: done.set())

@@ -21,13 +21,13 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-_COMPILE = """
-from ik_service.following.servo import velocity_solver
-from ik_service.trajectory import compilation
-velocity_solver.warm_up()
-compilation.main()
-"""
-"""Compiles what a node without a cache would keep its first clients waiting for."""
+_COMPILE = (
+    'from ik_service.trajectory import compilation; compilation.main()',
+    'from ik_service.following.servo import velocity_solver; velocity_solver.warm_up(); '
+    'import runpy, sys; sys.argv = ["", "--tree", "levenberg_marquardt"]; '
+    'runpy.run_module("ik_service.solvers.compilation", run_name="__main__")',
+)
+"""Programs that compile once what several workers and their nodes would compile at once."""
 
 _FOLDER = 'folder_of_locks'
 _folder = pytest.StashKey[TemporaryDirectory]()
@@ -61,12 +61,19 @@ def _locked(path, mode):
         yield
 
 
+def _compile():
+    """Compile slow kernels, with as many processes as there are programs."""
+    quiet = {'stdout': subprocess.DEVNULL}
+    compilers = [subprocess.Popen([sys.executable, '-c', code], **quiet) for code in _COMPILE]
+    assert [compiler.wait() for compiler in compilers] == [0] * len(compilers)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node):
     """Tell a worker where the locks of this run are; before the first, compile slow kernels."""
     stash = node.config.stash
     if _folder not in stash:
-        subprocess.run([sys.executable, '-c', _COMPILE], check=True, stdout=subprocess.DEVNULL)
+        _compile()
         stash[_folder] = TemporaryDirectory(prefix='ik_service_tests_')
         node.config.add_cleanup(stash[_folder].cleanup)
     node.workerinput[_FOLDER] = stash[_folder].name

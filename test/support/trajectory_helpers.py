@@ -10,6 +10,7 @@ from control_msgs.action import FollowJointTrajectory
 from moveit_msgs.action import ExecuteTrajectory
 import numpy as np
 from rclpy.action import ActionClient
+from rclpy.qos import QoSProfile
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from support.cell import NAMES, RATE, READY
@@ -92,8 +93,17 @@ class SentGoal:
         self._executor.create_task(self._handle.cancel_goal_async)
 
     @property
+    def answered(self):
+        return self._answered.is_set()
+
+    @property
     def ended(self):
         return self._ended.is_set()
+
+    @property
+    def is_done(self):
+        """Whether nothing more comes: it has ended or was refused."""
+        return self.ended or (self.answered and not self._handle.accepted)
 
     def result(self, timeout=30.0):
         """Wait for the end; return how it ended, and the result."""
@@ -127,7 +137,9 @@ class Player:
         return self._sent(self._client(ExecuteTrajectory, action), goal)
 
     def send(self, goal):
-        """Send a goal of ``execute_trajectory``."""
+        """Send a goal of either action."""
+        if isinstance(goal, FollowJointTrajectory.Goal):
+            return self._sent(self._client(FollowJointTrajectory, 'follow_joint_trajectory'), goal)
         return self._sent(self._client(ExecuteTrajectory, 'execute_trajectory'), goal)
 
     def _sent(self, client, goal):
@@ -135,7 +147,16 @@ class Player:
 
     def _client(self, kind, action):
         if action not in self._clients:
-            self._clients[action] = ActionClient(self._node, kind, action)
+            # Deep enough that no answer is lost while this process is busy.
+            deep = QoSProfile(depth=1000)
+            self._clients[action] = ActionClient(
+                self._node,
+                kind,
+                action,
+                goal_service_qos_profile=deep,
+                result_service_qos_profile=deep,
+                cancel_service_qos_profile=deep,
+            )
             assert self._clients[action].wait_for_server(20.0), f'no action {action}'
         return self._clients[action]
 

@@ -33,5 +33,8 @@ def test_steps_are_even_and_within_both_bounds():
 def test_too_many_poses_are_refused_with_their_number():
     with pytest.raises(ArgumentError, match=f'at most {MOST_POSES}'):
         straight_lines(np.eye(4), [rigid_transform(position=(1.0, 0.0, 0.0))], 1e-300)
+    far = rigid_transform(position=(1.7e308, -1.7e308, 0.0))
+    with pytest.raises(ArgumentError, match='makes inf poses'):
+        straight_lines(np.eye(4), [far], 0.01)
     with pytest.raises(ArgumentError, match='max_step'):
         straight_lines(np.eye(4), [np.eye(4)], 0.0)

@@ -7,6 +7,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from ik_service.arm.arm import Arm
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.ik.parameters import NodeParameters
+from ik_service.ros.ik.services import PATH_SERVICE
 
 
 def announce(
@@ -40,3 +41,13 @@ def announce(
     fault = followers.collision_fault(parameters.follower)
     if fault:
         log.warning(f'nothing is followed: {fault}')
+
+
+def announce_paths(log: RcutilsLogger, seconds: float) -> None:
+    """
+    Log that paths are served, which comes later than the rest.
+
+    :param log: the node's log.
+    :param seconds: time since the node was made [s].
+    """
+    log.info(f'{PATH_SERVICE} is offered after {seconds:.1f} s')

@@ -18,6 +18,7 @@ from sensor_msgs.msg import JointState
 from ik_service.arm.arm import Arm, ArmSettings, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import ArmLoader
+from ik_service.arm.path_preparation import PathPreparation
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.periodic_thread import PeriodicThread
 from ik_service.exceptions import IkServiceError
@@ -40,7 +41,7 @@ from ik_service.ros.following.node_context import NodeContext
 from ik_service.ros.following.stamps import queue_delay
 from ik_service.ros.following.stop_services import StopServices
 from ik_service.ros.following.target_topics import TargetTopics
-from ik_service.ros.ik.announcement import announce
+from ik_service.ros.ik.announcement import announce, announce_paths
 from ik_service.ros.ik.diagnostics import DiagnosticsPublisher
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT
 from ik_service.ros.ik.node_threads import NodeThreads
@@ -58,7 +59,8 @@ class IkNode(Node):
     Node that answers ``compute_ik`` and ``compute_fk``, and follows ``target_pose``.
 
     Before it has a robot description, and while the kernels for it are compiled, it offers no
-    services. A new description replaces the arm once everything is built; a bad one is refused.
+    services; ``compute_cartesian_path`` follows when its own are compiled. A new description
+    replaces the arm once everything is built; a bad one is refused.
 
     After :meth:`start`, :meth:`running` spins it in threads of its own; in a program with an
     executor of its own, add it there and use :meth:`commanding`. It changes nothing else in the
@@ -126,9 +128,8 @@ class IkNode(Node):
         )
         self._ticker = PeriodicThread(self._tick, self.parameters.follower.rate, self._on_error)
         self._compiler = Compiler(warn)
-        self._arm_services.ik.trees.compile = self._compiler.prepare
-        self._arm_services.paths.preparation.compile = self._compiler.prepare
-        self._arm_services.batches.preparation.compile = self._compiler.prepare
+        self._arm_services.compile_with(self._compiler.prepare)
+        self._paths = PathPreparation(self._compiler.prepare, self._on_paths_ready, self._on_error)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
         self._descriptions = RobotDescriptions(
             self, self.parameters, self._loader, self._commands.check
@@ -171,6 +172,7 @@ class IkNode(Node):
                 yield
             finally:
                 self._loader.end()
+                self._paths.end()
                 self._motions.end()
                 if self._followers is not None:  # to rest, while the ticker still ticks
                     self._followers.end()
@@ -231,42 +233,42 @@ class IkNode(Node):
         followers = self._followers
         return followers.default if followers is not None else None
 
-    # In the loader's thread
+    # In the threads of the loader and of the preparation of paths
 
     def _on_loaded(self, arm: Arm) -> None:
         self.collisions.prepare(arm)
         old = self._followers
         if old is not None:
             old.end()
+        log, before = self.get_logger(), old.arm if old else None
         with self.parameters.lock:
-            followers = self._make_followers(MeasuredState(arm, old.measured if old else None))
+            followers = Followers(
+                MeasuredState(arm, old.measured if old else None),
+                self.parameters.solver,
+                self.parameters.follower,
+                self._commands,
+                log.warning,
+                self._around,
+            )
             followers.forward_state()
             self._stop.replace(followers, self._use)
         self._targets.update(followers.others)
         if old is None:
             self._arm_services.advertise()
-            retry_dropped_responses(self)
         self._threads.wake()
-        log, before = self.get_logger(), old.arm if old else None
         announce(log, followers, before, self.parameters, time.monotonic() - self._started_at)
-        self._arm_services.ik.trees.begin(arm, self.parameters.solver)
-        self._arm_services.paths.preparation.begin(arm)
-        self._arm_services.batches.preparation.begin(arm, self.parameters.solver)
+        self._arm_services.prepare(arm, self.parameters.solver)
+        self._paths.begin(arm.chain)
+
+    def _on_paths_ready(self) -> None:
+        self._arm_services.advertise_paths()
+        self._threads.wake()
+        announce_paths(self.get_logger(), time.monotonic() - self._started_at)
 
     def _use(self, followers: Followers) -> None:
         self.collisions.adopt(followers.arm)
         self._arm_services.measured = followers.measured
         self._followers, self._refused = followers, ''
-
-    def _make_followers(self, measured: MeasuredState) -> Followers:
-        return Followers(
-            measured,
-            self.parameters.solver,
-            self.parameters.follower,
-            self._commands,
-            self.get_logger().warning,
-            self._around,
-        )
 
     def _on_refused(self, error: Exception) -> None:
         self._refused = str(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from moveit_msgs.srv import (
     GetCartesianPath,
@@ -13,8 +14,9 @@ from moveit_msgs.srv import (
 )
 from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.common.fault_logger import FaultLogger, refusal_logger
 from ik_service.following.settings import FollowerSettings
@@ -22,6 +24,7 @@ from ik_service.ros.batches.compute_ik_batch import BatchHandler
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.qos import BATCH_QOS, SERVICE_QOS
+from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.ik.compute_fk import FkHandler
 from ik_service.ros.ik.compute_ik import IkHandler
 from ik_service.ros.ik.group_urdf import UrdfHandler
@@ -29,12 +32,15 @@ from ik_service.ros.ik.service_handler import RequestStatistics, ServiceHandler,
 from ik_service.ros.ik.state_validity import ValidityHandler
 from ik_service.ros.paths.compute_cartesian_path import CartesianPathHandler
 
+PATH_SERVICE = 'compute_cartesian_path'
+"""Service whose kernels are compiled while the others are at work."""
+
 _Around = tuple[StampClock, Frames, Callable[[Exception], object], Callable[[str], object]]
 
 
 class Services:
     """
-    Handlers of all services, and the services themselves once there is an arm.
+    Handlers of all services, and the services themselves once they are ready to answer.
 
     :param node: the node that offers them.
     :param settings: name and options of the solver.
@@ -69,9 +75,7 @@ class Services:
 
         states = FaultLogger(lambda text: warn(f'check_state_validity: {text}'))
         self.ik = IkHandler(settings, *around('compute_ik'), collisions)
-        self.paths = CartesianPathHandler(
-            settings, motion, *around('compute_cartesian_path'), collisions
-        )
+        self.paths = CartesianPathHandler(settings, motion, *around(PATH_SERVICE), collisions)
         self.batches = BatchHandler(self.ik, *around('compute_ik_batch'))
         placed = FkHandler(*around('compute_fk'))
         placed.held = collisions.known.held
@@ -82,7 +86,7 @@ class Services:
             'compute_fk': (GetPositionFK, placed),
             'check_state_validity': (GetStateValidity, checked),
             'get_urdf': (GetGroupUrdf, UrdfHandler(*around('get_urdf'))),
-            'compute_cartesian_path': (GetCartesianPath, self.paths),
+            PATH_SERVICE: (GetCartesianPath, self.paths),
         }
 
     @property
@@ -100,17 +104,44 @@ class Services:
         """Outcomes of the requests by the name of the service."""
         return {name: handler.statistics for name, (_, handler) in self._handlers.items()}
 
+    def compile_with(self, compiled: Callable[[Any], object]) -> None:
+        """
+        Choose what compiles the kernels that only some requests need.
+
+        :param compiled: as :meth:`~ik_service.solvers.compilation.Compiler.prepare`.
+        """
+        self.ik.trees.compile = compiled
+        self.batches.preparation.compile = compiled
+
+    def prepare(self, arm: Arm, solver: SolverSettings) -> None:
+        """
+        Begin to compile these kernels; requests that need them wait.
+
+        :param arm: the arm.
+        :param solver: name and options of the node's solver.
+        """
+        self.ik.trees.begin(arm, solver)
+        self.batches.preparation.begin(arm, solver)
+
     def advertise(self) -> None:
-        """Offer the services."""
-        groups: dict[ServiceHandler, CallbackGroup] = {
-            self.paths: self.path_group,
-            self.batches: self.batch_group,
-        }
-        for name, (kind, handler) in self._handlers.items():
-            self._node.create_service(
-                kind,
-                name,
-                handler.handle,
-                qos_profile=BATCH_QOS if handler is self.batches else SERVICE_QOS,
-                callback_group=groups.get(handler, self.group),
-            )
+        """Offer the services but that of paths, once there is an arm."""
+        for name, (_, handler) in self._handlers.items():
+            if handler is not self.paths:
+                is_batch = handler is self.batches
+                self._offer(
+                    name,
+                    self.batch_group if is_batch else self.group,
+                    BATCH_QOS if is_batch else SERVICE_QOS,
+                )
+        retry_dropped_responses(self._node)
+
+    def advertise_paths(self) -> None:
+        """Offer ``compute_cartesian_path``, once its kernels are compiled."""
+        self._offer(PATH_SERVICE, self.path_group, SERVICE_QOS)
+        retry_dropped_responses(self._node)
+
+    def _offer(self, name: str, group: CallbackGroup, qos: QoSProfile) -> None:
+        kind, handler = self._handlers[name]
+        self._node.create_service(
+            kind, name, handler.handle, qos_profile=qos, callback_group=group
+        )

@@ -12,10 +12,9 @@ import numpy as np
 from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.link_constraints import Bound
-from ik_service.arm.path_preparation import PathPreparation
 from ik_service.arm.path_tests import AllTests, BoundTest
 from ik_service.common.background_workers import BackgroundWorkers
-from ik_service.exceptions import ArgumentError, CompilationError, TrajectoryError
+from ik_service.exceptions import ArgumentError, TrajectoryError
 from ik_service.following.settings import FollowerSettings
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.motion_bounds import MotionBounds
@@ -63,6 +62,8 @@ TIMEOUT = 5.0
 """Time for the search of a request [s]."""
 THREADS = 2
 """Requests that are worked on at once."""
+LONGEST = 2.0**31 - 1.0
+"""Longest motion that fits into a message of ROS [s]."""
 TIMING = 'built_in'
 """By what paths are timed."""
 
@@ -83,7 +84,6 @@ class CartesianPathHandler(ServiceHandler):
     :param collisions: the known world, and the checker of collisions.
     :ivar settings: may be replaced at any time.
     :ivar motion: likewise.
-    :ivar preparation: compilation of the kernels.
     """
 
     def __init__(
@@ -100,7 +100,6 @@ class CartesianPathHandler(ServiceHandler):
         self._collisions = collisions
         self._workers = BackgroundWorkers('paths', THREADS)
         self.settings, self.motion = settings, motion
-        self.preparation = PathPreparation()
 
     def handle(
         self, request: GetCartesianPath.Request, response: GetCartesianPath.Response
@@ -142,10 +141,6 @@ class CartesianPathHandler(ServiceHandler):
         waypoints = waypoints_of(
             request, point, chain.forward(q) @ point.T_link_point, start.frames
         )
-        try:
-            self.preparation.finish(chain)
-        except CompilationError as error:
-            raise RequestError(ErrorCode.FAILURE, str(error)) from error
         search = CartesianSettings(
             request.max_step,
             thresholds_of(request),
@@ -214,7 +209,7 @@ class CartesianPathHandler(ServiceHandler):
             raise RequestError(ErrorCode.FAILURE, 'the parameter velocity_scaling is 0')
         speed = request.max_cartesian_speed
         try:
-            return time_path(
+            trajectory = time_path(
                 chain,
                 path.q,
                 TimingLimits(bounds.velocity_now, bounds.acceleration_now),
@@ -231,6 +226,13 @@ class CartesianPathHandler(ServiceHandler):
             ) from error
         except TrajectoryError as error:
             raise RequestError(ErrorCode.FAILURE, f'the path {error}') from error
+        if not trajectory.duration <= LONGEST:
+            raise RequestError(
+                ErrorCode.FAILURE,
+                f'the motion would last {trajectory.duration:.3g} s, and its messages can tell '
+                f'{LONGEST:.0f} s at most',
+            )
+        return trajectory
 
 
 def _found(

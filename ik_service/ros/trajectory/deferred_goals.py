@@ -10,6 +10,9 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 
+_KEPT = 60
+"""For how long a client may ask for a result [s]; the goal, with its trajectory, is kept too."""
+
 
 class DeferredActionServer(ActionServer):
     """
@@ -51,6 +54,7 @@ class DeferredActionServer(ActionServer):
             handle_accepted_callback=begin,
             cancel_callback=cancel,
             callback_group=group,
+            result_timeout=_KEPT,
         )
 
     def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: object) -> None:

@@ -114,7 +114,10 @@ def _missing(state: PathState) -> str:
     if not names:
         return ''
     verb = 'is' if len(names) == 1 else 'are'
-    return f'{" and ".join(names)} {verb} not on the graph: the node may be an older one'
+    return (
+        f'{" and ".join(names)} {verb} not on the graph: a node that has just started may still '
+        'compile its kernels, and an older one has none'
+    )
 
 
 def _motion_text(state: PathState) -> StatusText:

@@ -37,7 +37,8 @@ def rows(output):
 
 @pytest.mark.dds
 def test_our_node_fails_no_check(bench, tmp_path):
-    bench.start(NODE, urdf=str(PANDA), tip_link=TIP)
+    node = bench.start(NODE, urdf=str(PANDA), tip_link=TIP)
+    node.wait_for('compute_cartesian_path is offered', START_TIMEOUT + 300.0)
     junit, report = tmp_path / 'report.xml', tmp_path / 'report.json'
     words = ('--tip-link', TIP, '--change-world', '--count', '30', *PATIENT)
     code, output = conformance(bench, *words, '--junit', str(junit), '--json', str(report))

@@ -12,13 +12,15 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from moveit_msgs.srv import GetPositionIK
+from moveit_msgs.srv import GetCartesianPath, GetPositionIK
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from support.arm_helpers import ik_request, PANDA, panda_arm, reachable, solved, TIP
-from support.harness import START_TIMEOUT
+from support.harness import START_TIMEOUT, until
 
 from ik_service.ros.ik.ik_node import IkNode
+from ik_service.solvers.compilation import Compiler
+from ik_service.solvers.path.preparation import PathKernels
 
 
 def process_state():
@@ -73,3 +75,27 @@ def test_the_node_serves_in_the_executor_of_another_program_and_leaves_its_state
         solved(bench.call(GetPositionIK, 'compute_ik', ik_request(reachable(panda_arm()))))
         assert process_state() == before
     assert process_state() == before
+
+
+def test_the_service_of_paths_is_offered_when_its_kernels_are_ready(bench, node, monkeypatch):
+    compiled, prepare = threading.Event(), Compiler.prepare
+
+    def late(compiler, kernels):
+        if isinstance(kernels, PathKernels):
+            compiled.wait()
+        else:
+            prepare(compiler, kernels)
+
+    monkeypatch.setattr(Compiler, 'prepare', late)
+    node.start()
+    with node.running():
+        solved(
+            bench.call(
+                GetPositionIK, 'compute_ik', ik_request(reachable(panda_arm())), START_TIMEOUT
+            )
+        )
+        paths = bench.node.create_client(GetCartesianPath, 'compute_cartesian_path')
+        assert not paths.service_is_ready()
+        assert 'compute_cartesian_path' not in dict(node.get_service_names_and_types())
+        compiled.set()
+        until(paths.service_is_ready, START_TIMEOUT, 'the service of paths')

@@ -26,9 +26,16 @@ from support.line_helpers import (
 from ik_service.common.transforms import rotation_about_axis
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode
+from ik_service.ros.paths import compute_cartesian_path
 from ik_service.trajectory.timing_limits import timing_limits
 
 TILT = rotation_about_axis([1.0, 0.0, 0.0], 0.4)
+
+
+@pytest.fixture(autouse=True)
+def _time(monkeypatch):
+    """Let no busy machine end a search early."""
+    monkeypatch.setattr(compute_cartesian_path, 'TIMEOUT', 600.0)
 
 
 @pytest.fixture
@@ -218,6 +225,7 @@ def test_constraints_on_the_link_end_the_path_where_they_no_longer_hold(server, 
             ErrorCode.INVALID_GOAL_CONSTRAINTS,
             'max_velocity_scaling_factor',
         ),
+        ({'max_velocity_scaling_factor': 1e-12}, ErrorCode.FAILURE, 'would last'),
         ({'cartesian_speed_limited_link': 'tail'}, ErrorCode.INVALID_LINK_NAME, 'tail'),
     ],
 )

@@ -10,7 +10,10 @@ def shared_cell(ros_context, tmp_path_factory, panda):
     """A node and a simulated arm that the tests of a module share."""
     bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
     try:
-        yield ServoCell(bench, panda)
+        cell = ServoCell(bench, panda)
+        cell.rest()
+        cell.status_before_use = len(cell.status)
+        yield cell
     finally:
         bench.close()
 
