@@ -110,7 +110,8 @@ def _collect(client: Client, tasks: list[object], progress: Progress) -> None:
 
     futures = client.compute(tasks, optimize_graph=False)
     try:
-        for future, counted in as_completed(futures, with_results=True):
+        # The default loop is that of the client made last, which need not be this one.
+        for future, counted in as_completed(futures, loop=client.loop, with_results=True):
             if isinstance(counted, BaseException):  # the scheduler is gone
                 raise counted
             progress.advance(int(np.asarray(counted).sum()))

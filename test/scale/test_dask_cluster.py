@@ -68,6 +68,15 @@ def test_answers_are_those_of_a_batch(client, spec, targets, expected, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ['s']
 
 
+def test_another_client_of_the_process_changes_nothing(client, spec, targets, tmp_path):
+    with cluster(n_workers=1, processes=False):  # its client is the default one from now on
+        for number in range(3):
+            report = solve_to_store(
+                spec, targets[:600], tmp_path / f'{number}', chunk=20, client=client
+            )
+            assert report.count == 600
+
+
 def test_killed_worker_loses_nothing(client, spec, targets, expected, tmp_path):
     workers = list(client.run(os.getpid).values())
     counts = []
