@@ -69,8 +69,9 @@ ROOMS = (
     Room('collision', ('links, objects, contacts',), 824, 580, 376, 52),
     Room('cli', ('ik_solve, ik_demo, ik_study, ik_teleop, …',), 40, 696, 372, 70),
     Room('studies', ('figures that compare the methods',), 432, 696, 372, 70),
-    Room('seeding', ('learned starts',), 824, 696, 176, 70),
-    Room('scale', ('batches of any size',), 1020, 696, 180, 70),
+    Room('seeding', ('starts',), 824, 696, 112, 70),
+    Room('scale', ('large batches',), 952, 696, 116, 70),
+    Room('reach', ('maps, places',), 1084, 696, 116, 70),
 )
 """Every folder of the package and where it is drawn."""
 

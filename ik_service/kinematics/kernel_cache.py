@@ -41,7 +41,15 @@ from numba.core.typing.templates import signature
 
 from ik_service.kinematics.code_digest import code_of, file_digest, foreign_types
 
-SOURCE_FOLDERS = ('collision', 'following', 'kinematics', 'seeding', 'solvers', 'trajectory')
+SOURCE_FOLDERS = (
+    'collision',
+    'following',
+    'kinematics',
+    'reach',
+    'seeding',
+    'solvers',
+    'trajectory',
+)
 """Folders of the package whose source holds kernels, with all that is below them."""
 
 _MAGIC = b'ik_service kernel 1\n'

@@ -36,7 +36,8 @@ DONE = 'compiled'
 _MODULE = 'ik_service.solvers.compilation'
 _TREE, _PATHS, _BATCH = '--tree', '--paths', '--batch'
 _PATIENCE = 600.0  # time for the compiler [s]
-_MOST = 4  # solvers that are compiled or wait for it
+MOST_WAITING = 4
+"""Solvers that are compiled or wait for it, at most."""
 
 
 Compiled = Solver | PathKernels | BatchKernels
@@ -55,7 +56,7 @@ class Compiler:
         self._child: ChildProcess | None = None
         self._ended = False
         self._turn = threading.Lock()
-        self._places = threading.Semaphore(_MOST)
+        self._places = threading.Semaphore(MOST_WAITING)
 
     def prepare(self, solver: Compiled) -> None:
         """
@@ -71,7 +72,7 @@ class Compiler:
     def _compile_in_turn(self, solver: Compiled) -> None:
         if not self._places.acquire(blocking=False):
             raise CompilationError(
-                f'{solver.name} is not compiled yet, and {_MOST} others wait for that; '
+                f'{solver.name} is not compiled yet, and {MOST_WAITING} others wait for that; '
                 'try again in a minute'
             )
         try:

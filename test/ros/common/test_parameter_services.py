@@ -215,13 +215,13 @@ def test_too_many_solvers_waiting_for_the_compiler_are_refused(monkeypatch):
     monkeypatch.setattr(compiling.Compiler, '_compile', compile_)
     monkeypatch.setattr(compiling, 'cache_folder', lambda: '/')
     compiler = compiling.Compiler(pytest.fail)
-    solvers = [Slow(f'solver {i}') for i in range(3)]
+    solvers = [Slow(f'solver {i}') for i in range(compiling.MOST_WAITING)]
     threads = [threading.Thread(target=compiler.prepare, args=(solver,)) for solver in solvers]
     for thread in threads:
         thread.start()
     assert begun.acquire(timeout=10.0)
-    until(lambda: compiler._places._value == 0, what='three that wait')
-    with pytest.raises(IkServiceError, match='3 others wait'):
+    until(lambda: compiler._places._value == 0, what='all that may wait')
+    with pytest.raises(IkServiceError, match=f'{len(solvers)} others wait'):
         compiler.prepare(Slow('one more'))
     go_on.set()
     for thread in threads:
