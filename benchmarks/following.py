@@ -112,7 +112,7 @@ def run(
         if step % _PERIOD == 0:
             command = follower.tick(now)
             if command is not None:
-                simulated.command(chain.joint_names, command.q.tolist(), command.ahead.tolist())
+                simulated.command(chain.joint_names, command.q.tolist(), command.velocity.tolist())
         simulated.step(_STEP)
         times.append(now + _STEP)
         tips.append(chain.forward(simulated.positions[places]))

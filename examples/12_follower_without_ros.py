@@ -43,7 +43,7 @@ for step in range(800):
     follower.set_target(T, at=now)  # the time tells its velocity
     command = follower.tick(now)
     if command is not None:
-        arm.command(chain.joint_names, command.q.tolist(), command.ahead.tolist())
+        arm.command(chain.joint_names, command.q.tolist(), command.velocity.tolist())
         velocities.append(command.velocity)
     arm.step(1.0 / RATE)
     if step % 100 == 99:

@@ -7,7 +7,6 @@ import numpy as np
 from ik_service.following.aim import REST, Step
 from ik_service.following.collision_guard import CollisionGuard
 from ik_service.following.command_gate import CommandGate, GateState
-from ik_service.following.drive_velocity import drive_velocity
 from ik_service.following.jerk_limited_motion import JerkLimitedMotion
 from ik_service.following.motion import JointMotion, MotionState
 from ik_service.following.motion_limits import clamped, MotionLimits
@@ -89,8 +88,7 @@ class CommandStream:
         self._unsent_from, self._stalled, self.behind = None, 0.0, 0.0
         start = self.gate.last[0]
         self._motion = JerkLimitedMotion(start, window) if window > 0.0 else JointMotion(start)
-        rest = np.zeros_like(start)
-        return FollowerCommand(start.copy(), rest, rest)
+        return FollowerCommand(start.copy(), np.zeros_like(start))
 
     def end(self) -> None:
         """Command nothing more; the commands have to be at rest."""
@@ -121,7 +119,6 @@ class CommandStream:
         if motion is None or not self.is_due(now, period):
             return None
         self._unsent_from = self._snapshot(motion)
-        before, dt = motion.speed, min(elapsed, period)
         # A tick is not late that the rate of the last command would have brought even later.
         expected, self._period = max(period, self._period), period
         late = max(elapsed - period if elapsed > _LATE * expected else 0.0, self._stalled)
@@ -130,34 +127,14 @@ class CommandStream:
             self._resume_late(motion, limits, late, measured_speed)
         step = step if _is_sound(step, motion.q) else REST
         self._move(motion, step, limits, now, period, pace)
-        moves = step.goal is not None and step.velocity is not None
-        self.behind = motion.behind if moves else 0.0
-        return FollowerCommand(
-            motion.q.copy(), *self._velocities(motion, before, step, limits, dt)
-        )
-
-    def _velocities(
-        self,
-        motion: JointMotion,
-        before: np.ndarray,
-        step: Step,
-        limits: MotionLimits,
-        dt: float,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the velocities (n,) of a command, and those for drives, after some speeds."""
-        velocity = motion.speed * limits.velocity
-        if limits.window:  # anything else would add to the jerk
-            return velocity, velocity
-        change = velocity - before * limits.velocity
-        moves = step.goal is not None and step.velocity is not None
-        tracked = moves and self.behind <= _ON_THE_GOAL
-        if tracked:
-            # Half a tick newer than the mean since the last command, which drives lag by.
-            most = 0.5 * dt * limits.acceleration_now
-            velocity = velocity + clamped(step.velocity - velocity, -most, most)
-        if step.on_path or (step.velocity is not None and not tracked):
-            return velocity, velocity
-        return velocity, drive_velocity(velocity, change, dt, tracked)
+        self.behind, velocity = 0.0, motion.speed * limits.velocity
+        if step.goal is not None and step.velocity is not None:
+            self.behind = motion.behind
+            if self.behind <= _ON_THE_GOAL and not limits.window:  # it would add to the jerk
+                # Half a tick newer than the mean since the last command, which drives lag by.
+                most = 0.5 * min(elapsed, period) * limits.acceleration_now
+                velocity = velocity + clamped(step.velocity - velocity, -most, most)
+        return FollowerCommand(motion.q.copy(), velocity)
 
     def _move(
         self,

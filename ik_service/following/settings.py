@@ -57,18 +57,14 @@ class FollowerCommand:
 
     :ivar q: (n,) positions [rad] or [m], read-only.
     :ivar velocity: (n,) the rate at which the commands move [rad/s] or [m/s], read-only.
-    :ivar ahead: (n,) velocities for position drives that take them, too [rad/s] or [m/s]: those,
-        but ahead of the positions where joints slow down; read-only.
     """
 
     q: np.ndarray
     velocity: np.ndarray
-    ahead: np.ndarray
 
     def __post_init__(self) -> None:
         self.q.setflags(write=False)
         self.velocity.setflags(write=False)
-        self.ahead.setflags(write=False)
 
 
 @dataclass(frozen=True)

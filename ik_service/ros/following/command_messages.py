@@ -27,7 +27,7 @@ def joint_command(names: Sequence[str], command: FollowerCommand) -> JointState:
     return JointState(
         name=list(names),
         position=_numbers(command.q),
-        velocity=_numbers(command.ahead),
+        velocity=_numbers(command.velocity),
     )
 
 

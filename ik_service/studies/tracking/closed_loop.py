@@ -140,7 +140,9 @@ class ClosedLoop:
         command = self._follower.tick(self._ticks * self._period)
         distance = math.nan
         if command is not None:
-            self._arm.command(self._chain.joint_names, command.q.tolist(), command.ahead.tolist())
+            self._arm.command(
+                self._chain.joint_names, command.q.tolist(), command.velocity.tolist()
+            )
             commanded = self._chain.forward(command.q)
             distance = float(np.linalg.norm((commanded - T_base_target)[:3, 3]))
         self._arm.step(self._period)

@@ -70,8 +70,7 @@ def test_a_stream_that_begins_elsewhere_has_no_past(solver, measured):
     rig.measure()
     rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.0, 0.0]))
     stream(sender, rig, 0.2)
-    rest = np.zeros(len(READY))
-    elsewhere = FollowerCommand(READY + 0.3, rest, rest)
+    elsewhere = FollowerCommand(READY + 0.3, np.zeros(len(READY)))
     message = sender.message(elsewhere, rig.follower, rig.now + 0.01)
     for point in message.points:
         np.testing.assert_array_equal(point.positions, READY + 0.3)

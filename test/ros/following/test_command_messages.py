@@ -15,7 +15,7 @@ from ik_service.ros.following.command_messages import (
 )
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 
-COMMAND = FollowerCommand(np.array([0.5, -1.0]), np.array([0.2, 0.0]), np.array([0.1, 0.0]))
+COMMAND = FollowerCommand(np.array([0.5, -1.0]), np.array([0.1, 0.0]))
 WAY = JointTrajectory(
     ('a', 'b'), np.array([0.0, 2.004]), np.array([[0.0, 1.0], [2.0, 3.0]]), np.zeros((2, 2))
 )
