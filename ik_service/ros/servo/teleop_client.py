@@ -48,6 +48,10 @@ OnJoystick = Callable[[Sequence[float], Sequence[int]], None]
 """Function that takes the axes and the buttons of a message of a joystick."""
 
 
+_UNKNOWN = '_NODE_NAME_UNKNOWN_'
+"""Name of a node, as rmw gives it, of which only a subscription is known yet."""
+
+
 class TeleopClient:
     """
     Client of the servo topics.
@@ -130,6 +134,8 @@ class TeleopClient:
             self._urdf = None
         if self._listeners is None:
             found = self._node.get_subscriptions_info_by_topic(self._twists.topic_name)
+            if any(node.node_name == _UNKNOWN for node in found):
+                return
             names = [f'{node.node_namespace.rstrip("/")}/{node.node_name}' for node in found]
             self._listeners = [
                 self._node.create_client(GetParameters, f'{name}/get_parameters') for name in names
