@@ -20,12 +20,19 @@ function(drop_absent_include_directories)
   endforeach()
 endfunction()
 
+# Nodes in Python use the type supports for C. Those for C++ take more than half of the build's time.
+macro(leave_out_cpp)
+  list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE REGEX
+    "^rosidl_(generator|typesupport.*)_cpp:")
+endmacro()
+
 macro(generate_interface_package interfaces)
   find_package(ament_cmake REQUIRED)
   find_package(rosidl_default_generators REQUIRED)
   foreach(dependency ${ARGN})
     find_package(${dependency} REQUIRED)
   endforeach()
+  leave_out_cpp()
   rosidl_generate_interfaces(${PROJECT_NAME} ${interfaces} DEPENDENCIES ${ARGN})
   drop_absent_include_directories()
   ament_export_dependencies(rosidl_default_runtime)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+import fcntl
 import importlib.util
 import os
 from pathlib import Path
@@ -149,3 +151,22 @@ def _include_folder() -> Path:
 def _enumerate(items: list[str]) -> str:
     """Join words as a sentence does: ``a, b and c``."""
     return ' and '.join(filter(None, [', '.join(items[:-1]), items[-1]]))
+
+
+@contextmanager
+def alone(checkout: Path) -> Iterator[None]:
+    """
+    Hold off other runs in the same checkout, by a lock that ends with the process.
+
+    :param checkout: its folder
+    """
+    folder = os.open(checkout, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print('Waiting for another run that is making .venv ...', flush=True)
+        fcntl.flock(folder, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(folder)

@@ -77,13 +77,14 @@ def compiled(texts: Iterable[str]) -> str:
 
 def main() -> int:
     """Write the files; the exit status is 0 when they have all digests."""
-    names = ('common', *machine.DISTROS)
+    names = ('build', 'common', *machine.DISTROS)
     paths = {name: HERE / f'requirements-{name}.txt' for name in names}
     texts = {name: path.read_text(encoding='utf-8') for name, path in paths.items()}
     hashes: dict[str, list[str]] = {}
     for distro in machine.DISTROS:
-        found = hashes_of(compiled([texts['common'], texts[distro]]))
-        known = pins_of(texts['common']) | pins_of(texts[distro])
+        together = [texts[name] for name in ('build', 'common', distro)]
+        found = hashes_of(compiled(together))
+        known = {name: each for text in together for name, each in pins_of(text).items()}
         lacking = sorted(found.keys() - {f'{name}=={each}' for name, each in known.items()})
         if lacking:
             print(f'not pinned, but needed with {distro}: {", ".join(lacking)}', file=sys.stderr)

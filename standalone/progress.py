@@ -6,7 +6,8 @@ Written with the standard library alone, because it runs before anything is inst
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 import hashlib
 from pathlib import Path
 import subprocess
@@ -58,17 +59,49 @@ class Log:
             stderr=subprocess.STDOUT, check=False,
         ).returncode  # fmt: skip
         if code != 0:
-            raise StepError(self._failure(words[0], code, begin))
+            raise StepError(failure(self.path, words[0], code, begin))
 
-    def _failure(self, program: str, code: int, begin: int) -> str:
-        """Sentence about a failed command, after the end of what it wrote."""
-        output = self.path.read_bytes()[begin:].decode('utf-8', 'replace')
-        tail = '\n'.join('  | ' + line for line in output.splitlines()[-TAIL_LINES:])
-        return f'{tail}\n{Path(program).name} ended with code {code}; all output: {self.path}'
+    @contextmanager
+    def meanwhile(
+        self, title: str, command: Sequence[object], env: Mapping[str, str]
+    ) -> Iterator[None]:
+        """
+        Run a command beside the body of a ``with`` statement, and end it where that fails.
+
+        :raises StepError: when it fails, with the end of its output, which has a file of its own
+        """
+        self.say(f'  {title}, meanwhile:')
+        start, path = time.monotonic(), self.path.with_name('meanwhile.txt')
+        words = [str(word) for word in command]
+        self._note('$ ' + ' '.join(words) + f' > {path}')
+        with path.open('w', encoding='utf-8') as output, subprocess.Popen(
+            words, env=dict(env), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+        ) as process:  # fmt: skip
+            try:
+                yield
+            except BaseException:
+                process.kill()
+                raise
+            code = process.wait()
+        if code != 0:
+            raise StepError(failure(path, words[0], code))
+        self.say(f'  {title} ... {time.monotonic() - start:.0f} s')
 
     def _note(self, text: str) -> None:
         self._file.write(text + '\n')
         self._file.flush()
+
+
+def failure(path: Path, program: str, code: int, begin: int = 0) -> str:
+    """
+    Return a sentence about a failed command, after the end of what it wrote.
+
+    :param path: the file that it wrote to
+    :param begin: where in the file that begins
+    """
+    output = path.read_bytes()[begin:].decode('utf-8', 'replace')
+    tail = '\n'.join('  | ' + line for line in output.splitlines()[-TAIL_LINES:])
+    return f'{tail}\n{Path(program).name} ended with code {code}; all output: {path}'
 
 
 class _Step:

@@ -8,10 +8,7 @@ there already and unchanged is left alone; what was interrupted is done again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-import fcntl
 from functools import cached_property
 import os
 from pathlib import Path
@@ -60,9 +57,14 @@ class Basis:
 
     @property
     def requirements(self) -> list[Path]:
-        """The files that list what to install with pip."""
-        names = ['sourced'] if self.sourced else ['common', self.distro]
+        """The files that list what to install with pip before interfaces can be built."""
+        names = ['sourced'] if self.sourced else ['build', self.distro]
         return [HERE / f'requirements-{name}.txt' for name in names]
+
+    @property
+    def further(self) -> Path | None:
+        """The file that lists what to install while they are built; None where nothing is left."""
+        return None if self.sourced else HERE / 'requirements-common.txt'
 
     def describe(self) -> str:
         """Name it in a few words."""
@@ -134,13 +136,11 @@ class Environment:
             ('ik_service', self._package_key(), self._install_package),
         ]
         due = [not self.stamps.holds(name, key) for name, key, _ in steps]
-        if due[0]:
-            due = [True] * len(steps)
         if not any(due):
             print(f'.venv is up to date ({self.basis.describe()})', flush=True)
-        self._check_machine(*due[:2])
-        for is_due, (name, key, action) in zip(due, steps, strict=True):
-            if is_due:
+        self._check_machine(due[0], due[0] or due[1])
+        for name, key, action in steps:
+            if not self.stamps.holds(name, key):  # the first step may do the others' work
                 self.stamps.forget(name)
                 action()
                 self.stamps.write(name, key)
@@ -159,7 +159,8 @@ class Environment:
     def _packages_key(self) -> str:
         basis = (self.basis.distro, os.environ['AMENT_PREFIX_PATH'] if self.basis.sourced else '')
         interpreter = (machine.base_python(), sys.version)
-        return progress.digest(*basis, *interpreter, str(self.venv), *self.basis.requirements)
+        files = [*self.basis.requirements, *filter(None, [self.basis.further])]
+        return progress.digest(*basis, *interpreter, str(self.venv), *files)
 
     def _install_packages(self) -> None:
         """Make the environment from nothing: what an interrupted pip leaves cannot be trusted."""
@@ -170,9 +171,17 @@ class Environment:
             system = ['--system-site-packages'] if self.basis.sourced else []
             self._run(machine.base_python(), '-m', 'venv', *system, self.venv)
         for path in self.basis.requirements:
-            with self.log.step(f'installing {_count_requirements(path)} packages ({path.name})'):
-                self._pip('install', *_bytecode(), *self._only_pinned(), '-r', path)
+            with self.log.step(_title(path)):
+                self._run(*self._install(path))
         self._list_as_prefix()
+        further = self.basis.further
+        if further is not None:
+            with self.log.meanwhile(_title(further), self._install(further), self._env):
+                self._build_interfaces()
+            self.stamps.write('interfaces', self._interfaces_key())
+
+    def _install(self, requirements: Path) -> list[object]:
+        return self._pip('install', *_bytecode(), *self._only_pinned(), '-r', requirements)
 
     def _only_pinned(self) -> list[str]:
         """
@@ -222,7 +231,7 @@ class Environment:
 
     def _install_package(self) -> None:
         with self.log.step('installing ik_service (editable)'):
-            self._pip('install', '--no-deps', '--no-build-isolation', '-e', ROOT)
+            self._run(*self._pip('install', '--no-deps', '--no-build-isolation', '-e', ROOT))
             if sys.dont_write_bytecode:
                 self._run(self.python, '-m', 'compileall', '-q', ROOT / 'ik_service')
             self._link_share()
@@ -238,9 +247,9 @@ class Environment:
             link.unlink(missing_ok=True)
             link.symlink_to(target)
 
-    def _pip(self, *arguments: str | Path) -> None:
+    def _pip(self, *arguments: object) -> list[object]:
         options = ('--disable-pip-version-check', '--no-input', '--progress-bar=off')
-        self._run(self.python, '-m', 'pip', *arguments, *options)
+        return [self.python, '-m', 'pip', *arguments, *options]
 
     def _run(self, *command: object) -> None:
         self.log.run([str(word) for word in command], self._env)
@@ -256,30 +265,16 @@ def _bytecode() -> list[str]:
     return [] if sys.dont_write_bytecode else ['--no-compile']
 
 
-def _count_requirements(path: Path) -> int:
+def _title(path: Path) -> str:
     lines = path.read_text(encoding='utf-8').splitlines()
-    return sum(1 for line in lines if line[:1].isalnum())  # no comments, no digests
-
-
-@contextmanager
-def alone() -> Iterator[None]:
-    """Hold off other runs in the same checkout, by a lock that ends with the process."""
-    folder = os.open(ROOT, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        print('Waiting for another run that is making .venv ...', flush=True)
-        fcntl.flock(folder, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        os.close(folder)
+    count = sum(1 for line in lines if line[:1].isalnum())  # no comments, no digests
+    return f'installing {count} packages ({path.name})'
 
 
 def main() -> int:
     """Bring `.venv` up to date; the exit status is 0 when it is."""
     try:
-        with alone():
+        with machine.alone(ROOT):
             Environment(ROOT / '.venv', ROOT / 'build' / 'standalone').update()
     except (machine.MachineError, progress.StepError) as error:
         print(error, file=sys.stderr, flush=True)

@@ -38,7 +38,7 @@ def test_a_version_without_digests_is_an_error():
         pin.with_hashes('three==3', pin.hashes_of(COMPILED.format(**DIGESTS)))
 
 
-@pytest.mark.parametrize('name', ['common', *machine.DISTROS])
+@pytest.mark.parametrize('name', ['build', 'common', *machine.DISTROS])
 def test_every_pin_has_digests(name):
     text = (pin.HERE / f'requirements-{name}.txt').read_text(encoding='utf-8')
     hashes = pin.hashes_of(text)
@@ -52,8 +52,11 @@ def test_every_pin_has_digests(name):
 
 @pytest.mark.parametrize('distro', machine.DISTROS)
 def test_no_package_is_pinned_twice(distro):
-    texts = [
-        (pin.HERE / f'requirements-{name}.txt').read_text(encoding='utf-8')
-        for name in ('common', distro)
+    names = [
+        name
+        for file in ('build', 'common', distro)
+        for name in pin.pins_of(
+            (pin.HERE / f'requirements-{file}.txt').read_text(encoding='utf-8')
+        )
     ]
-    assert not pin.pins_of(texts[0]).keys() & pin.pins_of(texts[1]).keys()
+    assert len(names) == len(set(names))

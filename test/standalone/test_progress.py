@@ -54,6 +54,37 @@ def test_failing_command_shows_the_end_of_its_own_output(log):
     ]
 
 
+def test_command_runs_beside_what_is_done_meanwhile(log, capsys, tmp_path):
+    program = (
+        'import pathlib, time\n'
+        f'while not pathlib.Path({str(tmp_path / "go")!r}).exists(): time.sleep(0.01)\n'
+        'print("many details")'
+    )
+    with log.meanwhile('installing', _python(program), os.environ):
+        (tmp_path / 'go').touch()
+    assert capsys.readouterr().out == '  installing, meanwhile:\n  installing ... 0 s\n'
+    assert log.path.with_name('meanwhile.txt').read_text() == 'many details\n'
+
+
+def test_failing_command_beside_others_is_told_at_the_end(log):
+    done = []
+    program = 'print("no room")\nraise SystemExit(3)'
+    with (
+        pytest.raises(progress.StepError, match=r'(?s)no room.*ended with code 3'),
+        log.meanwhile('installing', _python(program), os.environ),
+    ):
+        done.append('meanwhile')
+    assert done
+
+
+def test_command_beside_what_fails_is_ended(log):
+    with (
+        pytest.raises(KeyError),
+        log.meanwhile('installing', _python('import time; time.sleep(600)'), os.environ),
+    ):
+        raise KeyError
+
+
 def test_stamp_holds_for_the_same_inputs_only(tmp_path):
     stamps = progress.Stamps(tmp_path / 'stamps')
     assert not stamps.exist()
