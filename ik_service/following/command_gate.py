@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_service.following.motion_limits import clamped, MotionLimits, remaining_share
+from ik_service.following.motion_kernels import motion_kernels, state_of
+from ik_service.following.motion_limits import MotionLimits, remaining_share
+from ik_service.following.speed_kernels import BRAKING, GOAL, Q, SPEED
 
 _ROUNDING = 1e-9
 """Difference that counts as rounding: a share of the velocity limit, or a distance [rad or m]."""
@@ -56,6 +58,7 @@ class CommandGate:
         self._speed = np.zeros(0)
         self._braking = np.zeros(0)
         self._sent_at = -np.inf
+        self._admit, self._rows = motion_kernels().admit, state_of(0)
 
     @property
     def last(self) -> tuple[np.ndarray, np.ndarray]:
@@ -94,6 +97,7 @@ class CommandGate:
             return
         self._q = np.array(q, dtype=np.float64)
         self._speed = np.zeros_like(self._q)
+        self._rows = state_of(len(self._q))
         self._sent_at = now
 
     def elapsed(self, now: float) -> float:
@@ -140,27 +144,23 @@ class CommandGate:
         :param period: time between two commands [s].
         :returns: (n,) positions, and (n,) speeds in shares of the velocity limits.
         """
-        dt = min(self.elapsed(now), period)
-        last, unit = self._q, limits.unit
-        if not (dt > 0.0 and np.isfinite(q).all() and q.shape == last.shape):
+        dt, last = min(self.elapsed(now), period), self._q
+        if not (dt > 0.0 and q.shape == last.shape and np.isfinite(q).all()):
             self.counts.steps += 1
             dt, q = max(dt, 0.0), last
-        moves, now_braking = self._speed.any(), limits.braking
-        self._braking = np.maximum(self._braking, now_braking) if moves else now_braking
-        speed = (q - last) / (unit * dt) if dt > 0.0 else np.zeros_like(last)
-        low, high = limits.reachable_speeds(last, self._speed, self._braking, max(dt, 1e-9))
-        if limits.immovable is not None:
-            low[limits.immovable] = high[limits.immovable] = 0.0
-        inside = clamped(speed, low, high)
-        wrong = np.abs(inside - speed) > _ROUNDING * (1.0 + 1.0 / max(dt, 1e-9))
-        if wrong.any():
-            self._count(q, speed, limits)
-            q = last + inside * unit * dt
-        q = limits.inside(q, last)
-        self._q, self._speed, self._sent_at = q, inside, now
-        return q, inside
+        moving = bool(np.count_nonzero(self._speed))
+        self._braking = limits.braking_since_rest(self._braking, moving)
+        asked, admitted = self._rows, np.empty((2, len(last)))
+        asked[Q], asked[SPEED], asked[BRAKING], asked[GOAL] = last, self._speed, self._braking, q
+        rounding = _ROUNDING * (1.0 + 1.0 / max(dt, 1e-9))
+        if self._admit(asked, limits.rows, limits.scaling, dt, rounding, admitted):
+            self._count(q, dt, limits)
+        self._q, self._speed = admitted
+        self._sent_at = now
+        return self._q, self._speed
 
-    def _count(self, q: np.ndarray, speed: np.ndarray, limits: MotionLimits) -> None:
+    def _count(self, q: np.ndarray, dt: float, limits: MotionLimits) -> None:
+        speed = (q - self._q) / (limits.unit * dt) if dt > 0.0 else np.zeros_like(q)
         outside = (q < np.minimum(limits.lower, self._q)) | (q > np.maximum(limits.upper, self._q))
         if outside.any():
             self.counts.limits += 1

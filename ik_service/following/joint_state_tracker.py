@@ -31,6 +31,7 @@ class JointStateTracker:
     def __init__(self, chain: KinematicChain, speeds: np.ndarray) -> None:
         unlimited = np.isinf(chain.lower) & np.isinf(chain.upper)
         self._turn = np.where(unlimited, chain.arrays.turn, 0.0)
+        self._turns = bool(self._turn.any())
         self._divisor = np.where(self._turn > 0.0, self._turn, 1.0)
         self._plausibility = PlausibilityMonitor(chain.joint_names, speeds)
         self._received: np.ndarray | None = None
@@ -136,4 +137,6 @@ class JointStateTracker:
         :param q: (n,) positions [rad] or [m].
         :param reference: (n,) positions whose turn is taken [rad] or [m].
         """
+        if not self._turns:
+            return q
         return q + self._turn * np.round((reference - q) / self._divisor)

@@ -14,22 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from ik_service.following.motion_limits import (
-    bound_along,
-    clamped,
+from ik_service.following.motion_kernels import motion_kernels, state_of
+from ik_service.following.motion_limits import bound_along, clamped, largest, MotionLimits
+from ik_service.following.speed_kernels import (
+    BRAKING,
     FULL_SPEED,
-    largest,
-    MotionLimits,
-    remaining_share,
-    stopping_speed,
-    stopping_speed_along,
+    GOAL,
+    Q,
+    SHORTEST_TICK,
+    SPEED,
+    VELOCITY,
 )
-
-_JITTER = 0.02
-"""Share by which a tick may be shorter than the one before in normal operation."""
-
-_SHORTEST_TICK = 5e-4
-"""Half a period of the fastest rate [s]: within it a command that has arrived can be at rest."""
 
 _FASTEST = 1e9
 """Velocity that greater ones count as [rad/s] or [m/s], so that no number overflows."""
@@ -65,11 +60,13 @@ class JointMotion:
         self.speed = np.zeros_like(self.q)
         self.braking = np.zeros_like(self.q)
         self.behind = 0.0
+        self._kernels = motion_kernels()
+        self._rows = state_of(len(self.q))
 
     @property
     def at_rest(self) -> bool:
         """Whether the last move left the command where it was."""
-        return not self.speed.any()
+        return not np.count_nonzero(self.speed)
 
     @property
     def state(self) -> MotionState:
@@ -108,7 +105,7 @@ class JointMotion:
         if self.at_rest:
             return (self.q,)
         time = largest(np.abs(self.speed) / self.braking)
-        if time <= _SHORTEST_TICK:
+        if time <= SHORTEST_TICK:
             return (self.q,)
         return (self.q + self.speed * limits.unit * (0.5 * time),)
 
@@ -130,14 +127,12 @@ class JointMotion:
         :param cautious: whether the resting place, too, may not lie beyond the goal; the arrival
             then takes some ticks more.
         """
-        movable, unit = limits.movable, limits.unit
-        low, high = self._reachable_speeds(limits, dt)
-        ahead = np.zeros_like(self.q) if goal is None else np.where(movable, goal - self.q, 0.0)
-        last = ahead / (unit * dt)
-        if goal is not None and _is_arrival(last, low, high, limits.acceleration):
-            self.q, self.speed = np.where(movable, goal, self.q), last
-            return
-        self._take(self._wanted(ahead / unit, limits, dt, pace, cautious), low, high, limits, dt)
+        asked = self._asked(limits, self.q if goal is None else goal)
+        moved = np.empty((2, len(self.q)))
+        most = -1.0 if goal is None else pace
+        scaling = limits.scaling
+        self._kernels.move(asked, limits.rows, scaling, dt, most, cautious, moved)
+        self.q, self.speed = moved
 
     def track(
         self,
@@ -158,17 +153,12 @@ class JointMotion:
         :param pace: share of the full speed that is asked for, 0 to 1.
         :param on_path: whether its way counts more than its time, where jerks are limited.
         """
-        low, high = self._reachable_speeds(limits, dt)
-        speed = clamped(velocity / limits.unit, -limits.scaling, limits.scaling)
-        arriving = (goal - self.q) / (limits.unit * dt)
-        relative = arriving - speed
-        # The goal is reached where one tick more is enough to take on its speed; from farther
-        # away it is approached such that the relative speed can be braked in time.
-        soon = np.abs(relative) <= limits.acceleration * (dt * FULL_SPEED)
-        approach = stopping_speed(np.abs(relative) * dt, limits.acceleration, dt)
-        wanted = np.where(soon, arriving, speed + np.copysign(approach, relative))
-        self._take(_slowed(wanted, pace * limits.scaling), low, high, limits, dt)
-        self.behind = largest(np.where(limits.movable, np.abs(goal - self.q) / limits.unit, 0.0))
+        asked = self._asked(limits, goal)
+        asked[VELOCITY] = velocity
+        moved = np.empty((2, len(self.q)))
+        bounds, scaling = limits.rows, limits.scaling
+        self.behind = self._kernels.track(asked, bounds, scaling, dt, pace, moved)
+        self.q, self.speed = moved
 
     def drive(
         self, velocity: np.ndarray, limits: MotionLimits, dt: float, pace: float = 1.0
@@ -187,12 +177,17 @@ class JointMotion:
         share = min(bound_along(limits.acceleration, change) * dt * FULL_SPEED, 1.0)
         self._take(self.speed + share * change, low, high, limits, dt)
 
+    def _asked(self, limits: MotionLimits, goal: np.ndarray) -> np.ndarray:
+        """Return the state with a goal, as the kernels take it."""
+        self.braking = limits.braking_since_rest(self.braking, not self.at_rest)
+        asked = self._rows
+        asked[Q], asked[SPEED], asked[BRAKING] = self.q, self.speed, self.braking
+        asked[GOAL] = goal
+        return asked
+
     def _reachable_speeds(self, limits: MotionLimits, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the lowest and the highest speeds (n,) of a tick, in shares."""
-        if self.at_rest:
-            self.braking = limits.braking
-        elif (self.braking < limits.braking).any():
-            self.braking = np.maximum(self.braking, limits.braking)
+        self.braking = limits.braking_since_rest(self.braking, not self.at_rest)
         return limits.reachable_speeds(self.q, self.speed, self.braking, dt)
 
     def _take(
@@ -209,54 +204,8 @@ class JointMotion:
             self.speed[limits.immovable] = 0.0
         self.q = limits.inside(self.q + self.speed * limits.unit * dt, self.q)
 
-    def _wanted(
-        self, ahead: np.ndarray, limits: MotionLimits, dt: float, pace: float, cautious: bool
-    ) -> np.ndarray:
-        """Return the speeds (n,) that lead along the line to the goal, in shares."""
-        distance = largest(np.abs(ahead))
-        most = self.braking * (dt * FULL_SPEED)
-        if distance == 0.0:  # all slow down in proportion
-            return self.speed * remaining_share(np.abs(self.speed), most)
-        line = ahead / distance
-        along = max(float(self.speed @ line) / float(line @ line), 0.0)
-        braking, least = bound_along(limits.acceleration, line), along - bound_along(most, line)
-        cruise = max(pace * limits.scaling * FULL_SPEED, least)
-        faster = along + braking * dt * FULL_SPEED
-        ticks = 0.0 if cautious else _ramp_ticks(braking, limits.scaling, dt)
-        stop = _arriving_speed(distance, braking, ticks, dt)
-        wanted = line * min(faster, cruise, max(stop, least))
-        return self.speed + clamped(wanted - self.speed, -most, most)
-
 
 def _slowed(speeds: np.ndarray, most: float) -> np.ndarray:
     """Return speeds (n,) of the same direction of which none is beyond a bound."""
     fastest, most = largest(np.abs(speeds)), most * FULL_SPEED
     return speeds * (most / fastest) if fastest > most else speeds
-
-
-def _is_arrival(
-    speed: np.ndarray, low: np.ndarray, high: np.ndarray, acceleration: np.ndarray
-) -> bool:
-    """Whether a tick of these speeds may end at the goal, and be the last one."""
-    slow = np.abs(speed) <= acceleration * _SHORTEST_TICK
-    return bool((slow & (speed >= low) & (speed <= high)).all())
-
-
-def _ramp_ticks(braking: float, scaling: float, dt: float) -> float:
-    """Return how many ticks a slow-down from the highest speed takes; 0 without a limit."""
-    return scaling / (braking * dt) if 0.0 < braking < np.inf else 0.0
-
-
-def _arriving_speed(distance: float, braking: float, ticks: float, dt: float) -> float:
-    """
-    Return the highest speed from which the command arrives at a goal, in ticks of about ``dt``.
-
-    Slowing down in equal ticks takes half a tick less than :func:`.stopping_speed` allows for. How
-    much of that can be used without going too far depends on how many ticks the slow-down takes,
-    and on how much shorter than this one they may be.
-    """
-    if ticks < 1.0:
-        return stopping_speed_along(distance, braking, dt)
-    certainty = (1.0 / _JITTER - 2.0) / ticks
-    share = (1.0 + 0.5 * certainty) / (1.0 + certainty)
-    return min(stopping_speed_along(distance, braking, share * dt), distance / dt)

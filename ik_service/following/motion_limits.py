@@ -8,6 +8,9 @@ import math
 
 import numpy as np
 
+from ik_service.following.motion_kernels import motion_kernels, state_of
+from ik_service.following.speed_kernels import BRAKING, HIGH, LOW, Q, SPEED
+
 LONGEST_RAMP = 2.0
 """Time in which a command comes to rest from full speed, however gentle its acceleration [s]."""
 
@@ -16,9 +19,6 @@ _LONGEST_WINDOW = 0.5
 
 _AVERAGED = 0.9
 """Share of the acceleration of a motion that is averaged; the rest is room for uneven ticks."""
-
-FULL_SPEED = 1.0 - 1e-9
-"""Share of a bound that is used; the rest is room for rounding."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,12 @@ class MotionLimits:
         return self.acceleration * self.unit
 
     @cached_property
+    def rows(self) -> np.ndarray:
+        """The bounds as :mod:`.motion_kernels` take them (5, n)."""
+        rows = self.lower, self.upper, self.unit, self.acceleration, self.movable
+        return np.array(rows, dtype=np.float64)
+
+    @cached_property
     def braking(self) -> np.ndarray:
         """
         Largest decrease of the share in a second (n,) [1/s].
@@ -89,6 +95,17 @@ class MotionLimits:
     def averaged(self) -> MotionLimits:
         """The bounds of a motion whose average keeps these, also in ticks of unequal lengths."""
         return replace(self, acceleration=_AVERAGED * self.acceleration)
+
+    def braking_since_rest(self, before: np.ndarray, moving: bool) -> np.ndarray:
+        """
+        Return the largest braking (n,) since the command last rested [1/s].
+
+        :param before: (n,) what it was so far; the same array is returned where nothing is larger.
+        :param moving: whether the command moves.
+        """
+        if before is self.braking or not moving:
+            return self.braking
+        return np.maximum(before, self.braking) if (before < self.braking).any() else before
 
     def reachable_speeds(
         self, q: np.ndarray, speed: np.ndarray, braking: np.ndarray, dt: float
@@ -106,22 +123,10 @@ class MotionLimits:
         :param dt: length of the tick [s], above 0.
         :returns: (n,) lowest and (n,) highest share.
         """
-        more, less = self.acceleration * dt, braking * dt
-        size, most = np.abs(speed), self.scaling * FULL_SPEED
-        # Of the interval of speeds, the end in the direction of the motion, and the other one.
-        fast = np.minimum(size + more, most)
-        if largest(size) > most:  # faster than they may be now, the joints slow in proportion
-            slower = np.maximum(size * remaining_share(size, less), most)
-            fast = np.minimum(size + more, slower)
-        slow = np.maximum(size - less, -np.minimum(more, self.scaling))
-        backwards = speed < 0.0
-        low, high = np.where(backwards, -fast, slow), np.where(backwards, -slow, fast)
-        room = np.empty((2, len(q)))  # above and below
-        np.subtract(self.upper, q, out=room[0])
-        np.subtract(q, self.lower, out=room[1])
-        above, below = stopping_speed(np.maximum(room, 0.0) / self.unit, braking, dt)
-        low, high = np.maximum(low, -below), np.minimum(high, above)
-        return np.minimum(low, high), high
+        state = state_of(len(q))
+        state[Q], state[SPEED], state[BRAKING] = q, speed, braking
+        motion_kernels().reachable(state, self.rows, float(self.scaling), float(dt))
+        return state[LOW], state[HIGH]
 
     def inside(self, q: np.ndarray, last: np.ndarray) -> np.ndarray:
         """
@@ -176,7 +181,7 @@ def bound_along(bounds: np.ndarray, line: np.ndarray) -> float:
     return 1.0 / most if most > 0.0 else math.inf
 
 
-def stopping_speed(distance: np.ndarray, braking: np.ndarray, dt: float) -> np.ndarray:
+def stopping_speed_along(distance: float, braking: float, dt: float) -> float:
     """
     Return the highest speed from which the ticks that follow can stop within a distance.
 
@@ -185,23 +190,7 @@ def stopping_speed(distance: np.ndarray, braking: np.ndarray, dt: float) -> np.n
     that loses no digits. A command that keeps to it can keep to it in the next tick by slowing
     down with no more than ``braking``.
 
-    :param distance: (…, n) as the time that it takes at full speed [s]; may be inf.
-    :param braking: (n,) decrease of the speed, in shares of the full speed, in a second [1/s].
-    :param dt: length of the tick [s].
-    :returns: (…, n) in shares of the full speed.
-    """
-    twice = 2.0 * np.minimum(distance, 1e9)
-    if braking.all():
-        return twice / (dt + np.sqrt(dt * dt + twice / braking))
-    can_stop = np.maximum(braking, 1e-200)
-    return np.where(braking > 0.0, twice / (dt + np.sqrt(dt * dt + twice / can_stop)), 0.0)
-
-
-def stopping_speed_along(distance: float, braking: float, dt: float) -> float:
-    """
-    Return the highest speed of :func:`stopping_speed`, along a line.
-
-    :param distance: as the time that it takes at full speed [s].
+    :param distance: as the time that it takes at full speed [s]; may be inf.
     :param braking: decrease of the speed, in shares of the full speed, in a second [1/s].
     :param dt: length of the tick [s].
     :returns: share of the full speed.

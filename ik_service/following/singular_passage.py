@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ik_service.following.led_ways import NEAR, straight_way, WaySearch
 from ik_service.following.nearby_solver import NearbySolver
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
@@ -22,22 +23,10 @@ from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.result import IkResult, IkStatus
 from ik_service.solvers.solver import Solver
 
-NEAR = 0.1
-"""Motion of a joint from one target to the next that is no leap, at most [rad] or [m]."""
-
-_STRIDE, _LONGEST_STRIDE = 0.1, 0.25
-"""Motion of a joint from one posture to the next on a led way, as wanted and at most [rad]."""
-
-_PROGRESS = 0.01
-"""Motion of a joint by which each posture is nearer to the end of a led way, at least [rad]."""
-
 _POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 
 _TURN = 0.1
 """Weight of turning beside moving, where the tip cannot keep its pose."""
-
-_MOST_LED = 60
-"""Postures of a led way, at most."""
 
 _STARTS, _LOOKS = 24, 9
 """Searches for other configurations, where nothing leads to the nearest one; looks at the way."""
@@ -151,7 +140,7 @@ class SingularPassage:
     def _led_to(self, end: IkResult, T_base_target: np.ndarray, start: np.ndarray) -> Way | None:
         """Return the way on which the tip keeps its pose, or else its place; None for none."""
         for leader in self._leaders:
-            points = self._led(leader, T_base_target, start, end.q)
+            points = straight_way(leader, T_base_target, start, end.q)
             if points is not None:
                 return Way(end, points, changes=True)
         return None
@@ -170,6 +159,12 @@ class SingularPassage:
             led = None if end is nearest else self._led_to(end, T_base_target, start)
             if led is not None:
                 return led
+        if len(self._leaders) > 1:
+            search = WaySearch(self._leaders[-1], T_base_target)
+            points = search.way(start, np.array([end.q for end in found]))
+            if points is not None:
+                end = next(end for end in found if np.array_equal(end.q, points[-1]))
+                return Way(end, points, changes=True)
         end = min(found, key=lambda f: self._swing(start, f.q))
         return Way(end, end.q[None], changes=True)
 
@@ -178,26 +173,6 @@ class SingularPassage:
         ways = (start + share * (end - start) for share in np.linspace(0.0, 1.0, _LOOKS))
         tips = np.array([self._chain.forward(q)[:3, 3] for q in ways])
         return float(np.linalg.norm(tips - tips[-1], axis=1).max())
-
-    def _led(
-        self, leader: Solver, T_base_target: np.ndarray, start: np.ndarray, end: np.ndarray
-    ) -> np.ndarray | None:
-        """Return postures (k, n) from one to another at which a leader arrives; None for none."""
-        points: list[np.ndarray] = []
-        q = start
-        distance = float(np.abs(end - q).max())
-        for _ in range(_MOST_LED):
-            if distance <= NEAR:
-                return np.array([*points, end])
-            guess = q + (end - q) * min(_STRIDE / distance, 1.0)
-            result = leader.solve(T_base_target, guess)
-            before, distance = distance, float(np.abs(end - result.q).max())
-            stride = float(np.abs(result.q - q).max())
-            if not result.success or stride > _LONGEST_STRIDE or distance > before - _PROGRESS:
-                return None
-            q = result.q
-            points.append(q)
-        return None
 
 
 def _postures(chain: KinematicChain) -> np.ndarray:

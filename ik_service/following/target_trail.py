@@ -8,20 +8,29 @@ On the trail they go to the farthest posture that is straight ahead.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from functools import cache
 from itertools import islice
 
 import numpy as np
 
-_STRAIGHT, _STRAIGHT_IN_CHANGES = 2e-3, 1.5e-2
+from ik_service.following.trail_kernels import farthest_straight_ahead
+from ik_service.kinematics.entry import entry_point
+
+_STRAIGHT, _STRAIGHT_IN_CHANGES = 2e-3, 5e-3
 """
 Distance of postures from the straight line that passes them, at most [rad] or [m]; the postures of
 a change of the configuration are farther apart.
 """
 
-_LOOKS = (59, 47, 36, 27, 20, 15, 11, 8, 6, 4, 3, 2, 1)
+_FARTHEST = 59
+_LOOKS = np.array([_FARTHEST, 47, 36, 27, 20, 15, 11, 8, 6, 4, 3, 2, 1])
 """Places of the postures that may be gone to straight away."""
 
-_LONGEST_BEHIND = 4.0
+_ALL_STRAIGHT = np.full(_FARTHEST + 1, _STRAIGHT)
+"""Such distances (k,) where the configuration is kept."""
+
+_LONGEST_BEHIND = 8.0
 """
 Time by which the joints may be behind before they leave the trail and go straight to its end [s].
 A change of the configuration is not counted.
@@ -41,8 +50,10 @@ class TargetTrail:
     def __init__(self) -> None:
         self._points: deque[np.ndarray] = deque(maxlen=_MOST)
         self._times: deque[float] = deque(maxlen=_MOST)
+        self._nears: deque[float] = deque(maxlen=_MOST)
         self._led_until = -np.inf
         self._free_since = -np.inf
+        self._look = _look()
 
     @property
     def changing(self) -> bool:
@@ -63,6 +74,7 @@ class TargetTrail:
         """
         self._points.clear()
         self._times.clear()
+        self._nears.clear()
         self._led_until = -np.inf
         self.extend(q[None], at)
 
@@ -79,6 +91,7 @@ class TargetTrail:
             return
         self._points.extend(points)
         self._times.extend([at] * len(points))
+        self._nears.extend([_STRAIGHT_IN_CHANGES if changes else _STRAIGHT] * len(points))
         if changes:
             self._led_until = at
 
@@ -105,13 +118,14 @@ class TargetTrail:
         :param q: (n,) the last command [rad] or [m].
         :param now: on the clock of the targets [s].
         """
-        points, near = self._points, self._near()
+        points = self._points
         while len(points) > 1:
             off = q - points[0]
-            if off @ (points[1] - points[0]) < 0.0 and np.abs(off).max() > near:
+            if off @ (points[1] - points[0]) < 0.0 and np.abs(off).max() > self._nears[0]:
                 break
             points.popleft()
             self._times.popleft()
+            self._nears.popleft()
         if self.changing:
             self._free_since = now
         elif points and now - max(self._times[0], self._free_since) > _LONGEST_BEHIND:
@@ -123,22 +137,16 @@ class TargetTrail:
 
         :param q: (n,) the last command [rad] or [m].
         """
-        points = list(islice(self._points, _LOOKS[0] + 1))
-        ways = np.array(points) - q
-        near = self._near()
-        for k in _LOOKS:
-            if k < len(points) and _is_straight(ways[: k + 1], near):
-                return points[k]
-        return points[0]
-
-    def _near(self) -> float:
-        """Return how far the joints may be from a posture that they pass [rad] or [m]."""
-        return _STRAIGHT_IN_CHANGES if self.changing else _STRAIGHT
+        points = list(islice(self._points, _FARTHEST + 1))
+        nears = _ALL_STRAIGHT
+        if self.changing:
+            nears = np.array(list(islice(self._nears, len(points))))
+        return points[self._look(np.array(points), q.copy(), _LOOKS, nears)]
 
 
-def _is_straight(ways: np.ndarray, near: float) -> bool:
-    """Whether all ways (k, n) lie near the last one, up to its length."""
-    last = ways[-1]
-    size = max(float(last @ last), 1e-18)
-    shares = np.clip(ways @ last / size, 0.0, 1.0)
-    return bool((np.abs(ways - shares[:, None] * last) <= near).all())
+@cache
+def _look() -> Callable:
+    """Return the machine code of the look, compiled now or loaded."""
+    return entry_point(
+        farthest_straight_ahead, np.zeros((1, 1)), np.zeros(1), _LOOKS, _ALL_STRAIGHT
+    )

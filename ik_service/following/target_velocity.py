@@ -10,11 +10,18 @@ Translation and rotation are looked at apart.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
+from math import hypot
+from statistics import median
 
 import numpy as np
 
+from ik_service.following.fit_kernels import fit_motion
 from ik_service.following.target_gaps import TargetGaps
+from ik_service.kinematics.entry import entry_point
 from ik_service.kinematics.pose_error import pose_error
 
 FASTEST, FASTEST_TURN = 2.0, 2.0 * np.pi
@@ -66,6 +73,7 @@ class TargetVelocity:
     """Estimator of the velocity of a target, from one pose after the other."""
 
     def __init__(self) -> None:
+        self._fit = _fit()
         self._last: np.ndarray | None = None
         self._times: deque[float] = deque(maxlen=_MOST)
         self._gaps = TargetGaps()
@@ -128,26 +136,26 @@ class TargetVelocity:
 
     def _interval(self) -> float:
         """Return the usual time between two targets [s]; 0 when it is not known."""
-        return float(np.median(np.diff(self._times))) if len(self._times) > 1 else 0.0
+        return median(b - a for a, b in pairwise(self._times)) if len(self._times) > 1 else 0.0
 
     def _fitted(self) -> TargetMotion:
         """Return the motion that the last targets are on."""
-        times = np.array(self._times) - self._times[-1]
-        ways = np.array(self._ways) - self._ways[-1]
         # Three targets are on any motion of constant acceleration, and tell nothing about it.
-        powers = np.vander(times, 3 if len(times) > 3 else 2, increasing=True)
-        fit = np.linalg.lstsq(powers, ways, rcond=None)[0]
-        misfit = np.abs(powers @ fit - ways)
-        velocity, acceleration = fit[1], 2.0 * fit[2] if len(fit) > 2 else np.zeros(6)
-        for part in (slice(0, 3), slice(3, 6)):
-            way = float(np.ptp(ways[:, part], axis=0).max())
-            if way <= _NOISE or float(misfit[:, part].max()) > _MISFIT * way:
-                velocity[part] = acceleration[part] = 0.0
-        return self._with_times(velocity, acceleration)
+        motion, quadratic = np.empty((2, 6)), len(self._times) > 3
+        times, ways = np.array(self._times), np.array(self._ways)
+        self._fit(times, ways, quadratic, _NOISE, _MISFIT, motion)
+        return self._with_times(motion[0], motion[1])
+
+
+@cache
+def _fit() -> Callable:
+    """Return the machine code of the fit, compiled now or loaded."""
+    times, ways = np.array([0.0, 0.1, 0.2]), np.zeros((3, 6))
+    return entry_point(fit_motion, times, ways, True, _NOISE, _MISFIT, np.empty((2, 6)))
 
 
 def _is_leap(step: np.ndarray, passed: float) -> bool:
     """Whether a target cannot have moved that far (6,) in a time."""
     passed = max(passed, _SHORTEST)
-    fast = np.linalg.norm(step[:3]) > FASTEST * passed
-    return bool(fast or np.linalg.norm(step[3:]) > FASTEST_TURN * passed)
+    x, y, z, *turn = step.tolist()
+    return hypot(x, y, z) > FASTEST * passed or hypot(*turn) > FASTEST_TURN * passed

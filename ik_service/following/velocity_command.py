@@ -65,9 +65,7 @@ class VelocityCommand:
         if not np.isfinite(wanted).all():
             wanted = np.zeros_like(wanted)
         dt = max(min(now - self._sent_at, period), 1e-6)
-        moving = self._speed.any()
-        kept = limits.braking
-        self._braking = np.maximum(self._braking, kept) if moving else kept
+        self._braking = limits.braking_since_rest(self._braking, bool(self._speed.any()))
         low, high = limits.reachable_speeds(q, self._speed, self._braking, dt)
         self._speed = np.where(limits.movable, clamped(wanted, low, high), 0.0)
         self._sent_at = now

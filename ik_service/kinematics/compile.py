@@ -18,6 +18,8 @@ _OPTIONS: dict[str, Any] = {'error_model': 'numpy', 'fastmath': {'contract'}, '_
 # Without the way in from Python a function compiles faster.
 _INNER: Any = {**_OPTIONS, 'no_cpython_wrapper': True, 'no_cfunc_wrapper': True}
 _INLINED: Any = {**_INNER, 'forceinline': True}
+_EXACT: dict[str, Any] = {**_OPTIONS, 'fastmath': False}
+_EXACT_INLINED: Any = {**_INLINED, 'fastmath': False}
 
 KernelFunction = TypeVar('KernelFunction', bound=Callable)
 _VARIANTS: dict[Callable, dict[type, Callable]] = {}
@@ -58,9 +60,24 @@ def kernel(function: Callable) -> CompiledKernel:
     :param function: the function.
     :returns: the compiled function, specialised on its first call.
     """
-    compiled: Any = cached(
-        numba.njit(function, nogil=True, **_OPTIONS), allocates=_OPTIONS['_nrt']
-    )
+    return _compiled(function, nogil=True, **_OPTIONS)
+
+
+def short_kernel(function: Callable) -> CompiledKernel:
+    """
+    Compile a function as a :func:`kernel` that holds the GIL, with the rounding of NumPy.
+
+    For what takes a microsecond in a thread that must not be late: others would get the GIL
+    meanwhile, and keep it for milliseconds.
+
+    :param function: the function.
+    :returns: the compiled function, specialised on its first call.
+    """
+    return _compiled(function, **_EXACT)
+
+
+def _compiled(function: Callable, **options: Any) -> CompiledKernel:  # noqa: ANN401 - Numba's
+    compiled: Any = cached(numba.njit(function, **options), allocates=options['_nrt'])
     compiled.compile = _with_less_effort(compiled.compile)
     return compiled
 
@@ -128,6 +145,16 @@ def inlined_kernel(function: Callable) -> Callable:
     :returns: the compiled function.
     """
     return numba.njit(function, **_INLINED)
+
+
+def short_inlined_kernel(function: Callable) -> Callable:
+    """
+    Compile a function into every :func:`short_kernel` that calls it.
+
+    :param function: the function.
+    :returns: the compiled function.
+    """
+    return numba.njit(function, **_EXACT_INLINED)
 
 
 def kernel_for(function: Callable, inlined: bool = False) -> Callable:

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from ik_service.common.transforms import rotation_about_axis
+from ik_service.following.fit_kernels import fit_motion
 from ik_service.following.target_times import TargetTimes
 from ik_service.following.target_velocity import TargetVelocity
 
@@ -31,6 +32,20 @@ def test_a_motion_is_estimated_whatever_the_rate_and_though_messages_are_lost(ra
         if k > 10:
             assert motion.velocity == pytest.approx(twist(k / rate), abs=0.01)
     assert motion.interval == pytest.approx(1.0 / rate, rel=0.01)
+
+
+@pytest.mark.parametrize('count', [3, 4, 5, 9, 32])
+def test_the_fit_is_that_of_least_squares(count):
+    random = np.random.default_rng(count)
+    for _ in range(50):
+        times = 7.0 + np.cumsum(random.uniform(1e-3, 0.05, count))
+        ways, motion = random.normal(size=(count, 6)), np.empty((2, 6))
+        fit_motion(times, ways, count > 3, 0.0, np.inf, motion)
+        powers = np.vander(times - times[-1], 3 if count > 3 else 2, increasing=True)
+        wanted = np.linalg.lstsq(powers, ways, rcond=None)[0]
+        assert motion[0] == pytest.approx(wanted[1], rel=1e-7, abs=1e-7)
+        curve = 2.0 * wanted[2] if count > 3 else np.zeros(6)
+        assert motion[1] == pytest.approx(curve, rel=1e-7, abs=1e-5)
 
 
 def test_what_is_no_motion_has_no_velocity():

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 
+from ik_service.following.speed_kernels import FULL_SPEED
 from ik_service.kinematics.compile import inner_kernel, kernel
 
 _BRAKING = 0.5
 """Share of the acceleration that is used before a joint limit; the rest is room for lag."""
-
-_FULL_SPEED = 1.0 - 1e-9
-"""Share of the speeds that is used; the rest is room for rounding."""
 
 
 @kernel
@@ -28,7 +26,7 @@ def bounded_joints(q, wanted, bounds, scratch, velocity):
     free_speeds(q, bounds, scratch.free)
     share = 1.0
     for i in range(q.shape[0]):
-        most = bounds.speed[i] * _FULL_SPEED
+        most = bounds.speed[i] * FULL_SPEED
         if abs(wanted[i]) > most:
             share = min(share, most / abs(wanted[i]))
     bound = -1
@@ -51,7 +49,7 @@ def free_speeds(q, bounds, free):
     """
     for i in range(q.shape[0]):
         braking = _BRAKING * bounds.acceleration[i]
-        most = bounds.speed[i] * _FULL_SPEED
+        most = bounds.speed[i] * FULL_SPEED
         free[0, i] = min(most, _stopping_speed(q[i] - bounds.lower[i], braking, bounds.dt))
         free[1, i] = min(most, _stopping_speed(bounds.upper[i] - q[i], braking, bounds.dt))
 
@@ -80,7 +78,7 @@ def _stopping_speed(distance, braking, dt):
     """
     Return the highest speed from which the ticks that follow can stop within a distance.
 
-    As :func:`ik_service.following.motion.stopping_speed`, for kernels.
+    As :func:`ik_service.following.speed_kernels.stopping_speed`, for kernels with other options.
     """
     if not (distance > 0.0 and braking > 0.0):
         return 0.0
