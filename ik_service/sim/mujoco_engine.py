@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import mujoco
 import numpy as np
 
@@ -9,6 +11,11 @@ from ik_service.exceptions import SimulationError
 from ik_service.model.robot_model import RobotModel
 from ik_service.sim.first_order_engine import FirstOrderEngine
 from ik_service.sim.mujoco_model import build, collected_warnings, TIME_STEP
+
+SMOOTHING = 0.005
+"""Time constant of the accelerations that are fed forward [s]."""
+
+_SMOOTHING_SHARE = -math.expm1(-TIME_STEP / SMOOTHING)
 
 
 class MujocoEngine:
@@ -21,11 +28,13 @@ class MujocoEngine:
     each joint follow its set-point:
 
         speed  = q̇_set + kp/kd (q_set − q), within the velocity limit
-        effort = kd (speed − q̇) + share · gravity(q), within the effort limit
+        effort = kd (speed − q̇) + M(q) q̈_set + share · gravity(q), within the effort limit
 
-    The last term is what controllers of real arms feed forward. With a share of 1 it is exact
-    here, as no model of a real arm is; below 1 the arm sags by (1 − share) · gravity / kp.
-    Inertial and Coriolis forces are not compensated. Nothing touches anything.
+    The last two terms are what controllers of real arms feed forward. The inertia M q̈_set is
+    that of the links and rotors; q̈_set is smoothed over :data:`SMOOTHING`, as the speeds of
+    set-points change in leaps from command to command. Both are exact here, as no model of a
+    real arm is. With a share below 1 the arm sags by (1 − share) · gravity / kp. Coriolis forces
+    and friction are not compensated. Nothing touches anything.
 
     :param robot: the robot.
     :param position: (m,) where the joints start [rad] or [m].
@@ -78,6 +87,7 @@ class MujocoEngine:
         data.qpos[:] = arm.spread @ position + arm.offset
         self._remainder = 0.0
         self._set_points.reset(position)
+        self._smoothed = np.zeros(len(position))  # velocities of the set-points
         self.block(self._blocked)
         mujoco.mj_forward(arm.model, data)
 
@@ -121,5 +131,14 @@ class MujocoEngine:
         ahead = np.clip(set_points.position - position, -gains.lead, gains.lead)
         set_points.position = position + ahead
         wanted = set_points.velocity + self._pull * ahead
-        self._data.ctrl[:] = np.clip(wanted, -limits.velocity, limits.velocity)
+        speed = np.clip(wanted, -limits.velocity, limits.velocity)
+        self._data.ctrl[:] = speed + self._inertial_effort() / gains.damping
         mujoco.mj_step(self._arm.model, self._data)
+
+    def _inertial_effort(self) -> np.ndarray:
+        """Return the efforts (m,) that give the joints the accelerations of their set-points."""
+        arm, change = self._arm, self._set_points.velocity - self._smoothed
+        self._smoothed = self._smoothed + change * _SMOOTHING_SHARE
+        effort = np.zeros(arm.model.nv)
+        mujoco.mj_mulM(arm.model, self._data, effort, arm.spread @ (change / SMOOTHING))
+        return arm.spread.T @ effort

@@ -9,12 +9,10 @@ import numpy as np
 
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.model.robot_model import RobotModel
+from ik_service.sim.carried_speed import CarriedSpeed
 from ik_service.sim.drive_limits import DriveLimits
 from ik_service.sim.engine import Engine
 from ik_service.sim.engine_registry import DEFAULT_ENGINE, make_engine
-
-_SPEED_TIMEOUT = 0.1
-"""Time after which the speed of a command that has no successor no longer counts [s]."""
 
 
 class SimulatedArm:
@@ -54,8 +52,7 @@ class SimulatedArm:
         self._offset = np.array([offset for _, _, offset in sources])
         self._own = np.array([name in self._index for name in self.joint_names])
         self._target = self._limits.middle()
-        self._speed = np.zeros_like(self._target)
-        self._age = np.zeros_like(self._target)
+        self._carried = CarriedSpeed(len(self._target))
         start = initial_positions or {}
         self.command([*start], [*start.values()])
         self._start = self._target
@@ -95,8 +92,8 @@ class SimulatedArm:
         :param names: names of joints.
         :param positions: where they shall go [rad] or [m], one for each name.
         :param speeds: how fast these positions move from command to command [rad/s] or [m/s], one
-            for each name, or none for targets that rest. They count until the next command, and
-            for 0.1 s at most.
+            for each name, or none for targets that rest. They count until the next command, for
+            0.1 s at most, and for a way as long as that from the command before at most.
         :raises UnknownJointError: there is no such movable joint; nothing is changed then.
         :raises ArgumentError: the lengths differ, or a value is not finite; likewise.
         """
@@ -106,12 +103,11 @@ class SimulatedArm:
         chosen = [i for i, name in enumerate(names) if name in self._index]
         joints = [self._index[names[i]] for i in chosen]
         lower, upper, most = self._limits.lower, self._limits.upper, self._limits.velocity
-        target, speed, age = self._target.copy(), self._speed.copy(), self._age.copy()
+        target, speed = self._target.copy(), np.zeros_like(self._target)
         target[joints] = [positions[i] for i in chosen]
         speed[joints] = [speeds[i] for i in chosen] if len(speeds) else 0.0
-        age[joints] = 0.0
-        self._target = np.clip(target, lower, upper)
-        self._speed, self._age = np.clip(speed, -most, most), age
+        before, self._target = self._target, np.clip(target, lower, upper)
+        self._carried.command(joints, self._target - before, np.clip(speed, -most, most))
 
     def step(self, dt: float) -> None:
         """
@@ -121,15 +117,12 @@ class SimulatedArm:
         :raises SimulationError: the simulation broke down; the arm then rests where it was.
         """
         if dt > 0.0:
-            speed = np.where(self._age < _SPEED_TIMEOUT, self._speed, 0.0)
-            self._age = self._age + dt
-            self.engine.step(self._target, speed, dt)
+            self.engine.step(self._target, self._carried.step(dt), dt)
 
     def reset(self) -> None:
         """Put all joints where they started, at rest."""
         self._target = self._start
-        self._speed = np.zeros_like(self._target)
-        self._age = np.zeros_like(self._target)
+        self._carried = CarriedSpeed(len(self._target))
         self.engine.reset(self._start)
 
     def block(self, joint: str) -> None:

@@ -114,6 +114,19 @@ def test_a_simulation_that_breaks_down_says_so_and_stops_the_arm():
     assert engine.position[0] == pytest.approx(0.6, abs=1e-3)
 
 
+def test_the_inertia_of_the_arm_is_fed_forward():
+    engine = pendulum(start=(-1.0, 0.0))
+    acceleration, behind, target, speed = 4.0, [], -1.0, 0.0
+    for step in range(500):
+        speed += acceleration * 0.001 if step < 300 else 0.0
+        target += 0.001 * speed
+        engine.step(np.array([target, 0.0]), np.array([speed, 0.0]), 0.001)
+        behind.append(engine._set_points.position[0] - engine.position[0])
+    inertia = 0.01 + 2.0 * 0.5**2 + engine._arm.gains.rotor[0]
+    without = inertia * acceleration / engine._arm.gains.stiffness[0]
+    assert abs(behind[299] - behind[-1]) < 0.1 * without
+
+
 @pytest.mark.parametrize('name', ['panda', 'ur5e'])
 def test_our_arms_hold_themselves_where_they_are_told(name):
     robot = arm(name).robot
