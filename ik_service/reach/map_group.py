@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ik_service.exceptions import StoreError
-from ik_service.scale.result_store import disk_errors, load_zarr
+from ik_service.scale.store_files import disk_errors, load_zarr
 
 _CHUNK = 1_000_000  # rows of a chunk, divided by the width of a row
 _MAKER = 'of ik_service'

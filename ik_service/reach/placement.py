@@ -115,8 +115,9 @@ def search_places(
     every pose is solved for, and only what its forward kinematics confirms is called reached.
 
     Places are ranked by the share of the poses that they reach, then by the least quality of a
-    posture at a pose that is reached, see :meth:`PostureMeasure.quality`. The answer is the same
-    at every call.
+    posture at a pose that is reached, see
+    :meth:`~ik_service.reach.postures.PostureMeasure.quality`. The answer is the same at every
+    call.
 
     :param source: the arm, or a map of it.
     :param poses: (K, 4, 4) T_world_tip.

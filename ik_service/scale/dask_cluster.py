@@ -18,13 +18,14 @@ from ik_service.scale.array_targets import ArrayTargets
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.progress import Progress
 from ik_service.scale.result_store import ResultStore
-from ik_service.scale.solving import solve_block
+from ik_service.scale.solving import solve_and_write
 from ik_service.scale.store_files import disk_errors
 from ik_service.scale.targets import BlockTargets
 
 if TYPE_CHECKING:
     from distributed import Client
 
+_LONGEST_TASK = 8  # chunks
 _KEPT = 'the store keeps all whole chunks, and the same call goes on'
 
 
@@ -90,8 +91,9 @@ def solve_on_cluster(
         _check_workers(client, source, targets.digest, results)
         # One key of the graph, so that it goes to each worker once, and again if that is lost.
         work = dask.delayed((spec, source), name=f'work-{uuid.uuid4().hex}', traverse=False)
-        counts = da.from_array(np.array(missing), chunks=(1, 2)).map_blocks(
-            _solve_chunk,
+        sizes = task_sizes(len(missing), sum(client.nthreads().values()))
+        counts = da.from_array(np.array(missing), chunks=(sizes, 2)).map_blocks(
+            _solve_chunks,
             work,
             str(results.path),
             results.attributes['id'],
@@ -102,6 +104,23 @@ def solve_on_cluster(
             name=f'solve-{uuid.uuid4().hex}',  # never what an earlier call has left
         )
         _collect(client, list(counts.to_delayed()), progress)
+
+
+def task_sizes(chunks: int, places: int) -> tuple[int, ...]:
+    """
+    Return how many chunks each task solves, in their order.
+
+    A worker is idle for some 25 ms between two tasks, in which others solve thousands of poses. So
+    the first tasks are long; the last ones are short, so that all workers end at the same time.
+
+    :param chunks: number of chunks.
+    :param places: tasks that run at a time.
+    """
+    sizes = []
+    while chunks:
+        sizes.append(min(max(chunks // (2 * places), 1), _LONGEST_TASK))
+        chunks -= sizes[-1]
+    return tuple(sizes)
 
 
 def _collect(client: Client, tasks: list[object], progress: Progress) -> None:
@@ -187,7 +206,7 @@ def _readable(targets: BlockTargets, results: ResultStore) -> Iterator[BlockTarg
         path.unlink(missing_ok=True)
 
 
-def _solve_chunk(
+def _solve_chunks(
     chunks: np.ndarray,
     work: tuple[ChainSpec, BlockTargets],
     path: str,
@@ -197,12 +216,15 @@ def _solve_chunk(
     """Solve chunks from one target to another, and write them; returns their sizes."""
     spec, targets = work
     results = _opened(path, identity)
-    counts = np.zeros(len(chunks), int)
-    for number, (first, last) in enumerate(chunks.tolist()):
-        counts[number] = last - first
-        if not results.is_whole(first, last):  # else a worker died just after it
-            results.write(first, solve_block(spec, targets.block(first, last), threads))
-    return counts
+    bounds = chunks.tolist()
+    missing = (
+        (first, targets.block(first, last))
+        for first, last in bounds
+        if not results.is_whole(first, last)  # else a worker died after it
+    )
+    for _ in solve_and_write(spec, missing, results.write, threads):
+        pass
+    return np.array([last - first for first, last in bounds])
 
 
 @lru_cache(maxsize=4)

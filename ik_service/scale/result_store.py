@@ -7,19 +7,20 @@ from contextlib import contextmanager
 import os
 from pathlib import Path
 import shutil
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any, TYPE_CHECKING
 import uuid
 
 import numpy as np
 
 from ik_service.common.quoting import safe_repr
-from ik_service.exceptions import ArgumentError, MissingExtraError, StoreError
+from ik_service.exceptions import ArgumentError, StoreError
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.solving import Answers, UNSOLVED
 from ik_service.scale.store_files import (
     disk_errors,
     has_content,
+    load_zarr,
     new_name,
     only_writer,
     remove_remains,
@@ -286,16 +287,3 @@ def _folder(path: str | os.PathLike[str]) -> Path:
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
         raise ArgumentError('store', f'has to be the path of a folder, not {safe_repr(path)}')
     return Path(path).absolute()
-
-
-def load_zarr() -> ModuleType:
-    """
-    Import Zarr.
-
-    :raises MissingExtraError: it is not installed.
-    """
-    try:
-        import zarr
-    except ImportError as error:
-        raise MissingExtraError('zarr', 'scale') from error
-    return zarr

@@ -1,7 +1,9 @@
-"""Answers to a block of targets of which some may be no poses."""
+"""Answers to blocks of targets of which some may be no poses."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -76,6 +78,33 @@ def solve_block(spec: ChainSpec, targets: np.ndarray, threads: int | None = None
     answers.iterations[poses] = batch.iterations
     answers.searches[poses] = batch.searches
     return answers
+
+
+def solve_and_write(
+    spec: ChainSpec,
+    blocks: Iterable[tuple[int, np.ndarray]],
+    write: Callable[[int, Answers], int],
+    threads: int | None = None,
+) -> Iterator[int]:
+    """
+    Solve blocks; while one is solved, the answers to that before it are written.
+
+    :param spec: chain, solver and options.
+    :param blocks: number of the first target of each, and its (k, 4, 4) targets.
+    :param write: writes the answers to a block, from the first target on; returns their number.
+    :param threads: number of threads that solve; as many as there are cores when left out.
+    :returns: what ``write`` has returned, block by block.
+    :raises IkServiceError: the specification cannot be built, or what ``write`` raises.
+    """
+    with ThreadPoolExecutor(1) as writer:
+        writing: Future[int] | None = None
+        for first, targets in blocks:
+            answers = solve_block(spec, targets, threads)
+            if writing is not None:
+                yield writing.result()
+            writing = writer.submit(write, first, answers)
+        if writing is not None:
+            yield writing.result()
 
 
 def _numbers(batch: IkBatchResult) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Files below a store: errors of the disk, the lock of its writer, and what a crash leaves."""
+"""Files below a store: errors of the disk, its writer's lock, what a crash leaves; Zarr itself."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import os
 from pathlib import Path
 import shutil
 import socket
+from types import ModuleType
 
-from ik_service.exceptions import StoreError
+from ik_service.exceptions import MissingExtraError, StoreError
 
 _LOCK = '.ik_service.lock'
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
@@ -104,3 +105,16 @@ def sync_file(file: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def load_zarr() -> ModuleType:
+    """
+    Import Zarr.
+
+    :raises MissingExtraError: it is not installed.
+    """
+    try:
+        import zarr
+    except ImportError as error:
+        raise MissingExtraError('zarr', 'scale') from error
+    return zarr

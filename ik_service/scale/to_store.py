@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 import os
@@ -17,7 +16,7 @@ from ik_service.exceptions import ArgumentError, StoreInterruptedError
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.progress import Progress, progress_of
 from ik_service.scale.result_store import ResultStore
-from ik_service.scale.solving import solve_block
+from ik_service.scale.solving import solve_and_write
 from ik_service.scale.targets import block_targets, blocks_of, BlockTargets
 from ik_service.solvers.argument_checks import check_course
 
@@ -137,7 +136,8 @@ def _solve_blocks(
         solve_on_cluster(client, spec, targets, results, missing, threads, progress)
     else:
         blocks = ((first, targets.block(first, last)) for first, last in missing)
-        _solve_here(spec, blocks, results, threads, progress)
+        for written in solve_and_write(spec, blocks, results.write, threads):
+            progress.advance(written)
     return before
 
 
@@ -161,27 +161,9 @@ def _solve_stream(
             else:
                 yield first, block
 
-    _solve_here(spec, missing(), results, threads, progress)
+    for written in solve_and_write(spec, missing(), results.write, threads):
+        progress.advance(written)
     return count, before
-
-
-def _solve_here(
-    spec: ChainSpec,
-    blocks: Iterable[tuple[int, np.ndarray]],
-    results: ResultStore,
-    threads: int | None,
-    progress: Progress,
-) -> None:
-    """Solve chunks in this process; while one is solved, that before it is written."""
-    with ThreadPoolExecutor(1) as writer:
-        writing: Future[int] | None = None
-        for first, targets in blocks:
-            answers = solve_block(spec, targets, threads)
-            if writing is not None:
-                progress.advance(writing.result())
-            writing = writer.submit(results.write, first, answers)
-        if writing is not None:
-            progress.advance(writing.result())
 
 
 @contextmanager

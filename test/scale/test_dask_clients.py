@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.repository import REPOSITORY
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 pytest.importorskip('distributed', reason='dask is not installed (extra scale)')
@@ -13,19 +12,13 @@ import distributed
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, ClusterError
-from ik_service.scale import ChainSpec, solve_to_store
+from ik_service.scale import solve_to_store
+from ik_service.scale.dask_cluster import task_sizes
 
 
 @pytest.fixture(scope='module')
-def spec():
-    return ChainSpec.of(REPOSITORY / 'urdf' / 'panda.urdf', 'panda_link0', 'panda_hand_tcp')
-
-
-@pytest.fixture(scope='module')
-def targets(spec):
-    chain = spec.build().chain
-    rng = np.random.default_rng(5)
-    return np.array([chain.forward(q) for q in rng.uniform(chain.lower, chain.upper, (300, 7))])
+def targets(targets):
+    return targets[:300]
 
 
 @pytest.fixture(scope='module')
@@ -63,3 +56,15 @@ def test_cluster_without_workers_is_refused(spec, targets, tmp_path):
         with pytest.raises(ClusterError, match='closed'):
             solve_to_store(spec, targets, tmp_path / 's', client=client)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize('places', [1, 2, 64])
+@pytest.mark.parametrize('chunks', [1, 7, 82, 1000])
+def test_tasks_get_shorter_so_that_all_workers_end_at_the_same_time(chunks, places):
+    sizes = task_sizes(chunks, places)
+    assert sum(sizes) == chunks
+    assert list(sizes) == sorted(sizes, reverse=True)
+    assert max(sizes) <= 8
+    assert set(sizes[-min(places, len(sizes)) :]) == {1}
+    if chunks >= 32 * places:
+        assert max(sizes) == 8

@@ -17,30 +17,10 @@ pytest.importorskip('distributed', reason='dask is not installed (extra scale)')
 
 import distributed
 
-import ik_service as iks
 from ik_service.exceptions import ArgumentError, ClusterError, StoreInterruptedError
-from ik_service.scale import ChainSpec, solve_to_store
+from ik_service.scale import solve_to_store
 
 pytestmark = pytest.mark.slow
-
-URDF = REPOSITORY / 'urdf' / 'panda.urdf'
-
-
-@pytest.fixture(scope='module')
-def spec():
-    return ChainSpec.of(URDF, 'panda_link0', 'panda_hand_tcp')
-
-
-@pytest.fixture(scope='module')
-def targets(spec):
-    chain = spec.build().chain
-    rng = np.random.default_rng(5)
-    return np.array([chain.forward(q) for q in rng.uniform(chain.lower, chain.upper, (2000, 7))])
-
-
-@pytest.fixture(scope='module')
-def expected(spec, targets):
-    return iks.solve_ik_batch(spec.build().chain, targets)
 
 
 @contextmanager

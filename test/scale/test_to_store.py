@@ -13,28 +13,11 @@ pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError
-from ik_service.scale import ChainSpec, NO_POSE, PoseGrid, solve_to_store
+from ik_service.scale import NO_POSE, PoseGrid, solve_to_store
 from ik_service.scale.targets import block_targets, blocks_of
 
 URDF = REPOSITORY / 'urdf' / 'panda.urdf'
 SUCCESS = iks.IkStatus.SUCCESS.number
-
-
-@pytest.fixture(scope='module')
-def spec():
-    return ChainSpec.of(URDF, 'panda_link0', 'panda_hand_tcp')
-
-
-@pytest.fixture(scope='module')
-def targets(spec):
-    chain = spec.build().chain
-    rng = np.random.default_rng(3)
-    return np.array([chain.forward(q) for q in rng.uniform(chain.lower, chain.upper, (2000, 7))])
-
-
-@pytest.fixture(scope='module')
-def expected(spec, targets):
-    return iks.solve_ik_batch(spec.build().chain, targets)
 
 
 def test_answers_are_those_of_a_batch(spec, targets, expected, tmp_path):
