@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 import threading
 
-from ik_service.arm.arm import Arm
-from ik_service.arm.group import SolverSettings
-from ik_service.exceptions import CompilationError
 from ik_service.solvers.batch_preparation import BatchKernels
 from ik_service.solvers.solver import Solver
 
@@ -24,21 +20,6 @@ class BatchPreparation:
         self.compile: Callable[[BatchKernels], object] = lambda kernels: kernels.warm_up()
         self._turn = threading.Lock()
         self._ready: set[str] = set()
-
-    def begin(self, arm: Arm, settings: SolverSettings) -> None:
-        """
-        Begin the compilation, in a thread of its own.
-
-        :param arm: the arm.
-        :param settings: name and options of the node's solver.
-        """
-        prepared = arm.group.chain_solvers['', settings]
-
-        def prepare() -> None:
-            with suppress(CompilationError):  # whoever needs them is told so by :meth:`finish`
-                self.finish(prepared.solver)
-
-        threading.Thread(target=prepare, name='batch preparation', daemon=True).start()
 
     def finish(self, solver: Solver) -> None:
         """

@@ -9,18 +9,13 @@ import threading
 import numpy as np
 
 from ik_service.arm.bounds import independent_bounds, Mimic
+from ik_service.arm.joint_checks import check_lengths, check_near, FARTHEST
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.model.robot_model import RobotModel
 
 _KEPT_NAME_LISTS = 64
 _LONGEST_KEPT = 1000  # names; longer lists are looked up anew
-
-FARTHEST = 1e6
-"""How far from 0 a joint may be [rad or m]; beyond, its pose would lose its precision."""
-
-MOST_NAMES = 10_000
-"""Joints that a message may name; a robot has far fewer."""
 
 
 class PostureSpace:
@@ -83,7 +78,8 @@ class PostureSpace:
         :returns: the indices that were written.
         :raises UnknownJointError: the robot has no such movable joint.
         :raises ArgumentError: a joint is named twice, the lengths differ or exceed
-            :data:`MOST_NAMES`, or a value is not finite or farther than :data:`FARTHEST`.
+            :data:`~ik_service.arm.joint_checks.MOST_NAMES`, or a value is not finite or farther
+            than :data:`~ik_service.arm.joint_checks.FARTHEST`.
         """
         check_lengths(names, values, 'joint_state')
         indices = self.indices(names)
@@ -195,23 +191,27 @@ class JointStateBuffer:
         :param now: arrival of the message on the monotonic clock [s].
         :raises ArgumentError: the lengths differ or a joint is named twice, and nothing of the
             message is taken; or joints of the chain are not finite or farther than
-            :data:`FARTHEST`, and the others are taken. Such a position of a joint outside the
-            chain is left out, as drivers send NaN for what they do not measure.
+            :data:`~ik_service.arm.joint_checks.FARTHEST`, and the others are taken. Such a
+            position of a joint outside the chain is left out, as drivers send NaN for what they
+            do not measure.
         """
         if not len(values):
             return
         check_lengths(names, values, 'joint_states')
-        chosen = self._chosen(tuple(names))
+        names = tuple(names)
+        chosen = self._chosen(names)
         if len(chosen) != len(names):
-            names = [names[i] for i in chosen]
+            names = tuple(names[i] for i in chosen)
             values = [values[i] for i in chosen]
-        near = np.abs(np.array(values, dtype=np.float64)) <= FARTHEST
-        whole = bool(near.all())
-        with self._lock:
-            if whole:
-                indices = self._postures.overlay(self._positions, names, values)
+        numbers = np.array(values, dtype=np.float64)
+        near = np.abs(numbers) <= FARTHEST
+        if near.all():
+            indices = self._postures.indices(names)
+            with self._lock:
+                self._positions[indices] = numbers
                 self._arrivals[indices] = now
-                return
+            return
+        with self._lock:
             far = self._take_usable(names, values, near, now)
         check_near([name for name, _ in far], np.array([value for _, value in far]))
 
@@ -273,32 +273,3 @@ class JointStateBuffer:
                     j = self._postures.names.index(name)
                     self._positions[j] = previous._positions[i]
                     self._arrivals[j] = previous._arrivals[i]
-
-
-def check_lengths(names: Sequence[str], values: Sequence[float], what: str) -> None:
-    """
-    Check how many joints and positions a message holds, before anything else is done with it.
-
-    :param names: the joints.
-    :param values: their positions.
-    :param what: the name of the message, for the error.
-    :raises ArgumentError: there are more than :data:`MOST_NAMES`, or the lengths differ.
-    """
-    if len(names) > MOST_NAMES:
-        raise ArgumentError(what, f'names {len(names)} joints, more than {MOST_NAMES}')
-    if len(names) != len(values):
-        raise ArgumentError(what, f'has {len(names)} names, but {len(values)} positions')
-
-
-def check_near(names: Sequence[str], values: np.ndarray) -> None:
-    """
-    Check positions [rad] or [m].
-
-    :param names: the joints.
-    :param values: (n,) their positions.
-    :raises ArgumentError: a joint is at NaN, infinity or beyond :data:`FARTHEST`; naming it.
-    """
-    for name, value in zip(names, values.tolist(), strict=True):
-        if not abs(value) <= FARTHEST:
-            fault = f'beyond ±{FARTHEST:g}' if math.isfinite(value) else 'which is not finite'
-            raise ArgumentError('joint_state', f'joint {quote(name)} is at {value:g}, {fault}')

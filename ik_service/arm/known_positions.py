@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ik_service.arm.joint_state import check_lengths, PostureSpace
+from ik_service.arm.joint_checks import check_lengths
+from ik_service.arm.joint_state import PostureSpace
 
 
 def known_positions(

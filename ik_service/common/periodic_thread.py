@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import threading
-import time
 
-_SHORTEST = 0.98
-"""Shortest time between two calls, in periods; less than 1, to make up for small delays."""
-
-_REST = 0.6
-"""Shortest time from the end of a call to the next one, in periods."""
+from ik_service.common.periodic_calls import PeriodicCall, PeriodicCalls
 
 
-class PeriodicThread:
+class PeriodicThread(PeriodicCall):
     """
-    Thread that calls a function at a rate, for the time of a ``with`` block.
-
-    A call that comes a little late does not shift the ones after it. Missed calls are left out:
-    from one call to the next it is never much less than a period.
+    :class:`~ik_service.common.periodic_calls.PeriodicCall` in a thread of its own.
 
     :param call: called with the time on the monotonic clock [s].
     :param rate: calls a second [Hz].
@@ -31,49 +22,33 @@ class PeriodicThread:
         rate: float,
         on_error: Callable[[Exception], None],
     ) -> None:
-        self._rate = rate
-        self._call = call
-        self._on_error = on_error
-        self._changed = threading.Condition()
-        self._ended = False
-        self._thread = threading.Thread(target=self._run, name='periodic', daemon=True)
-
-    @property
-    def rate(self) -> float:
-        """Calls a second [Hz]; may be set while it runs, and holds at once."""
-        return self._rate
-
-    @rate.setter
-    def rate(self, rate: float) -> None:
-        with self._changed:
-            self._rate = rate
-            self._changed.notify()
+        self._own = PeriodicCalls()
+        super().__init__(self._own, call, rate, on_error)
 
     def __enter__(self) -> PeriodicThread:
-        self._thread.start()
+        self._own.__enter__()
+        super().__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        with self._changed:
-            self._ended = True
-            self._changed.notify()
-        self._thread.join(0.2)
+        super().__exit__()
+        self._own.__exit__()
 
-    def _run(self) -> None:
-        due = last = time.monotonic()
-        while True:
-            with self._changed:
-                while not self._ended and time.monotonic() < due:
-                    rate = self._rate
-                    self._changed.wait(due - time.monotonic())
-                    if self._rate != rate:
-                        due = last + 1.0 / self._rate
-                if self._ended:
-                    return
-                period = 1.0 / self._rate
-            last = time.monotonic()
-            try:
-                self._call(last)
-            except Exception as error:
-                self._on_error(error)
-            due = max(due + period, last + _SHORTEST * period, time.monotonic() + _REST * period)
+
+def periodic_call(
+    thread: PeriodicCalls | None,
+    call: Callable[[float], None],
+    rate: float,
+    on_error: Callable[[Exception], None],
+) -> PeriodicCall:
+    """
+    Return a call that a thread makes with those of others, or one of its own.
+
+    :param thread: the thread; None for one of its own.
+    :param call: called with the time on the monotonic clock [s].
+    :param rate: calls a second [Hz].
+    :param on_error: called with what ``call`` raised; the calls go on.
+    """
+    if thread is None:
+        return PeriodicThread(call, rate, on_error)
+    return PeriodicCall(thread, call, rate, on_error)

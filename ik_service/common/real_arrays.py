@@ -20,6 +20,8 @@ def real_array(values: ArrayLike, argument: str) -> np.ndarray:
     :raises ArgumentError: they are no real numbers, such as complex ones, truth values or text,
         or no array can be made of them.
     """
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return np.array(values, order='C')
     try:
         array = np.asarray(values)
     except Exception as error:  # also what an object raises that is asked for its array

@@ -15,7 +15,8 @@ process gives way to others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 import os
 import sys
 import threading
@@ -44,9 +45,15 @@ Compiled = Solver | PathKernels | BatchKernels
 """What can be compiled."""
 
 
+_TURN = threading.Lock()
+"""Held by the compiler that compiles: of several nodes, all but the first find its kernels."""
+
+_LOOK = 0.5  # time between two looks whether a compiler that waits shall end [s]
+
+
 class Compiler:
     """
-    Compiler of solvers, one after the other; safe to share between threads.
+    Compiler of solvers, one after the other in all of a process; safe to share between threads.
 
     :param warn: called with a sentence when a solver has to be compiled in this process.
     """
@@ -55,7 +62,6 @@ class Compiler:
         self._warn = warn
         self._child: ChildProcess | None = None
         self._ended = False
-        self._turn = threading.Lock()
         self._places = threading.Semaphore(MOST_WAITING)
 
     def prepare(self, solver: Compiled) -> None:
@@ -76,8 +82,8 @@ class Compiler:
                 'try again in a minute'
             )
         try:
-            with self._turn:
-                if not solver.compiled:  # by the one before
+            with self._turn():
+                if not (solver.compiled or solver.cached):  # by the one before
                     self._compile(solver)
         except (ChildFailedError, OSError) as error:
             if self._ended:
@@ -85,6 +91,16 @@ class Compiler:
             self._warn(f'{solver.name} is compiled in the node, which disturbs it: {error}')
         finally:
             self._places.release()
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        while not _TURN.acquire(timeout=_LOOK):
+            if self._ended:
+                raise CompilationError('the node is ending')
+        try:
+            yield
+        finally:
+            _TURN.release()
 
     def end(self) -> None:
         """End the compiler, and what is being compiled."""

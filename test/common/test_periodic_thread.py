@@ -7,7 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from ik_service.common.periodic_thread import PeriodicThread
+from ik_service.common.periodic_calls import PeriodicCalls
+from ik_service.common.periodic_thread import periodic_call, PeriodicThread
 
 pytestmark = pytest.mark.alone
 
@@ -54,3 +55,21 @@ def test_missed_calls_are_left_out():
     assert len(times) < 25
     assert np.diff(times).min() >= 0.98 * 0.01 - 1e-9, 'none is made up for'
     assert times[1] - times[0] >= 0.3 + 0.6 * 0.01, 'nor comes right behind the end of another'
+
+
+def test_a_thread_makes_the_calls_of_several_at_their_rates():
+    fast, slow, errors = [], [], []
+
+    def fail(now):
+        slow.append(now)
+        raise ValueError('bad call')
+
+    with PeriodicCalls() as calls, periodic_call(calls, fast.append, 100.0, print):
+        with periodic_call(calls, fail, 20.0, errors.append):
+            time.sleep(0.5)
+        count = len(slow)
+        time.sleep(0.5)
+    assert len(slow) == len(errors) == count
+    assert 5 <= count <= 12
+    assert 70 <= len(fast) <= 103
+    assert np.diff(fast).min() >= 0.98 * 0.01 - 1e-9

@@ -10,27 +10,25 @@ import numpy as np
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.arm.batch_preparation import BatchPreparation
-from ik_service.common.background_workers import BackgroundWorkers
 from ik_service.exceptions import CompilationError
 from ik_service.ros.batches.batch_answers import BatchAnswers
 from ik_service.ros.batches.batch_request import BatchRequest
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import Frames
+from ik_service.ros.ik.background_handler import BackgroundHandler
 from ik_service.ros.ik.chain_start import chain_start, ChainStart, constrained_solver
 from ik_service.ros.ik.compute_ik import IkHandler, note_of_assumed, places_links
 from ik_service.ros.ik.goals import group_of, PoseGoal
 from ik_service.ros.ik.ik_answer import bring_inside, code_of
-from ik_service.ros.ik.service_handler import require_arm, ServiceHandler, StampClock
+from ik_service.ros.ik.service_handler import StampClock
 from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.result import IkBatchResult, IkStatus
 
 LONGEST_CALL = 2.0
 """Time after which no further pose of a call is begun [s]."""
-THREADS = 2
-"""Calls that are worked on at once."""
 
 
-class BatchHandler(ServiceHandler):
+class BatchHandler(BackgroundHandler):
     """
     Handler of ``compute_ik_batch``, which answers every pose as ``compute_ik`` does.
 
@@ -53,27 +51,9 @@ class BatchHandler(ServiceHandler):
         on_error: Callable[[Exception], object],
         on_refused: Callable[[str], object],
     ) -> None:
-        super().__init__(clock, frames, on_error, on_refused)
+        super().__init__('batches', clock, frames, on_error, on_refused)
         self._ik = ik
-        self._workers = BackgroundWorkers('batches', THREADS)
         self.preparation = BatchPreparation()
-
-    def handle(
-        self, request: GetCartesianPath.Request, response: GetCartesianPath.Response
-    ) -> GetCartesianPath.Response:
-        """
-        Fill in the response to a request and return it.
-
-        :param request: the request.
-        :param response: the response.
-        """
-
-        def answer() -> str:
-            measured = require_arm(self.measured)
-            return self._workers.run(lambda: self._answer(request, measured, response))
-
-        self._answer_with_code(response.error_code, answer)
-        return response
 
     def _answer(
         self,

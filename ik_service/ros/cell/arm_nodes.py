@@ -17,6 +17,7 @@ from ik_service.ros.cell.cell_frames import CellFrames, FramesToPublish
 from ik_service.ros.cell.descriptions import DescribedArm
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.runtime import GRACE, spinning_node, StopRequest
+from ik_service.ros.common.shared_threads import SharedThreads
 from ik_service.ros.common.tf_listener import transform_source, TransformSource
 from ik_service.ros.ik.ik_node import IkNode
 from ik_service.ros.sim.simulated_arm_node import SimulatedArmNode
@@ -30,8 +31,8 @@ def run_arms(
     """
     Run the IK nodes of arms in this process until a stop is asked for.
 
-    Each node has threads of its own, as in a process of its own. They listen to tf together, and
-    come to rest at the same time.
+    What comes all the time, joint states and commands, has threads that the nodes share; all else
+    has threads of each node's own. They listen to tf together, and come to rest at the same time.
 
     :param cell: the cell.
     :param arms: the arms, of all or of some.
@@ -41,10 +42,11 @@ def run_arms(
     """
     with ExitStack() as stack:
         shared = Node(f'ik_cell_{arms[0].entry.name}', parameter_overrides=_clock(arms))
-        transforms = transform_source(shared)
+        transforms, threads = transform_source(shared), SharedThreads()
+        stack.enter_context(threads.running())
         nodes: dict[str, IkNode] = {}
         for arm in arms:
-            node = nodes[arm.entry.name] = ik_node(cell, arm, transforms)
+            node = nodes[arm.entry.name] = ik_node(cell, arm, transforms, threads)
             stack.callback(node.destroy_node)
             with _named(cell, arm.entry):
                 node.start()
@@ -62,6 +64,7 @@ def ik_node(
     cell: Cell,
     arm: DescribedArm,
     transforms: TransformSource | None = None,
+    threads: SharedThreads | None = None,
     context: Context | None = None,
 ) -> IkNode:
     """
@@ -70,11 +73,12 @@ def ik_node(
     :param cell: the cell.
     :param arm: the arm.
     :param transforms: as for :class:`~ik_service.ros.ik.ik_node.IkNode`.
+    :param threads: likewise, for :meth:`~ik_service.ros.ik.ik_node.IkNode.running`.
     :param context: ROS context; None for the default one.
     :raises CellError: a parameter has a value that it cannot have.
     """
     with _named(cell, arm.entry):
-        node = IkNode(transforms, **_options(arm.entry, arm.node_parameters, context))
+        node = IkNode(transforms, threads, **_options(arm.entry, arm.node_parameters, context))
     _check_namespace(cell, arm.entry, node)
     return node
 

@@ -80,7 +80,7 @@ class BatchCalls:
     """
 
     in_flight = 2  # one is solved while the other is converted
-    most = 1000
+    most = 300  # the node converts a call at a stretch, for which all others wait
 
     def __init__(self, node: Node, service: str) -> None:
         self.client = node.create_client(GetCartesianPath, service, qos_profile=BATCH_QOS)

@@ -9,6 +9,7 @@ import itertools
 import time
 
 import numpy as np
+from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.following.commanded_joints import CommandedJoints, limits_among
@@ -133,9 +134,11 @@ def _begins_elsewhere(command: FollowerCommand, last: np.ndarray) -> bool:
 class JointCommandChannel(CommandChannel):
     """Commands as ``sensor_msgs/JointState``; it names the joints of the group alone."""
 
+    _message: JointState | None = None
+
     def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
         """Return positions and velocities of the group, stamped with the present."""
-        message = joint_command(self._names, command)
+        message = self._message = joint_command(self._names, command, self._message)
         stamp = self._stamp_of(time.monotonic())
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(max(stamp, 0), 10**9)
         return message

@@ -17,18 +17,20 @@ from ik_service.trajectory import joint_trajectory as motion
 _SECOND = 10**9  # [ns]
 
 
-def joint_command(names: Sequence[str], command: FollowerCommand) -> JointState:
+def joint_command(
+    names: Sequence[str], command: FollowerCommand, used: JointState | None = None
+) -> JointState:
     """
     Return a command as a ``sensor_msgs/JointState`` without a stamp.
 
     :param names: names of the n joints.
     :param command: positions [rad] or [m] and speeds [rad/s] or [m/s].
+    :param used: message of these joints that is not needed any more, to be filled again; None to
+        make one, which takes as long as all the rest.
     """
-    return JointState(
-        name=list(names),
-        position=_numbers(command.q),
-        velocity=_numbers(command.velocity),
-    )
+    message = JointState(name=list(names)) if used is None else used
+    message.position, message.velocity = _numbers(command.q), _numbers(command.velocity)
+    return message
 
 
 def joint_trajectory(trajectory: motion.JointTrajectory, start: int) -> JointTrajectory:

@@ -7,7 +7,6 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from ik_service.arm.arm import Arm
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.ik.parameters import NodeParameters
-from ik_service.ros.ik.services import PATH_SERVICE
 
 
 def announce(
@@ -43,11 +42,12 @@ def announce(
         log.warning(f'nothing is followed: {fault}')
 
 
-def announce_paths(log: RcutilsLogger, seconds: float) -> None:
+def announce_late(log: RcutilsLogger, service: str, seconds: float) -> None:
     """
-    Log that paths are served, which comes later than the rest.
+    Log that a service is offered later than the rest.
 
     :param log: the node's log.
+    :param service: its name.
     :param seconds: time since the node was made [s].
     """
-    log.info(f'{PATH_SERVICE} is offered after {seconds:.1f} s')
+    log.info(f'{service} is offered after {seconds:.1f} s')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from moveit_msgs.msg import Constraints, PositionIKRequest
 import numpy as np
@@ -23,8 +23,7 @@ from ik_service.ros.ik.service_handler import assumed_joints, resolver_of, start
 from ik_service.solvers.solver import Solver
 
 
-@dataclass(frozen=True)
-class ChainStart:
+class ChainStart(NamedTuple):
     """
     Start of the solves of one chain.
 

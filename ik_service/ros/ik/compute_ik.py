@@ -132,7 +132,7 @@ class IkHandler(ServiceHandler):
             collisions=avoided.test(solver.chain.joint_names),
         )
         notes = _notes(goals, seconds, start.assumed)
-        notes += ''.join(f'; {note}' for note in (*start.frames.notes, *avoided.notes))
+        notes += ''.join([f'; {note}' for note in (*start.frames.notes, *avoided.notes)])
         return outcome_of(result, arm, chosen, posture, notes, start.outside)
 
     def goals(self, request: PositionIKRequest) -> list[PoseGoal]:
@@ -251,10 +251,10 @@ def places_links(request: PositionIKRequest, goals: list[PoseGoal], group: ArmGr
 
 def _notes(goals: list[PoseGoal], seconds: float, assumed: list[str]) -> str:
     """Return remarks for the client: what was normalised, cut or assumed."""
-    notes = ''.join(f'; {note}' for goal in goals for note in goal.notes())
+    notes = ''.join([f'; {note}' for goal in goals for note in goal.notes()])
     if seconds > LONGEST_TIMEOUT:
         notes += f'; the timeout of {seconds:g} s is cut to {LONGEST_TIMEOUT:g} s'
-    return notes + ''.join(f'; {note}' for note in note_of_assumed(assumed))
+    return notes + ''.join([f'; {note}' for note in note_of_assumed(assumed)])
 
 
 def note_of_assumed(joints: list[str]) -> list[str]:

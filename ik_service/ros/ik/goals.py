@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 import math
+from typing import NamedTuple
 
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import PositionIKRequest
@@ -28,8 +28,7 @@ Held = Callable[[str], tuple[str, np.ndarray] | None]
 """Of a name: the link on which an attached object of that name is, and (4, 4) its pose there."""
 
 
-@dataclass(frozen=True)
-class PoseGoal:
+class PoseGoal(NamedTuple):
     """
     Pose that a request asks for.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import array
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from builtin_interfaces.msg import Time
 from moveit_msgs.msg import RobotState
@@ -21,8 +21,7 @@ _CODES = {
 }
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """
     Outcome of a request.
 

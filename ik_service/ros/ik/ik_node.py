@@ -18,9 +18,8 @@ from sensor_msgs.msg import JointState
 from ik_service.arm.arm import Arm, ArmSettings, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import ArmLoader
-from ik_service.arm.path_preparation import PathPreparation
 from ik_service.common.fault_logger import FaultLogger
-from ik_service.common.periodic_thread import PeriodicThread
+from ik_service.common.periodic_thread import periodic_call
 from ik_service.exceptions import IkServiceError
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.collision.collision_parameters import REQUIRE_COLLISION_CHECKING
@@ -30,6 +29,7 @@ from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.response_retry import retry_dropped_responses
+from ik_service.ros.common.shared_threads import SharedThreads
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.following.command_monitor import publishers_of
 from ik_service.ros.following.command_publisher import CommandPublisher
@@ -41,7 +41,7 @@ from ik_service.ros.following.node_context import NodeContext
 from ik_service.ros.following.stamps import queue_delay
 from ik_service.ros.following.stop_services import StopServices
 from ik_service.ros.following.target_topics import TargetTopics
-from ik_service.ros.ik.announcement import announce, announce_paths
+from ik_service.ros.ik.announcement import announce, announce_late
 from ik_service.ros.ik.diagnostics import DiagnosticsPublisher
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT
 from ik_service.ros.ik.node_threads import NodeThreads
@@ -59,7 +59,7 @@ class IkNode(Node):
     Node that answers ``compute_ik`` and ``compute_fk``, and follows ``target_pose``.
 
     Before it has a robot description, and while the kernels for it are compiled, it offers no
-    services; ``compute_cartesian_path`` follows when its own are compiled. A new description
+    services; those of paths and batches follow when their own are compiled. A new description
     replaces the arm once everything is built; a bad one is refused.
 
     After :meth:`start`, :meth:`running` spins it in threads of its own; in a program with an
@@ -69,12 +69,16 @@ class IkNode(Node):
     :ivar parameters: its parameters.
     :ivar collisions: the known world, and the checker of collisions.
     :param transforms: transforms of tf that several nodes share; None to listen to tf itself.
+    :param shared: threads that several nodes share; None for its own.
     :param node_options: passed on to :class:`rclpy.node.Node`, such as ``context``.
     :raises IkServiceError: a parameter has a value it cannot have.
     """
 
     def __init__(
-        self, transforms: TransformSource | None = None, **node_options: Unpack[NodeOptions]
+        self,
+        transforms: TransformSource | None = None,
+        shared: SharedThreads | None = None,
+        **node_options: Unpack[NodeOptions],
     ) -> None:
         super().__init__('ik_service', start_parameter_services=False, **node_options)
         self.parameters = NodeParameters(self)
@@ -84,12 +88,10 @@ class IkNode(Node):
         self._followers: Followers | None = None
         self._refused = ''
         self._started_at = time.monotonic()
-        self._commands = CommandPublisher(
-            self,
-            self.parameters[COMMAND_INTERFACE],
-            [name for name in self.parameters[COMMAND_JOINTS] if name],
-        )
-        self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error)
+        joints = [name for name in self.parameters[COMMAND_JOINTS] if name]
+        self._commands = CommandPublisher(self, self.parameters[COMMAND_INTERFACE], joints)
+        commands, checks = (shared.commands, shared.checks) if shared else (None, None)
+        self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error, checks)
         self._stop = StopServices(self, lambda: self._followers)
         self._targets = TargetTopics(self, self._on_target, self._on_twist)
         self._motions = MotionInterfaces(
@@ -113,28 +115,23 @@ class IkNode(Node):
             self.collisions,
         )
         self._arm_services = Services(
-            self,
-            self.parameters.solver,
-            self.parameters.follower,
-            self._frames,
-            self.collisions,
-            self._on_error,
+            self, self.parameters, self._frames, self.collisions, self._on_error, self._on_offered
         )
         WorldTopics(self, self.collisions.known, lambda: self.measured, self._on_error)
         world = WorldMarkerPublisher(self, lambda: self.measured, self.collisions)
-        self._world_ticker = PeriodicThread(world.update, RATE, self._on_error)
+        self._world_ticker = periodic_call(checks, world.update, RATE, self._on_error)
         self._diagnostics = DiagnosticsPublisher(
             self, self._arm_services.statistics, self.collisions, self._motions.report
         )
-        self._ticker = PeriodicThread(self._tick, self.parameters.follower.rate, self._on_error)
+        rate = self.parameters.follower.rate
+        self._ticker = periodic_call(commands, self._tick, rate, self._on_error)
         self._compiler = Compiler(warn)
         self._arm_services.compile_with(self._compiler.prepare)
-        self._paths = PathPreparation(self._compiler.prepare, self._on_paths_ready, self._on_error)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
         self._descriptions = RobotDescriptions(
             self, self.parameters, self._loader, self._commands.check
         )
-        self._threads = NodeThreads(self)
+        self._threads = NodeThreads(self, shared.states if shared else None, self._on_error)
         self.parameters.when_changed(self._apply, self._prepare)
         self.parameters.when_arm_changed(self._check_arm, self._descriptions.rebuild)
         retry_dropped_responses(self)
@@ -159,9 +156,10 @@ class IkNode(Node):
     @contextmanager
     def running(self) -> Iterator[None]:
         """Spin in threads of its own, and send commands, for the time of a ``with`` block."""
-        streams = (self._state_group, self._commands.monitor.group), (self._targets.group,)
-        groups = self._change_group, self._stop.group, self._motions.groups, streams
-        with self._threads.spinning(self._arm_services, *groups), self.commanding():
+        streams = self._state_group, self._targets.group
+        groups = self._change_group, self._stop.group, self._motions.groups, *streams
+        polled = (self._commands.monitor.group,)  # by the ticks
+        with self._threads.spinning(self._arm_services, *groups, polled), self.commanding():
             yield
 
     @contextmanager
@@ -172,7 +170,7 @@ class IkNode(Node):
                 yield
             finally:
                 self._loader.end()
-                self._paths.end()
+                self._arm_services.end()
                 self._motions.end()
                 if self._followers is not None:  # to rest, while the ticker still ticks
                     self._followers.end()
@@ -228,12 +226,12 @@ class IkNode(Node):
         if followers is not None:
             followers.tick(now)
             self._motions.tick(now)
+        self._commands.monitor.poll(now)
 
     def _default_follower(self) -> FollowerInterface | None:
-        followers = self._followers
-        return followers.default if followers is not None else None
+        return self._followers.default if self._followers is not None else None
 
-    # In the threads of the loader and of the preparation of paths
+    # In the threads of the loader and of the preparation of kernels
 
     def _on_loaded(self, arm: Arm) -> None:
         self.collisions.prepare(arm)
@@ -258,12 +256,10 @@ class IkNode(Node):
         self._threads.wake()
         announce(log, followers, before, self.parameters, time.monotonic() - self._started_at)
         self._arm_services.prepare(arm, self.parameters.solver)
-        self._paths.begin(arm.chain)
 
-    def _on_paths_ready(self) -> None:
-        self._arm_services.advertise_paths()
+    def _on_offered(self, service: str) -> None:
         self._threads.wake()
-        announce_paths(self.get_logger(), time.monotonic() - self._started_at)
+        announce_late(self.get_logger(), service, time.monotonic() - self._started_at)
 
     def _use(self, followers: Followers) -> None:
         self.collisions.adopt(followers.arm)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, ExitStack
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
@@ -25,28 +25,42 @@ class NodeThreads:
     Each group of callbacks has threads of its own: a stop, for example, waits for no solve.
 
     :param node: the node.
+    :param states: takes the joint states of several nodes; None for a thread of its own.
+    :param on_error: called with what their callback raised.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(
+        self,
+        node: Node,
+        states: StreamExecutor | None,
+        on_error: Callable[[Exception], None],
+    ) -> None:
         self._node = node
+        self._states = states
+        self._on_error = on_error
         self._executors: tuple[PartialExecutor | StreamExecutor, ...] = ()
 
+    @contextmanager
     def spinning(
         self,
         services: Services,
         changes: CallbackGroup,
         stops: CallbackGroup,
         motions: Iterable[CallbackGroup],
-        streams: Iterable[Collection[CallbackGroup]],
-    ) -> AbstractContextManager[None]:
+        states: CallbackGroup,
+        targets: CallbackGroup,
+        polled: Collection[CallbackGroup],
+    ) -> Iterator[None]:
         """
-        Return a context in which the threads spin.
+        Spin for the time of a ``with`` block.
 
         :param services: the services of the arm.
         :param changes: callbacks that change parameters.
         :param stops: callbacks that stop the arm.
         :param motions: those of the motion interfaces.
-        :param streams: those of messages that come all the time; a thread for each collection.
+        :param states: those of joint states, which come all the time.
+        :param targets: those of targets, likewise.
+        :param polled: those whose messages are looked for elsewhere.
         """
         counts = {
             **dict.fromkeys(motions, _MOTIONS),
@@ -56,12 +70,18 @@ class NodeThreads:
             changes: _CHANGES,
             stops: _STOPS,
         }
-        streaming = [StreamExecutor(self._node, groups) for groups in streams]
-        parts = partition(self._node, [group for groups in streams for group in groups], *counts)
+        context = self._node.context
+        own = [StreamExecutor(context) for _ in range(1 if self._states else 2)]
+        streams = own[0], self._states or own[1]
+        parts = partition(self._node, [states, targets, *polled], *counts)
         threads = zip(parts, (*counts.values(), _OTHERS), strict=True)
-        self._executors = (*streaming, *parts)
+        self._executors = (*streams, *parts)
         several = (executor for executor, count in threads for _ in range(count))
-        return spinning(*streaming, *several)
+        with ExitStack() as stack:
+            stack.enter_context(spinning(*own, *several))
+            for executor, group in zip(streams, (targets, states), strict=True):
+                stack.enter_context(executor.serving(self._node, [group], self._on_error))
+            yield
 
     def wake(self) -> None:
         """Let the threads notice new services and subscriptions."""

@@ -32,6 +32,10 @@ class StampClock(Protocol):
         ...
 
 
+Around = tuple[StampClock, Frames, Callable[[Exception], object], Callable[[str], object]]
+"""What is around a handler, in the order in which it takes these."""
+
+
 class RequestStatistics:
     """
     Outcomes of the requests of a service. Thread-safe.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from moveit_msgs.srv import (
@@ -18,8 +19,8 @@ from rclpy.qos import QoSProfile
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import SolverSettings
+from ik_service.arm.kernel_preparation import KernelPreparation
 from ik_service.common.fault_logger import FaultLogger, refusal_logger
-from ik_service.following.settings import FollowerSettings
 from ik_service.ros.batches.compute_ik_batch import BatchHandler
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.frames import Frames
@@ -28,26 +29,28 @@ from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.ik.compute_fk import FkHandler
 from ik_service.ros.ik.compute_ik import IkHandler
 from ik_service.ros.ik.group_urdf import UrdfHandler
-from ik_service.ros.ik.service_handler import RequestStatistics, ServiceHandler, StampClock
+from ik_service.ros.ik.parameters import NodeParameters
+from ik_service.ros.ik.service_handler import Around, RequestStatistics, ServiceHandler
 from ik_service.ros.ik.state_validity import ValidityHandler
 from ik_service.ros.paths.compute_cartesian_path import CartesianPathHandler
+from ik_service.trajectory.compilation import CartesianPathKernels
 
-PATH_SERVICE = 'compute_cartesian_path'
-"""Service whose kernels are compiled while the others are at work."""
-
-_Around = tuple[StampClock, Frames, Callable[[Exception], object], Callable[[str], object]]
+_BATCHES, _PATHS = 'compute_ik_batch', 'compute_cartesian_path'
 
 
 class Services:
     """
     Handlers of all services, and the services themselves once they are ready to answer.
 
+    Those of paths and batches have kernels of their own, which are compiled while the others are
+    at work.
+
     :param node: the node that offers them.
-    :param settings: name and options of the solver.
-    :param motion: settings of the followers, whose limits paths are timed by.
+    :param parameters: its parameters, of which the solver and the limits of the motion count.
     :param frames: frames besides the links of the robot.
     :param collisions: the known world, and the checker of collisions.
     :param on_error: called with an unexpected exception.
+    :param on_offered: called with the name of a service that is offered later than the others.
     :ivar group: callback group of the services.
     :ivar path_group: that of ``compute_cartesian_path``, which may take seconds.
     :ivar batch_group: that of ``compute_ik_batch``, likewise.
@@ -59,35 +62,41 @@ class Services:
     def __init__(
         self,
         node: Node,
-        settings: SolverSettings,
-        motion: FollowerSettings,
+        parameters: NodeParameters,
         frames: Frames,
         collisions: CollisionWorld,
         on_error: Callable[[Exception], object],
+        on_offered: Callable[[str], object],
     ) -> None:
-        self._node = node
+        self._node, self._on_offered = node, on_offered
+        settings, motion = parameters.solver, parameters.follower
         self.group, self.path_group = ReentrantCallbackGroup(), ReentrantCallbackGroup()
         self.batch_group = ReentrantCallbackGroup()
         warn = node.get_logger().warning
 
-        def around(service: str) -> _Around:
+        def around(service: str) -> Around:
             return node.get_clock(), frames, on_error, refusal_logger(service, warn)
 
         states = FaultLogger(lambda text: warn(f'check_state_validity: {text}'))
         self.ik = IkHandler(settings, *around('compute_ik'), collisions)
-        self.paths = CartesianPathHandler(settings, motion, *around(PATH_SERVICE), collisions)
-        self.batches = BatchHandler(self.ik, *around('compute_ik_batch'))
+        self.paths = CartesianPathHandler(settings, motion, *around(_PATHS), collisions)
+        self.batches = BatchHandler(self.ik, *around(_BATCHES))
         placed = FkHandler(*around('compute_fk'))
         placed.held = collisions.known.held
         checked = ValidityHandler(node.get_clock(), frames, on_error, states.report, collisions)
         self._handlers: dict[str, tuple[type, ServiceHandler]] = {
             'compute_ik': (GetPositionIK, self.ik),
-            'compute_ik_batch': (GetCartesianPath, self.batches),
             'compute_fk': (GetPositionFK, placed),
             'check_state_validity': (GetStateValidity, checked),
             'get_urdf': (GetGroupUrdf, UrdfHandler(*around('get_urdf'))),
-            PATH_SERVICE: (GetCartesianPath, self.paths),
+            _BATCHES: (GetCartesianPath, self.batches),
+            _PATHS: (GetCartesianPath, self.paths),
         }
+        late = (_BATCHES, self.batch_group, BATCH_QOS), (_PATHS, self.path_group, SERVICE_QOS)
+        self._late = {
+            each[0]: KernelPreparation(partial(self._offer_late, *each), on_error) for each in late
+        }
+        self._compile: Callable[[Any], object] = lambda kernels: kernels.warm_up()
 
     @property
     def measured(self) -> MeasuredState | None:
@@ -110,35 +119,36 @@ class Services:
 
         :param compiled: as :meth:`~ik_service.solvers.compilation.Compiler.prepare`.
         """
-        self.ik.trees.compile = compiled
-        self.batches.preparation.compile = compiled
+        self._compile = self.ik.trees.compile = self.batches.preparation.compile = compiled
 
     def prepare(self, arm: Arm, solver: SolverSettings) -> None:
         """
-        Begin to compile these kernels; requests that need them wait.
+        Begin to compile these kernels, and offer the services that wait for them when it is done.
 
         :param arm: the arm.
         :param solver: name and options of the node's solver.
         """
+        chosen = arm.group.chain_solvers['', solver].solver
+        self._late[_BATCHES].begin(lambda: self.batches.preparation.finish(chosen))  # shortest
         self.ik.trees.begin(arm, solver)
-        self.batches.preparation.begin(arm, solver)
+        self._late[_PATHS].begin(lambda: self._compile(CartesianPathKernels(arm.chain)))
+
+    def end(self) -> None:
+        """Offer no further services."""
+        for preparation in self._late.values():
+            preparation.end()
 
     def advertise(self) -> None:
-        """Offer the services but that of paths, once there is an arm."""
-        for name, (_, handler) in self._handlers.items():
-            if handler is not self.paths:
-                is_batch = handler is self.batches
-                self._offer(
-                    name,
-                    self.batch_group if is_batch else self.group,
-                    BATCH_QOS if is_batch else SERVICE_QOS,
-                )
+        """Offer the services that need no further kernels, once there is an arm."""
+        for name in self._handlers:
+            if name not in self._late:
+                self._offer(name, self.group, SERVICE_QOS)
         retry_dropped_responses(self._node)
 
-    def advertise_paths(self) -> None:
-        """Offer ``compute_cartesian_path``, once its kernels are compiled."""
-        self._offer(PATH_SERVICE, self.path_group, SERVICE_QOS)
+    def _offer_late(self, name: str, group: CallbackGroup, qos: QoSProfile) -> None:
+        self._offer(name, group, qos)
         retry_dropped_responses(self._node)
+        self._on_offered(name)
 
     def _offer(self, name: str, group: CallbackGroup, qos: QoSProfile) -> None:
         kind, handler = self._handlers[name]

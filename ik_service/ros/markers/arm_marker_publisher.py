@@ -14,7 +14,8 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from visualization_msgs.msg import MarkerArray
 
-from ik_service.common.periodic_thread import PeriodicThread
+from ik_service.common.periodic_calls import PeriodicCalls
+from ik_service.common.periodic_thread import periodic_call
 from ik_service.ros.common.qos import MARKERS_QOS
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.markers.arm_markers import marker_array, MarkerScene, no_markers
@@ -39,6 +40,7 @@ class ArmMarkerPublisher:
     :param node: the node that publishes.
     :param following: returns the follower in use; None before there is one.
     :param on_error: called with what a check raised; the next one comes all the same.
+    :param checks: thread that checks for several nodes; None for one of its own.
     """
 
     def __init__(
@@ -46,8 +48,10 @@ class ArmMarkerPublisher:
         node: Node,
         following: Callable[[], FollowerInterface | None],
         on_error: Callable[[Exception], None],
+        checks: PeriodicCalls | None = None,
     ) -> None:
         self._node = node
+        self._checks = checks
         self._following = following
         self._publisher: Publisher | None = None
         self._shown: FollowerInterface | None = None
@@ -70,7 +74,8 @@ class ArmMarkerPublisher:
                 self._publisher = self._node.create_publisher(MarkerArray, _TOPIC, MARKERS_QOS)
             self._shown = None
             self._subscribers = 0
-            self._checking.enter_context(PeriodicThread(self._check, _RATE, self._on_error))
+            checking = periodic_call(self._checks, self._check, _RATE, self._on_error)
+            self._checking.enter_context(checking)
             return
         self._checking.close()
         if self._shown is not None and self._publisher is not None:

@@ -13,7 +13,6 @@ from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.link_constraints import Bound
 from ik_service.arm.path_tests import AllTests, BoundTest
-from ik_service.common.background_workers import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, TrajectoryError
 from ik_service.following.settings import FollowerSettings
 from ik_service.kinematics.chain import KinematicChain
@@ -22,12 +21,9 @@ from ik_service.ros.collision.avoidance import Avoidance, avoidance, UNCHECKED
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import Frames
+from ik_service.ros.ik.background_handler import BackgroundHandler
 from ik_service.ros.ik.ik_answer import bring_inside, write_solution
-from ik_service.ros.ik.service_handler import (
-    require_arm,
-    ServiceHandler,
-    StampClock,
-)
+from ik_service.ros.ik.service_handler import StampClock
 from ik_service.ros.paths.line_request import (
     check_numbers,
     limited_link,
@@ -60,15 +56,13 @@ from ik_service.trajectory.timing_limits import TimingLimits
 
 TIMEOUT = 5.0
 """Time for the search of a request [s]."""
-THREADS = 2
-"""Requests that are worked on at once."""
 LONGEST = 2.0**31 - 1.0
 """Longest motion that fits into a message of ROS [s]."""
 TIMING = 'built_in'
 """By what paths are timed."""
 
 
-class CartesianPathHandler(ServiceHandler):
+class CartesianPathHandler(BackgroundHandler):
     """
     Handler of ``compute_cartesian_path``, which answers as MoveIt does, but with reasons.
 
@@ -96,27 +90,9 @@ class CartesianPathHandler(ServiceHandler):
         on_refused: Callable[[str], object],
         collisions: CollisionWorld,
     ) -> None:
-        super().__init__(clock, frames, on_error, on_refused)
+        super().__init__('paths', clock, frames, on_error, on_refused)
         self._collisions = collisions
-        self._workers = BackgroundWorkers('paths', THREADS)
         self.settings, self.motion = settings, motion
-
-    def handle(
-        self, request: GetCartesianPath.Request, response: GetCartesianPath.Response
-    ) -> GetCartesianPath.Response:
-        """
-        Fill in the response to a request and return it.
-
-        :param request: the request.
-        :param response: the response.
-        """
-
-        def answer() -> str:
-            measured = require_arm(self.measured)
-            return self._workers.run(lambda: self._answer(request, measured, response))
-
-        self._answer_with_code(response.error_code, answer)
-        return response
 
     def _answer(
         self,

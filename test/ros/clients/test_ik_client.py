@@ -1,14 +1,12 @@
 """IkClient with servers of the test's own: blocks, order, lost answers, ends, odd servers."""
 
 import asyncio
-import math
 import threading
 
 from geometry_msgs.msg import PoseStamped
-from moveit_msgs.srv import GetCartesianPath, GetPositionIK
 import numpy as np
 import pytest
-from trajectory_msgs.msg import JointTrajectoryPoint
+from support.ik_servers import BatchServer, NO_SOLUTION, poses, single_server, SUCCESS
 
 from ik_service.exceptions import ArgumentError
 from ik_service.ros.clients import (
@@ -18,58 +16,9 @@ from ik_service.ros.clients import (
     NoServerError,
 )
 
-SUCCESS, TIMED_OUT, PREEMPTED, NO_SOLUTION = 1, -6, -7, -31
+TIMED_OUT, PREEMPTED = -6, -7
 PATIENCE = 0.3  # with servers that do not answer, which nothing hurries [s]
 LONG = 60.0  # beyond what any test takes [s]
-
-
-def poses(count):
-    """Poses whose x says which they are."""
-    T = np.tile(np.eye(4), (count, 1, 1))
-    T[:, 0, 3] = np.arange(count)
-    return T
-
-
-class BatchServer:
-    """
-    A compute_ik_batch whose only joint stands where the pose says; ``odd`` changes responses.
-
-    Poses at a negative x have no solution.
-    """
-
-    def __init__(self, bench, odd=lambda request, response: None):
-        self.asked = []
-        self._odd = odd
-        self.service = bench.node.create_service(
-            GetCartesianPath, 'compute_ik_batch', self._answer
-        )
-
-    def _answer(self, request, response):
-        self.asked.append(request)
-        places = [pose.position.x for pose in request.waypoints]
-        outcomes = response.start_state.joint_state
-        outcomes.name = ['' if x >= 0.0 else 'no way' for x in places]
-        outcomes.effort = [float(SUCCESS if x >= 0.0 else NO_SOLUTION) for x in places]
-        response.solution.joint_trajectory.joint_names = ['slide']
-        rows = [x if x >= 0.0 else math.nan for x in places]
-        response.solution.joint_trajectory.points = [JointTrajectoryPoint(positions=rows)]
-        response.error_code.val = SUCCESS
-        self._odd(request, response)
-        return response
-
-
-def single_server(bench):
-    """A compute_ik, and nothing else, as move_group has one."""
-
-    def answer(request, response):
-        x = request.ik_request.pose_stamped.pose.position.x
-        if x >= 0.0:
-            response.solution.joint_state.name = ['slide']
-            response.solution.joint_state.position = [x]
-        response.error_code.val = SUCCESS if x >= 0.0 else NO_SOLUTION
-        return response
-
-    bench.node.create_service(GetPositionIK, 'compute_ik', answer)
 
 
 @pytest.fixture

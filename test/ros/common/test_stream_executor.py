@@ -30,10 +30,11 @@ def group():
 
 @pytest.fixture
 def executor(node, group):
-    executor = StreamExecutor(node, [group])
+    executor = StreamExecutor(node.context)
     thread = threading.Thread(target=executor.spin, daemon=True)
     thread.start()
-    yield executor
+    with executor.serving(node, [group]):
+        yield executor
     assert executor.shutdown(30.0)
     thread.join(30.0)
     assert not thread.is_alive()

@@ -19,8 +19,7 @@ from support.arm_helpers import ik_request, PANDA, panda_arm, reachable, solved,
 from support.harness import START_TIMEOUT, until
 
 from ik_service.ros.ik.ik_node import IkNode
-from ik_service.solvers.compilation import Compiler
-from ik_service.solvers.path.preparation import PathKernels
+from ik_service.trajectory.compilation import CartesianPathKernels
 
 
 def process_state():
@@ -78,15 +77,13 @@ def test_the_node_serves_in_the_executor_of_another_program_and_leaves_its_state
 
 
 def test_the_service_of_paths_is_offered_when_its_kernels_are_ready(bench, node, monkeypatch):
-    compiled, prepare = threading.Event(), Compiler.prepare
+    compiled, warm_up = threading.Event(), CartesianPathKernels.warm_up
 
-    def late(compiler, kernels):
-        if isinstance(kernels, PathKernels):
-            compiled.wait()
-        else:
-            prepare(compiler, kernels)
+    def late(kernels):
+        compiled.wait()
+        warm_up(kernels)
 
-    monkeypatch.setattr(Compiler, 'prepare', late)
+    monkeypatch.setattr(CartesianPathKernels, 'warm_up', late)
     node.start()
     with node.running():
         solved(

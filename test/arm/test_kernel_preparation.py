@@ -1,13 +1,12 @@
-"""Preparation of the kernels of paths: news of it, tries, and its end."""
+"""Preparation of the kernels of a service: news of it, tries, and its end."""
 
 from __future__ import annotations
 
 import threading
 
 import pytest
-from support.chains import arm as chain_of
 
-from ik_service.arm.path_preparation import PathPreparation
+from ik_service.arm.kernel_preparation import KernelPreparation
 from ik_service.exceptions import CompilationError
 
 PATIENCE = 60.0  # for another thread [s]
@@ -21,15 +20,13 @@ class Compilation:
         self.begun, self.goes = threading.Semaphore(0), threading.Semaphore(0)
         self.ready, self.errors = threading.Semaphore(0), []
         self.failed = threading.Event()
-        self.preparation = PathPreparation(self._compile, self.ready.release, self._fail, 0.01)
-        self.chain = chain_of('panda')
+        self.preparation = KernelPreparation(self.ready.release, self._fail, 0.01)
 
     def begin(self):
-        self.preparation.begin(self.chain)
+        self.preparation.begin(self.compile)
         assert self.begun.acquire(timeout=PATIENCE)
 
-    def _compile(self, kernels):
-        assert kernels.chain is self.chain
+    def compile(self):
         self.begun.release()
         assert self.goes.acquire(timeout=PATIENCE)
         if self.faults:
@@ -43,11 +40,11 @@ class Compilation:
 def test_it_is_told_once_when_they_are_ready_also_for_arms_that_come_meanwhile():
     compilation = Compilation()
     compilation.begin()
-    compilation.preparation.begin(compilation.chain)  # another arm
+    compilation.preparation.begin(compilation.compile)  # another arm
     assert not compilation.ready.acquire(blocking=False)
     compilation.goes.release()
     assert compilation.ready.acquire(timeout=PATIENCE)
-    compilation.preparation.begin(compilation.chain)
+    compilation.preparation.begin(compilation.compile)
     assert not compilation.begun.acquire(timeout=0.1)
     assert not compilation.ready.acquire(blocking=False)
 
@@ -76,5 +73,5 @@ def test_after_the_end_nothing_is_told():
     compilation.begin()
     compilation.preparation.end()
     compilation.goes.release()
-    compilation.preparation.begin(compilation.chain)
+    compilation.preparation.begin(compilation.compile)
     assert not compilation.ready.acquire(timeout=0.1)

@@ -1,4 +1,4 @@
-"""Compilation of the kernels of the path service."""
+"""Compilation of the kernels that a service needs before it is offered."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from functools import partial
 import threading
 
 from ik_service.exceptions import CompilationError
-from ik_service.kinematics.chain import KinematicChain
-from ik_service.trajectory.compilation import CartesianPathKernels
 
 
-class PathPreparation:
+class KernelPreparation:
     """
-    Compilation of the kernels of paths, which are the same for all arms. Thread-safe.
+    Compilation of kernels, once, whatever the arm. Thread-safe.
 
-    :param compiled: compiles them, or loads their code; returns when they are ready.
-    :param on_ready: called once, in a thread of its own, when they are.
+    :param on_ready: called once, in a thread of its own, when they are ready.
     :param on_error: called with an exception that ends the preparation; the next :meth:`begin`
         tries again.
     :param pause: before another try where the compiler had no place [s].
@@ -24,37 +21,36 @@ class PathPreparation:
 
     def __init__(
         self,
-        compiled: Callable[[CartesianPathKernels], object],
         on_ready: Callable[[], object],
         on_error: Callable[[Exception], object],
         pause: float = 5.0,
     ) -> None:
-        self._compile, self._on_ready, self._on_error = compiled, on_ready, on_error
+        self._on_ready, self._on_error = on_ready, on_error
         self._pause = pause
         self._turn, self._report = threading.Lock(), threading.Lock()
         self._is_ready = False
         self._ended = threading.Event()
 
-    def begin(self, chain: KinematicChain) -> None:
+    def begin(self, compiled: Callable[[], object]) -> None:
         """
         Begin the compilation, in a thread of its own; nothing happens where it is done.
 
-        :param chain: any chain.
+        :param compiled: compiles them, or loads their code; returns when they are ready.
         """
         if not self._is_ready:
-            work = partial(self._prepare, chain)
-            threading.Thread(target=work, name='path preparation', daemon=True).start()
+            work = partial(self._prepare, compiled)
+            threading.Thread(target=work, name='kernel preparation', daemon=True).start()
 
     def end(self) -> None:
         """From now on, nothing is called any more."""
         with self._report:
             self._ended.set()
 
-    def _prepare(self, chain: KinematicChain) -> None:
+    def _prepare(self, compiled: Callable[[], object]) -> None:
         with self._turn:
             while not (self._is_ready or self._ended.is_set()):
                 try:
-                    self._compile(CartesianPathKernels(chain))
+                    compiled()
                 except CompilationError:  # the compiler is busy with others, or ends
                     self._ended.wait(self._pause)
                     continue

@@ -1,0 +1,159 @@
+"""Calls of functions at steady rates, undelayed by other callbacks, several in one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import threading
+import time
+import traceback
+
+_SHORTEST = 0.98
+"""Shortest time between two calls, in periods; less than 1, to make up for small delays."""
+
+_REST = 0.6
+"""Shortest time from the end of a call to the next one, in periods."""
+
+_PATIENCE = 0.2
+"""Time that the last call may take when they end [s]."""
+
+
+class PeriodicCalls:
+    """
+    Thread that makes the calls of many, for the time of a ``with`` block.
+
+    Those that are due together are made one after the other, without a change of threads between
+    them: none of them may take long.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._calls: list[PeriodicCall] = []
+        self._running: PeriodicCall | None = None
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name='periodic', daemon=True)
+
+    def __enter__(self) -> PeriodicCalls:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+        self._thread.join(_PATIENCE)
+
+    def begin(self, call: PeriodicCall) -> None:
+        """
+        Make a call at its rate from now on.
+
+        :param call: the call.
+        """
+        with self._changed:
+            call.due = call.last = time.monotonic()
+            self._calls.append(call)
+            self._changed.notify_all()
+
+    def end(self, call: PeriodicCall) -> None:
+        """
+        Make a call no more; one that is being made gets a little time to end.
+
+        :param call: the call.
+        """
+        with self._changed:
+            if call in self._calls:
+                self._calls.remove(call)
+            if threading.current_thread() is not self._thread:
+                self._changed.wait_for(lambda: self._running is not call, _PATIENCE)
+
+    def put_off(self, call: PeriodicCall, due: float) -> None:
+        """
+        Change when a call is due next.
+
+        :param call: the call.
+        :param due: the time on the monotonic clock [s].
+        """
+        with self._changed:
+            call.due = due
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._running = None
+                self._changed.notify_all()
+                call = self._running = self._next()
+            if call is None:
+                return
+            try:
+                call.make()
+            except Exception:  # of what was to report another: the calls of others go on
+                traceback.print_exc()
+
+    def _next(self) -> PeriodicCall | None:
+        """Wait for the next call that is due, and return it; None at the end."""
+        while not self._ended:
+            call = min(self._calls, key=lambda call: call.due, default=None)
+            left = None if call is None else call.due - time.monotonic()
+            if left is not None and left <= 0.0:
+                return call
+            self._changed.wait(left)
+        return None
+
+
+class PeriodicCall:
+    """
+    Call at a rate, for the time of a ``with`` block.
+
+    One that comes a little late does not shift the ones after it. Missed ones are left out: from
+    one to the next it is never much less than a period.
+
+    :param thread: the thread that makes it.
+    :param call: called with the time on the monotonic clock [s].
+    :param rate: calls a second [Hz].
+    :param on_error: called with what ``call`` raised; the calls go on.
+    :ivar due: when it is due next, on the monotonic clock [s].
+    :ivar last: when it was made last, or began [s].
+    """
+
+    def __init__(
+        self,
+        thread: PeriodicCalls,
+        call: Callable[[float], None],
+        rate: float,
+        on_error: Callable[[Exception], None],
+    ) -> None:
+        self.due = self.last = 0.0
+        self._thread = thread
+        self._call = call
+        self._rate = rate
+        self._on_error = on_error
+
+    @property
+    def rate(self) -> float:
+        """Calls a second [Hz]; may be set while they are made, and holds at once."""
+        return self._rate
+
+    @rate.setter
+    def rate(self, rate: float) -> None:
+        if rate != self._rate:
+            self._rate = rate
+            self._thread.put_off(self, self.last + 1.0 / rate)
+
+    def __enter__(self) -> PeriodicCall:
+        self._thread.begin(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.end(self)
+
+    def make(self) -> None:
+        """Make the call that is due, and find out when the next one is."""
+        due, period = self.due, 1.0 / self._rate
+        self.last = time.monotonic()
+        try:
+            self._call(self.last)
+        except Exception as error:
+            self._on_error(error)
+        finally:
+            end = time.monotonic()
+            self.due = max(due + period, self.last + _SHORTEST * period, end + _REST * period)
