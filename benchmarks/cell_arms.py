@@ -2,8 +2,9 @@
 Arms that are where they are commanded to be, and targets that move: what surrounds a cell.
 
 One process with as little work as possible: commands are passed on as joint states without being
-unpacked, and their times are those at which the nodes published them. It runs until its standard
-input ends: ``clear`` there forgets the times so far, ``report`` prints them as a line of JSON.
+unpacked, but with the time in their stamps; the times of commands are those at which the nodes
+published them. It runs until its standard input ends: ``clear`` there forgets the times so far,
+``report`` prints them as a line of JSON.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 import json
 import math
 import os
+import struct
 import sys
 import threading
 import time
@@ -26,6 +28,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
 TARGET_RATE = 25.0  # [Hz]
+_STAMP, _STAMP_AT = struct.Struct('<iI'), 4  # in a message as it is sent
 RADIUS, TURN = 0.06, 4.0  # of the circles of the targets [m], time of a turn [s]
 
 
@@ -58,8 +61,10 @@ class ObedientArm:
         self.late.append(info['received_timestamp'] - info['source_timestamp'])
 
     def publish_state(self) -> None:
-        """Publish where it is."""
-        self._states.publish(self._state)
+        """Publish where it is now."""
+        state = bytearray(self._state)
+        _STAMP.pack_into(state, _STAMP_AT, *divmod(time.time_ns(), 10**9))
+        self._states.publish(bytes(state))
 
     def publish_target(self, now: float, phase: float) -> None:
         """Publish where the target is: on a circle around the place where the arm started."""

@@ -1,10 +1,11 @@
 """
 Distance of a simulated arm's tip from where its moving target is at the same moment.
 
-The target runs along a circle and stops, at once or gently, as a hand that is slowed down. It is
-published at some rate, with stamps, and every message is some milliseconds on its way. Follower
-and arm are those of ``ik_node`` and ``ik_sim`` at their default settings, without ROS between
-them, in steps of a millisecond.
+The target runs along a circle and stops: at once, gently, as a hand that is slowed down, or
+steadily, with a constant deceleration that ends at once. It is published at some rate, with
+stamps, and every message is some milliseconds on its way. Follower and arm are those of
+``ik_node`` and ``ik_sim`` at their default settings, without ROS between them, in steps of a
+millisecond.
 """
 
 from __future__ import annotations
@@ -43,14 +44,15 @@ class Course:
     :ivar T_start: (4, 4) pose where it begins; the centre is at its −y side.
     :ivar radius: [m].
     :ivar duration: of a turn [s].
-    :ivar braking: time in which it slows down after a turn, evenly at
-        both ends [s]; 0 for at once.
+    :ivar braking: time in which it slows down after a turn [s]; 0 for at once.
+    :ivar steady: whether its deceleration is constant, and not small at both ends.
     """
 
     T_start: np.ndarray
     radius: float
     duration: float
     braking: float
+    steady: bool = False
 
     @property
     def end(self) -> float:
@@ -71,6 +73,8 @@ class Course:
         if not self.braking:
             return running
         braked = min(max(time - self.duration, 0.0), self.braking) / self.braking
+        if self.steady:
+            return running + self.braking * (braked - 0.5 * braked * braked)
         return running + 0.5 * self.braking * (braked + math.sin(math.pi * braked) / math.pi)
 
 
@@ -156,8 +160,10 @@ def main() -> None:
         T_start = load_arm(arm).forward(np.array(start))
         for engine in ENGINES:
             for rate in (20.0, 50.0, 100.0):
-                for stop, braking in (('sudden', 0.0), ('gentle', args.braking)):
-                    course = Course(T_start, args.radius, args.duration, braking)
+                for stop in ('sudden', 'gentle', 'steady'):
+                    braking = 0.0 if stop == 'sudden' else args.braking
+                    steady = stop == 'steady'
+                    course = Course(T_start, args.radius, args.duration, braking, steady)
                     for feed_forward in (False, True):
                         case = {
                             'arm': arm, 'engine': engine, 'rate': rate, 'stop': stop,

@@ -47,7 +47,7 @@ def main() -> None:
         progress('service_batches: starting the node')
         arm = ['-p', f'urdf:={urdf_path("panda")}', '-p', f'tip_link:={TIP}']
         server = ChildProcess('the node', 'ik_service.ros.ik.main', ['--ros-args', *arm])
-        stack.enter_context(server).wait_for('ready', _READY)
+        stack.enter_context(server).wait_for('compute_ik_batch is offered', _READY)
         rows = measured(poses(args.batch, args.seed), args)
     save('service_batches', rows, **vars(args))
 

@@ -34,7 +34,7 @@ autodoc_class_signature = 'mixed'
 python_use_unqualified_type_names = True
 # Other projects' classes: there are no inventories to look them up in without the network.
 nitpick_ignore_regex = [
-    (r'py:.*', r'(numpy|np|pathlib|os|collections|enum|threading|rclpy)\..*'),
+    (r'py:.*', r'(numpy|np|pathlib|os|collections|enum|threading|rclpy|geometry_msgs)\..*'),
     # Short names in docstrings that mean their own module, and what is private.
     (r'py:(func|class|meth|attr|data|obj)', r'\w+'),
     (r'py:class', r'ik_service\..*\._\w+'),
