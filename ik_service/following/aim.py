@@ -26,6 +26,7 @@ class Tick:
     :ivar limits: bounds on the motion.
     :ivar pace: how well arm and commands keep up, 0 to 1; an aim with a clock of its own lets it
         run at this rate.
+    :ivar late: whether it comes so late that the arm has slowed down since the last command.
     """
 
     now: float
@@ -35,6 +36,7 @@ class Tick:
     measured: np.ndarray
     limits: MotionLimits
     pace: float = 1.0
+    late: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +125,9 @@ class Aim(ABC):
         :param q: (n,) where they start: where the arm is [rad] or [m].
         :param unwrapped: returns positions (n,) whose continuous joints are on the turn of q.
         """
+
+    def missed(self) -> None:  # noqa: B027 - not all have a clock of their own
+        """Note that the last step was not done: the command came to rest, or was not sent."""
 
     def renew(self) -> bool:
         """

@@ -94,28 +94,20 @@ class CommandStream:
         """Command nothing more; the commands have to be at rest."""
         self._motion = None
 
-    def advance(
-        self,
-        step: Step,
-        limits: MotionLimits,
-        now: float,
-        period: float,
-        measured_speed: np.ndarray | None,
-        pace: float = 1.0,
-    ) -> FollowerCommand | None:
+    def resume(
+        self, limits: MotionLimits, now: float, period: float, measured_speed: np.ndarray | None
+    ) -> bool | None:
         """
-        Return the next command.
+        Get ready for the next command, which goes on from the speed that the arm still has.
 
-        :param step: what the command shall do.
         :param limits: bounds on the motion.
         :param now: on the clock of :meth:`begin` [s].
         :param period: time between two commands [s].
         :param measured_speed: (n,) how fast the arm moves [rad/s] or [m/s], where a late tick
             goes on from; None when it is not known, and taken for rest.
-        :param pace: share of the full speed that is asked for, 0 to 1.
-        :returns: the command; None when it is not due.
+        :returns: whether the tick is late; None when no command is due.
         """
-        motion, elapsed, self.obstacle = self._motion, self.gate.elapsed(now), ''
+        motion, elapsed = self._motion, self.gate.elapsed(now)
         if motion is None or not self.is_due(now, period):
             return None
         self._unsent_from = self._snapshot(motion)
@@ -123,8 +115,28 @@ class CommandStream:
         expected, self._period = max(period, self._period), period
         late = max(elapsed - period if elapsed > _LATE * expected else 0.0, self._stalled)
         self._stalled = 0.0
-        if late > 0.0:
-            self._resume_late(motion, limits, late, measured_speed)
+        if late <= 0.0:
+            return False
+        planned = motion.speed * limits.velocity
+        size = float(planned @ planned)
+        share = 0.0 if measured_speed is None or not size else float(measured_speed @ planned)
+        motion.slow_down(self.gate.slow_down(share / size if size else 0.0, late))
+        return True
+
+    def advance(
+        self, step: Step, limits: MotionLimits, now: float, period: float, pace: float = 1.0
+    ) -> FollowerCommand:
+        """
+        Return the next command, after :meth:`resume`.
+
+        :param step: what the command shall do.
+        :param limits: bounds on the motion.
+        :param now: on the clock of :meth:`begin` [s].
+        :param period: time between two commands [s].
+        :param pace: share of the full speed that is asked for, 0 to 1.
+        """
+        motion, elapsed, self.obstacle = self._motion, self.gate.elapsed(now), ''
+        assert motion is not None
         step = step if _is_sound(step, motion.q) else REST
         self._move(motion, step, limits, now, period, pace)
         self.behind, velocity = 0.0, motion.speed * limits.velocity
@@ -201,19 +213,6 @@ class CommandStream:
     def _restore(self, snapshot: _Snapshot) -> None:
         motion, state, self.gate.state = snapshot
         motion.state = state
-
-    def _resume_late(
-        self,
-        motion: JointMotion,
-        limits: MotionLimits,
-        late: float,
-        measured_speed: np.ndarray | None,
-    ) -> None:
-        """Start a late tick from the speed that the arm still has."""
-        planned = motion.speed * limits.velocity
-        size = float(planned @ planned)
-        share = 0.0 if measured_speed is None or not size else float(measured_speed @ planned)
-        motion.slow_down(self.gate.slow_down(share / size if size else 0.0, late))
 
 
 def _perform(

@@ -167,6 +167,18 @@ class FollowerStateMachine:
         seeds = [np.clip(commanded, chain.lower, chain.upper)]
         return seeds if target is None or target.goal is None else [*seeds, target.goal]
 
+    def discard_late(self, delay: float) -> bool:
+        """
+        Discard the command of the last tick if it is too late to send it.
+
+        :param delay: since the tick [s].
+        :returns: whether it is discarded.
+        """
+        discarded = self.stream.discard_late(delay, 1.0 / self.settings.rate)
+        if discarded and self.aims.current is not None:
+            self.aims.current.missed()
+        return discarded
+
     def _check_joint_states(self, now: float) -> None:
         """Lose the target when the joint states cannot be relied on; recover afterwards."""
         fault = self.arm.fault(now, self.settings.state_timeout)
@@ -188,8 +200,9 @@ class FollowerStateMachine:
     def _come_to_rest(self, now: float) -> FollowerCommand | None:
         stream, command = self.stream, None
         if not stream.at_rest:
-            period, speed = 1.0 / self.settings.rate, self.arm.speed(now)
-            command = stream.advance(REST, self.limits, now, period, speed)
+            period = 1.0 / self.settings.rate
+            if stream.resume(self.limits, now, period, self.arm.speed(now)) is not None:
+                command = stream.advance(REST, self.limits, now, period)
         if stream.at_rest:
             stream.end()
         self.restarting = stream.active
@@ -207,17 +220,18 @@ class FollowerStateMachine:
         if stream.at_rest and self._is_over(aim):
             self._end(aim)
             return None
-        if not stream.is_due(now, period):
+        late = stream.resume(self.limits, now, period, self.arm.speed(now))
+        if late is None:
             self.state = self._state_with(aim)
             return None
         try:
-            step = aim.step(self._tick(commanded, measured, now, period))
+            step = aim.step(self._tick(commanded, measured, now, period, late))
         except Exception as error:  # the arm has to come to rest, whatever it is
             return self._give_up(f'{type(error).__name__}: {error}', now)
         if aim.obstacle or not self.arm.current:
             step = REST
-        speed = self.arm.speed(now)
-        command = stream.advance(step, self.limits, now, period, speed, self._lag.pace)
+            aim.missed()
+        command = stream.advance(step, self.limits, now, period, self._lag.pace)
         aim.obstacle = aim.obstacle or stream.obstacle
         self.state = self._state_with(aim)
         return command
@@ -230,14 +244,20 @@ class FollowerStateMachine:
         return self._come_to_rest(now)
 
     def _tick(
-        self, commanded: np.ndarray, measured: np.ndarray, now: float, period: float
+        self,
+        commanded: np.ndarray,
+        measured: np.ndarray,
+        now: float,
+        period: float,
+        late: bool,
     ) -> Tick:
         """Return what an aim may know for its next step."""
         stream, limits = self.stream, self.limits
         dt = min(stream.gate.elapsed(now), period)
         behind = min(max(2.0 - 2.0 * stream.behind / _BEHIND, 0.0), 1.0)
         pace = min(self._lag.pace, behind)
-        return Tick(now, dt, commanded, stream.speed * limits.velocity, measured, limits, pace)
+        velocity = stream.speed * limits.velocity
+        return Tick(now, dt, commanded, velocity, measured, limits, pace, late)
 
     def _is_over(self, aim: Aim) -> bool:
         """Whether an aim needs no commands any more, given that they are at rest."""

@@ -294,4 +294,4 @@ class TargetFollower(FollowerStatus):
         :returns: whether it is discarded; then :meth:`tick` is to be called again.
         """
         with self._lock:
-            return self._machine.stream.discard_late(delay, 1.0 / self._machine.settings.rate)
+            return self._machine.discard_late(delay)

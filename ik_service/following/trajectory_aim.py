@@ -28,6 +28,7 @@ _CATCHING_UP = 0.7
 """Share of the accelerations that is used while the command is behind the trajectory."""
 
 _NOTHING = 1e-9
+_FURTHEST = 0.1  # from where the clock was to where the command is, at most [s]
 _WAIT = 2.0  # ticks by which the command may be behind before the clock waits for it
 
 
@@ -77,6 +78,12 @@ class TrajectoryAim(Aim):
         self._ended_at: float | None = None
         self._stopping: TrajectoryOutcome | None = None
         self._motion = trajectory.at(self._time)
+        self._before, self._astray = self._place, False
+
+    @property
+    def _place(self) -> tuple[float, float, bool, float | None, np.ndarray]:
+        """Where the clock is."""
+        return self._time, self._rate, self._started, self._ended_at, self._goal
 
     def cancel(self, reason: str = '') -> None:
         """
@@ -130,12 +137,19 @@ class TrajectoryAim(Aim):
             self.outcome = self._stopping or TrajectoryOutcome(TrajectoryEnd.STOPPED, reason)
         self._on_end()
 
+    def missed(self) -> None:
+        """Note that the last step was not done: go back to before it."""
+        self._time, self._rate, self._started, self._ended_at, self._goal = self._before
+        self._motion = self.trajectory.at(self._time)
+        self._astray = True
+
     def step(self, tick: Tick) -> Step:
         """
         Return what the next command shall do.
 
         :param tick: what is known now.
         """
+        self._before = self._place
         if tick.limits is not self._limits:
             self._plan(tick.limits)
         if self.obstacle and self._stopping is None:
@@ -147,6 +161,8 @@ class TrajectoryAim(Aim):
             return self._settle(tick, self._ended_at)
         if not self._started:
             return self._approach(tick)
+        if tick.late or self._astray:
+            self._find_place(tick)
         self._check_path(tick)
         if self._stopping is not None and self._rate == 0.0:
             self.outcome = self._stopping
@@ -192,6 +208,22 @@ class TrajectoryAim(Aim):
         if self._ended_at is not None:
             return Step(goal=self._goal)
         return Step(self._goal, self._motion[1] * self._rate, on_path=True)
+
+    def _find_place(self, tick: Tick) -> None:
+        """Set the clock to where the command is on the trajectory, and as fast as that is."""
+        self._astray = False
+        velocity = self._motion[1]
+        size = float(velocity @ velocity)
+        if size <= 0.0:
+            self._rate = self._rate if tick.velocity.any() else 0.0
+            return
+        self._rate = min(max(float(tick.velocity @ velocity) / size, 0.0), self._rate)
+        if not tick.limits.window:  # else the command is half a window behind
+            ahead = float((tick.q - self._goal) @ velocity) / size
+            time = self._time + min(max(ahead, -_FURTHEST), _FURTHEST)
+            self._time = min(max(time, float(self.trajectory.times[0])), self.trajectory.duration)
+            self._motion = self.trajectory.at(self._time)
+            self._goal = self._motion[0] + self._shift
 
     def _next_rate(self, tick: Tick) -> float:
         """Return the rate of the clock at the end of this tick."""

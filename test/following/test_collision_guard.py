@@ -61,15 +61,19 @@ def test_stops_before_the_thinnest_wall_and_holds_there(solver, rate, scaling):
     assert_gentle(rig, solver, scaling)
 
 
+def advanced(stream, step, limits, now):
+    """The next command of a stream at 100 Hz."""
+    assert stream.resume(limits, now, 0.01, None) is False
+    return stream.advance(step, limits, now, 0.01)
+
+
 def test_without_walls_a_straight_motion_is_as_fast_as_ever(solver):
     goal, times = READY + FAR, []
     for guard in (None, CollisionGuard(solver.chain, Walls(solver.chain))):
         stream, limits = CommandStream(), FollowerSettings().motion_limits(solver.chain)
         stream.guard = guard
         stream.begin(READY, 0.0)
-        commands = [
-            stream.advance(Step(goal), limits, 0.01 * k, 0.01, None) for k in range(1, 200)
-        ]
+        commands = [advanced(stream, Step(goal), limits, 0.01 * k) for k in range(1, 200)]
         assert commands[-1].q.tolist() == goal.tolist()
         times.append(sum(command.velocity.any() for command in commands))
     assert times[1] <= times[0] + 5
@@ -226,7 +230,7 @@ def test_speeds_up_and_slows_down_once_on_the_way_to_a_joint_limit(solver):
     goal, limits = READY.copy(), FollowerSettings().motion_limits(chain)
     goal[:2] = chain.upper[0], 0.3
     stream.begin(READY, 0.0)
-    commands = [stream.advance(Step(goal), limits, 0.01 * k, 0.01, None) for k in range(1, 300)]
+    commands = [advanced(stream, Step(goal), limits, 0.01 * k) for k in range(1, 300)]
     assert commands[-1].q.tolist() == goal.tolist()
     speeds = np.array([command.velocity[0] for command in commands])
     fastest = int(speeds.argmax())

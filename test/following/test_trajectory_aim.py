@@ -129,6 +129,43 @@ def test_corners_are_rounded_by_nothing(solver):
     rig.assert_within(1.0, 0.2)
 
 
+@pytest.mark.parametrize('derivatives', [0, 1, 2])
+@pytest.mark.parametrize('seed', range(4))
+def test_late_ticks_and_discarded_commands_leave_it_on_the_trajectory(solver, derivatives, seed):
+    """The arm stands still meanwhile, and goes on from there along the same way."""
+    names, random = solver.chain.joint_names, np.random.default_rng(seed)
+    trajectory = chosen(smooth_trajectory(names, READY, AWAY, 1.5), derivatives)
+    rig = Playing(solver, trajectory, velocity_scaling=0.5)
+    late = discarded = 0
+    while not rig.ends:
+        if random.random() < 0.05:
+            rig.now += random.uniform(0.02, 0.1)
+            late += 1
+        if rig.tick() is not None and random.random() < 0.05:
+            delay = random.uniform(0.025, 0.08)
+            if rig.follower.discard_late(delay):
+                rig.commands.pop()
+                rig.now += delay
+                discarded += 1
+    assert late
+    assert discarded
+    assert rig.aim.outcome.end is TrajectoryEnd.REACHED
+    assert distance_from_line(rig.path, READY, AWAY).max() < 3e-4
+    np.testing.assert_allclose(rig.path[-1], AWAY, atol=1e-12)
+
+
+def test_without_joint_states_for_a_while_it_stays_on_the_trajectory(solver):
+    """The commands slow down, and go on when there are joint states again."""
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 1.5)
+    rig = Playing(solver, trajectory, velocity_scaling=0.5)
+    for time in (0.4, 0.8, 1.2):
+        rig.until(lambda time=time: rig.aim.progress and rig.aim.progress.time > time)
+        rig.tick(8, measured=False)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    assert distance_from_line(rig.path, READY, AWAY).max() < 3e-4
+    rig.assert_within(0.5, 0.2)
+
+
 def test_a_cancellation_slows_down_along_the_way(solver):
     trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
     rig = Playing(solver, trajectory)
