@@ -87,16 +87,6 @@ class NearbySolver:
         stay = _error(here) <= max(_error(there) / _CLEARLY_NEARER, _AS_NEAR)
         return replace(here if stay else there, status=anywhere.status)
 
-    def beside(self, T_base_target: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
-        """
-        Return the solution of the search that starts at a seed (n,); None when it has none.
-
-        :param T_base_target: (4, 4) pose of the tip.
-        :param seed: (n,) [rad] or [m].
-        """
-        result = self._beside.solve(T_base_target, seed)
-        return result.q if result.success else None
-
     def _distance(self, q: np.ndarray, T_base_target: np.ndarray) -> float:
         return float(np.linalg.norm(pose_error(self.chain.forward(q), T_base_target)))
 

@@ -1,11 +1,12 @@
 """
 Solutions for a target that moves, which stay on its way where the joints cannot simply follow.
 
-The next solution is looked for beside the last one. Where it lies farther away, at a singular
-posture or at a joint limit, the joints are led to it: along motions that leave the tip at its pose
-where there are such (self-motions of redundant arms), or else at its place, while it turns. Where
-neither is possible, the least error in the present configuration is kept. After a while any other
-configuration is led to, or else that is gone to straight away on whose way the tip swings least.
+The next solution is looked for beside the last one, and away from joint limits. Where it lies
+farther away, at a singular posture or at a limit, the joints are led to it: along motions that
+leave the tip at its pose where there are such (self-motions of redundant arms), or else at its
+place, while it turns. Where neither is possible, the least error in the present configuration is
+kept. After a while any other configuration is led to, or else that is gone to straight away on
+whose way the tip swings least.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ik_service.following.led_ways import NEAR, straight_way, WaySearch
+from ik_service.following.limit_avoidance import NextSolver
 from ik_service.following.nearby_solver import NearbySolver
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
@@ -56,18 +58,18 @@ class SingularPassage:
 
     :param solver: method and options.
     :param nearby: solver for targets that are put anywhere.
+    :ivar next: solver for the poses that come next.
     """
 
     def __init__(self, solver: Solver, nearby: NearbySolver) -> None:
         self._nearby = nearby
         self._chain = solver.chain
-        options = replace(solver.options, max_searches=1, prefer='first')
-        if options.joint_limits == 'ignore':
-            options = replace(options, joint_limits=IkOptions.joint_limits)
+        self.next = NextSolver(solver)
+        self._beside = self.next.beside
+        options = self._beside.options
         bound = min(options.max_joint_motion or NEAR, NEAR)
         weights = np.array(options.task_weights)
         placed = tuple(weights * _POSITION_ONLY)
-        self._beside = Solver(solver.chain, solver.name, options)
         near = replace(options, max_joint_motion=bound)
         self._bounded = Solver(solver.chain, solver.name, near)
         rough = tuple(weights * [1.0, 1.0, 1.0, _TURN, _TURN, _TURN])
@@ -96,7 +98,7 @@ class SingularPassage:
         :param patience: time for which the present configuration is kept though the target cannot
             be reached in it [s].
         """
-        beside = self._beside.solve(T_base_target, last)
+        beside = self.next.solve(T_base_target, last)
         if beside.success and np.abs(beside.q - last).max() <= NEAR:
             return self._straight(beside)
         bounded = self._bounded.solve(T_base_target, last)

@@ -135,7 +135,7 @@ class TargetFollower(FollowerStatus):
         with self._lock:
             self._refuse(self._machine.admission.refusal())
             version = self._aims.next_version()
-            solver, seeds = self._solver, self._machine.seeds()
+            solver, passage, seeds = self._solver, self._passage, self._machine.seeds()
             moves_at = at if self._machine.settings.feed_forward else None
             motion = self._velocity.update(T_base_tip, moves_at, twist, arrived)
             last = self._trail_end() if motion.interval > 0.0 else None
@@ -144,10 +144,10 @@ class TargetFollower(FollowerStatus):
             result = solver.solve(T_base_tip, seeds)
             way = Way(result, result.q[None])
         else:
-            way = self._passage.solve(T_base_tip, last, at, settings.branch_time)
+            way = passage.solve(T_base_tip, last, at, settings.branch_time)
         result, moving = way.result, None
         if at is not None and result.success and not (motion.still or way.changes):
-            moving = MovingGoal(solver.beside, T_base_tip, result.q, motion, at, limits)
+            moving = MovingGoal(passage.next.position, T_base_tip, result.q, motion, at, limits)
         with self._lock:
             if version == self._aims.version:
                 self._follow(T_base_tip, way, at, moving, last is not None)

@@ -1,0 +1,144 @@
+"""Steps of redundant arms that spare the joint limits."""
+
+import numpy as np
+import pytest
+from support.chains import arm_path
+
+import ik_service as iks
+from ik_service.following.limit_avoidance import NextSolver
+from ik_service.following.limit_kernels import least_weighted_step
+
+READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+
+
+def chain_of(name, base, tip):
+    return iks.Robot.from_urdf(arm_path(name)).chain(base, tip)
+
+
+@pytest.fixture(scope='module')
+def panda():
+    return chain_of('panda', 'panda_link0', 'panda_hand_tcp')
+
+
+@pytest.fixture(scope='module')
+def ur5e():
+    return chain_of('ur5e', 'base_link', 'tool0')
+
+
+@pytest.fixture(scope='module')
+def spares(panda):
+    return NextSolver(iks.Solver(panda))
+
+
+def step_of(jacobian, error, place, weights=None):
+    step, room = np.empty(jacobian.shape[1]), np.empty((6, 7))
+    weights = np.ones(6) if weights is None else weights
+    differs = least_weighted_step(jacobian.copy(), error.copy(), weights, place, room, step)
+    return differs, step
+
+
+@pytest.mark.parametrize('seed', range(20))
+def test_of_all_steps_that_move_the_tip_alike_it_is_the_one_with_the_least_weighted_norm(seed):
+    random = np.random.default_rng(seed)
+    jacobian, error = random.normal(size=(6, 8)), 0.01 * random.normal(size=6)
+    place = random.uniform(-1.0, 1.0, 8)
+    place[0] = 0.9 * np.sign(np.linalg.pinv(jacobian)[0] @ error)  # on the way to a limit
+    differs, step = step_of(jacobian, error, place)
+    assert differs
+    np.testing.assert_allclose(jacobian @ step, error, atol=1e-4)
+    near = np.clip(2.0 * np.abs(place) - 1.0, 0.0, 0.999)
+    nears = place * (np.linalg.pinv(jacobian) @ error) > 0.0
+    weights = 1.0 + np.where(nears, 30.0 * near**2 / (1.0 - near), 0.0)
+    root = 1.0 / np.sqrt(weights)
+    expected = root * (np.linalg.pinv(jacobian * root) @ error)
+    np.testing.assert_allclose(step, expected, atol=1e-4)
+
+
+def test_nothing_is_different_in_the_middle_and_on_the_way_there():
+    random = np.random.default_rng(3)
+    jacobian, error = random.normal(size=(6, 7)), random.normal(size=6)
+    least = np.linalg.pinv(jacobian) @ error
+    assert not step_of(jacobian, error, np.full(7, 0.5))[0]
+    assert not step_of(jacobian, error, -0.9 * np.sign(least))[0]
+    assert not step_of(np.zeros((6, 7)), error, np.full(7, 0.9))[0]
+
+
+def test_an_arm_that_is_not_redundant_gets_the_answers_of_its_solver(ur5e):
+    plain = iks.Solver(ur5e, options=iks.IkOptions(max_searches=1))
+    spares, random = NextSolver(iks.Solver(ur5e)), np.random.default_rng(1)
+    for _ in range(50):
+        q = random.uniform(-2.0, 2.0, 6)
+        T = ur5e.forward(q + random.uniform(-0.02, 0.02, 6))
+        assert np.array_equal(spares.solve(T, q).q, plain.solve(T, q).q)
+
+
+def test_a_target_at_rest_moves_no_joint(panda, spares):
+    random = np.random.default_rng(2)
+    for _ in range(50):
+        q = random.uniform(panda.lower, panda.upper)
+        assert np.abs(spares.solve(panda.forward(q), q).q - q).max() < 1e-9
+
+
+def test_joints_come_to_their_limits_less_often_on_long_ways(panda, spares):
+    """On ways that one motion of the joints keeps far from all limits, the least norm does not."""
+    plain = iks.Solver(panda, options=iks.IkOptions(max_searches=1))
+    done, at_limit = dict.fromkeys((plain, spares), 0), dict.fromkeys((plain, spares), 0)
+    middle, half = 0.5 * (panda.lower + panda.upper), 0.5 * (panda.upper - panda.lower)
+    for seed in range(6):
+        random, course = np.random.default_rng(seed), np.linspace(0.0, 6.0, 1200)[:, None]
+        waves = np.sin(random.uniform(0.5, 1.5, 7) * course + random.uniform(0.0, 6.0, 7))
+        path = middle + 0.8 * half * waves
+        for solver in (plain, spares):
+            q = path[0]
+            for row in path:
+                result = solver.solve(panda.forward(row), q)
+                if not result.success or np.abs(result.q - q).max() > 0.1:
+                    break
+                q = result.q
+                done[solver] += 1
+                at_limit[solver] += (np.abs(q - middle) > 0.999 * half).any()
+    assert done[spares] > 1.1 * done[plain]
+    assert at_limit[spares] < 0.5 * at_limit[plain]
+
+
+def test_the_bound_on_the_motion_is_one_from_the_last_solution(panda):
+    bound = 5e-3
+    spares = NextSolver(iks.Solver(panda, options=iks.IkOptions(max_joint_motion=bound)))
+    random, found = np.random.default_rng(5), 0
+    for _ in range(100):
+        q = random.uniform(panda.lower, panda.upper)
+        T = panda.forward(np.clip(q + random.uniform(-1, 1, 7) * bound, panda.lower, panda.upper))
+        result = spares.solve(T, q)
+        if result.success:
+            found += 1
+            assert np.abs(result.q - q).max() <= bound + 1e-9
+    assert found > 50
+
+
+def test_axes_that_are_free_make_an_arm_redundant(ur5e):
+    options = iks.IkOptions(task_weights=POSITION_ONLY)
+    spares, random = NextSolver(iks.Solver(ur5e, options=options)), np.random.default_rng(6)
+    differs = 0
+    for _ in range(30):
+        q = random.uniform(ur5e.lower, ur5e.upper)
+        T = ur5e.forward(q + random.uniform(-0.02, 0.02, 6))
+        result = spares.solve(T, q)
+        assert result.success
+        assert np.linalg.norm(ur5e.forward(result.q)[:3, 3] - T[:3, 3]) < 1e-5
+        differs += np.abs(result.q - spares.beside.solve(T, q).q).max() > 1e-4
+    assert differs > 10
+
+
+def test_joints_without_limits_or_without_room_are_left_alone(panda):
+    text = arm_path('panda').read_text()
+    fixed = text.replace('lower="-2.8973" upper="2.8973"', 'lower="0.5" upper="0.5"', 1)
+    assert fixed != text
+    chain = iks.Robot.from_urdf(fixed).chain('panda_link0', 'panda_hand_tcp')
+    spares, q = NextSolver(iks.Solver(chain)), READY + 0.1
+    q = np.clip(q, chain.lower, chain.upper)
+    T = chain.forward(q)
+    T[2, 3] += 1e-3
+    result = spares.solve(T, q)
+    assert result.success
+    assert result.q[np.flatnonzero(chain.lower == chain.upper)] == pytest.approx(0.5)
