@@ -31,7 +31,10 @@ _SHARE = 0.25  # of the joints' speed limits, on the path that makes the targets
 _RAMP = 0.5  # of the target's speed at both ends [s]
 _LEGS, _WIDTH = 6, 0.3  # of a path; share of the joints' ranges in each
 _OFF = 5e-3  # distance from the path that counts as off it [m]
-_SEVEN = 'iiwa14,panda,kinova_gen3'
+_REDUNDANT = (
+    'iiwa14,panda,kinova_gen3,abb_yumi_right,baxter_left,motoman_csda10f,pr2_right_arm,'
+    'schunk_lwa4d,tiago_torso_arm'
+)
 _SIX = 'ur5,abb_irb120'
 _ELBOW, _WRIST = 2, 4  # joints of the arms of six
 
@@ -147,8 +150,7 @@ def distances(path: np.ndarray, points: np.ndarray) -> np.ndarray:
 def cases(folder: Path, seeds: int) -> list[tuple[BenchRobot, str, np.ndarray]]:
     """Return robots, names of paths and the postures (M, n) on them."""
     found = []
-    sawyer = [robot for robot in seven_joint_arms(folder) if robot.name == 'sawyer']
-    for robot in [*chosen_robots(_SEVEN), *sawyer]:
+    for robot in [*chosen_robots(_REDUNDANT), *seven_joint_arms(folder)]:
         for seed in range(seeds):
             found.append((robot, f'wandering {seed}', wandering(robot.chain, seed)))
     for robot in chosen_robots(_SIX):

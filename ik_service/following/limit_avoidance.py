@@ -16,8 +16,9 @@ from dataclasses import replace
 import numpy as np
 
 from ik_service.following.led_ways import NEAR
-from ik_service.following.limit_kernels import least_weighted_step
-from ik_service.kinematics.pose_error import pose_error
+from ik_service.following.limit_kernels import HALF, least_weighted_step, LOWER, MIDDLE, UPPER
+from ik_service.following.motion_limits import largest
+from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
@@ -46,13 +47,9 @@ class NextSolver:
         weights = np.sqrt(options.task_weights)
         self._redundant = np.count_nonzero(weights) < chain.n
         self._farthest = options.max_joint_motion or np.inf
-        limited = np.isfinite(chain.lower) & np.isfinite(chain.upper)
-        self._middle, self._half = np.zeros(chain.n), np.full(chain.n, np.inf)
-        lower, upper = chain.lower[limited], chain.upper[limited]
-        self._middle[limited] = 0.5 * (lower + upper)
-        self._half[limited] = np.maximum(0.5 * (upper - lower), _ROUNDING)
+        self._ranges = _ranges(chain)
         self._weights = weights
-        self._room = np.empty((6, 7))
+        self._room = np.empty((6, 8))
         self.beside.warm_up()
         if self._redundant:
             self.solve(chain.forward(chain.middle), chain.middle)
@@ -82,18 +79,32 @@ class NextSolver:
 
     def _sparing(self, T_base_target: np.ndarray, last: np.ndarray) -> IkResult | None:
         """Return a solution after a step that spares limits; None where that is no different."""
-        chain, step = self.chain, np.empty(len(last))
-        place = (last - self._middle) / self._half
-        error = pose_error(chain.forward(last), T_base_target)
-        jacobian = chain.jacobian(last)
-        if not least_weighted_step(jacobian, error, self._weights, place, self._room, step):
+        chain, guess = self.chain, np.empty(len(last))
+        size = least_weighted_step(
+            chain.forward(last),
+            T_base_target,
+            chain.jacobian(last),
+            self._weights,
+            self._ranges,
+            last,
+            self._room,
+            guess,
+        )
+        if not 0.0 < size <= NEAR:
             return None
-        size = float(np.abs(step).max())
-        if not size <= NEAR:
-            return None
-        guess = np.clip(last + step, chain.lower, chain.upper)
         result = self.beside.solve(T_base_target, guess)
-        aside = float(np.abs(result.q - guess).max())
-        near = aside <= _ASIDE * size + _ROUNDING
-        near = near and float(np.abs(result.q - last).max()) <= self._farthest
+        near = largest(np.abs(result.q - guess)) <= _ASIDE * size + _ROUNDING
+        near = near and largest(np.abs(result.q - last)) <= self._farthest
         return result if result.success and near else None
+
+
+def _ranges(chain: KinematicChain) -> np.ndarray:
+    """Return the ranges of joints, as the kernel takes them."""
+    ranges = np.empty((4, chain.n))
+    limited = np.isfinite(chain.lower) & np.isfinite(chain.upper)
+    ranges[LOWER], ranges[UPPER] = chain.lower, chain.upper
+    ranges[MIDDLE], ranges[HALF] = 0.0, np.inf
+    lower, upper = chain.lower[limited], chain.upper[limited]
+    ranges[MIDDLE, limited] = 0.5 * (lower + upper)
+    ranges[HALF, limited] = np.maximum(0.5 * (upper - lower), _ROUNDING)
+    return ranges
