@@ -217,23 +217,14 @@ def _solve_chunks(
     spec, targets = work
     results = _opened(path, identity)
     bounds = chunks.tolist()
-
-    def missing() -> Iterator[tuple[int, np.ndarray]]:
-        for first, last in bounds:
-            if not results.is_whole(first, last):  # else a worker died after it
-                yield first, targets.block(first, last)
-        _give_place_up()
-
-    for _ in solve_and_write(spec, missing(), results.write, threads):
+    missing = (
+        (first, targets.block(first, last))
+        for first, last in bounds
+        if not results.is_whole(first, last)  # else a worker died after it
+    )
+    for _ in solve_and_write(spec, missing, results.write, threads):
         pass
     return np.array([last - first for first, last in bounds])
-
-
-def _give_place_up() -> None:
-    """Let the worker begin its next task while the last answers of this one are written."""
-    from distributed import secede
-
-    secede()
 
 
 @lru_cache(maxsize=4)
