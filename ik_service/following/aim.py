@@ -26,6 +26,8 @@ class Tick:
     :ivar limits: bounds on the motion.
     :ivar pace: how well arm and commands keep up, 0 to 1; an aim with a clock of its own lets it
         run at this rate.
+    :ivar leading: (n,) positions [rad] or [m] and (n,) speeds [rad/s] or [m/s] of the motion that
+        steps are for; where jerks are limited, the commands are half a window behind it.
     :ivar late: whether it comes so late that the arm has slowed down since the last command.
     """
 
@@ -35,6 +37,7 @@ class Tick:
     velocity: np.ndarray
     measured: np.ndarray
     limits: MotionLimits
+    leading: tuple[np.ndarray, np.ndarray]
     pace: float = 1.0
     late: bool = False
 

@@ -63,6 +63,12 @@ class CommandStream:
         return None if motion is None else motion.q
 
     @property
+    def leading(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions (n,) and speeds (n,) of the motion that goals are for."""
+        assert self._motion is not None
+        return self._motion.leading
+
+    @property
     def speed(self) -> np.ndarray:
         """Speed of the last command (n,), in shares of the velocity limits."""
         return self.gate.last[1]

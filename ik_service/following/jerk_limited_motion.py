@@ -71,6 +71,11 @@ class JerkLimitedMotion(JointMotion):
         *own, self._inner.state, self._average.state, self._bounds = state
         self.q, self.speed, self.braking = own
 
+    @property
+    def leading(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions (n,) and speeds (n,) of the motion that goals are for: of the averaged one."""
+        return self._inner.q, self._inner.speed
+
     def slow_down(self, share: float) -> None:
         """Slow down at once."""
         super().slow_down(share)

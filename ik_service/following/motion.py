@@ -77,6 +77,11 @@ class JointMotion:
     def state(self, state: MotionState) -> None:
         self.q, self.speed, self.braking = state
 
+    @property
+    def leading(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions (n,) and speeds (n,) of the motion that goals are for: of this one."""
+        return self.q, self.speed
+
     def slow_down(self, share: float) -> None:
         """
         Slow down at once, as a motion that was not attended to.

@@ -256,8 +256,10 @@ class FollowerStateMachine:
         dt = min(stream.gate.elapsed(now), period)
         behind = min(max(2.0 - 2.0 * stream.behind / _BEHIND, 0.0), 1.0)
         pace = min(self._lag.pace, behind)
+        q, speed = stream.leading
+        leading = q, speed * limits.velocity
         velocity = stream.speed * limits.velocity
-        return Tick(now, dt, commanded, velocity, measured, limits, pace, late)
+        return Tick(now, dt, commanded, velocity, measured, limits, leading, pace, late)
 
     def _is_over(self, aim: Aim) -> bool:
         """Whether an aim needs no commands any more, given that they are at rest."""

@@ -28,7 +28,7 @@ _CATCHING_UP = 0.7
 """Share of the accelerations that is used while the command is behind the trajectory."""
 
 _NOTHING = 1e-9
-_FURTHEST = 0.1  # from where the clock was to where the command is, at most [s]
+_FURTHEST = 0.1  # from where the clock was to where the motion is, at most [s]
 _WAIT = 2.0  # ticks by which the command may be behind before the clock waits for it
 
 
@@ -173,10 +173,8 @@ class TrajectoryAim(Aim):
 
     def _plan(self, limits: MotionLimits) -> None:
         self._limits = limits
+        limits = limits.averaged if limits.window else limits
         self._acceleration, self._fastest = limits.acceleration_now, limits.velocity_now
-        # A command of limited jerk is the mean over a window, which rounds curves.
-        rounding = np.where(np.isfinite(self._acceleration), self._acceleration, 0.0)
-        self._averaging = _NOTHING + rounding * (limits.window**2 / 8.0)
         self._rates = self._grid.highest_rates(
             self._fastest, _SHARE * self._acceleration, _CORNER * self._period
         )
@@ -210,32 +208,31 @@ class TrajectoryAim(Aim):
         return Step(self._goal, self._motion[1] * self._rate, on_path=True)
 
     def _find_place(self, tick: Tick) -> None:
-        """Set the clock to where the command is on the trajectory, and as fast as that is."""
+        """Set the clock to where the motion is on the trajectory, and as fast as that is."""
         self._astray = False
-        velocity = self._motion[1]
-        size = float(velocity @ velocity)
+        along, (q, speed) = self._motion[1], tick.leading
+        size = float(along @ along)
         if size <= 0.0:
-            self._rate = self._rate if tick.velocity.any() else 0.0
+            self._rate = self._rate if speed.any() else 0.0
             return
-        self._rate = min(max(float(tick.velocity @ velocity) / size, 0.0), self._rate)
-        if not tick.limits.window:  # else the command is half a window behind
-            ahead = float((tick.q - self._goal) @ velocity) / size
-            time = self._time + min(max(ahead, -_FURTHEST), _FURTHEST)
-            self._time = min(max(time, float(self.trajectory.times[0])), self.trajectory.duration)
-            self._motion = self.trajectory.at(self._time)
-            self._goal = self._motion[0] + self._shift
+        self._rate = min(max(float(speed @ along) / size, 0.0), self._rate)
+        ahead = float((q - self._goal) @ along) / size
+        time = self._time + min(max(ahead, -_FURTHEST), _FURTHEST)
+        self._time = min(max(time, float(self.trajectory.times[0])), self.trajectory.duration)
+        self._motion = self.trajectory.at(self._time)
+        self._goal = self._motion[0] + self._shift
 
     def _next_rate(self, tick: Tick) -> float:
         """Return the rate of the clock at the end of this tick."""
         rate, dt = self._rate, tick.dt
-        behind = np.abs(self._goal - tick.q)[tick.limits.movable]
+        behind = np.abs(self._goal - tick.leading[0])[tick.limits.movable]
         allowed = self._fastest[tick.limits.movable] * (_WAIT * dt)
         if self._stopping is not None or (behind > allowed).any():
             wanted = 0.0
         else:
             ahead = self._rates.between(self._time, self._time + rate * dt)
             wanted = min(ahead, tick.pace)
-        on_it = (behind <= self._averaging[tick.limits.movable]).all()
+        on_it = (behind <= _NOTHING).all()
         share = _SHARE if on_it else _CATCHING_UP
         slower, faster = self._rate_changes(rate, share)
         return max(min(wanted, rate + faster * dt), rate + slower * dt, 0.0)
@@ -259,7 +256,9 @@ class TrajectoryAim(Aim):
 
     def _check_path(self, tick: Tick) -> None:
         """Stop where the arm is too far from the trajectory."""
-        far = np.abs(tick.measured - self._goal) - self._tolerances.path
+        # Commands of limited jerk are on the way, but later.
+        place = tick.q if tick.limits.window else self._goal
+        far = np.abs(tick.measured - place) - self._tolerances.path
         worst = int(far.argmax())
         if far[worst] > 0.0 and self._stopping is None:
             self._stopping = self._violation(TrajectoryEnd.OFF_PATH, worst, tick)
@@ -267,11 +266,12 @@ class TrajectoryAim(Aim):
     def _settle(self, tick: Tick, ended_at: float) -> Step:
         """Wait for the arm at the end."""
         resting = not tick.velocity.any()
+        arrived = (np.abs(tick.q - self._goal)[tick.limits.movable] <= _NOTHING).all()
         far = np.abs(tick.measured - self._goal) - self._tolerances.goal
         worst = int(far.argmax())
         if self._stopping is not None and resting:
             self.outcome = self._stopping
-        elif resting and far[worst] <= 0.0:
+        elif resting and arrived and far[worst] <= 0.0:
             self.outcome = TrajectoryOutcome(TrajectoryEnd.REACHED, TrajectoryEnd.REACHED.value)
         elif tick.now - ended_at > self._tolerances.goal_time and far[worst] > 0.0:
             self.outcome = self._violation(TrajectoryEnd.OFF_GOAL, worst, tick)

@@ -12,6 +12,7 @@ from ik_service.following.settings import FollowerState
 from ik_service.following.trajectory_aim import TrajectoryAim
 from ik_service.following.trajectory_fit import fitted
 from ik_service.following.trajectory_outcome import TrajectoryEnd, TrajectoryTolerances
+from ik_service.model.motion_bounds import JointBounds, MotionBounds
 
 AWAY = READY + np.array([0.5, 0.4, -0.3, 0.4, 0.3, 0.2, 0.6])
 MOST_TICKS = 5000
@@ -164,6 +165,37 @@ def test_without_joint_states_for_a_while_it_stays_on_the_trajectory(solver):
     assert rig.finish() is TrajectoryEnd.REACHED
     assert distance_from_line(rig.path, READY, AWAY).max() < 3e-4
     rig.assert_within(0.5, 0.2)
+
+
+def jerk_limited(solver):
+    joints = dict.fromkeys(solver.chain.joint_names, JointBounds(acceleration=6.0, jerk=60.0))
+    return MotionBounds(joints)
+
+
+def test_with_limited_jerk_it_is_as_exact_and_half_a_window_late(solver):
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 1.5)
+    tolerances = TrajectoryTolerances(np.full(7, 0.01), np.full(7, 0.01))
+    settings = {'velocity_scaling': 0.5, 'bounds': jerk_limited(solver)}
+    rig = Playing(solver, trajectory, tolerances, **settings)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    assert distance_from_line(rig.path, READY, AWAY).max() < 1e-4
+    jerk = np.diff(rig.path, n=3, axis=0) * rig.rate**3
+    assert np.abs(jerk).max() <= 60.0 * (1.0 + 1e-6)
+    assert rig.ends[0] - 100.0 < 2.0  # 2.9 s where the clock waits for the late commands
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_late_ticks_and_limited_jerk(solver, seed):
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 1.5)
+    settings = {'velocity_scaling': 0.5, 'bounds': jerk_limited(solver)}
+    rig, random = Playing(solver, trajectory, **settings), np.random.default_rng(seed)
+    while not rig.ends:
+        if random.random() < 0.05:
+            rig.now += random.uniform(0.02, 0.1)
+        rig.tick()
+    assert rig.aim.outcome.end is TrajectoryEnd.REACHED
+    assert distance_from_line(rig.path, READY, AWAY).max() < 1e-3
+    np.testing.assert_allclose(rig.path[-1], AWAY, atol=1e-9)
 
 
 def test_a_cancellation_slows_down_along_the_way(solver):
