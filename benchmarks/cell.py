@@ -115,7 +115,7 @@ def measure(count: int, processes: int, seconds: float) -> dict[str, object]:
         started = time.monotonic() - began
         around = stack.enter_context(_around(arms))
         time.sleep(_WARM_UP)
-        pids = [cell.pid, *_children(cell.pid)]
+        pids = [cell.pid, *_lasting_children(cell.pid)]
         mine = [*pids, around.pid, os.getpid()]
         _tell(around, 'clear')
         begin, used, own, busy = time.monotonic(), _used(pids), _used(mine), _busy()
@@ -166,6 +166,22 @@ def _tell(process: subprocess.Popen[str], word: str, answer: bool = False) -> st
     process.stdin.write(f'{word}\n')
     process.stdin.flush()
     return process.stdout.readline() if answer else ''
+
+
+def _lasting_children(pid: int) -> list[int]:
+    """Children but for compilers, once those are done."""
+    while True:
+        children = _children(pid)
+        if not any('ompilation' in _words(child) for child in children):
+            return children
+        time.sleep(0.5)
+
+
+def _words(pid: int) -> str:
+    try:
+        return Path(f'/proc/{pid}/cmdline').read_text()
+    except OSError:  # it has ended
+        return 'compilation'
 
 
 def _children(pid: int) -> list[int]:

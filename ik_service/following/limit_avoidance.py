@@ -19,6 +19,7 @@ from ik_service.following.led_ways import NEAR
 from ik_service.following.limit_kernels import HALF, least_weighted_step, LOWER, MIDDLE, UPPER
 from ik_service.following.motion_limits import largest
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.entry import entry_point
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
@@ -47,12 +48,13 @@ class NextSolver:
         weights = np.sqrt(options.task_weights)
         self._redundant = np.count_nonzero(weights) < chain.n
         self._farthest = options.max_joint_motion or np.inf
-        self._ranges = _ranges(chain)
-        self._weights = weights
-        self._room = np.empty((6, 8))
+        joints = len(chain.arrays.variables)
+        shapes = (joints, 6), (12,), (chain.n, 6), (chain.n,), (6, 8)
+        self._around = weights, _ranges(chain), *(np.empty(shape) for shape in shapes)
         self.beside.warm_up()
         if self._redundant:
-            self.solve(chain.forward(chain.middle), chain.middle)
+            examples = np.eye(4), *self._around, chain.middle.copy()
+            self._step = entry_point(least_weighted_step, chain.arrays, *examples)
 
     def solve(self, T_base_target: np.ndarray, last: np.ndarray) -> IkResult:
         """
@@ -79,17 +81,9 @@ class NextSolver:
 
     def _sparing(self, T_base_target: np.ndarray, last: np.ndarray) -> IkResult | None:
         """Return a solution after a step that spares limits; None where that is no different."""
-        chain, guess = self.chain, np.empty(len(last))
-        size = least_weighted_step(
-            chain.forward(last),
-            T_base_target,
-            chain.jacobian(last),
-            self._weights,
-            self._ranges,
-            last,
-            self._room,
-            guess,
-        )
+        # Copies: the machine code is for arrays of one kind.
+        goal, guess = T_base_target.copy(), last.copy()
+        size = self._step(self.chain.arrays, goal, *self._around, guess)
         if not 0.0 < size <= NEAR:
             return None
         result = self.beside.solve(T_base_target, guess)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ik_service.kinematics.compile import short_inlined_kernel, short_kernel
+from ik_service.kinematics.kernels import jacobian_rows, last_frame
 
 _FREE = 0.5
 """Distance from the middle, as a share of that of the limits, up to which nothing is weighted."""
@@ -26,79 +27,83 @@ LOWER, UPPER, MIDDLE, HALF = range(4)
 
 
 @short_kernel
-def least_weighted_step(tip, goal, jacobian, weights, ranges, q, room, guess):
+def least_weighted_step(chain, goal, weights, ranges, axes, frame, rows, light, room, q):
     """
     Find the step with the least weighted norm, in which joints near their limits weigh more.
 
-    :param tip: (4, 4) where the tip is.
-    :param goal: (4, 4) where it shall be, not far away.
-    :param jacobian: (6, n) of the arm; is written to.
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param goal: (4, 4) where the tip shall be, not far away.
     :param weights: (6,) square roots of the weights of the pose error's components.
     :param ranges: (4, n) rows of the ranges of the joints [rad] or [m].
-    :param q: (n,) positions [rad] or [m].
-    :param room: (6, 8) is written to.
-    :param guess: (n,) gets where the step leads within the limits [rad] or [m].
+    :param axes: (m, 6) scratch.
+    :param frame: (12,) scratch.
+    :param rows: (n, 6) scratch.
+    :param light: (n,) scratch.
+    :param room: (6, 8) scratch.
+    :param q: (n,) positions [rad] or [m]; gets where the step leads within the limits.
     :returns: the longest step of a joint [rad] or [m]; 0 where the step with the least norm is
         the same.
     """
-    _set_error(tip, goal, room)
+    last_frame(chain, q, axes, frame)
+    jacobian_rows(chain, axes, frame, rows)
+    _set_error(chain.tip[0], chain.tip[1], frame, goal, room)
     for i in range(6):
         room[i, _ERROR] *= weights[i]
         for j in range(len(q)):
-            jacobian[i, j] *= weights[i]
-    light = guess
+            rows[j, i] *= weights[i]
     light[:] = 1.0
-    _solve(jacobian, light, room)
+    _solve(rows, light, room)
     differs = False
     for j in range(len(q)):
         light[j] = 1.0
         place = (q[j] - ranges[MIDDLE, j]) / ranges[HALF, j]
-        if place * _way(jacobian, room, j) > 0.0:
+        if place * _way(rows, room, j) > 0.0:
             near = min((abs(place) - _FREE) / (1.0 - _FREE), _NEAREST)
             if near > 0.0:
                 light[j] = 1.0 / (1.0 + _STRENGTH * near * near / (1.0 - near))
                 differs = True
     if not differs:
         return 0.0
-    _solve(jacobian, light, room)
+    _solve(rows, light, room)
     longest = 0.0
     for j in range(len(q)):
-        step = light[j] * _way(jacobian, room, j)
+        step = light[j] * _way(rows, room, j)
         longest = max(longest, abs(step))
-        guess[j] = min(max(q[j] + step, ranges[LOWER, j]), ranges[UPPER, j])
+        q[j] = min(max(q[j] + step, ranges[LOWER, j]), ranges[UPPER, j])
     return longest
 
 
 @short_inlined_kernel
-def _set_error(tip, goal, room):
+def _set_error(c, s, frame, goal, room):
     """Write the pose error: the way, and of the rotation vector what small angles have."""
     for i in range(3):
-        room[i, _ERROR] = goal[i, 3] - tip[i, 3]
+        room[i, _ERROR] = goal[i, 3] - frame[9 + i]
         a, b = (i + 1) % 3, (i + 2) % 3
-        turn = 0.0
-        for axis in range(3):
-            turn += tip[a, axis] * goal[b, axis] - tip[b, axis] * goal[a, axis]
+        turn = frame[6 + a] * goal[b, 2] - frame[6 + b] * goal[a, 2]
+        xa, xb = c * frame[a] + s * frame[3 + a], c * frame[b] + s * frame[3 + b]
+        ya, yb = c * frame[3 + a] - s * frame[a], c * frame[3 + b] - s * frame[b]
+        turn += xa * goal[b, 0] - xb * goal[a, 0] + ya * goal[b, 1] - yb * goal[a, 1]
         room[3 + i, _ERROR] = 0.5 * turn
 
 
 @short_inlined_kernel
-def _way(jacobian, room, j):
+def _way(rows, room, j):
     """Return the way of a joint that has the weight 1."""
     way = 0.0
     for i in range(6):
-        way += jacobian[i, j] * room[i, _RESULT]
+        way += rows[j, i] * room[i, _RESULT]
     return way
 
 
 @short_inlined_kernel
-def _solve(jacobian, light, room):
+def _solve(rows, light, room):
     """Solve (J diag(light) Jᵀ + damping) result = error by Cholesky's method."""
     most = 0.0
     for i in range(6):
         for k in range(i + 1):
             value = 0.0
             for j in range(len(light)):
-                value += jacobian[i, j] * light[j] * jacobian[k, j]
+                value += rows[j, i] * light[j] * rows[j, k]
             room[i, k] = value
         most = max(most, room[i, i])
     damping = max(_DAMPING * most, 1e-300)
