@@ -172,7 +172,7 @@ def _lasting_children(pid: int) -> list[int]:
     """Children but for compilers, once those are done."""
     while True:
         children = _children(pid)
-        if not any('ompilation' in _words(child) for child in children):
+        if not any('compilation' in _words(child) for child in children):
             return children
         time.sleep(0.5)
 

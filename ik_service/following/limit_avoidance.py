@@ -11,16 +11,12 @@ for, long after the joint could have been spared.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ik_service.following.led_ways import NEAR
-from ik_service.following.limit_kernels import HALF, least_weighted_step, LOWER, MIDDLE, UPPER
+from ik_service.following.limit_kernels import least_weighted_step
 from ik_service.following.motion_limits import largest
-from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.entry import entry_point
-from ik_service.solvers.options import IkOptions
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
 
@@ -35,23 +31,19 @@ class NextSolver:
     """
     Solver for the next pose of a target that moves, from the solution for the one before.
 
-    :param solver: method and options; limits that those ignore are kept.
-    :ivar chain: the chain of the solver.
+    :ivar beside: the search beside a posture, of :class:`.nearby_solver.NearbySolver`.
     """
 
-    def __init__(self, solver: Solver) -> None:
-        self.chain = chain = solver.chain
-        options = replace(solver.options, max_searches=1, prefer='first')
-        if options.joint_limits == 'ignore':
-            options = replace(options, joint_limits=IkOptions.joint_limits)
-        self.beside = Solver(chain, solver.name, options)
+    def __init__(self, beside: Solver) -> None:
+        self.beside = beside
+        chain, options = beside.chain, beside.options
         weights = np.sqrt(options.task_weights)
         self._redundant = np.count_nonzero(weights) < chain.n
         self._farthest = options.max_joint_motion or np.inf
         joints = len(chain.arrays.variables)
         shapes = (joints, 6), (12,), (chain.n, 6), (chain.n,), (6, 8)
-        self._around = weights, _ranges(chain), *(np.empty(shape) for shape in shapes)
-        self.beside.warm_up()
+        scratch = (np.empty(shape) for shape in shapes)
+        self._around = weights, chain.lower, chain.upper, *scratch
         if self._redundant:
             examples = np.eye(4), *self._around, chain.middle.copy()
             self._step = entry_point(least_weighted_step, chain.arrays, *examples)
@@ -83,22 +75,10 @@ class NextSolver:
         """Return a solution after a step that spares limits; None where that is no different."""
         # Copies: the machine code is for arrays of one kind.
         goal, guess = T_base_target.copy(), last.copy()
-        size = self._step(self.chain.arrays, goal, *self._around, guess)
+        size = self._step(self.beside.chain.arrays, goal, *self._around, guess)
         if not 0.0 < size <= NEAR:
             return None
         result = self.beside.solve(T_base_target, guess)
         near = largest(np.abs(result.q - guess)) <= _ASIDE * size + _ROUNDING
         near = near and largest(np.abs(result.q - last)) <= self._farthest
         return result if result.success and near else None
-
-
-def _ranges(chain: KinematicChain) -> np.ndarray:
-    """Return the ranges of joints, as the kernel takes them."""
-    ranges = np.empty((4, chain.n))
-    limited = np.isfinite(chain.lower) & np.isfinite(chain.upper)
-    ranges[LOWER], ranges[UPPER] = chain.lower, chain.upper
-    ranges[MIDDLE], ranges[HALF] = 0.0, np.inf
-    lower, upper = chain.lower[limited], chain.upper[limited]
-    ranges[MIDDLE, limited] = 0.5 * (lower + upper)
-    ranges[HALF, limited] = np.maximum(0.5 * (upper - lower), _ROUNDING)
-    return ranges

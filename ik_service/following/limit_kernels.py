@@ -22,19 +22,20 @@ _DAMPING = 1e-6
 _RESULT, _ERROR = 6, 7  # columns of the room, after the matrix
 
 
-LOWER, UPPER, MIDDLE, HALF = range(4)
-"""Rows of the ranges of joints; where there is no limit, the middle is 0 and the half inf."""
+_NARROWEST = 1e-4
+"""Half the range of a joint that narrower ones count as [rad] or [m]."""
 
 
 @short_kernel
-def least_weighted_step(chain, goal, weights, ranges, axes, frame, rows, light, room, q):
+def least_weighted_step(chain, goal, weights, lower, upper, axes, frame, rows, light, room, q):
     """
     Find the step with the least weighted norm, in which joints near their limits weigh more.
 
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param goal: (4, 4) where the tip shall be, not far away.
     :param weights: (6,) square roots of the weights of the pose error's components.
-    :param ranges: (4, n) rows of the ranges of the joints [rad] or [m].
+    :param lower: (n,) limits [rad] or [m]; −inf for none.
+    :param upper: (n,) likewise; inf for none.
     :param axes: (m, 6) scratch.
     :param frame: (12,) scratch.
     :param rows: (n, 6) scratch.
@@ -56,7 +57,7 @@ def least_weighted_step(chain, goal, weights, ranges, axes, frame, rows, light, 
     differs = False
     for j in range(len(q)):
         light[j] = 1.0
-        place = (q[j] - ranges[MIDDLE, j]) / ranges[HALF, j]
+        place = _place(q[j], lower[j], upper[j])
         if place * _way(rows, room, j) > 0.0:
             near = min((abs(place) - _FREE) / (1.0 - _FREE), _NEAREST)
             if near > 0.0:
@@ -69,8 +70,15 @@ def least_weighted_step(chain, goal, weights, ranges, axes, frame, rows, light, 
     for j in range(len(q)):
         step = light[j] * _way(rows, room, j)
         longest = max(longest, abs(step))
-        q[j] = min(max(q[j] + step, ranges[LOWER, j]), ranges[UPPER, j])
+        q[j] = min(max(q[j] + step, lower[j]), upper[j])
     return longest
+
+
+@short_inlined_kernel
+def _place(position, lower, upper):
+    """Return where a joint is: −1 at the lower limit, 1 at the upper one; 0 without both."""
+    half = max(0.5 * (upper - lower), _NARROWEST)
+    return 0.0 if math.isinf(half) else (position - 0.5 * (lower + upper)) / half
 
 
 @short_inlined_kernel

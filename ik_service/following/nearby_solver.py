@@ -38,6 +38,7 @@ class NearbySolver:
 
     :param solver: method and options.
     :ivar chain: the chain of the solver.
+    :ivar beside: the search that starts at the seed; it keeps the joint limits.
     """
 
     def __init__(self, solver: Solver) -> None:
@@ -45,7 +46,7 @@ class NearbySolver:
         options = solver.options
         if options.joint_limits == 'ignore':
             options = replace(options, joint_limits=IkOptions.joint_limits)
-        self._beside = Solver(chain, solver.name, replace(options, max_searches=1, prefer='first'))
+        self.beside = Solver(chain, solver.name, replace(options, max_searches=1, prefer='first'))
         self._anywhere = Solver(chain, solver.name, replace(options, prefer='nearest'))
         # After one step the search is over, and the solver's approach to the closest pose begins.
         self._bounded = options.max_joint_motion is not None
@@ -62,7 +63,7 @@ class NearbySolver:
                 timeout=options.timeout,
             ),
         )
-        for prepared in (self._beside, self._descent):
+        for prepared in (self.beside, self._descent):
             prepared.warm_up()
 
     def solve(self, T_base_target: np.ndarray, seeds: Sequence[np.ndarray]) -> IkResult:
@@ -75,7 +76,7 @@ class NearbySolver:
         :raises ArgumentError: when one of them has another shape or is not finite.
         """
         seed = min(seeds, key=lambda q: self._distance(q, T_base_target))
-        beside = self._beside.solve(T_base_target, seed)
+        beside = self.beside.solve(T_base_target, seed)
         if beside.success:
             return beside
         anywhere = self._anywhere.solve(T_base_target, seed)

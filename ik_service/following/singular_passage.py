@@ -64,8 +64,7 @@ class SingularPassage:
     def __init__(self, solver: Solver, nearby: NearbySolver) -> None:
         self._nearby = nearby
         self._chain = solver.chain
-        self.next = NextSolver(solver)
-        self._beside = self.next.beside
+        self.next, self._beside = NextSolver(nearby.beside), nearby.beside
         options = self._beside.options
         bound = min(options.max_joint_motion or NEAR, NEAR)
         weights = np.array(options.task_weights)

@@ -198,14 +198,17 @@ class TrajectoryAim(Aim):
     def _advance(self, tick: Tick) -> Step:
         """Go on along the trajectory."""
         before, self._rate = self._rate, self._next_rate(tick)
-        self._time += 0.5 * (before + self._rate) * tick.dt
-        if self._time >= self.trajectory.duration:
-            self._time, self._ended_at, self._rate = self.trajectory.duration, tick.now, 0.0
-        self._motion = self.trajectory.at(self._time)
-        self._goal = self._motion[0] + self._shift
+        time = self._time + 0.5 * (before + self._rate) * tick.dt
+        if time >= self.trajectory.duration:
+            time, self._ended_at, self._rate = self.trajectory.duration, tick.now, 0.0
+        self._set_time(time)
         if self._ended_at is not None:
             return Step(goal=self._goal)
         return Step(self._goal, self._motion[1] * self._rate, on_path=True)
+
+    def _set_time(self, time: float) -> None:
+        self._time, self._motion = time, self.trajectory.at(time)
+        self._goal = self._motion[0] + self._shift
 
     def _find_place(self, tick: Tick) -> None:
         """Set the clock to where the motion is on the trajectory, and as fast as that is."""
@@ -218,9 +221,7 @@ class TrajectoryAim(Aim):
         self._rate = min(max(float(speed @ along) / size, 0.0), self._rate)
         ahead = float((q - self._goal) @ along) / size
         time = self._time + min(max(ahead, -_FURTHEST), _FURTHEST)
-        self._time = min(max(time, float(self.trajectory.times[0])), self.trajectory.duration)
-        self._motion = self.trajectory.at(self._time)
-        self._goal = self._motion[0] + self._shift
+        self._set_time(min(max(time, float(self.trajectory.times[0])), self.trajectory.duration))
 
     def _next_rate(self, tick: Tick) -> float:
         """Return the rate of the clock at the end of this tick."""

@@ -6,6 +6,7 @@ from support.chains import arm_path
 
 import ik_service as iks
 from ik_service.following.limit_avoidance import NextSolver
+from ik_service.following.nearby_solver import NearbySolver
 from ik_service.kinematics.pose_error import pose_error
 
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -14,6 +15,10 @@ POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 
 def chain_of(name, base, tip):
     return iks.Robot.from_urdf(arm_path(name)).chain(base, tip)
+
+
+def next_of(solver):
+    return NextSolver(NearbySolver(solver).beside)
 
 
 @pytest.fixture(scope='module')
@@ -28,7 +33,7 @@ def ur5e():
 
 @pytest.fixture(scope='module')
 def spares(panda):
-    return NextSolver(iks.Solver(panda))
+    return next_of(iks.Solver(panda))
 
 
 def damped_step(jacobian, error, weights):
@@ -60,7 +65,7 @@ def test_of_all_steps_that_move_the_tip_alike_it_is_the_one_with_the_least_weigh
 
 def test_an_arm_that_is_not_redundant_gets_the_answers_of_its_solver(ur5e):
     plain = iks.Solver(ur5e, options=iks.IkOptions(max_searches=1))
-    spares, random = NextSolver(iks.Solver(ur5e)), np.random.default_rng(1)
+    spares, random = next_of(iks.Solver(ur5e)), np.random.default_rng(1)
     for _ in range(50):
         q = random.uniform(-2.0, 2.0, 6)
         T = ur5e.forward(q + random.uniform(-0.02, 0.02, 6))
@@ -98,7 +103,7 @@ def test_joints_come_to_their_limits_less_often_on_long_ways(panda, spares):
 
 def test_the_bound_on_the_motion_is_one_from_the_last_solution(panda):
     bound = 5e-3
-    spares = NextSolver(iks.Solver(panda, options=iks.IkOptions(max_joint_motion=bound)))
+    spares = next_of(iks.Solver(panda, options=iks.IkOptions(max_joint_motion=bound)))
     random, found = np.random.default_rng(5), 0
     for _ in range(100):
         q = random.uniform(panda.lower, panda.upper)
@@ -112,7 +117,7 @@ def test_the_bound_on_the_motion_is_one_from_the_last_solution(panda):
 
 def test_axes_that_are_free_make_an_arm_redundant(ur5e):
     options = iks.IkOptions(task_weights=POSITION_ONLY)
-    spares, random = NextSolver(iks.Solver(ur5e, options=options)), np.random.default_rng(6)
+    spares, random = next_of(iks.Solver(ur5e, options=options)), np.random.default_rng(6)
     differs = 0
     for _ in range(30):
         q = random.uniform(ur5e.lower, ur5e.upper)
@@ -129,7 +134,7 @@ def test_joints_without_limits_or_without_room_are_left_alone(panda):
     fixed = text.replace('lower="-2.8973" upper="2.8973"', 'lower="0.5" upper="0.5"', 1)
     assert fixed != text
     chain = iks.Robot.from_urdf(fixed).chain('panda_link0', 'panda_hand_tcp')
-    spares, q = NextSolver(iks.Solver(chain)), READY + 0.1
+    spares, q = next_of(iks.Solver(chain)), READY + 0.1
     q = np.clip(q, chain.lower, chain.upper)
     T = chain.forward(q)
     T[2, 3] += 1e-3

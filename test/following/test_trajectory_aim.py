@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from support.chains import joint_xml, limit_xml, robot_xml
-from support.follower_helpers import panda_solver, READY, Rig
+from support.follower_helpers import panda_solver, READY
+from support.playing import AWAY, chosen, Playing
 from support.trajectories import distance_from_line, smooth_trajectory
 
 import ik_service as iks
@@ -12,10 +13,6 @@ from ik_service.following.settings import FollowerState
 from ik_service.following.trajectory_aim import TrajectoryAim
 from ik_service.following.trajectory_fit import fitted
 from ik_service.following.trajectory_outcome import TrajectoryEnd, TrajectoryTolerances
-from ik_service.model.motion_bounds import JointBounds, MotionBounds
-
-AWAY = READY + np.array([0.5, 0.4, -0.3, 0.4, 0.3, 0.2, 0.6])
-MOST_TICKS = 5000
 
 
 @pytest.fixture(scope='module')
@@ -31,60 +28,6 @@ def continuous_arm():
     ]
     urdf = robot_xml(('base', 'upper', 'tip'), joints)
     return iks.Robot.from_urdf(urdf).chain('base', 'tip')
-
-
-class Playing(Rig):
-    """A follower that plays a trajectory, and an arm that is where it is commanded."""
-
-    def __init__(self, solver, trajectory, tolerances=None, wait=None, **settings):
-        super().__init__(solver, READY, **settings)
-        self.chain = solver.chain
-        self.tick(10)
-        self.ends = []
-        self.aim = TrajectoryAim(
-            fitted(trajectory, self.chain, READY),
-            self.follower.limits,
-            1.0 / self.rate,
-            tolerances,
-            -np.inf if wait is None else self.now + wait,
-            lambda: self.ends.append(self.now),
-        )
-        self.follower.follow_aim(self.aim)
-
-    def until(self, condition):
-        for _ in range(MOST_TICKS):
-            if condition():
-                return
-            self.tick()
-        raise AssertionError(f'not within {MOST_TICKS} ticks: {self.aim.progress}')
-
-    def finish(self):
-        """Play on until the end; return how it ended."""
-        self.until(lambda: self.ends)
-        self.tick(300)
-        assert len(self.ends) == 1
-        assert not self.follower.active
-        assert self.follower.violations == 0
-        return self.aim.outcome.end
-
-    @property
-    def path(self):
-        return np.array([command.q for command in self.commands])
-
-    def assert_within(self, scaling, acceleration_time):
-        """Check all commands against the follower's limits, by their positions."""
-        limit = self.chain.velocity * scaling
-        velocity = np.diff(self.path, axis=0) * self.rate
-        assert (np.abs(velocity) <= limit * (1.0 + 1e-9)).all()
-        change = np.abs(np.diff(velocity, axis=0))
-        assert (change <= limit / acceleration_time / self.rate * (1.0 + 1e-6)).all()
-
-
-def chosen(trajectory, derivatives):
-    given = (trajectory.velocities, trajectory.accelerations)[:derivatives]
-    return iks.JointTrajectory(
-        trajectory.joint_names, trajectory.times, trajectory.positions, *given
-    )
 
 
 @pytest.mark.parametrize('derivatives', [0, 1, 2])
@@ -128,74 +71,6 @@ def test_corners_are_rounded_by_nothing(solver):
     on_second = distance_from_line(rig.path, corner, end)
     assert np.minimum(on_first, on_second).max() < 5e-4
     rig.assert_within(1.0, 0.2)
-
-
-@pytest.mark.parametrize('derivatives', [0, 1, 2])
-@pytest.mark.parametrize('seed', range(4))
-def test_late_ticks_and_discarded_commands_leave_it_on_the_trajectory(solver, derivatives, seed):
-    """The arm stands still meanwhile, and goes on from there along the same way."""
-    names, random = solver.chain.joint_names, np.random.default_rng(seed)
-    trajectory = chosen(smooth_trajectory(names, READY, AWAY, 1.5), derivatives)
-    rig = Playing(solver, trajectory, velocity_scaling=0.5)
-    late = discarded = 0
-    while not rig.ends:
-        if random.random() < 0.05:
-            rig.now += random.uniform(0.02, 0.1)
-            late += 1
-        if rig.tick() is not None and random.random() < 0.05:
-            delay = random.uniform(0.025, 0.08)
-            if rig.follower.discard_late(delay):
-                rig.commands.pop()
-                rig.now += delay
-                discarded += 1
-    assert late
-    assert discarded
-    assert rig.aim.outcome.end is TrajectoryEnd.REACHED
-    assert distance_from_line(rig.path, READY, AWAY).max() < 3e-4
-    np.testing.assert_allclose(rig.path[-1], AWAY, atol=1e-12)
-
-
-def test_without_joint_states_for_a_while_it_stays_on_the_trajectory(solver):
-    """The commands slow down, and go on when there are joint states again."""
-    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 1.5)
-    rig = Playing(solver, trajectory, velocity_scaling=0.5)
-    for time in (0.4, 0.8, 1.2):
-        rig.until(lambda time=time: rig.aim.progress and rig.aim.progress.time > time)
-        rig.tick(8, measured=False)
-    assert rig.finish() is TrajectoryEnd.REACHED
-    assert distance_from_line(rig.path, READY, AWAY).max() < 3e-4
-    rig.assert_within(0.5, 0.2)
-
-
-def jerk_limited(solver):
-    joints = dict.fromkeys(solver.chain.joint_names, JointBounds(acceleration=6.0, jerk=60.0))
-    return MotionBounds(joints)
-
-
-def test_with_limited_jerk_it_is_as_exact_and_half_a_window_late(solver):
-    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 1.5)
-    tolerances = TrajectoryTolerances(np.full(7, 0.01), np.full(7, 0.01))
-    settings = {'velocity_scaling': 0.5, 'bounds': jerk_limited(solver)}
-    rig = Playing(solver, trajectory, tolerances, **settings)
-    assert rig.finish() is TrajectoryEnd.REACHED
-    assert distance_from_line(rig.path, READY, AWAY).max() < 1e-4
-    jerk = np.diff(rig.path, n=3, axis=0) * rig.rate**3
-    assert np.abs(jerk).max() <= 60.0 * (1.0 + 1e-6)
-    assert rig.ends[0] - 100.0 < 2.0  # 2.9 s where the clock waits for the late commands
-
-
-@pytest.mark.parametrize('seed', range(4))
-def test_late_ticks_and_limited_jerk(solver, seed):
-    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 1.5)
-    settings = {'velocity_scaling': 0.5, 'bounds': jerk_limited(solver)}
-    rig, random = Playing(solver, trajectory, **settings), np.random.default_rng(seed)
-    while not rig.ends:
-        if random.random() < 0.05:
-            rig.now += random.uniform(0.02, 0.1)
-        rig.tick()
-    assert rig.aim.outcome.end is TrajectoryEnd.REACHED
-    assert distance_from_line(rig.path, READY, AWAY).max() < 1e-3
-    np.testing.assert_allclose(rig.path[-1], AWAY, atol=1e-9)
 
 
 def test_a_cancellation_slows_down_along_the_way(solver):

@@ -37,7 +37,7 @@ def stays_on_its_way(cell):
     """
     Check that all commands are on the straight line, and within the limits.
 
-    Where a tick was late, joints catch up one by one; test_trajectory_aim.py is strict.
+    How near is checked more strictly in test_trajectory_aim.py and test_late_trajectories.py.
     """
     cell.start = READY
     cell.assert_commands_keep_the_bounds(SCALING)

@@ -1,0 +1,65 @@
+"""A follower that plays a trajectory, and an arm that is where it is commanded."""
+
+import numpy as np
+
+import ik_service as iks
+from ik_service.following.trajectory_aim import TrajectoryAim
+from ik_service.following.trajectory_fit import fitted
+from support.follower_helpers import READY, Rig
+
+AWAY = READY + np.array([0.5, 0.4, -0.3, 0.4, 0.3, 0.2, 0.6])
+MOST_TICKS = 5000
+
+
+class Playing(Rig):
+    """A follower that plays a trajectory, and an arm that is where it is commanded."""
+
+    def __init__(self, solver, trajectory, tolerances=None, wait=None, **settings):
+        super().__init__(solver, READY, **settings)
+        self.chain = solver.chain
+        self.tick(10)
+        self.ends = []
+        self.aim = TrajectoryAim(
+            fitted(trajectory, self.chain, READY),
+            self.follower.limits,
+            1.0 / self.rate,
+            tolerances,
+            -np.inf if wait is None else self.now + wait,
+            lambda: self.ends.append(self.now),
+        )
+        self.follower.follow_aim(self.aim)
+
+    def until(self, condition):
+        for _ in range(MOST_TICKS):
+            if condition():
+                return
+            self.tick()
+        raise AssertionError(f'not within {MOST_TICKS} ticks: {self.aim.progress}')
+
+    def finish(self):
+        """Play on until the end; return how it ended."""
+        self.until(lambda: self.ends)
+        self.tick(300)
+        assert len(self.ends) == 1
+        assert not self.follower.active
+        assert self.follower.violations == 0
+        return self.aim.outcome.end
+
+    @property
+    def path(self):
+        return np.array([command.q for command in self.commands])
+
+    def assert_within(self, scaling, acceleration_time):
+        """Check all commands against the follower's limits, by their positions."""
+        limit = self.chain.velocity * scaling
+        velocity = np.diff(self.path, axis=0) * self.rate
+        assert (np.abs(velocity) <= limit * (1.0 + 1e-9)).all()
+        change = np.abs(np.diff(velocity, axis=0))
+        assert (change <= limit / acceleration_time / self.rate * (1.0 + 1e-6)).all()
+
+
+def chosen(trajectory, derivatives):
+    given = (trajectory.velocities, trajectory.accelerations)[:derivatives]
+    return iks.JointTrajectory(
+        trajectory.joint_names, trajectory.times, trajectory.positions, *given
+    )
