@@ -49,18 +49,16 @@ class Step:
 
     With a goal alone it goes there and rests. With a goal and a velocity, it is at the goal at
     the end of this tick and goes on with the velocity; that is reached exactly while it keeps the
-    limits, and caught up with otherwise. With a velocity alone it moves with that. With neither
-    it comes to rest. What is not finite leads to rest, too.
+    limits, and caught up with otherwise; where jerks are limited the command is half a window of
+    averaging later. With a velocity alone it moves with that. With neither it comes to rest. What
+    is not finite leads to rest, too.
 
     :ivar goal: (n,) positions [rad] or [m]; None without.
     :ivar velocity: (n,) velocities [rad/s] or [m/s]; None without.
-    :ivar on_path: whether the way of a goal that moves counts more than its time. It makes a
-        difference where jerks are limited: the commands then keep to the way, and are late.
     """
 
     goal: np.ndarray | None = None
     velocity: np.ndarray | None = None
-    on_path: bool = False
 
     @property
     def leads_on(self) -> bool:

@@ -235,7 +235,7 @@ def _perform(
     elif step.goal is None:
         motion.drive(step.velocity, limits, dt, pace)
     else:
-        motion.track(step.goal, step.velocity, limits, dt, pace, step.on_path)
+        motion.track(step.goal, step.velocity, limits, dt, pace)
 
 
 def _is_sound(step: Step, q: np.ndarray) -> bool:

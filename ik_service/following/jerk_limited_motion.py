@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ik_service.following.motion import JointMotion, MotionState
-from ik_service.following.motion_limits import clamped, largest, MotionLimits
+from ik_service.following.motion_limits import largest, MotionLimits
 from ik_service.following.moving_average import MovingAverage
 
 
@@ -36,10 +36,8 @@ class JerkLimitedMotion(JointMotion):
 
     What that one leads to this one does too, by half a window later: it stays inside the joint
     limits, comes to rest, and arrives exactly, without overshoot. All joints are averaged over the
-    same window, so that straight lines stay straight. A goal that moves is led by half a window,
-    so that this motion is at it while its velocity is constant; else it is off by about
-    acceleration × window² / 12. Where its way counts more it is not led: this motion is then half
-    a window late, and cuts the way short by acceleration × window² / 24.
+    same window, so that straight lines stay straight; bends are cut short by about
+    acceleration × window² / 24.
     """
 
     def __init__(self, q: np.ndarray, window: float) -> None:
@@ -106,12 +104,8 @@ class JerkLimitedMotion(JointMotion):
         limits: MotionLimits,
         dt: float,
         pace: float = 1.0,
-        on_path: bool = False,
     ) -> None:
-        """Move by one tick to a goal that moves."""
-        if not on_path:
-            speed = clamped(velocity, -limits.velocity_now, limits.velocity_now)
-            goal = limits.inside(goal + speed * self.delay, self.q)
+        """Move by one tick to a goal that moves; the command is there half a window later."""
         self._inner.track(goal, velocity, limits.averaged, dt, pace)
         self.behind = self._inner.behind
         self._go_on(limits, dt)

@@ -146,7 +146,6 @@ class JointMotion:
         limits: MotionLimits,
         dt: float,
         pace: float = 1.0,
-        on_path: bool = False,
     ) -> None:
         """
         Move by one tick to a goal that moves.
@@ -156,7 +155,6 @@ class JointMotion:
         :param limits: bounds on the move.
         :param dt: length of the tick [s], above 0.
         :param pace: share of the full speed that is asked for, 0 to 1.
-        :param on_path: whether its way counts more than its time, where jerks are limited.
         """
         asked = self._asked(limits, goal)
         asked[VELOCITY] = velocity

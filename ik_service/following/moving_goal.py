@@ -14,11 +14,13 @@ import numpy as np
 
 from ik_service.common.transforms import rotation_about_axis
 from ik_service.following.motion_limits import MotionLimits
-from ik_service.following.target_gaps import LONGEST_AHEAD
 from ik_service.following.target_velocity import TargetMotion
 
 _SHORTEST_AHEAD = 0.05
 """How far ahead the target is solved for, at least [s]."""
+
+_LONGEST_BEHIND = 0.25
+"""How long before its last pose a target is believed to have been on the parabola, at most [s]."""
 
 _SHARE = 0.9
 """Share of the joints' speeds that a target may ask for; the rest is for catching up."""
@@ -32,6 +34,7 @@ class MovingGoal:
     Goal of the joints that goes on as the target does.
 
     :ivar feasible: whether the joints can keep up with the target.
+    :ivar acceleration: (n,) of the joints on the parabola [rad/s²] or [m/s²].
     :ivar ends: time from which it rests at the target's last pose, unless a newer one comes [s].
     """
 
@@ -56,19 +59,19 @@ class MovingGoal:
         """
         self._q, self._at = q, at
         self.ends = at + motion.ahead
-        self._velocity = self._acceleration = np.zeros_like(q)
+        self._velocity = self.acceleration = np.zeros_like(q)
         self.feasible = False
         time = max(motion.interval, _SHORTEST_AHEAD)
         half = solve(_moved(T_base_target, motion, 0.5 * time), q)
         whole = None if half is None else solve(_moved(T_base_target, motion, time), half)
         if half is not None and whole is not None:
             self._velocity = (4.0 * (half - q) - (whole - q)) / time
-            self._acceleration = 4.0 * (whole - 2.0 * half + q) / (time * time)
+            self.acceleration = 4.0 * (whole - 2.0 * half + q) / (time * time)
             fastest = np.maximum(np.abs(half - q), np.abs(whole - half)) * (2.0 / time)
             slow = fastest <= _SHARE * limits.velocity_now
-            gentle = np.abs(self._acceleration) <= limits.acceleration_now
+            gentle = np.abs(self.acceleration) <= limits.acceleration_now
             self.feasible = bool((slow & gentle).all())
-        along = float(self._velocity @ self._acceleration)
+        along = float(self._velocity @ self.acceleration)
         size = float(self._velocity @ self._velocity)
         self._stops = -size / along if along < 0.0 else np.inf
 
@@ -88,11 +91,11 @@ class MovingGoal:
         :param later: by how much the time is later than now [s].
         """
         ahead = now + later - self._at
-        if now >= self.ends or ahead < -LONGEST_AHEAD:
+        if now >= self.ends or ahead < -_LONGEST_BEHIND:
             return None
         # A target that slows down stops, and does not turn round.
         ahead = min(ahead, self._stops)
-        velocity = self._velocity + self._acceleration * ahead
+        velocity = self._velocity + self.acceleration * ahead
         return self._q + (self._velocity + velocity) * (0.5 * ahead), velocity
 
 

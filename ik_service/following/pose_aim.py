@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ik_service.following.aim import Aim, REST, Step, Tick
+from ik_service.following.goal_clock import GoalClock
 from ik_service.following.moving_goal import MovingGoal
 from ik_service.following.settings import FollowerState
 from ik_service.following.target_trail import TargetTrail
@@ -17,6 +18,10 @@ _SAME_POSITION = 1e-6
 
 _BEHIND = 0.15
 """How long ago a target was where the commands are, from when on they keep to its trail [s]."""
+
+
+_NEARLY_THERE = 0.06
+"""The same, up to when they go straight to where it is by now [s]."""
 
 
 class PoseAim(Aim):
@@ -62,6 +67,7 @@ class PoseAim(Aim):
         self._movable = movable
         self._moving = moving
         self.trail = trail
+        self._clock = GoalClock() if trail is None else trail.clock
         self._state = FollowerState.FOLLOWING
         self._arrived = False
 
@@ -84,6 +90,10 @@ class PoseAim(Aim):
             if self.trail is not None:
                 self.trail.shift(self.goal - before)
 
+    def missed(self) -> None:
+        """Note that the last step was not done."""
+        self._clock.missed()
+
     def renew(self) -> bool:
         """Have the goal solved for again."""
         self.goal, self._arrived, self._moving, self.trail = None, False, None, None
@@ -97,7 +107,10 @@ class PoseAim(Aim):
         if self.trail is not None:
             self.trail.advance(tick.q, tick.now)
             self._state = self._state_on(self.trail)
-        step = self._ahead(tick) or self._along(tick)
+        step = self._ahead(tick)
+        if step is None:
+            self._clock.missed()
+            step = self._along(tick)
         self._arrived = step is None and not (self.goal - tick.q)[self._movable].any()
         return step or Step(self.goal)
 
@@ -114,9 +127,9 @@ class PoseAim(Aim):
         moving = self._moving
         if moving is None or not moving.feasible or self._state is not FollowerState.FOLLOWING:
             return None
-        # A command stands until the next one: at the middle of that time it shall be right.
-        ahead = moving.at(tick.now, 0.5 * tick.dt)
-        return None if ahead is None else Step(*ahead)
+        behind = 0.0 if self.trail is None else self.trail.behind()
+        waits = behind > _NEARLY_THERE + 0.5 * tick.limits.window
+        return self._clock.step(moving, tick, waits)
 
     def _along(self, tick: Tick) -> Step | None:
         """Return a step along the trail; None when that has been passed."""

@@ -14,6 +14,7 @@ from itertools import islice
 
 import numpy as np
 
+from ik_service.following.goal_clock import GoalClock
 from ik_service.following.trail_kernels import farthest_straight_ahead
 from ik_service.kinematics.entry import entry_point
 
@@ -45,9 +46,11 @@ class TargetTrail:
     Postures for the last poses of a target that the joints have not passed yet.
 
     :ivar changing: whether the joints are led to another configuration.
+    :ivar clock: of the goal that goes on beyond its end.
     """
 
     def __init__(self) -> None:
+        self.clock = GoalClock()
         self._points: deque[np.ndarray] = deque(maxlen=_MOST)
         self._times: deque[float] = deque(maxlen=_MOST)
         self._nears: deque[float] = deque(maxlen=_MOST)
@@ -76,6 +79,7 @@ class TargetTrail:
         self._times.clear()
         self._nears.clear()
         self._led_until = -np.inf
+        self.clock = GoalClock()
         self.extend(q[None], at)
 
     def extend(self, points: np.ndarray, at: float, changes: bool = False) -> None:

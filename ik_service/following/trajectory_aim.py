@@ -204,7 +204,7 @@ class TrajectoryAim(Aim):
         self._set_time(time)
         if self._ended_at is not None:
             return Step(goal=self._goal)
-        return Step(self._goal, self._motion[1] * self._rate, on_path=True)
+        return Step(self._goal, self._motion[1] * self._rate)
 
     def _set_time(self, time: float) -> None:
         self._time, self._motion = time, self.trajectory.at(time)
