@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 import json
 import os
 from pathlib import Path
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 from records import progress, save
@@ -21,6 +23,12 @@ from timing import quartiles
 
 import ik_service as iks
 from ik_service.scale import ChainSpec, PoseGrid, solve_to_store
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+KEEPING = {'MALLOC_MMAP_THRESHOLD_': 64 << 20, 'MALLOC_TRIM_THRESHOLD_': 128 << 20}
+"""Environment of workers that keep freed memory; Dask's default returns it to the system."""
 
 
 def main() -> None:
@@ -69,52 +77,76 @@ def grid_of(count: int) -> PoseGrid:
 
 def measure_rates(count: int, chunk: int, repeats: int, folder: Path) -> list[dict[str, object]]:
     """Rows of the table: ways to solve, each compared with the batch on the same cores."""
-    from distributed import Client, LocalCluster
-
     spec, grid = specification(), grid_of(count)
     targets, chain = grid.block(0, len(grid)), spec.build().chain
-    all_ = len(os.sched_getaffinity(0))
+    path = folder / 'rate.zarr'
+
+    def plain(cores: int) -> Callable[[], object]:
+        return lambda: iks.solve_ik_batch(chain, targets, threads=cores)
+
+    def stored(**how: object) -> Callable[[], object]:
+        def call() -> None:
+            shutil.rmtree(path, ignore_errors=True)
+            solve_to_store(spec, grid, path, chunk=chunk, progress=False, **how)
+
+        return call
+
+    all_, rows = len(os.sched_getaffinity(0)), []
+    for cores in dict.fromkeys((1, all_)):
+        calls = {'batch': plain(cores), 'store': stored(threads=cores)}
+        rows += _in_turns(calls, cores, len(grid), repeats)
+    for way, workers, cores, settings in (
+        ('Dask, a worker with one thread', 1, 1, {}),
+        ('Dask, a worker with our threads', 1, all_, {}),
+        ('Dask, a worker with our threads, memory kept', 1, all_, KEEPING),
+        (f'Dask, {all_} workers with one thread', all_, all_, {}),
+        (f'Dask, {all_} workers with one thread, memory kept', all_, all_, KEEPING),
+    ):
+        with cluster_of(workers, settings) as client:
+            threads = {'threads': 1} if cores == 1 else {}
+            calls = {'batch': plain(cores), way: stored(client=client, **threads)}
+            rows += _in_turns(calls, cores, len(grid), repeats)[1:]
+    return rows
+
+
+@contextmanager
+def cluster_of(workers: int, environment: dict[str, int]) -> Iterator[Client]:
+    """Client of workers with one thread each; only for its time, as idle ones take some, too."""
+    import dask
+    from distributed import Client, LocalCluster
+
     quiet = {'processes': True, 'dashboard_address': ':0', 'threads_per_worker': 1}
+    place = 'distributed.nanny.pre-spawn-environ'
     with (
-        LocalCluster(n_workers=1, **quiet) as one, Client(one) as single,
-        LocalCluster(n_workers=all_, **quiet) as several, Client(several) as pool,
-    ):  # fmt: skip
+        dask.config.set({place: {**dask.config.get(place), **environment}}),
+        LocalCluster(n_workers=workers, **quiet) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
 
-        def stored(**how: object) -> Callable[[], object]:
-            path = folder / 'rate.zarr'
 
-            def call() -> None:
-                shutil.rmtree(path, ignore_errors=True)
-                solve_to_store(spec, grid, path, chunk=chunk, progress=False, **how)
-
-            return call
-
-        calls = {
-            ('batch', 1): lambda: iks.solve_ik_batch(chain, targets, threads=1),
-            ('store', 1): stored(threads=1),
-            ('Dask, a worker with one thread', 1): stored(threads=1, client=single),
-            ('batch', all_): lambda: iks.solve_ik_batch(chain, targets),
-            ('store', all_): stored(),
-            ('Dask, a worker with our threads', all_): stored(client=single),
-            (f'Dask, {all_} workers with one thread', all_): stored(client=pool),
-        }
-        seconds = {key: [] for key in calls}
-        for number in range(repeats + 1):
-            progress(f'rates: round {number} of {repeats}')
-            for key, call in calls.items():
-                began = perf_counter()
-                call()
-                if number:  # the first round compiles
-                    seconds[key].append(perf_counter() - began)
+def _in_turns(
+    calls: dict[str, Callable[[], object]], cores: int, poses: int, repeats: int
+) -> list[dict[str, object]]:
+    """Rows of calls, of which the first is what the others are compared with."""
+    seconds = {way: [] for way in calls}
+    for number in range(repeats + 1):
+        progress(f'rates, {" and ".join(calls)}: round {number} of {repeats}')
+        for way, call in calls.items():
+            began = perf_counter()
+            call()
+            if number:  # the first round compiles
+                seconds[way].append(perf_counter() - began)
+    first = next(iter(calls))
     return [
         {
             'way': way,
             'cores': cores,
-            'poses': len(grid),
-            'poses_per_second': len(grid) / float(np.median(times)),
-            **quartiles('times_batch', np.divide(seconds['batch', cores], times)),
+            'poses': poses,
+            'poses_per_second': poses / float(np.median(times)),
+            **quartiles('times_batch', np.divide(seconds[first], times)),
         }
-        for (way, cores), times in seconds.items()
+        for way, times in seconds.items()
     ]
 
 

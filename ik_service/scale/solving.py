@@ -62,22 +62,31 @@ def solve_block(spec: ChainSpec, targets: np.ndarray, threads: int | None = None
         threads=threads,
         collisions=solver.collisions,
     )
-    count = len(targets)
     answers = Answers(
-        np.full((count, solver.chain.n), np.nan),
+        batch.q,
+        _numbers(batch),
+        batch.position_error,
+        batch.orientation_error,
+        batch.iterations,
+        batch.searches,
+    )
+    return answers if poses.all() else _with_gaps(answers, poses)
+
+
+def _with_gaps(answers: Answers, poses: np.ndarray) -> Answers:
+    """Return the answers to the targets that are poses, a (k,) mask, among those that are not."""
+    count, n = len(poses), answers.q.shape[1]
+    gaps = Answers(
+        np.full((count, n), np.nan),
         np.full(count, NO_POSE, np.uint8),
         np.full(count, np.nan),
         np.full(count, np.nan),
         np.zeros(count, np.int32),
         np.zeros(count, np.int32),
     )
-    answers.q[poses] = batch.q
-    answers.status[poses] = _numbers(batch)
-    answers.position_error[poses] = batch.position_error
-    answers.orientation_error[poses] = batch.orientation_error
-    answers.iterations[poses] = batch.iterations
-    answers.searches[poses] = batch.searches
-    return answers
+    for all_rows, rows in zip(gaps, answers, strict=True):
+        all_rows[poses] = rows
+    return gaps
 
 
 def solve_and_write(

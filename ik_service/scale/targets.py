@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 import hashlib
 from typing import cast, Protocol
 
@@ -58,9 +59,9 @@ class PoseGrid:
         rotations = real_array(self.rotations, 'rotations')
         if rotations.ndim != 3 or rotations.shape[1:] != (3, 3):
             raise ArgumentError('rotations', f'have shape {rotations.shape}, have to be (K, 3, 3)')
-        check_transforms(_poses(np.zeros((1, 3)), rotations), 'rotations')
         object.__setattr__(self, 'positions', positions)
         object.__setattr__(self, 'rotations', rotations)
+        check_transforms(self._turned, 'rotations')
 
     @classmethod
     def over(cls, axes: tuple[ArrayLike, ArrayLike, ArrayLike], rotations: ArrayLike) -> PoseGrid:
@@ -87,9 +88,15 @@ class PoseGrid:
         :returns: (last − first, 4, 4).
         """
         place, turn = np.divmod(np.arange(first, last), max(len(self.rotations), 1))
-        poses = np.zeros((last - first, 4, 4))
-        poses[:, :3, :3] = self.rotations[turn]
+        poses = self._turned[turn]
         poses[:, :3, 3] = self.positions[place]
+        return poses
+
+    @cached_property
+    def _turned(self) -> np.ndarray:
+        """The poses (K, 4, 4) at the origin."""
+        poses = np.zeros((len(self.rotations), 4, 4))
+        poses[:, :3, :3] = self.rotations
         poses[:, 3, 3] = 1.0
         return poses
 
@@ -149,11 +156,3 @@ def blocks_of(stream: Iterable[ArrayLike], size: int) -> Iterator[np.ndarray]:
                 waiting, count = np.empty((size, 4, 4)), 0
     if count:
         yield waiting[:count]
-
-
-def _poses(positions: np.ndarray, rotations: np.ndarray) -> np.ndarray:
-    poses = np.zeros((len(rotations), 4, 4))
-    poses[:, :3, :3] = rotations
-    poses[:, :3, 3] = positions
-    poses[:, 3, 3] = 1.0
-    return poses
