@@ -27,11 +27,8 @@ _LOOKS = 3
 _SHARE, _LEAST = 0.8, 0.1
 """Share of the acceleration that is used, and for going faster at least, where bends need it."""
 
-_CATCHING_UP, _SLOWEST = 1.1, 0.2
-"""
-Speeds along the way, as shares of the goal's: the one that is allowed whatever its bends are, and
-the one for commands that have to come back to it.
-"""
+_CATCHING_UP = 1.1
+"""Speed along the way that is allowed whatever its bends are, as a share of the goal's."""
 
 _STILL = 1e-18
 """Square of a speed that counts as none, in shares of full speed."""
@@ -134,8 +131,8 @@ class GoalClock:
         faster = stopping_speed_along(behind, change, dt) if behind > 0.0 else 0.0
         fastest = tick.pace * bound_along(limits.velocity_now, place.along)
         fastest = min(fastest, max(in_bends, _CATCHING_UP), 1.0 + faster)
-        if place.aside > _ASIDE:
-            return min(fastest, max(self._rate - change * dt, _SLOWEST))
+        if place.aside > _ASIDE:  # then getting there comes first
+            return min(fastest, max(self._rate - change * dt, 1.0))
         return min(fastest, self._rate + change * dt)
 
 
