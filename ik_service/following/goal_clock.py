@@ -54,6 +54,7 @@ class GoalClock:
     def __init__(self) -> None:
         self._missed = True
         self._time: float | None = None
+        self._ticked = 0.0
         self._rate = 1.0
 
     def missed(self) -> None:
@@ -97,7 +98,7 @@ class GoalClock:
         unit = tick.limits.unit
         speed, line = tick.leading[1] / unit, place.along / unit
         self._rate = max(float(speed @ line) / float(line @ line), 0.0)
-        self._time = time
+        self._time, self._ticked = time, tick.now - tick.dt
         return True
 
     def _go_on(self, goal: MovingGoal, tick: Tick, time: float, until: float) -> Step | None:
@@ -106,8 +107,10 @@ class GoalClock:
         if place is None:
             return None
         time += min(place.ahead, 0.0)
-        self._rate = self._next_rate(goal, tick, place, until - time - tick.dt)
-        time += self._rate * tick.dt
+        # The goal goes on from tick to tick; the motion has less time where sending took long.
+        passed, self._ticked = tick.now - self._ticked, tick.now
+        self._rate = self._next_rate(goal, tick, place, until - time - passed)
+        time += passed + (self._rate - 1.0) * tick.dt
         at = goal.at(tick.now, time - tick.now)
         if time >= until or at is None:
             return None
