@@ -19,7 +19,6 @@ _SAME_POSITION = 1e-6
 _BEHIND = 0.15
 """How long ago a target was where the commands are, from when on they keep to its trail [s]."""
 
-
 _NEARLY_THERE = 0.06
 """The same, up to when they go straight to where it is by now [s]."""
 
