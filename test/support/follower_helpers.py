@@ -19,6 +19,7 @@ class Rig:
     """A follower and an arm that is where it is commanded, as fast as its joints can be."""
 
     def __init__(self, solver, start, **settings):
+        self.chain = solver.chain
         self.follower = TargetFollower(solver, **{'rate': RATE, **settings})
         self.rate = self.follower.settings.rate
         self.q = np.array(start, dtype=float)
@@ -59,6 +60,18 @@ class Rig:
             if self.follower.state is state:
                 return command
         raise AssertionError(f'still {self.follower.state}')
+
+    @property
+    def path(self):
+        return np.array([command.q for command in self.commands])
+
+    def assert_within(self, scaling, acceleration_time):
+        """Check all commands against the follower's limits, by their positions."""
+        limit = self.chain.velocity * scaling
+        velocity = np.diff(self.path, axis=0) * self.rate
+        assert (np.abs(velocity) <= limit * (1.0 + 1e-9)).all()
+        change = np.abs(np.diff(velocity, axis=0))
+        assert (change <= limit / acceleration_time / self.rate * (1.0 + 1e-6)).all()
 
 
 def pose_beside(solver, q, offset):

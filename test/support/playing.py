@@ -16,7 +16,6 @@ class Playing(Rig):
 
     def __init__(self, solver, trajectory, tolerances=None, wait=None, **settings):
         super().__init__(solver, READY, **settings)
-        self.chain = solver.chain
         self.tick(10)
         self.ends = []
         self.aim = TrajectoryAim(
@@ -44,18 +43,6 @@ class Playing(Rig):
         assert not self.follower.active
         assert self.follower.violations == 0
         return self.aim.outcome.end
-
-    @property
-    def path(self):
-        return np.array([command.q for command in self.commands])
-
-    def assert_within(self, scaling, acceleration_time):
-        """Check all commands against the follower's limits, by their positions."""
-        limit = self.chain.velocity * scaling
-        velocity = np.diff(self.path, axis=0) * self.rate
-        assert (np.abs(velocity) <= limit * (1.0 + 1e-9)).all()
-        change = np.abs(np.diff(velocity, axis=0))
-        assert (change <= limit / acceleration_time / self.rate * (1.0 + 1e-6)).all()
 
 
 def chosen(trajectory, derivatives):

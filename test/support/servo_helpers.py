@@ -27,7 +27,6 @@ class ServoRig(Rig):
 
     def __init__(self, chain, start, settings=SPEED_UNITS, **following):
         super().__init__(iks.Solver(chain), start, **following)
-        self.chain = chain
         self.settings = settings
         self.aim = ServoAim(chain, settings)
         self.tick(10)
