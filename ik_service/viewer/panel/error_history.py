@@ -12,7 +12,7 @@ SPAN = 20.0
 FLOOR = 1e-3
 """Value that smaller errors are shown as [mm] and [°]: a logarithmic axis needs an end."""
 
-_BELOW = FLOOR / 10.0  # NaN would take the labels from the time axis
+_BELOW = FLOOR / 10.0  # NaN would be drawn
 
 
 class ErrorHistory:
@@ -51,10 +51,23 @@ class ErrorHistory:
         Return the points as columns.
 
         :param now: on the same clock [s].
-        :returns: (K,) times relative to now [s], and the errors then: (K,) [mm] and (K,) [°];
-            below :data:`FLOOR`, where nothing is drawn, without any points.
+        :returns: (K,) times relative to now [s], from -:data:`SPAN` to 0, as the axis of the plot
+            goes from the first to the last; and the errors then: (K,) [mm] and (K,) [°], below
+            :data:`FLOOR`, where nothing is drawn, before the first point.
         """
-        if not self._rows:
+        rows = [row for row in self._rows if row[0] > now - SPAN]
+        if not rows:
             return np.array([-SPAN, 0.0]), np.full(2, _BELOW), np.full(2, _BELOW)
-        time, position, orientation = np.array(self._rows).T
-        return time - now, np.maximum(position, FLOOR), np.maximum(orientation, FLOOR)
+        time, position, orientation = np.array(rows).T
+        time = np.minimum(time - now, 0.0)
+        return (
+            np.concatenate([[-SPAN, time[0]], time, [0.0]]),
+            _drawn(position),
+            _drawn(orientation),
+        )
+
+
+def _drawn(errors: np.ndarray) -> np.ndarray:
+    """Return errors (K,) as (K + 3,): nothing before the first of them, the last until now."""
+    shown = np.maximum(errors, FLOOR)
+    return np.concatenate([[_BELOW, _BELOW], shown, shown[-1:]])

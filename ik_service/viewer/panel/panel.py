@@ -10,7 +10,7 @@ import viser
 from viser import uplot
 
 from ik_service.viewer.panel.connection_status import ConnectionStatus
-from ik_service.viewer.panel.error_history import ErrorHistory, FLOOR, SPAN
+from ik_service.viewer.panel.error_history import ErrorHistory, FLOOR
 from ik_service.viewer.panel.joint_sliders import JointSliders
 from ik_service.viewer.panel.measures import JointPosition
 from ik_service.viewer.panel.named_states import NamedStates
@@ -207,7 +207,8 @@ def _add_plot(gui: viser.GuiApi) -> viser.GuiUplotHandle:
             uplot.Series(label='orientation [°]', stroke='#1971c2', width=2),
         ),
         scales={
-            'x': uplot.Scale(time=False, range=(-SPAN, 0.0)),
+            # No range: a page opened later would show no labels (viser 1.1); the series span it.
+            'x': uplot.Scale(time=False),
             'y': uplot.Scale(distr=3, range=(FLOOR, 1e3)),
         },
         axes=(axis, axis),

@@ -20,6 +20,7 @@ try:
 except ImportError as error:
     raise MissingExtraError('viser', 'viewer') from error
 
+_PANEL_WIDTH = 390  # so that all tabs fit into one row [px]
 _BRAND = (25, 113, 194)
 _TOKEN_BYTES = 24
 
@@ -65,10 +66,10 @@ def serve(
     if server.get_port() != free and not search:
         _stop(server)
         raise PortError(f'port {free} of {host} was taken by another program just now')
-    server.gui.configure_theme(
-        control_width='large', show_logo=False, show_share_button=False, brand_color=_BRAND
-    )
+    server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=_BRAND)
     server.gui.main_panel.dock_right()
+    # The theme's width reaches a docked panel only in some starts of a page (viser 1.1).
+    server.gui.main_panel.set_width(_PANEL_WIDTH)
     return Page(server, _address(host, server.get_port(), policy.token))
 
 

@@ -9,9 +9,11 @@ def test_errors_are_in_millimetres_and_degrees_against_relative_time():
     assert not history.add(10.05, 1.0, 1.0)  # too soon
     assert history.add(10.5, 0.0, 0.0)
     time, position, orientation = history.series(11.0)
-    assert np.allclose(time, [-1.0, -0.5])
-    assert np.allclose(position, [250.0, FLOOR])
-    assert np.allclose(orientation, [2.0, FLOOR])
+    assert np.allclose(time, [-SPAN, -1.0, -1.0, -0.5, 0.0])
+    assert (position[:2] < FLOOR).all()  # nothing is drawn before the first error
+    assert (orientation[:2] < FLOOR).all()
+    assert np.allclose(position[2:], [250.0, FLOOR, FLOOR])
+    assert np.allclose(orientation[2:], [2.0, FLOOR, FLOOR])
 
 
 def test_old_errors_are_dropped():
@@ -19,7 +21,19 @@ def test_old_errors_are_dropped():
     for second in range(100):
         history.add(float(second), 1.0, 1.0)
     time, _, _ = history.series(99.0)
-    assert time[0] == -SPAN
-    assert len(time) == SPAN + 1
+    assert len(time) == SPAN + 3
+    assert (np.diff(time) >= 0.0).all()
+
+
+def test_times_always_span_the_axis():
+    history = ErrorHistory()
+    assert history.series(0.0)[0].tolist() == [-SPAN, 0.0]
+    for now in (10.0, 10.05, 29.99, 31.0):
+        history.add(10.0, 1.0, 1.0)
+        time, *errors = history.series(now)
+        assert time[0] == -SPAN
+        assert time[-1] == 0.0
+        assert all(column.shape == time.shape for column in errors)
+    assert all((column < FLOOR).all() for column in errors)  # the only error is too old
     history.clear()
-    assert (history.series(0.0)[1] < FLOOR).all()  # nothing is drawn
+    assert history.series(31.0)[0].tolist() == [-SPAN, 0.0]
