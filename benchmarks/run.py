@@ -16,7 +16,7 @@ ROS_ENVIRONMENT = HERE.parent / '.venv'
 PARTS = (
     'solvers', 'chains', 'tracking', 'paths', 'cartesian_path', 'nearest', 'all_solutions',
     'giving_up', 'growth', 'overhead', 'batch', 'two_arms', 'collisions', 'collision_free',
-    'following', 'singular_passes', 'teleop', 'streaming', 'service',
+    'following', 'catching_up', 'singular_passes', 'teleop', 'streaming', 'service',
 )  # fmt: skip
 QUICK = {
     'solvers': '--count 100 --repeats 1',
@@ -34,6 +34,7 @@ QUICK = {
     'collisions': '--count 300',
     'collision_free': '--count 100',
     'following': '--duration 2 --radius 0.05',
+    'catching_up': '--gaps 0.1',
     'singular_passes': '--seeds 1',
     'teleop': '--minutes 0.2',
     'service': '--count 300 --windows 2 --seconds 1',

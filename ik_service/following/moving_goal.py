@@ -34,6 +34,7 @@ class MovingGoal:
     Goal of the joints that goes on as the target does.
 
     :ivar feasible: whether the joints can keep up with the target.
+    :ivar velocity: (n,) of the joints at the target's last pose [rad/s] or [m/s].
     :ivar acceleration: (n,) of the joints on the parabola [rad/s²] or [m/s²].
     :ivar ends: time from which it rests at the target's last pose, unless a newer one comes [s].
     """
@@ -59,20 +60,20 @@ class MovingGoal:
         """
         self._q, self._at = q, at
         self.ends = at + motion.ahead
-        self._velocity = self.acceleration = np.zeros_like(q)
+        self.velocity = self.acceleration = np.zeros_like(q)
         self.feasible = False
         time = max(motion.interval, _SHORTEST_AHEAD)
         half = solve(_moved(T_base_target, motion, 0.5 * time), q)
         whole = None if half is None else solve(_moved(T_base_target, motion, time), half)
         if half is not None and whole is not None:
-            self._velocity = (4.0 * (half - q) - (whole - q)) / time
+            self.velocity = (4.0 * (half - q) - (whole - q)) / time
             self.acceleration = 4.0 * (whole - 2.0 * half + q) / (time * time)
             fastest = np.maximum(np.abs(half - q), np.abs(whole - half)) * (2.0 / time)
             slow = fastest <= _SHARE * limits.velocity_now
             gentle = np.abs(self.acceleration) <= limits.acceleration_now
             self.feasible = bool((slow & gentle).all())
-        along = float(self._velocity @ self.acceleration)
-        size = float(self._velocity @ self._velocity)
+        along = float(self.velocity @ self.acceleration)
+        size = float(self.velocity @ self.velocity)
         self._stops = -size / along if along < 0.0 else np.inf
 
     def shift(self, turns: np.ndarray) -> None:
@@ -95,8 +96,8 @@ class MovingGoal:
             return None
         # A target that slows down stops, and does not turn round.
         ahead = min(ahead, self._stops)
-        velocity = self._velocity + self.acceleration * ahead
-        return self._q + (self._velocity + velocity) * (0.5 * ahead), velocity
+        velocity = self.velocity + self.acceleration * ahead
+        return self._q + (self.velocity + velocity) * (0.5 * ahead), velocity
 
 
 def _moved(T: np.ndarray, motion: TargetMotion, time: float) -> np.ndarray:

@@ -110,6 +110,8 @@ class PoseAim(Aim):
         if step is None:
             self._clock.missed()
             step = self._along(tick)
+        elif self.trail is not None:
+            self.trail.leave()
         self._arrived = step is None and not (self.goal - tick.q)[self._movable].any()
         return step or Step(self.goal)
 
@@ -128,13 +130,17 @@ class PoseAim(Aim):
             return None
         behind = 0.0 if self.trail is None else self.trail.behind()
         waits = behind > _NEARLY_THERE + 0.5 * tick.limits.window
+        if waits and self.trail is not None and self.trail.on_way:
+            return None
         return self._clock.step(moving, tick, waits)
 
     def _along(self, tick: Tick) -> Step | None:
         """Return a step along the trail; None when that has been passed."""
         if self.trail is None or self.trail.passed:
             return None
-        return Step(self.trail.ahead(tick.q))
+        goal = self._moving
+        goes_on = goal is not None and goal.feasible and tick.now < goal.ends
+        return self.trail.step(tick, goal if goes_on else None)
 
     def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
         """Return the state on the way to the pose, or at it."""
