@@ -213,11 +213,14 @@ class ResultStore:
         """
         Keep other writers away for the time of a ``with`` block, and clear up after dead ones.
 
+        Without locks nobody knows who is dead, and all is left as it is.
+
         :raises StoreError: somebody else writes.
         """
-        with only_writer(self.path):
-            with disk_errors(self.path):
-                remove_remains(self.path)
+        with only_writer(self.path) as alone:
+            if alone:
+                with disk_errors(self.path):
+                    remove_remains(self.path)
             yield
 
     @contextmanager

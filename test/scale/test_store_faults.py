@@ -248,6 +248,33 @@ class TestRefusal:
         with pytest.raises(ArgumentError, match='orientation_error'):
             solve().store.read('torque')
 
+    def test_neighbours_are_left_alone_and_half_made_stores_removed(self, solve, tmp_path):
+        identity = '0123456789abcdef' * 2
+        neighbours = {f's.new-{name}' for name in ('gripper', 'thesis', identity[:-1], identity)}
+        solve(tmp_path / 's.new-gripper')
+        solve(tmp_path / f's.new-{identity}')  # a finished one, whatever its name
+        for name in ('thesis', identity[:-1]):
+            (tmp_path / f's.new-{name}').mkdir()
+            (tmp_path / f's.new-{name}' / 'zarr.json').write_text('mine')
+        half = tmp_path / f's.new-{identity[::-1]}'
+        (half / 'q').mkdir(parents=True)
+        (half / 'zarr.json').write_text('{}')
+        (half / 'q' / f'zarr.{identity}.partial').write_text('{')
+        solve()
+        assert {path.name for path in tmp_path.iterdir()} == {'s', *neighbours}
+        assert (ResultStore.existing(tmp_path / 's.new-gripper').read('status') == SUCCESS).all()
+
+    def test_remains_within_a_store_go_by_their_names(self, solve, tmp_path):
+        solve()
+        identity = '0123456789abcdef' * 2
+        for name in ('notes.partial', 'q/notes.partial', '.targets-mine.npy', 'targets.npy'):
+            (tmp_path / 's' / name).write_text('mine')
+        for name in (f'q/c/0/0.{identity}.partial', f'.targets-{identity}.npy'):
+            (tmp_path / 's' / name).write_text('left')
+        before = {path for path in (tmp_path / 's').rglob('*') if identity not in path.name}
+        solve()
+        assert set((tmp_path / 's').rglob('*')) == before
+
     @pytest.mark.skipif(os.geteuid() == 0, reason='root may write everywhere')
     def test_folder_that_cannot_be_written_is_named(self, solve, expected, tmp_path):
         solve()
