@@ -23,7 +23,7 @@ from ik_service.scale.store_files import disk_errors, targets_name
 from ik_service.scale.targets import BlockTargets
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 _LONGEST_TASK = 8  # chunks
 _KEPT = 'the store keeps all whole chunks, and the same call goes on'
@@ -125,23 +125,30 @@ def task_sizes(chunks: int, places: int) -> tuple[int, ...]:
 
 def _collect(client: Client, tasks: list[object], progress: Progress) -> None:
     """Compute tasks, and tell their results as they come; after an error, cancel the others."""
+    futures = client.compute(tasks, optimize_graph=False)
+    try:
+        for count in _counts(client, futures):
+            progress.advance(count)
+    finally:
+        if client.status == 'running':
+            client.cancel([future for future in futures if not future.done()])
+
+
+def _counts(client: Client, futures: list[Future]) -> Iterator[int]:
+    """Yield how many targets each task has solved; faults of the cluster are ClusterErrors."""
     from distributed import as_completed
 
-    futures = client.compute(tasks, optimize_graph=False)
     try:
         # The default loop is that of the client made last, which need not be this one.
         for future, counted in as_completed(futures, loop=client.loop, with_results=True):
             if isinstance(counted, BaseException):  # the scheduler is gone
                 raise counted
-            progress.advance(int(np.asarray(counted).sum()))
+            yield int(np.asarray(counted).sum())
             future.release()
     except IkServiceError:
         raise
     except Exception as error:  # of any kind, such as for a worker that dies of each attempt
         raise ClusterError(f'the cluster has failed: {error}; {_KEPT}') from error
-    finally:
-        if client.status == 'running':
-            client.cancel([future for future in futures if not future.done()])
 
 
 def _threads_of_task(client: Client, threads: int | None) -> int | None:

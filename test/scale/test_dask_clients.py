@@ -53,6 +53,21 @@ def test_files_of_the_user_stay_and_targets_leave_none(client, spec, targets, tm
     assert not list((tmp_path / 's').glob('*.npy'))
 
 
+def test_error_of_the_progress_comes_through(client, spec, targets, tmp_path):
+    class DisplayError(Exception):
+        pass
+
+    def boom(done, _):
+        if done >= 100:
+            raise DisplayError
+
+    with pytest.raises(DisplayError):
+        solve_to_store(spec, targets, tmp_path / 's', chunk=20, client=client, progress=boom)
+    report = solve_to_store(spec, targets, tmp_path / 's', client=client)
+    assert 100 <= report.solved_before
+    assert (report.store.read('status') == iks.IkStatus.SUCCESS.number).all()
+
+
 def test_iterators_are_refused(client, spec, targets, tmp_path):
     with pytest.raises(ArgumentError, match='iterator'):
         solve_to_store(spec, iter([targets]), tmp_path / 's', client=client)
