@@ -100,6 +100,9 @@ class TestInterruption:
             status = ResultStore.existing(tmp_path / 's').read('status')
             assert set(status) <= {SUCCESS, UNSOLVED}
             solved.append((status == SUCCESS).sum())
+            q = ResultStore.existing(tmp_path / 's').read('q')  # also of the chunk in the middle
+            assert len(q) == 1000
+            assert not np.isnan(q[status == SUCCESS]).any()
         assert solved == [0, 100, 200, 400]
         report = solve()
         assert report.solved_before == 400
@@ -148,11 +151,14 @@ class TestDamage:
         content[5] ^= 1
         faults = {'cut': content[:50], 'emptied': b'', 'flipped': content}
         file.unlink() if fault == 'removed' else file.write_bytes(faults[fault])
-        if fault != 'removed':
-            store = ResultStore.existing(tmp_path / 's')
+        store = ResultStore.existing(tmp_path / 's')
+        if (array, fault) == ('status', 'removed'):  # as of a chunk that was never finished
+            assert (store.read('status', 300, 400) == UNSOLVED).all()
+        else:
             with pytest.raises(StoreError, match=f'damaged: {array}, rows 300 to 350'):
                 store.read(array, 300, 350)
-            assert len(store.read(array, 0, 300)) == 300
+        assert len(store.read(array, 0, 300)) == 300
+        assert len(store.read(array, 400)) == 600
         report = solve()
         assert report.solved_before == 900
         assert_same(report.store, expected)
