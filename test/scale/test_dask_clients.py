@@ -64,7 +64,7 @@ def test_error_of_the_progress_comes_through(client, spec, targets, tmp_path):
     with pytest.raises(DisplayError):
         solve_to_store(spec, targets, tmp_path / 's', chunk=20, client=client, progress=boom)
     report = solve_to_store(spec, targets, tmp_path / 's', client=client)
-    assert 100 <= report.solved_before
+    assert report.solved_before >= 100
     assert (report.store.read('status') == iks.IkStatus.SUCCESS.number).all()
 
 
