@@ -11,7 +11,7 @@ import numpy as np
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.reach.check import Check
-from ik_service.reach.map_group import read_group, write_group
+from ik_service.reach.map_group import check_place, read_group, write_group
 from ik_service.scale.chain_spec import ChainSpec
 
 if TYPE_CHECKING:
@@ -32,6 +32,17 @@ _UNITS = {
     'limit_distance': '1',
 }
 _BOOLEAN = ('reached', 'free', 'position_reached', 'position_free')
+
+
+def check_map_place(path: str | os.PathLike[str]) -> None:
+    """
+    Check that a map can be written somewhere, before the work for it is done.
+
+    :param path: folder of the group.
+    :raises StoreError: something else is there, or the disk refuses.
+    :raises MissingExtraError: zarr is not installed.
+    """
+    check_place(path, KIND)
 
 
 def write_map(found: CapabilityMap, path: str | os.PathLike[str]) -> None:

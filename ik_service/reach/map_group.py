@@ -38,9 +38,8 @@ def write_group(
     :raises MissingExtraError: zarr is not installed.
     """
     zarr, folder = load_zarr(), Path(path)
+    check_place(folder, kind)
     with disk_errors(folder):
-        if folder.exists():
-            _attributes(folder, kind)
         made = folder.with_name(f'{folder.name}.new-{os.getpid()}')
         group = zarr.open_group(made, mode='w')
         for name, (values, unit) in arrays.items():
@@ -54,6 +53,21 @@ def write_group(
         if folder.exists():
             shutil.rmtree(folder)
         made.rename(folder)
+
+
+def check_place(path: str | os.PathLike[str], kind: str) -> None:
+    """
+    Check that nothing is in the place of a group but one of its kind, which may be replaced.
+
+    :param path: folder of the group.
+    :param kind: what it is.
+    :raises StoreError: something else is there, or the disk refuses.
+    :raises MissingExtraError: zarr is not installed.
+    """
+    folder = Path(path)
+    with disk_errors(folder):
+        if folder.exists():
+            _attributes(folder, kind)
 
 
 def read_group(

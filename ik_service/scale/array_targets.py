@@ -75,14 +75,9 @@ class ArrayTargets:
         """
         Write the numbers to a file, and return the targets in it.
 
-        :param path: the file; who still reads an older one keeps that.
+        :param path: the file, whose name ends with ``.npy``.
         """
-        written = path.with_name(f'{path.stem}.{os.getpid()}.npy')
-        try:
-            np.save(written, np.asarray(self._array, dtype=np.float64))
-            written.replace(path)
-        finally:
-            written.unlink(missing_ok=True)
+        np.save(path, np.asarray(self._array, dtype=np.float64))
         mapped: np.memmap = np.load(path, mmap_mode='r')
         return FileTargets(str(path), mapped.dtype, mapped.shape, mapped.offset)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 import hashlib
 import json
+from numbers import Real
 import os
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, OptionError
@@ -52,10 +55,13 @@ class ChainSpec:
     def __post_init__(self) -> None:
         if not isinstance(self.options, IkOptions):
             raise ArgumentError('options', f'have to be IkOptions, not {safe_repr(self.options)}')
-        if not isinstance(self.collisions, bool):
+        if not isinstance(self.collisions, (bool, np.bool_)):
             raise ArgumentError(
                 'collisions', f'has to be True or False, not {safe_repr(self.collisions)}'
             )
+        # As types of Python, so that equal specifications have the same digest.
+        object.__setattr__(self, 'collisions', bool(self.collisions))
+        object.__setattr__(self, 'locked', _positions(self.locked))
         if callable(self.options.objective):
             raise OptionError('objective', 'has to be a name, as no function can be compared')
         if self.options.seed_file is not None:
@@ -157,6 +163,19 @@ class ChainSpec:
             return cls(**values)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ArgumentError('text', f'is no specification of a chain: {error}') from error
+
+
+def _positions(locked: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+    """Return the positions of joints as floats of Python."""
+    try:
+        pairs = [(name, position) for name, position in locked]
+        if all(isinstance(name, str) and isinstance(position, Real) for name, position in pairs):
+            return tuple((name, float(position) + 0.0) for name, position in pairs)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ArgumentError(
+        'locked', f'has to be names of joints and their positions, not {safe_repr(locked)}'
+    )
 
 
 @lru_cache(maxsize=8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 import os
 from typing import TYPE_CHECKING
@@ -19,11 +19,11 @@ from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.progress import Progress
 from ik_service.scale.result_store import ResultStore
 from ik_service.scale.solving import solve_and_write
-from ik_service.scale.store_files import disk_errors
+from ik_service.scale.store_files import disk_errors, targets_name
 from ik_service.scale.targets import BlockTargets
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 _LONGEST_TASK = 8  # chunks
 _KEPT = 'the store keeps all whole chunks, and the same call goes on'
@@ -72,7 +72,7 @@ def solve_on_cluster(
     :param client: ``dask.distributed.Client``.
     :param spec: chain, solver and options.
     :param targets: the targets; the workers read arrays from their files, and those that are in
-        memory from one beside the store.
+        memory from one in the folder of the store.
     :param results: the store; the workers open it by its path.
     :param missing: numbers of the first target of each chunk, and of that after its last.
     :param threads: threads of a worker; all its cores when it is alone on its host, and runs one
@@ -125,23 +125,30 @@ def task_sizes(chunks: int, places: int) -> tuple[int, ...]:
 
 def _collect(client: Client, tasks: list[object], progress: Progress) -> None:
     """Compute tasks, and tell their results as they come; after an error, cancel the others."""
+    futures = client.compute(tasks, optimize_graph=False)
+    try:
+        for count in _counts(client, futures):
+            progress.advance(count)
+    finally:
+        if client.status == 'running':
+            client.cancel([future for future in futures if not future.done()])
+
+
+def _counts(client: Client, futures: list[Future]) -> Iterator[int]:
+    """Yield how many targets each task has solved; faults of the cluster are ClusterErrors."""
     from distributed import as_completed
 
-    futures = client.compute(tasks, optimize_graph=False)
     try:
         # The default loop is that of the client made last, which need not be this one.
         for future, counted in as_completed(futures, loop=client.loop, with_results=True):
             if isinstance(counted, BaseException):  # the scheduler is gone
                 raise counted
-            progress.advance(int(np.asarray(counted).sum()))
+            yield int(np.asarray(counted).sum())
             future.release()
     except IkServiceError:
         raise
     except Exception as error:  # of any kind, such as for a worker that dies of each attempt
         raise ClusterError(f'the cluster has failed: {error}; {_KEPT}') from error
-    finally:
-        if client.status == 'running':
-            client.cancel([future for future in futures if not future.done()])
 
 
 def _threads_of_task(client: Client, threads: int | None) -> int | None:
@@ -193,17 +200,18 @@ def _fault_of_targets(source: BlockTargets, digest: str) -> str:
 
 @contextmanager
 def _readable(targets: BlockTargets, results: ResultStore) -> Iterator[BlockTargets]:
-    """Put targets that are in memory into a file beside the store, for a ``with`` block."""
+    """Put targets that are in memory into a file within the store, for a ``with`` block."""
     if not (isinstance(targets, ArrayTargets) and targets.is_held):
         yield targets
         return
-    path = results.path.with_name(f'{results.path.name}.targets.npy')
-    with disk_errors(path):
-        held = targets.save(path)
+    path = targets_name(results.path)
     try:
+        with disk_errors(results.path):
+            held = targets.save(path)
         yield held
     finally:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):  # the next writer removes it
+            path.unlink()
 
 
 def _solve_chunks(

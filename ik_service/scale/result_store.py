@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 import os
 from pathlib import Path
-import shutil
 from types import MappingProxyType
 from typing import Any, TYPE_CHECKING
 import uuid
@@ -16,15 +15,14 @@ import numpy as np
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, StoreError
 from ik_service.scale.chain_spec import ChainSpec
+from ik_service.scale.new_store import make_store
 from ik_service.scale.solving import Answers, UNSOLVED
 from ik_service.scale.store_files import (
     disk_errors,
     has_content,
     load_zarr,
-    new_name,
     only_writer,
     remove_remains,
-    sync_file,
 )
 
 if TYPE_CHECKING:
@@ -111,7 +109,7 @@ class ResultStore:
                     'spec': spec.digest, 'targets': targets, 'joint_names': list(joint_names),
                     'chain': spec.to_json(),
                 }  # fmt: skip
-                _make(folder, details, count)
+                make_store(folder, details, count)
         store = cls.existing(folder, writable=True)
         given = {'spec': spec.digest, 'targets': targets}
         for name, what in (('spec', 'chains, solvers or options'), ('targets', 'targets')):
@@ -161,7 +159,9 @@ class ResultStore:
         :param first: number of its first row, a multiple of ``chunk``.
         :param last: number after its last row.
         """
-        if last > self.size or not all(file.is_file() for file in self._files(first)):
+        if last > self.size or not all(
+            self._file(name, first // self.chunk).is_file() for name in self.arrays
+        ):
             return False
         try:
             # A chunk that was the last one of a stream, and smaller, may have grown since.
@@ -199,13 +199,14 @@ class ResultStore:
         :param first: number of the first row.
         :param last: number after the last; all when left out.
         :raises ArgumentError: there is no such array.
-        :raises StoreError: a file is damaged, or cannot be read.
+        :raises StoreError: a file is damaged or missing, or cannot be read.
         """
         if name not in self.arrays:
             raise ArgumentError(
                 'name', f'has to be one of {", ".join(self.arrays)}, not {safe_repr(name)}'
             )
         with disk_errors(self.path), self._damage(name, first, last):
+            self._check_files(name, first, last)
             return np.asarray(self.arrays[name][first:last])
 
     @contextmanager
@@ -213,11 +214,14 @@ class ResultStore:
         """
         Keep other writers away for the time of a ``with`` block, and clear up after dead ones.
 
+        Without locks nobody knows who is dead, and all is left as it is.
+
         :raises StoreError: somebody else writes.
         """
-        with only_writer(self.path):
-            with disk_errors(self.path):
-                remove_remains(self.path)
+        with only_writer(self.path) as alone:
+            if alone:
+                with disk_errors(self.path):
+                    remove_remains(self.path)
             yield
 
     @contextmanager
@@ -230,57 +234,27 @@ class ResultStore:
                 self.path, f'is damaged: {name}, {rows}: {error}; solve_to_store mends it'
             ) from error
 
-    def _files(self, first: int) -> list[Path]:
-        """Return the files of a chunk."""
-        files = []
-        for name, array in self.arrays.items():
-            place = (first // self.chunk, *(0 for _ in array.shape[1:]))
-            files.append(self.path / name / array.metadata.encode_chunk_key(place))
-        return files
+    def _check_files(self, name: str, first: int, last: int | None) -> None:
+        """Refuse a file that is missing although the status of its chunk is there."""
+        rows = range(*slice(first, last).indices(int(self.arrays[name].shape[0])))
+        if not rows:
+            return
+        for number in range(rows[0] // self.chunk, rows[-1] // self.chunk + 1):
+            file = self._file(name, number)
+            if file.is_file() or not self._file('status', number).is_file():
+                continue
+            if not file.is_file():  # nor written since, before the status
+                raise ValueError(f'the file {file.relative_to(self.path)} is missing')
+
+    def _file(self, name: str, number: int) -> Path:
+        """Return the file of a chunk of an array."""
+        array = self.arrays[name]
+        place = (number, *(0 for _ in array.shape[1:]))
+        return self.path / name / array.metadata.encode_chunk_key(place)
 
 
 def _in_order() -> list[str]:
     return [*(name for name in Answers._fields if name != 'status'), 'status']
-
-
-def _make(folder: Path, details: Mapping[str, Any], count: int) -> None:
-    """Make a store, under another name until it is whole, so that no half of one is found."""
-    zarr = load_zarr()
-    folder = Path(os.path.realpath(folder))  # a link to an empty folder stays one
-    made = new_name(folder, details['id'])
-    chunk, n = details['chunk'], len(details['joint_names'])
-    try:
-        group = zarr.open_group(made, mode='w')
-        for name, kind, width, fill in _layout(n):
-            group.create_array(
-                name,
-                shape=(count, *width),
-                chunks=(chunk, *width),
-                dtype=kind,
-                fill_value=fill,
-                # Joint vectors hardly get smaller, and compression takes as long as solving does.
-                compressors=zarr.codecs.Crc32cCodec(),
-            )
-        group.attrs.update(details)
-        for file in made.rglob('zarr.json'):
-            sync_file(file)
-        made.rename(folder)
-    except OSError:
-        shutil.rmtree(made, ignore_errors=True)
-        if not has_content(folder):  # else another process was faster
-            raise
-
-
-def _layout(n: int) -> list[tuple[str, str, tuple[int, ...], float]]:
-    """Return name, type, width and value of unsolved rows of each array."""
-    return [
-        ('q', 'float64', (n,), np.nan),
-        ('position_error', 'float64', (), np.nan),
-        ('orientation_error', 'float64', (), np.nan),
-        ('iterations', 'int32', (), 0),
-        ('searches', 'int32', (), 0),
-        ('status', 'uint8', (), UNSOLVED),
-    ]
 
 
 def _folder(path: str | os.PathLike[str]) -> Path:

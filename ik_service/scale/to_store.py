@@ -78,7 +78,8 @@ def solve_to_store(
     :param threads: number of threads of a process; as many as it has cores when left out. On a
         cluster, hosts that solve several chunks at a time have one for each.
     :param progress: whether to show a bar with rate and time left, or its name; or a function
-        that is called with the number of targets done, and their number where it is known.
+        that is called with the number of targets done, and their number where it is known. What it
+        raises ends the call, with or without a cluster.
     :param client: ``dask.distributed.Client`` whose workers solve; they need the folder too. Not
         for iterators.
     :raises ArgumentError: an argument has another shape or type.

@@ -14,13 +14,14 @@ from ik_service.exceptions import OptionError
 _LARGEST = 1e9  # of any number: far beyond use, and within the range of a clock in nanoseconds
 
 
-def check_number(name: str, value: object, zero: bool = False) -> None:
+def check_number(name: str, value: object, zero: bool = False) -> float:
     """
     Check a number: above 0, or at least 0, and not too large.
 
     :param name: the option.
     :param value: its value.
     :param zero: whether 0 is valid.
+    :returns: the value as a float of Python, so that equal options are written alike.
     :raises OptionError: naming the option.
     """
     if (
@@ -33,6 +34,7 @@ def check_number(name: str, value: object, zero: bool = False) -> None:
         raise OptionError(
             name, f'has to be a number {least} and at most {_LARGEST:g}, not {safe_repr(value)}'
         )
+    return float(value) + 0.0  # -0.0 becomes 0.0
 
 
 def nanoseconds(seconds: float) -> int:
@@ -46,13 +48,14 @@ def nanoseconds(seconds: float) -> int:
     return max(1, int(seconds * 1e9))
 
 
-def check_integer(name: str, value: object, at_least: int) -> None:
+def check_integer(name: str, value: object, at_least: int) -> int:
     """
     Check a whole number: at least a bound, and below 2**62.
 
     :param name: the option.
     :param value: its value.
     :param at_least: smallest valid number.
+    :returns: the value as an int of Python.
     :raises OptionError: naming the option.
     """
     if (
@@ -65,6 +68,7 @@ def check_integer(name: str, value: object, at_least: int) -> None:
             f'has to be a whole number of at least {at_least} and below 2**62, '
             f'not {safe_repr(value)}',
         )
+    return int(value)
 
 
 def check_choice(name: str, value: object, valid: tuple[str, ...], also: str = '') -> None:
@@ -102,16 +106,18 @@ def six_weights(weights: Iterable[float]) -> tuple[float, ...]:
     return values
 
 
-def check_flag(name: str, value: object) -> None:
+def check_flag(name: str, value: object) -> bool:
     """
     Check that a value is True or False.
 
     :param name: the option.
     :param value: its value.
+    :returns: the value as a bool of Python.
     :raises OptionError: naming the option.
     """
-    if not isinstance(value, bool):
+    if not isinstance(value, (bool, np.bool_)):
         raise OptionError(name, f'has to be True or False, not {safe_repr(value)}')
+    return bool(value)
 
 
 def finite_numbers(name: str, values: Iterable[float]) -> tuple[float, ...]:
@@ -134,4 +140,4 @@ def _floats(values: Iterable[float]) -> tuple[float, ...]:
         array = real_array(values if isinstance(values, np.ndarray) else tuple(values), 'values')
     except Exception:  # also what an object raises that is no row
         return ()
-    return tuple(array.tolist()) if array.ndim == 1 else ()
+    return tuple((array + 0.0).tolist()) if array.ndim == 1 else ()  # -0.0 becomes 0.0

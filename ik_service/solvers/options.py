@@ -139,23 +139,31 @@ class IkOptions:
     variant: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ('position_tolerance', 'orientation_tolerance', 'timeout'):
-            check_number(name, getattr(self, name))
-        for name in ('step_gain', 'max_joint_motion', 'penalty_weight', 'perturbation',
-                     'element_weight', 'characteristic_length'):  # fmt: skip
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name))
-        for name in ('damping', 'null_space_gain'):
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), zero=True)
-        for name in ('max_iterations', 'max_searches'):
-            if getattr(self, name) is not None:
-                check_integer(name, getattr(self, name), at_least=1)
-        check_integer('random_seed', self.random_seed, at_least=0)
-        check_flag('record_trace', self.record_trace)
+        self._check_numbers()
         self._check_choices()
         self._check_vectors()
         self._check_companions()
+
+    def _check_numbers(self) -> None:
+        """Check numbers, and take those of NumPy and whole ones as what the option has."""
+        plain: dict[str, object] = {
+            name: check_number(name, getattr(self, name))
+            for name in ('position_tolerance', 'orientation_tolerance', 'timeout')
+        }
+        for name in ('step_gain', 'max_joint_motion', 'penalty_weight', 'perturbation',
+                     'element_weight', 'characteristic_length'):  # fmt: skip
+            if getattr(self, name) is not None:
+                plain[name] = check_number(name, getattr(self, name))
+        for name in ('damping', 'null_space_gain'):
+            if getattr(self, name) is not None:
+                plain[name] = check_number(name, getattr(self, name), zero=True)
+        for name in ('max_iterations', 'max_searches'):
+            if getattr(self, name) is not None:
+                plain[name] = check_integer(name, getattr(self, name), at_least=1)
+        plain['random_seed'] = check_integer('random_seed', self.random_seed, at_least=0)
+        plain['record_trace'] = check_flag('record_trace', self.record_trace)
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
 
     def _check_choices(self) -> None:
         check_choice('joint_limits', self.joint_limits, JOINT_LIMIT_STRATEGIES)

@@ -17,6 +17,8 @@ from ik_service.scale.solving import solve_block
 
 PANDA = REPOSITORY / 'urdf' / 'panda.urdf'
 MESH = solid('<mesh filename="cube.stl"/>')
+# What stores have noted about the specification below: with another one they would not go on.
+DIGEST = '28e861475151a30535d59597f80a1ba090df8a05c35f9e2195d0235a0253251b'
 SRDF = '<robot name="row"><disable_collisions link1="a" link2="b" reason="Never"/></robot>'
 
 
@@ -47,6 +49,51 @@ def test_specification_is_the_same_everywhere():
 def test_options_that_mean_something_else_elsewhere_are_refused(options, named):
     with pytest.raises(OptionError, match=named):
         ChainSpec('<robot/>', options=iks.IkOptions(**options))
+
+
+@pytest.mark.parametrize(
+    ('plain', 'other'),
+    [
+        ({'timeout': 1.0}, {'timeout': 1}),
+        ({'timeout': 0.5}, {'timeout': np.float32(0.5)}),
+        ({'max_searches': 3, 'random_seed': 4},
+         {'max_searches': np.int64(3), 'random_seed': np.uint8(4)}),
+        ({'damping': 0.0}, {'damping': -0.0}),
+        ({'record_trace': False}, {'record_trace': np.bool_(False)}),
+        ({'task_weights': (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)},
+         {'task_weights': np.array([1, 1, 1, -0.0, 0, 0], np.float32)}),
+    ],
+)  # fmt: skip
+def test_equal_options_of_other_types_have_the_same_digest(plain, other):
+    first, second = (
+        ChainSpec('<robot/>', options=iks.IkOptions(**options)) for options in (plain, other)
+    )
+    assert first == second
+    assert first.digest == second.digest
+    assert first.to_json() == second.to_json()
+    assert ChainSpec.from_json(second.to_json()) == first
+
+
+def test_equal_parts_of_other_types_have_the_same_digest():
+    first = ChainSpec('<robot/>', locked=(('a', 1.0), ('b', 0.0)), collisions=False)
+    second = ChainSpec(
+        '<robot/>', locked=[['a', np.int64(1)], ('b', -0.0)], collisions=np.bool_(False)
+    )
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first.digest == second.digest
+
+
+def test_digests_stay_those_of_stores_that_are_there():
+    options = iks.IkOptions(timeout=0.5, task_weights=(1, 1, 1, 0, 0, 0), max_searches=3)
+    spec = ChainSpec('<robot/>', 'a', 'b', options=options, locked=(('c', 0.1),))
+    assert spec.digest == DIGEST
+
+
+@pytest.mark.parametrize('locked', [{'a': 1.0}, (('a', '1'),), ((1, 1.0),), 3, (('a', 10**400),)])
+def test_faulty_locked_joints_are_named(locked):
+    with pytest.raises(ArgumentError, match='locked'):
+        ChainSpec('<robot/>', locked=locked)
 
 
 def test_faulty_parts_are_named():

@@ -11,7 +11,7 @@ pytest.importorskip('distributed', reason='dask is not installed (extra scale)')
 import distributed
 
 import ik_service as iks
-from ik_service.exceptions import ArgumentError, ClusterError
+from ik_service.exceptions import ArgumentError, ClusterError, StoreInterruptedError
 from ik_service.scale import solve_to_store
 from ik_service.scale.dask_cluster import task_sizes
 
@@ -35,6 +35,37 @@ def test_threads_of_this_process_are_workers(client, spec, targets, tmp_path):
     store = solve_to_store(spec, targets, tmp_path / 's', chunk=40, client=client).store
     expected = iks.solve_ik_batch(spec.build().chain, targets)
     np.testing.assert_array_equal(store.read('q'), expected.q)
+
+
+def test_files_of_the_user_stay_and_targets_leave_none(client, spec, targets, tmp_path):
+    np.save(tmp_path / 's.targets.npy', targets[:3])
+
+    def interrupt(done, _):
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(StoreInterruptedError):
+        solve_to_store(spec, targets, tmp_path / 's', chunk=40, client=client, progress=interrupt)
+    assert not list((tmp_path / 's').glob('*.npy'))
+    solve_to_store(spec, targets, tmp_path / 's', client=client)
+    np.testing.assert_array_equal(np.load(tmp_path / 's.targets.npy'), targets[:3])
+    assert {path.name for path in tmp_path.iterdir()} == {'s', 's.targets.npy'}
+    assert not list((tmp_path / 's').glob('*.npy'))
+
+
+def test_error_of_the_progress_comes_through(client, spec, targets, tmp_path):
+    class DisplayError(Exception):
+        pass
+
+    def boom(done, _):
+        if done >= 100:
+            raise DisplayError
+
+    with pytest.raises(DisplayError):
+        solve_to_store(spec, targets, tmp_path / 's', chunk=20, client=client, progress=boom)
+    report = solve_to_store(spec, targets, tmp_path / 's', client=client)
+    assert report.solved_before >= 100
+    assert (report.store.read('status') == iks.IkStatus.SUCCESS.number).all()
 
 
 def test_iterators_are_refused(client, spec, targets, tmp_path):

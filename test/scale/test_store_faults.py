@@ -100,6 +100,9 @@ class TestInterruption:
             status = ResultStore.existing(tmp_path / 's').read('status')
             assert set(status) <= {SUCCESS, UNSOLVED}
             solved.append((status == SUCCESS).sum())
+            q = ResultStore.existing(tmp_path / 's').read('q')  # also of the chunk in the middle
+            assert len(q) == 1000
+            assert not np.isnan(q[status == SUCCESS]).any()
         assert solved == [0, 100, 200, 400]
         report = solve()
         assert report.solved_before == 400
@@ -148,11 +151,14 @@ class TestDamage:
         content[5] ^= 1
         faults = {'cut': content[:50], 'emptied': b'', 'flipped': content}
         file.unlink() if fault == 'removed' else file.write_bytes(faults[fault])
-        if fault != 'removed':
-            store = ResultStore.existing(tmp_path / 's')
+        store = ResultStore.existing(tmp_path / 's')
+        if (array, fault) == ('status', 'removed'):  # as of a chunk that was never finished
+            assert (store.read('status', 300, 400) == UNSOLVED).all()
+        else:
             with pytest.raises(StoreError, match=f'damaged: {array}, rows 300 to 350'):
                 store.read(array, 300, 350)
-            assert len(store.read(array, 0, 300)) == 300
+        assert len(store.read(array, 0, 300)) == 300
+        assert len(store.read(array, 400)) == 600
         report = solve()
         assert report.solved_before == 900
         assert_same(report.store, expected)
@@ -247,6 +253,33 @@ class TestRefusal:
     def test_unknown_array_is_named(self, solve):
         with pytest.raises(ArgumentError, match='orientation_error'):
             solve().store.read('torque')
+
+    def test_neighbours_are_left_alone_and_half_made_stores_removed(self, solve, tmp_path):
+        identity = '0123456789abcdef' * 2
+        neighbours = {f's.new-{name}' for name in ('gripper', 'thesis', identity[:-1], identity)}
+        solve(tmp_path / 's.new-gripper')
+        solve(tmp_path / f's.new-{identity}')  # a finished one, whatever its name
+        for name in ('thesis', identity[:-1]):
+            (tmp_path / f's.new-{name}').mkdir()
+            (tmp_path / f's.new-{name}' / 'zarr.json').write_text('mine')
+        half = tmp_path / f's.new-{identity[::-1]}'
+        (half / 'q').mkdir(parents=True)
+        (half / 'zarr.json').write_text('{}')
+        (half / 'q' / f'zarr.{identity}.partial').write_text('{')
+        solve()
+        assert {path.name for path in tmp_path.iterdir()} == {'s', *neighbours}
+        assert (ResultStore.existing(tmp_path / 's.new-gripper').read('status') == SUCCESS).all()
+
+    def test_remains_within_a_store_go_by_their_names(self, solve, tmp_path):
+        solve()
+        identity = '0123456789abcdef' * 2
+        for name in ('notes.partial', 'q/notes.partial', '.targets-mine.npy', 'targets.npy'):
+            (tmp_path / 's' / name).write_text('mine')
+        for name in (f'q/c/0/0.{identity}.partial', f'.targets-{identity}.npy'):
+            (tmp_path / 's' / name).write_text('left')
+        before = {path for path in (tmp_path / 's').rglob('*') if identity not in path.name}
+        solve()
+        assert set((tmp_path / 's').rglob('*')) == before
 
     @pytest.mark.skipif(os.geteuid() == 0, reason='root may write everywhere')
     def test_folder_that_cannot_be_written_is_named(self, solve, expected, tmp_path):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ik_service.exceptions import IkServiceError, UrdfError
 from ik_service.model.description_file import is_xacro, load_srdf_text, load_text
+from ik_service.model.joint import JointType
 from ik_service.model.name_prefix import prefixed_srdf, prefixed_urdf
 from ik_service.model.part_names import suggested
 from ik_service.model.robot_model import RobotModel
@@ -68,8 +69,8 @@ def describe(cell: Cell) -> tuple[DescribedArm, ...]:
 
     :param cell: the cell.
     :raises CellError: a description cannot be read or is malformed, a link or joint that the file
-        names does not exist, the place of an arm is missing or given twice, or names of two arms
-        clash.
+        names does not exist, an arm shall start outside its limits, the place of an arm is missing
+        or given twice, or names of two arms clash.
     """
     arms = tuple(_described(cell, arm) for arm in cell.arms)
     check_robots(cell, {arm.entry.name: arm.robot for arm in arms})
@@ -89,6 +90,7 @@ def _described(cell: Cell, arm: ArmEntry) -> DescribedArm:
     except IkServiceError as error:
         raise cell.error(arm.name, 'srdf', str(error)) from error
     _check_names(cell, arm, robot)
+    _check_start(cell, arm, robot)
     return DescribedArm(arm, robot, urdf, srdf, _place(cell, arm, robot))
 
 
@@ -102,6 +104,17 @@ def _check_names(cell: Cell, arm: ArmEntry, robot: RobotModel) -> None:
     for name in arm.initial_positions:
         if name not in joints:
             reason = f'the robot has no such joint (without prefix); {suggested(name, joints)}'
+            raise cell.error(arm.name, f'initial_positions.{name}', reason)
+
+
+def _check_start(cell: Cell, arm: ArmEntry, robot: RobotModel) -> None:
+    """Refuse positions at which the simulated arm cannot start."""
+    for name, position in arm.initial_positions.items():
+        joint = robot.joints[f'{arm.prefix}{name}']
+        lower, upper = joint.limits.lower, joint.limits.upper
+        if not lower <= position <= upper:
+            unit = 'm' if joint.type is JointType.PRISMATIC else 'rad'
+            reason = f'has to be from {lower:.9g} to {upper:.9g} [{unit}], not {position:.9g}'
             raise cell.error(arm.name, f'initial_positions.{name}', reason)
 
 

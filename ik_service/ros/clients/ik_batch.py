@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator, Iterator, Sequence
 import threading
+import traceback
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,7 +54,7 @@ class IkBatch:
     :ivar messages: N reasons of what has no solution; empty for the others.
     :ivar answered: the number of poses whose answers have come.
     :param count: N, the number of poses.
-    :param node: the node whose executor runs coroutines of rclpy.
+    :param node: the node whose executor runs coroutines of rclpy, and which logs errors.
     :param stop: called when the rest of the batch is not wanted any more.
     """
 
@@ -124,13 +125,13 @@ class IkBatch:
         """
         Call something at the end, in the client's thread, or at once after the end.
 
-        :param callback: called with the batch.
+        :param callback: called with the batch; an exception that it raises is logged by the node.
         """
         with self._news:
             if not self._done:
                 self._callbacks.append(callback)
                 return
-        callback(self)
+        self._call(callback)
 
     def __iter__(self) -> Iterator[IkAnswer]:
         """
@@ -201,8 +202,16 @@ class IkBatch:
             callbacks, self._callbacks = self._callbacks, []
             self._news.notify_all()
         for callback in callbacks:
-            callback(self)
+            self._call(callback)
         return True
+
+    def _call(self, callback: Callable[[IkBatch], object]) -> None:
+        """Call a callback, whose exception must not end the thread that serves all batches."""
+        try:
+            callback(self)
+        except Exception as error:
+            text = ''.join(traceback.format_exception(error))
+            self._node.get_logger().error(f'error in a callback of a batch:\n{text}')
 
     def _take_names(self, names: tuple[str, ...]) -> None:
         if not self.joint_names:

@@ -17,6 +17,7 @@ from ik_service.exceptions import MissingExtraError
 from ik_service.model.xacro_arguments import parse_xacro_args, XACRO_HELP
 from ik_service.reach import capability_map, CapabilityMap
 from ik_service.reach.grid import cubic_axes, reach_box
+from ik_service.reach.map_file import check_map_place
 from ik_service.robot import Robot
 from ik_service.scale import ChainSpec
 from ik_service.solvers.options import IkOptions
@@ -100,19 +101,21 @@ def run(arguments: Namespace) -> list[Path]:
 
     :param arguments: the options of :func:`add_arguments`, and ``output``.
     :returns: the files written.
-    :raises IkServiceError: the robot makes no chain, or an extra is not installed.
+    :raises IkServiceError: a robot makes no chain, something else is in the place of a map, or an
+        extra is not installed; all before the survey.
     """
     output = arguments.output
     spec = _spec(arguments, arguments.urdf, arguments.base_link, arguments.tip_link)
+    other_spec = _other_spec(arguments)
+    for name in ('reach.zarr',) if other_spec is None else ('reach.zarr', 'reach_other.zarr'):
+        check_map_place(output / name)
     low, high = reach_box(spec.build().chain)
     # Any spacing will do for a tip that only turns.
     spacing = float((high - low).max()) / (arguments.points - 1) or 1.0
     with _store(arguments) as store, _client(arguments.client) as client:
         found = _survey(spec, spacing, arguments, store, client)
         written = _write(output, found)
-        if arguments.compare is not None:
-            links = arguments.compare_base_link, arguments.compare_tip_link
-            other_spec = _spec(arguments, arguments.compare, *links)
+        if other_spec is not None:
             other = _survey(other_spec, spacing, arguments, store / 'other', client)
             written += _write_comparison(output, found, other)
     return written
@@ -135,6 +138,16 @@ def _spec(
         collisions=arguments.collisions,
         urdf_file='' if robot.source is None else str(robot.source),
     )
+
+
+def _other_spec(arguments: Namespace) -> ChainSpec | None:
+    """Return the arm to compare with, which can be built; None without one."""
+    if arguments.compare is None:
+        return None
+    links = arguments.compare_base_link, arguments.compare_tip_link
+    spec = _spec(arguments, arguments.compare, *links)
+    spec.build()
+    return spec
 
 
 def _survey(

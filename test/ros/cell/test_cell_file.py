@@ -47,6 +47,19 @@ def test_the_example_describes_two_arms_that_face_each_other():
     assert left.entry.simulate
 
 
+def test_an_arm_may_start_at_its_limits_and_anywhere_without_them(read, tmp_path):
+    (tmp_path / 'arm.urdf').write_text(
+        '<robot name="arm"><link name="a"/><link name="b"/><joint name="j" type="continuous">'
+        '<parent link="a"/><child link="b"/></joint></robot>'
+    )
+    keys = {'urdf': 'arm.urdf', 'initial_positions': {'j': 100}}
+    at_limits = {'panda_joint4': -3.0718, 'panda_finger_joint1': 0.04}
+    text = cell(one=keys, two={'initial_positions': at_limits})
+    one, two = describe(read({**text, 'simulate': True}))
+    assert one.simulation_parameters['initial_positions'] == 'one_j=100.0'
+    assert 'two_panda_joint4=-3.0718' in two.simulation_parameters['initial_positions']
+
+
 def test_defaults(read):
     (arm,) = describe(read(cell(one={})))
     assert (arm.entry.namespace, arm.entry.prefix, arm.entry.simulate) == ('/one', 'one_', False)
@@ -158,6 +171,18 @@ MISTAKES = [
         'one',
         'initial_positions.panda_jnt1',
         'panda_joint1',
+    ),
+    (
+        cell(one={'simulate': True, 'initial_positions': {'panda_joint4': 0.5}}),
+        'one',
+        'initial_positions.panda_joint4',
+        'has to be from -3.0718 to -0.0698 [rad], not 0.5',
+    ),
+    (
+        cell(one={'simulate': True, 'initial_positions': {'panda_finger_joint1': -1e-6}}),
+        'one',
+        'initial_positions.panda_finger_joint1',
+        'has to be from 0 to 0.04 [m], not -1e-06',
     ),
     (cell(one={'prefix': ''}, two={'prefix': ''}), 'two', 'prefix', "also one of the arm 'one'"),
     ({**cell(one={'prefix': ''}), 'world': 'panda_link3'}, 'one', 'prefix', 'name of the world'),

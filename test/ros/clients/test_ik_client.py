@@ -204,6 +204,39 @@ def test_the_timeout_of_a_batch(bench, client):
     assert batch.error_codes[-1] == TIMED_OUT
 
 
+def fail(batch):
+    raise ZeroDivisionError(f'after {batch.answered} answers')
+
+
+def test_errors_of_callbacks_are_logged_and_end_nothing(bench, client, capfd):
+    held = threading.Event()
+    BatchServer(bench, lambda request, response: held.wait(LONG))
+    others, called = client.solve(poses(500)), []
+    batch = client.solve(poses(5))
+    batch.add_done_callback(fail)
+    batch.add_done_callback(called.append)
+    held.set()
+    assert others.result(LONG).success.all()
+    assert batch.result(LONG).success.all()
+    batch.add_done_callback(fail)  # at once, as all is answered
+    assert client.solve(poses(5)).result(LONG).success.all()
+    assert called == [batch]
+    told = capfd.readouterr().err
+    assert told.count('ZeroDivisionError: after 5 answers') == 2
+    assert 'Traceback' in told
+    assert 'in fail' in told
+
+
+def test_errors_of_callbacks_at_the_timeout_end_nothing(bench, client):
+    held = threading.Event()
+    BatchServer(bench, lambda request, response: held.wait(LONG))
+    batch, other = client.solve(poses(5), timeout=0.1), client.solve(poses(5))
+    batch.add_done_callback(fail)
+    assert set(batch.result(LONG).error_codes.tolist()) == {TIMED_OUT}
+    held.set()
+    assert other.result(LONG).success.all()
+
+
 def test_waiting_in_a_callback_and_in_coroutines(bench, client):
     BatchServer(bench)
     results = []

@@ -13,7 +13,7 @@ pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 pytest.importorskip('matplotlib', reason='matplotlib is not installed (extra plot)')
 
 from ik_service.common.resources import urdf_path
-from ik_service.exceptions import StoreError
+from ik_service.exceptions import RobotDescriptionError, StoreError, UnknownLinkError
 from ik_service.reach import CapabilityMap
 from ik_service.studies.reach import reach
 from ik_service.studies.tables import read_csv
@@ -107,6 +107,36 @@ def test_arms_of_one_name_are_told_apart(tmp_path, capsys):
     options = ['--urdf', file, '--points', 3, '--orientations', 2, '--compare', file]
     study(tmp_path, *options)
     assert 'gantry (t2), first and gantry (t2), second share' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('name', ['reach.zarr', 'reach_other.zarr'])
+def test_the_place_of_something_else_is_told_before_the_survey(tmp_path, capsys, name):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / 'mine.txt').write_text('mine')
+    with pytest.raises(StoreError, match=rf'{name} is no capability map'):
+        study(tmp_path, '--points', 4, '--compare', urdf_path('ur5e'))
+    assert capsys.readouterr().out == ''
+    assert [path.name for path in tmp_path.rglob('*')] == [name, 'mine.txt']
+
+
+@pytest.mark.parametrize('content', [None, '<robot'])
+def test_another_arm_that_cannot_be_read_is_told_before_the_survey(tmp_path, capsys, content):
+    file = tmp_path / 'other.urdf'
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(RobotDescriptionError, match=r'other\.urdf|malformed|XML'):
+        study(tmp_path, '--points', 4, '--compare', file)
+    with pytest.raises(UnknownLinkError, match='no_link'):
+        study(
+            tmp_path,
+            '--points',
+            4,
+            '--compare',
+            urdf_path('ur5e'),
+            '--compare-tip-link',
+            'no_link',
+        )
+    assert capsys.readouterr().out == ''
 
 
 @pytest.mark.parametrize('option', ['--points', '--orientations', '--searches'])
