@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 import os
 from typing import TYPE_CHECKING
 import uuid
@@ -228,7 +228,8 @@ def _solve_chunks(
     missing = (
         (first, targets.block(first, last))
         for first, last in bounds
-        if not results.is_whole(first, last)  # else a worker died after it
+        # else a worker died after it
+        if not results.answers(first, last, partial(targets.block, first, last))
     )
     for _ in solve_and_write(spec, missing, results.write, threads):
         pass

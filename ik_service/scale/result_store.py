@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 import os
 from pathlib import Path
@@ -14,9 +14,10 @@ import numpy as np
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, StoreError
+from ik_service.kinematics.pose_error import mark_rigid
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.new_store import make_store
-from ik_service.scale.solving import Answers, UNSOLVED
+from ik_service.scale.solving import Answers, NO_POSE, UNSOLVED
 from ik_service.scale.store_files import (
     disk_errors,
     has_content,
@@ -172,6 +173,24 @@ class ResultStore:
         except StoreError:
             return False
         return True
+
+    def answers(self, first: int, last: int, block: Callable[[], np.ndarray]) -> bool:
+        """
+        Return whether a chunk is whole, and what was no pose then is none now.
+
+        :param first: number of its first row, a multiple of ``chunk``.
+        :param last: number after its last row.
+        :param block: returns its targets (last − first, 4, 4); called only where it matters.
+        """
+        if not self.is_whole(first, last):
+            return False
+        gaps = self.read('status', first, last) == NO_POSE
+        if not gaps.any():
+            return True
+        targets = block()[gaps]
+        poses = np.zeros(len(targets), bool)
+        mark_rigid(targets, poses)
+        return not poses.any()
 
     def write(self, first: int, answers: Answers) -> int:
         """

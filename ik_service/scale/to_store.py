@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 import os
 import time
 from typing import cast, TYPE_CHECKING
@@ -128,7 +129,11 @@ def _solve_blocks(
     chunks = [
         (first, min(first + results.chunk, count)) for first in range(0, count, results.chunk)
     ]
-    missing = [(first, last) for first, last in chunks if not results.is_whole(first, last)]
+    missing = [
+        (first, last)
+        for first, last in chunks
+        if not results.answers(first, last, partial(targets.block, first, last))
+    ]
     before = count - sum(last - first for first, last in missing)
     progress.skip(before)
     if client is not None:
@@ -156,7 +161,7 @@ def _solve_stream(
         nonlocal count, before
         for block in blocks_of(stream, results.chunk):
             first, count = count, count + len(block)
-            if results.is_whole(first, count):
+            if results.answers(first, count, block.view):
                 before += len(block)
                 progress.skip(len(block))
             else:

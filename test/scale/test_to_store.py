@@ -41,6 +41,21 @@ def test_rows_that_are_no_poses_are_marked(spec, targets, tmp_path):
     assert (np.delete(status, [7, 20, 49]) == SUCCESS).all()
 
 
+@pytest.mark.parametrize('kind', ['array', 'stream'])
+def test_mended_rows_are_solved_by_the_next_call(kind, spec, targets, expected, tmp_path):
+    given = {'array': lambda rows: rows, 'stream': lambda rows: iter([rows[:33], rows[33:]])}[kind]
+    broken = targets[:500].copy()
+    broken[[151, 302]] = np.nan
+    solve_to_store(spec, given(broken), tmp_path / 's', chunk=100, progress=False)
+    assert solve_to_store(spec, given(broken), tmp_path / 's', progress=False).solved_before == 500
+    broken[151] = targets[151]
+    report = solve_to_store(spec, given(broken), tmp_path / 's', progress=False)
+    assert report.solved_before == 400
+    status, q = report.store.read('status'), report.store.read('q')
+    assert np.flatnonzero(status == NO_POSE).tolist() == [302]
+    np.testing.assert_array_equal(np.delete(q, 302, 0), np.delete(expected.q[:500], 302, 0))
+
+
 def test_arrays_of_zarr_and_streams_answer_alike(spec, targets, expected, tmp_path):
     import zarr
 
