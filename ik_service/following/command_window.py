@@ -74,6 +74,7 @@ class PlannedMotion:
 class _State:
     points: tuple[_Point, ...] = ()
     q: np.ndarray | None = None  # the newest command as it is sent
+    asked: np.ndarray | None = None  # the same without the offset
     due: float = 0.0  # when it is to be reached
     now: float = 0.0  # when it was made
     sent: PlannedMotion | None = None
@@ -131,20 +132,20 @@ class CommandWindow:
         if last.q is None:
             still = np.zeros_like(q)
             begun = (now - HISTORY, q, still), (wanted - 0.5 * period, q, still)
-            return _State(begun, q, wanted, now)
+            return _State(begun, q, q, wanted, now)
         dt = min(now - last.now, period)
         # Never faster than commanded while it moves; at rest a lead may be given up.
         least = 1.0 if (q != last.q).any() else 0.5
         due = last.due + dt * min(max((wanted - last.due) / dt, least), _CATCH_UP)
         if wanted - due > max(COAST, 3.0 * period) and last.sent is not None:
             return _resumed(last, last.sent, q, limits, now, wanted, dt)
-        offset = last.offset
+        offset, asked = last.offset, q
         if offset is not None:
             q, offset = _drawn_in(offset, q, last.q, limits, dt)
         velocity = (q - last.q) / (due - last.due)
         point = (0.5 * (last.due + due), 0.5 * (last.q + q), velocity)
         points = (*_thinned(last.points, now), point)
-        return _State(points, q, due, now, last.sent, offset)
+        return _State(points, q, asked, due, now, last.sent, offset)
 
     def _planned(self, limits: MotionLimits, coast: float, period: float) -> PlannedMotion:
         """Return the window: past, newest command, and the way to rest."""
@@ -229,7 +230,7 @@ def _resumed(
     """Go on from where a controller that got no command for long has gone meanwhile."""
     there, velocity = sent.at(due)
     offset = JointMotion(there - q)
-    offset.speed = (velocity - (q - last.q) / dt) / limits.unit
+    offset.speed = (velocity - (q - last.asked) / dt) / limits.unit
     way = sent.trajectory
     # What is not yet played of the way that it is on stays as it was planned.
     first = max(int(way.times.searchsorted(now - HISTORY - sent.start, 'right')) - 1, 0)
@@ -238,7 +239,7 @@ def _resumed(
         for i, time in enumerate(way.times)
         if i >= first and sent.start + time < due - 1e-3
     )
-    return _State((*points, (due, there, velocity)), there, due, now, sent, offset)
+    return _State((*points, (due, there, velocity)), there, q, due, now, sent, offset)
 
 
 def _drawn_in(
