@@ -67,7 +67,8 @@ def play(
 
     :param late: by how much the tick of a number is later than a period after the last one [s].
     :param drive: moves the commands.
-    :param ticks: number of ticks in which it does; after these the commands come to rest.
+    :param ticks: number of ticks in which it does, after a first one at rest; after these the
+        commands come to rest.
     :param rate: ticks a second [Hz].
     :param rest: number of ticks after those.
     :param limits: bounds on the motion.
@@ -76,7 +77,7 @@ def play(
     now, before, arrivals, commands = 5.0, 5.0 - period, [], []
     for k in range(ticks + rest):
         step = min(now - before, period)
-        if k < ticks:
+        if 0 < k < ticks:
             drive(motion, now, step)
         else:
             motion.move(None, limits, step)
