@@ -21,12 +21,14 @@ class CommandStep:
     :ivar q: (n,) where it begins [rad] or [m].
     :ivar velocity: (n,) velocities of the step before [rad/s] or [m/s].
     :ivar braking: (n,) largest decrease of the speeds, in shares of the velocity limits [1/s].
+    :ivar fastest: (n,) highest speeds that were allowed since the motion began [rad/s] or [m/s].
     :ivar dt: how long it takes [s].
     """
 
     q: np.ndarray
     velocity: np.ndarray
     braking: np.ndarray
+    fastest: np.ndarray
     dt: float
 
     def may_lead_to(self, q: np.ndarray, limits: MotionLimits) -> bool:
@@ -34,13 +36,12 @@ class CommandStep:
         Return whether it may lead to positions, as to speed and acceleration.
 
         :param q: (n,) the positions [rad] or [m].
-        :param limits: bounds on the motion; one that is faster already may be so.
+        :param limits: bounds on the motion.
         """
         velocity = (q - self.q) / self.dt
-        most = np.maximum(limits.velocity_now, np.abs(self.velocity))
         change = self.braking * limits.unit * (self.dt * (1.0 + _ROUNDING))
         rounding = _ROUNDING * limits.unit
-        slow = np.abs(velocity) <= most + rounding
+        slow = np.abs(velocity) <= self.fastest + rounding
         return bool((slow & (np.abs(velocity - self.velocity) <= change + rounding)).all())
 
     def towards(

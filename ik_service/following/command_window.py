@@ -92,6 +92,7 @@ class _State:
     due: float = 0.0  # when it is to be reached
     now: float = 0.0  # when it was made
     braking: np.ndarray | None = None  # largest decrease of the speeds since rest [1/s]
+    fastest: np.ndarray | None = None  # highest speeds allowed since rest
     apart: bool = False  # whether the motion is on its way to the commands
     sent: PlannedMotion | None = None
 
@@ -145,10 +146,12 @@ class CommandWindow:
         self, last: _State, command: np.ndarray, limits: MotionLimits, now: float, period: float
     ) -> _State:
         wanted = now + DELAY * period + MARGIN
-        if last.q is None or last.command is None or last.braking is None:
+        if last.q is None or last.command is None or last.braking is None or last.fastest is None:
             still = np.zeros_like(command)
             begun = (now - HISTORY, command, still), (wanted - 0.5 * period, command, still)
-            return _State(begun, command, command, wanted, now, limits.braking)
+            return _State(
+                begun, command, command, wanted, now, limits.braking, limits.velocity_now
+            )
         dt = min(now - last.now, period)
         begins = max(last.due, wanted - period)
         late = begins - last.due > _NOTHING
@@ -157,8 +160,10 @@ class CommandWindow:
             points, q = _gone_on(points, last.sent, begins, dt)
             q = limits.inside(q, points[-1][1])
         before, speed = points[-1][2], (command - last.command) / dt
-        braking = limits.braking_since_rest(last.braking, bool(before.any()))
-        step = CommandStep(q, before, braking, dt)
+        moving, fastest = bool(before.any()), limits.velocity_now
+        braking = limits.braking_since_rest(last.braking, moving)
+        fastest = np.maximum(last.fastest, fastest) if moving else fastest
+        step = CommandStep(q, before, braking, fastest, dt)
         apart = late or last.apart or not step.may_lead_to(command, limits)
         moved = step.towards(command, speed, limits) if apart else command
         due = begins + dt
@@ -167,7 +172,7 @@ class CommandWindow:
         point = (0.5 * (begins + due), 0.5 * (q + moved), (moved - q) / (due - begins))
         points = (*_thinned(points, now), point)
         apart = apart and not (_same(q, last.command) and _same(moved, command))
-        return _State(points, moved, command, due, now, braking, apart, last.sent)
+        return _State(points, moved, command, due, now, braking, fastest, apart, last.sent)
 
     def _planned(
         self, limits: MotionLimits, coast: float, period: float, resting: bool

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from support.late_ticks import CYCLE, LIMITS, play
 
-from ik_service.following.command_window import COAST, CommandWindow
+from ik_service.following.command_gate import CommandGate
+from ik_service.following.command_window import COAST, CommandWindow, MARGIN
+from ik_service.following.jerk_limited_motion import JerkLimitedMotion
 from ik_service.following.motion import JointMotion
 
 FAR = np.array([50.0, 37.5])  # [rad/s], more than the limits allow
@@ -132,3 +134,30 @@ def test_commands_that_leap_are_followed_within_the_limits():
         motion.q = np.array([0.4, -0.3]) if now > 5.2 else motion.q
 
     assert_kept(play(lambda k: 0.0, leap, 100), LIMITS, 1.1)
+
+
+@pytest.mark.parametrize('averaged', [0.0, 0.15])
+@pytest.mark.parametrize('seed', range(8))
+def test_commands_in_time_are_played_as_they_are_also_when_limits_change(seed, averaged):
+    random, period, goal = np.random.default_rng(seed), 0.01, np.zeros(2)
+    motion = JerkLimitedMotion(goal, averaged) if averaged else JointMotion(goal)
+    window, gate, limits = (
+        CommandWindow(('a', 'b')),
+        CommandGate(),
+        replace(LIMITS, window=averaged),
+    )
+    gate.begin(goal, 5.0)
+    for k in range(400):
+        now = 5.0 + k * period
+        if random.random() < 0.02:
+            goal = random.uniform(-2.0, 2.0, 2)
+        if random.random() < 0.02:
+            scaling, acceleration = random.choice([0.1, 0.5, 1.0]), random.choice([0.5, 2.5, 5.0])
+            limits = replace(limits, scaling=scaling, acceleration=acceleration)
+        before = motion.q
+        if k > 0:
+            motion.move(goal, limits, period)
+            motion.q, motion.speed = gate.admit(motion.q, motion.bounds(limits), now, period)
+        planned = window.add(motion.q, limits, now, period)
+        middle, _ = planned.at(now + period + MARGIN)
+        np.testing.assert_allclose(middle, 0.5 * (before + motion.q), atol=1e-9)
