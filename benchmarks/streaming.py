@@ -27,6 +27,8 @@ LINKS = {
     'clock of the controller 5 ms ahead': Link(clock_offset=0.005),
     'clock of the controller 20 ms ahead': Link(clock_offset=0.02),
     'clock of the controller 20 ms behind': Link(clock_offset=-0.02),
+    'every 20th tick 30 ms late': Link(late_ticks=0.03),
+    'every tick 4 ms late': Link(longer=0.004),
     'node stalled for 40 ms': Link(stall=(1.2, 1.24)),
     'node stalled for 500 ms': Link(stall=(1.2, 1.7)),
 }

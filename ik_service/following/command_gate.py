@@ -49,11 +49,16 @@ class CommandGate:
     rest, the braking) allows; no joint leaves its limits. Anything else is brought inside these
     bounds, and counted.
 
+    Commands count from when they have been sent. How long that takes is known only afterwards, so
+    that the least of the last times is expected.
+
     :ivar counts: what had to be corrected.
+    :ivar delay: how long it takes at least to send a command, as far as is known [s].
     """
 
     def __init__(self) -> None:
         self.counts = GateCounts()
+        self.delay = 0.0
         self._q = np.zeros(0)
         self._speed = np.zeros(0)
         self._braking = np.zeros(0)
@@ -80,7 +85,7 @@ class CommandGate:
 
     @property
     def sent_at(self) -> float:
-        """Time of the last command [s]; −inf before the first."""
+        """When the last command was sent, as far as is known [s]; −inf before the first."""
         return self._sent_at
 
     def begin(self, q: np.ndarray, now: float) -> None:
@@ -98,19 +103,19 @@ class CommandGate:
         self._q = np.array(q, dtype=np.float64)
         self._speed = np.zeros_like(self._q)
         self._rows = state_of(len(self._q))
-        self._sent_at = now
+        self._sent_at = now + self.delay
 
     def elapsed(self, now: float) -> float:
         """
-        Return the time since the last command [s].
+        Return the time from the sending of the last command to that of one of this moment [s].
 
         :param now: on the clock of :meth:`begin` [s].
         """
-        return now - self._sent_at
+        return now + self.delay - self._sent_at
 
     def postpone(self, delay: float) -> None:
         """
-        Note that the last command was sent later than it was admitted.
+        Note that the last command was sent later than was expected.
 
         :param delay: by how much [s].
         """
@@ -156,7 +161,7 @@ class CommandGate:
         if self._admit(asked, limits.rows, limits.scaling, dt, rounding, admitted):
             self._count(q, dt, limits)
         self._q, self._speed = admitted
-        self._sent_at = now
+        self._sent_at = now + self.delay
         return self._q, self._speed
 
     def _count(self, q: np.ndarray, dt: float, limits: MotionLimits) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 
 from ik_service.following.aim import REST, Step
@@ -12,11 +14,14 @@ from ik_service.following.motion import JointMotion, MotionState
 from ik_service.following.motion_limits import clamped, MotionLimits
 from ik_service.following.settings import FollowerCommand
 
-_EARLY, _LATE, _SLOW = 0.5, 2.0, 0.1
+_EARLY, _LATE, _SLOW, _LONG = 0.5, 2.0, 0.1, 0.5
 """
 Shares of the period: nothing is commanded sooner; a tick that comes later is late; sending may
-take so long without being noticed by the arm.
+take so much longer than expected without being noticed by the arm; no longer is expected.
 """
+
+_REMEMBERED = 10
+"""Number of commands the least delay of which is expected of the next one."""
 
 _ON_THE_GOAL = 1e-6
 """Distance from a goal that moves which counts as none, as time at full speed [s]."""
@@ -43,6 +48,7 @@ class CommandStream:
         self.behind = 0.0
         self._period = 0.0
         self._stalled = 0.0
+        self._delays = deque([0.0], maxlen=_REMEMBERED)
         self._unsent_from: _Snapshot | None = None
         self._motion: JointMotion | None = None
 
@@ -116,6 +122,8 @@ class CommandStream:
         motion, elapsed = self._motion, self.gate.elapsed(now)
         if motion is None or not self.is_due(now, period):
             return None
+        if self._unsent_from is not None:  # nothing is known of its sending
+            self._expect(0.0, period)
         self._unsent_from = self._snapshot(motion)
         # A tick is not late that the rate of the last command would have brought even later.
         expected, self._period = max(period, self._period), period
@@ -187,17 +195,25 @@ class CommandStream:
         """
         Note that the last command was sent, and how long that took.
 
-        When that was long, less time has passed for the arm than for the ticks; when it was very
-        long, the arm has slowed down meanwhile.
+        When that was longer than expected, less time is left for the arm until the next command;
+        when it was very long, the arm has slowed down meanwhile.
 
         :param delay: from the tick to the end of sending [s].
         :param period: time between two commands [s].
         """
         self._unsent_from = None  # what was sent cannot be discarded
-        if delay > _SLOW * period:
-            self.gate.postpone(delay)
+        late = delay - self.gate.delay
+        if late > _SLOW * period:
+            self.gate.postpone(late)
+        self._expect(delay, period)
         if delay > _LATE * period:
             self._stalled = delay
+
+    def _expect(self, delay: float, period: float) -> None:
+        """Expect that sending takes no less than it took lately."""
+        self._delays.append(delay)
+        least = min(min(self._delays), _LONG * period)
+        self.gate.delay = least if least > _SLOW * period else 0.0
 
     def discard_late(self, delay: float, period: float) -> bool:
         """

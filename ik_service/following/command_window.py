@@ -10,6 +10,10 @@ It goes on for as long as some lost messages may take, and comes to rest within 
 Commands are positions after steps of constant speed. The way points lie in the middle of the
 steps, where position and speed are those of a motion whose acceleration is constant from point to
 point: a cubic through them keeps the bounds that the commands keep.
+
+What a controller may be playing when a window arrives is as the window before has it. When a tick
+was late, that is a part of the motion in case that nothing more comes; from where this has led,
+the motion comes back to the commands within the limits.
 """
 
 from __future__ import annotations
@@ -19,9 +23,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ik_service.following.motion import JointMotion
+from ik_service.following.command_step import CommandStep
 from ik_service.following.motion_limits import MotionLimits
+from ik_service.following.ways_to_rest import way_to, way_to_rest
 from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.trajectory.segments import segment_coefficients, time_powers
 
 HISTORY = 0.05
 """How far a window reaches into the past [s]: how far a controller's clock may be behind."""
@@ -38,11 +44,14 @@ command then arrives before the window is played any further than its commands a
 COAST = 0.05
 """Time for which a motion goes on without new commands [s], three periods at least."""
 
-_CATCH_UP = 1.02
-"""Share by which commands are stretched while the time that a late tick has cost is made up."""
+_SPACING = 0.008
+"""Time between points of the past, at least [s]."""
 
-_EXACT, _SPACING = 4, 0.008
-"""Number of the newest points that are all kept; time between those before them, at least [s]."""
+_NOTHING, _SAME = 1e-6, 1e-9
+"""Lateness that counts as none [s]; difference of positions that does [rad or m]."""
+
+_NEAR = 1e-4
+"""Time between two points that is so short that one of them is enough [s]."""
 
 _Point = tuple[float, np.ndarray, np.ndarray]
 """Time on the clock of the commands [s], positions (n,), velocities (n,)."""
@@ -66,18 +75,26 @@ class PlannedMotion:
 
         :param now: on the clock of the commands [s].
         """
-        q, velocity, _ = self.trajectory.at(now - self.start)
+        way, t = self.trajectory, min(max(now - self.start, 0.0), self.trajectory.duration)
+        assert way.velocities is not None
+        i = min(int(way.times.searchsorted(t, 'right')), len(way) - 1) - 1
+        around = way.times[i : i + 2], way.positions[i : i + 2], way.velocities[i : i + 2]
+        polynomials = segment_coefficients(*around, None)
+        q, velocity, _ = time_powers(t - way.times[i]) @ polynomials[0]
         return q, velocity
 
 
 @dataclass(frozen=True)
 class _State:
     points: tuple[_Point, ...] = ()
-    q: np.ndarray | None = None  # the newest command as it is sent
+    q: np.ndarray | None = None  # where the motion of the window leads
+    command: np.ndarray | None = None  # the newest command, which that is but after late ticks
     due: float = 0.0  # when it is to be reached
     now: float = 0.0  # when it was made
+    braking: np.ndarray | None = None  # largest decrease of the speeds since rest [1/s]
+    fastest: np.ndarray | None = None  # highest speeds allowed since rest
+    apart: bool = False  # whether the motion is on its way to the commands
     sent: PlannedMotion | None = None
-    offset: JointMotion | None = None  # what is left of a lead of the controller
 
 
 class CommandWindow:
@@ -120,38 +137,54 @@ class CommandWindow:
         self._before = last
         self._state = self._next(last, q, limits, now, period)
         longest = max(COAST, 3.0 * period) if coast else 0.0
-        planned = self._planned(limits, longest, period)
+        resting = last.command is not None and not (q != last.command).any()
+        planned = self._planned(limits, longest, period, resting)
         self._state = replace(self._state, sent=planned)
         return planned
 
     def _next(
-        self, last: _State, q: np.ndarray, limits: MotionLimits, now: float, period: float
+        self, last: _State, command: np.ndarray, limits: MotionLimits, now: float, period: float
     ) -> _State:
         wanted = now + DELAY * period + MARGIN
-        if last.q is None:
-            still = np.zeros_like(q)
-            begun = (now - HISTORY, q, still), (wanted - 0.5 * period, q, still)
-            return _State(begun, q, wanted, now)
+        if last.q is None or last.command is None or last.braking is None or last.fastest is None:
+            still = np.zeros_like(command)
+            begun = (now - HISTORY, command, still), (wanted - 0.5 * period, command, still)
+            return _State(
+                begun, command, command, wanted, now, limits.braking, limits.velocity_now
+            )
         dt = min(now - last.now, period)
-        # Never faster than commanded while it moves; at rest a lead may be given up.
-        least = 1.0 if (q != last.q).any() else 0.5
-        due = last.due + dt * min(max((wanted - last.due) / dt, least), _CATCH_UP)
-        if wanted - due > max(COAST, 3.0 * period) and last.sent is not None:
-            return _resumed(last, last.sent, q, limits, now, wanted, dt)
-        offset = last.offset
-        if offset is not None:
-            q, offset = _drawn_in(offset, q, last.q, limits, dt)
-        velocity = (q - last.q) / (due - last.due)
-        point = (0.5 * (last.due + due), 0.5 * (last.q + q), velocity)
-        points = (*_thinned(last.points, now), point)
-        return _State(points, q, due, now, last.sent, offset)
+        begins = max(last.due, wanted - period)
+        late = begins - last.due > _NOTHING
+        points, q = last.points, last.q
+        if late and last.sent is not None:
+            points, q = _gone_on(points, last.sent, begins, dt)
+            q = limits.inside(q, points[-1][1])
+        before, speed = points[-1][2], (command - last.command) / dt
+        moving, fastest = bool(before.any()), limits.velocity_now
+        braking = limits.braking_since_rest(last.braking, moving)
+        fastest = np.maximum(last.fastest, fastest) if moving else fastest
+        step = CommandStep(q, before, braking, fastest, dt)
+        apart = late or last.apart or not step.may_lead_to(command, limits)
+        moved = step.towards(command, speed, limits) if apart else command
+        due = begins + dt
+        if not (before.any() or speed.any() or (moved != q).any()):  # a lead may be given up
+            due = min(max(wanted, begins + 0.5 * dt), due)
+        point = (0.5 * (begins + due), 0.5 * (q + moved), (moved - q) / (due - begins))
+        points = (*_thinned(points, now), point)
+        apart = apart and not (_same(q, last.command) and _same(moved, command))
+        return _State(points, moved, command, due, now, braking, fastest, apart, last.sent)
 
-    def _planned(self, limits: MotionLimits, coast: float, period: float) -> PlannedMotion:
+    def _planned(
+        self, limits: MotionLimits, coast: float, period: float, resting: bool
+    ) -> PlannedMotion:
         """Return the window: past, newest command, and the way to rest."""
         state = self._state
         assert state.q is not None
         start, velocity = state.points[0][0], state.points[-1][2]
-        times, positions, velocities = way_to_rest(state.q, velocity, limits, coast, period)
+        way, goal = None, state.command if state.apart and resting else None
+        if goal is not None:  # it may be the last command
+            way = way_to(goal, state.q, velocity, limits, period)
+        times, positions, velocities = way or way_to_rest(state.q, velocity, limits, coast, period)
         end = max(float(times[-1]), AHEAD) if len(times) else AHEAD
         if not len(times) or end > times[-1]:
             rest = positions[-1] if len(times) else state.q
@@ -169,86 +202,38 @@ class CommandWindow:
 
 
 def _thinned(points: tuple[_Point, ...], now: float) -> tuple[_Point, ...]:
-    """Return the points that a controller may still need; of old ones few are enough."""
+    """Return the points that a controller may still need; of the past few are enough."""
     old = [i for i, (time, _, _) in enumerate(points) if time <= now - HISTORY]
     points = points[old[-1] if old else 0 :]
-    if len(points) <= _EXACT + 1:
-        return points
-    before, candidate = points[-_EXACT - 2], points[-_EXACT - 1]
-    if candidate[0] - before[0] >= _SPACING:
-        return points
-    return (*points[: -_EXACT - 1], *points[-_EXACT:])
+    kept = [points[0]]
+    for point, after in zip(points[1:], (*points[2:], None), strict=True):
+        past = after is not None and after[0] <= now
+        if not past or point[0] - kept[-1][0] >= _SPACING:
+            kept.append(point)
+    return tuple(kept)
 
 
-def way_to_rest(
-    q: np.ndarray, velocity: np.ndarray, limits: MotionLimits, coast: float, shortest: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _gone_on(
+    points: tuple[_Point, ...], sent: PlannedMotion, begins: float, dt: float
+) -> tuple[tuple[_Point, ...], np.ndarray]:
     """
-    Return how joints go on with their velocity for a while, and come to rest inside their limits.
+    Return the points up to a step after a late tick, and where it begins.
 
-    All slow down in proportion, as quickly as the acceleration allows; one that would go beyond
-    its limit stops there.
-
-    :param q: (n,) where they are [rad] or [m].
-    :param velocity: (n,) how fast they move [rad/s] or [m/s].
-    :param limits: bounds on the motion.
-    :param coast: time for which they go on at most [s]; shorter where a limit is near.
-    :param shortest: shortest time in which they come to rest [s], where no acceleration is given.
-    :returns: times (k,) [s] above 0, positions (k, n) and velocities (k, n); k is 0 at rest.
+    The points are those of the window before, whose motion in case that nothing more comes the
+    controller plays by then.
     """
-    size = np.abs(velocity)
-    if not size.any():
-        return np.zeros(0), np.zeros((0, len(q))), np.zeros((0, len(q)))
-    moving = size > 0.0
-    speed = np.where(moving, size, 1.0)
-    braking = np.maximum(limits.braking * limits.unit, 1e-9)
-    duration = max(float((size / braking).max()), shortest)
-    room = np.maximum(np.where(velocity > 0.0, limits.upper - q, q - limits.lower), 0.0)
-    free = np.where(moving, room / speed, np.inf) - 0.5 * duration  # before it has to slow down
-    before = min(max(float(free.min()), 0.0), coast)
-    ramps = np.where(free < before, 2.0 * (free + 0.5 * duration - before), duration)
-    ramps = np.maximum(ramps, 1e-3)
-    ends = np.unique(np.round(before + ramps, 6))
-    times = ends if before < 1e-4 else np.concatenate([[before], ends])
-    into = np.clip(times[:, None] - before, 0.0, ramps)
-    covered = np.minimum(times, before)[:, None] + into - into**2 / (2.0 * ramps)
-    velocities = velocity * np.maximum(1.0 - into / ramps, 0.0)
-    velocities[-1] = 0.0
-    return times, limits.inside(q + velocity * covered, q), velocities
-
-
-def _resumed(
-    last: _State,
-    sent: PlannedMotion,
-    q: np.ndarray,
-    limits: MotionLimits,
-    now: float,
-    due: float,
-    dt: float,
-) -> _State:
-    """Go on from where a controller that got no command for long has gone meanwhile."""
-    there, velocity = sent.at(due)
-    offset = JointMotion(there - q)
-    offset.speed = (velocity - (q - last.q) / dt) / limits.unit
-    way = sent.trajectory
-    # What is not yet played of the way that it is on stays as it was planned.
-    first = max(int(way.times.searchsorted(now - HISTORY - sent.start, 'right')) - 1, 0)
-    points = tuple(
-        (sent.start + float(time), way.positions[i], *sent.at(sent.start + float(time))[1:])
+    last, way = points[-1][0], sent.trajectory
+    since = max(begins - 0.5 * dt, last)  # as far before the step as its middle is after that
+    there, velocity = sent.at(since)
+    between = tuple(
+        (sent.start + float(time), way.positions[i], sent.at(sent.start + float(time))[1])
         for i, time in enumerate(way.times)
-        if i >= first and sent.start + time < due - 1e-3
+        if last + _NEAR < sent.start + time < since - _NEAR
     )
-    return _State((*points, (due, there, velocity)), there, due, now, sent, offset)
+    if since > last + _NEAR:
+        points = (*points, *between, (since, there, velocity))
+    return points, there + velocity * (begins - since)
 
 
-def _drawn_in(
-    offset: JointMotion, q: np.ndarray, last: np.ndarray, limits: MotionLimits, dt: float
-) -> tuple[np.ndarray, JointMotion | None]:
-    """Return a command plus the offset that is left of a lead, within the limits."""
-    everywhere = np.full_like(q, np.inf)
-    offset.move(np.zeros_like(q), replace(limits, lower=-everywhere, upper=everywhere), dt)
-    furthest = limits.velocity_now * dt
-    moved = last + np.clip(q + offset.q - last, -furthest, furthest)
-    moved = limits.inside(moved, last)
-    offset.q = moved - q
-    return moved, offset if np.abs(offset.q).max(initial=0.0) > 1e-9 else None
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool((np.abs(a - b) <= _SAME).all())

@@ -9,6 +9,9 @@ import numpy as np
 from ik_service.following.command_window import CommandWindow
 from ik_service.following.motion_limits import MotionLimits
 
+GroupLimits = tuple[np.ndarray, MotionLimits]
+"""Places (n,) of a group's joints among those of a controller, and the limits of their motion."""
+
 
 class CommandedJoints:
     """
@@ -28,6 +31,8 @@ class CommandedJoints:
         self.velocity = np.zeros(len(self.names))
         self.window = CommandWindow(self.names)
         self._users: set[int] = set()
+        self._bounds: dict[int, GroupLimits] = {}
+        self._limits: MotionLimits | None = None
 
     def indices(self, names: Sequence[str]) -> np.ndarray:
         """
@@ -61,6 +66,21 @@ class CommandedJoints:
         self.q, self.velocity = self.q.copy(), self.velocity.copy()
         self.q[indices], self.velocity[indices] = q, velocity
 
+    def limits(self, user: int, indices: np.ndarray, limits: MotionLimits) -> MotionLimits:
+        """
+        Return bounds on the motion of all joints, of which those of a group are given.
+
+        :param user: number of the group.
+        :param indices: (n,) places of its joints.
+        :param limits: bounds on their motion, from now on.
+        """
+        known = self._bounds.get(user)
+        if self._limits is None or known is None or known[1] is not limits:
+            self._bounds.pop(user, None)
+            self._bounds[user] = indices, limits  # the newest one counts for joints of several
+            self._limits = limits_among(tuple(self._bounds.values()), len(self.names))
+        return self._limits
+
     def end(self, user: int, indices: np.ndarray) -> None:
         """
         End the commands of a group; its joints are held as long as others move.
@@ -69,30 +89,26 @@ class CommandedJoints:
         :param indices: (n,) places of its joints.
         """
         self._users.discard(user)
+        self._bounds.pop(user, None)
         self.put(indices, self.q[indices], np.zeros(len(indices)))
 
 
-def limits_among(limits: MotionLimits, indices: np.ndarray, count: int) -> MotionLimits:
+def limits_among(groups: Sequence[GroupLimits], count: int) -> MotionLimits:
     """
-    Return limits of a group's joints in the places that they have among those of a controller.
+    Return the limits of groups' joints in the places that they have among those of a controller.
 
-    :param limits: bounds on the motion of n joints.
-    :param indices: (n,) their places.
-    :param count: number of the controller's joints; those that are not of the group have no
-        limits of their positions. Limits of the jerk are left out.
+    :param groups: places (n,) of the joints of each group, and the limits of their motion.
+    :param count: number of the controller's joints; those of no group have no limits of their
+        positions. Limits of the jerk are left out, and the largest scaling counts for all.
     """
+    indices, limits = groups[-1]
     if len(indices) == count and (indices == np.arange(count)).all():
         return limits
-
-    def spread(values: np.ndarray, others: float) -> np.ndarray:
-        placed = np.full(count, others)
-        placed[indices] = values
-        return placed
-
-    return MotionLimits(
-        spread(limits.lower, -np.inf),
-        spread(limits.upper, np.inf),
-        spread(limits.velocity, 1.0),
-        limits.scaling,
-        spread(limits.acceleration, limits.acceleration.max()),
-    )
+    fastest = max(limits.acceleration.max() for _, limits in groups)
+    others = -np.inf, np.inf, 1.0, fastest
+    rows = np.repeat(np.array(others)[:, None], count, axis=1)
+    for places, its in groups:
+        rows[:, places] = its.lower, its.upper, its.velocity, its.acceleration
+    lower, upper, velocity, acceleration = rows
+    scaling = max(limits.scaling for _, limits in groups)
+    return MotionLimits(lower, upper, velocity, scaling, acceleration)

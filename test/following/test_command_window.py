@@ -7,8 +7,9 @@ import pytest
 from support.streaming import GOALS, LIMITS, Link, NAMES, stream
 from support.trajectory_controller import Point, Trajectory, TrajectoryController
 
-from ik_service.following.command_window import AHEAD, COAST, CommandWindow, HISTORY, way_to_rest
+from ik_service.following.command_window import AHEAD, COAST, CommandWindow, HISTORY
 from ik_service.following.motion import JointMotion, MotionLimits
+from ik_service.following.ways_to_rest import way_to_rest
 
 PERIOD = 0.01
 FASTEST = 1.0  # [rad/s]
@@ -45,9 +46,11 @@ def test_single_points_step_backwards_as_the_controller_starts_from_where_the_ar
         (Link(loss=0.1), 5e-3, 2.0),
         (Link(clock_offset=-0.02), 2e-4, 0.02),
         (Link(clock_offset=0.005), 5e-4, 0.1),
-        (Link(stall=(1.2, 1.24)), 5e-4, 0.7),
-        (Link(stall=(1.2, 1.3)), 5e-4, 0.3),
-        (Link(stall=(1.2, 1.7)), 5e-4, 0.3),
+        (Link(late_ticks=0.03), 5e-4, 0.02),
+        (Link(longer=0.004), 5e-4, 0.02),
+        (Link(stall=(1.2, 1.24)), 5e-4, 0.02),
+        (Link(stall=(1.2, 1.3)), 5e-4, 0.02),
+        (Link(stall=(1.2, 1.7)), 5e-4, 0.02),
     ],
     ids=str,
 )

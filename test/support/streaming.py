@@ -35,6 +35,8 @@ class Link:
     :ivar late: by how much every fifth message is late [s].
     :ivar clock_offset: by how much the controller's clock is ahead of the node's [s].
     :ivar stall: when the node stalls, and until when [s].
+    :ivar late_ticks: by how much every 20th tick of the node is late [s].
+    :ivar longer: by how much all of its ticks are late [s].
     :ivar ends: when the node is killed [s].
     """
 
@@ -42,6 +44,8 @@ class Link:
     late: float = 0.0
     clock_offset: float = 0.0
     stall: tuple[float, float] = (np.inf, np.inf)
+    late_ticks: float = 0.0
+    longer: float = 0.0
     ends: float = np.inf
 
 
@@ -122,7 +126,8 @@ def stream(
     for t in times:
         if t >= next_tick - 1e-9 and t < link.ends and not link.stall[0] <= t < link.stall[1]:
             elapsed = t - commands[-1][0] if commands else period
-            next_tick = t + period
+            every = link.late_ticks if len(commands) % 20 == 19 else 0.0
+            next_tick = t + period + link.longer + every
             goals = [np.array(goal) for since, goal in GOALS if t >= since]
             motion.move(goals[-1] if goals else None, LIMITS, min(elapsed, period))
             commands.append((t, motion.q))

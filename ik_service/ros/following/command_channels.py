@@ -12,8 +12,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import MeasuredState
-from ik_service.following.commanded_joints import CommandedJoints, limits_among
-from ik_service.following.motion_limits import MotionLimits
+from ik_service.following.commanded_joints import CommandedJoints
 from ik_service.following.settings import FollowerCommand
 from ik_service.following.target_follower import TargetFollower
 from ik_service.following.velocity_command import VelocityCommand
@@ -64,7 +63,6 @@ class CommandChannel(ABC):
         self.others = np.setdiff1d(self._all, postures.indices(names))
         self._number = next(_numbers)
         self._last: np.ndarray | None = None  # command of the stream that goes on
-        self._limits: tuple[MotionLimits, MotionLimits] | None = None
 
     @property
     def busy(self) -> bool:
@@ -113,18 +111,6 @@ class CommandChannel(ABC):
         """Return what is to be sent after the last command; arguments as for :meth:`message`."""
         return None
 
-    def limits(self, follower: TargetFollower) -> MotionLimits:
-        """
-        Return the bounds on the motion of all joints that the messages are about.
-
-        :param follower: the follower.
-        """
-        limits = follower.limits
-        if self._limits is None or self._limits[0] is not limits:
-            count = len(self._joints.names)
-            self._limits = limits, limits_among(limits, self._indices, count)
-        return self._limits[1]
-
 
 def _begins_elsewhere(command: FollowerCommand, last: np.ndarray) -> bool:
     """Whether a command begins a new stream: it rests, but not where the last one was."""
@@ -153,7 +139,7 @@ class TrajectoryChannel(CommandChannel):
         joints.put(self._indices, command.q, command.velocity)
         planned = joints.window.add(
             joints.q,
-            self.limits(follower),
+            joints.limits(self._number, self._indices, follower.limits),
             now,
             1.0 / settings.rate,
             coast=not settings.avoid_collisions,
