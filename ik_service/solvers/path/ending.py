@@ -105,7 +105,10 @@ def _asked(problem: PathProblem, row: int, step: tuple[np.ndarray, np.ndarray | 
     if problem.limited and beyond[worst] > _BEYOND:
         limits = chain.upper if after[worst] > chain.upper[worst] else chain.lower
         name = chain.joint_names[worst]
-        return PathEnd(PathStatus.LIMIT, row, name, limit=float(limits[worst]))
+        redundant = problem.redundancy > 0
+        return PathEnd(
+            PathStatus.LIMIT, row, name, limit=float(limits[worst]), redundant=redundant
+        )
     fine = np.ones(1, bool)
     problem.refuse_colliding(after[None], fine)
     if not fine[0]:

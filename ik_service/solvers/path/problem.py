@@ -21,6 +21,8 @@ from ik_service.solvers.solver import Solver
 
 # Share of the largest step that the search uses; the rest is for rounding and the last digits.
 _SHARE = 0.995
+# Dimension of a null space, at most, where tolerances make it unknown.
+_MOST_REDUNDANT = 6
 _SUCCESS = IkStatus.SUCCESS.number
 
 
@@ -96,6 +98,24 @@ class PathProblem:
     def out_of_time(self) -> bool:
         """Whether the time has run out."""
         return self.deadline.left == 0.0
+
+    @property
+    def redundancy(self) -> int:
+        """Dimension of the null spaces at the targets, at most."""
+        n = int(self.chain.n)
+        if self.targets.shape[1:] != (4, 4):
+            return min(n, _MOST_REDUNDANT)
+        return max(0, n - int(np.count_nonzero(self.solver.options.task_weights)))
+
+    def hurried(self, share: float) -> Self:
+        """
+        Return the same path with less time.
+
+        :param share: share of the time that is left.
+        """
+        other = copy.copy(self)
+        other.deadline = Deadline(share * self.deadline.left)
+        return other
 
     def reversed(self, row: int) -> Self:
         """
