@@ -127,6 +127,18 @@ class PathProblem:
         other.targets = np.ascontiguousarray(self.targets[row::-1])
         return other
 
+    def thinned(self, rows: np.ndarray, stride: int) -> Self:
+        """
+        Return the path through some of the targets.
+
+        :param rows: (m,) their numbers.
+        :param stride: number of steps that become one, which may be as large as all of them.
+        """
+        other = copy.copy(self)
+        other.targets = np.ascontiguousarray(self.targets[rows])
+        other.max_step, other.bound = stride * self.max_step, stride * self.bound
+        return other
+
     def kernel_arrays(self) -> Any:  # noqa: ANN401 - a Problem or a TreeProblem
         """
         Return the problem that kernels take, for one thread.
