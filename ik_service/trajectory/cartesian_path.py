@@ -25,7 +25,7 @@ from ik_service.trajectory.timing import TOLERANCE
 
 LONGEST_STEP = 0.01
 """Largest motion between two rows [m], however long the steps are that a client allows."""
-_NEAR = 2.0 * TOLERANCE  # distance from the lines between rows [m] above which there are more rows
+_NEAR = TOLERANCE  # distance from the lines between rows [m] above which there are more rows
 _FINER, _ROUNDS = 4.0, 4
 # Reasons for the end of a path that are no matter of the spacing of its rows, and those that may
 # be one even where they are close: near a singular posture joints move fast.

@@ -16,10 +16,14 @@ _SAME = 1e-9
 _LEAST_ROWS = 7  # for corners to be told from a curve
 # How far a cubic spline leaves a corner, as a share of the change of direction in a row.
 _ROUNDING = 0.1
-# Metres that count as a radian where directions are compared, and radians of a tolerance for each
-# of its metres.
-_LEVER = 0.3
+# Radians of a tolerance for each of its metres.
 _TURN = 10.0
+# Where between two rows splines are compared with lines, the share of the tolerance that they may
+# use of it (the rest is for what the joints do between rows), and how often at most.
+_SAMPLES = np.linspace(0.1, 0.9, 9)
+_ROOM = 0.9
+_BLUNT = 0.1  # share of it that is no corner
+_ROUNDS = 20
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ def joint_curve(
         if targets is None:
             rests[1:-1] |= _kinks(chain, kept, s, tolerance)
         else:
-            rests[1:-1] |= corners(targets[rows], tolerance)
+            rests[1:-1] |= corners(targets[rows], h, tolerance)
     secants = steps / h[:, None]
     start, end = slopes(h, secants, rests)
     return JointCurve(kept, rows, h, secants, rests, start, end)
@@ -99,11 +103,17 @@ def slopes(h: np.ndarray, secants: np.ndarray, rests: np.ndarray) -> tuple[np.nd
     return start, end
 
 
-def corners(targets: np.ndarray, tolerance: float) -> np.ndarray:
+def corners(targets: np.ndarray, h: np.ndarray, tolerance: float) -> np.ndarray:
     """
     Return at which poses a path of straight lines turns by too much to be rounded.
 
+    The splines through the poses, over the parameter of the joints, are compared with the lines;
+    where one leaves them, the sharpest corners become ends of splines, until none does. It depends
+    on the parameter too: where the joints need longer for a row before a corner than for one
+    after it, the corner is left by much more than with even rows.
+
     :param targets: (k, 4, 4) poses [m], no two successive ones equal.
+    :param h: (k−1,) length of the segments between them [s].
     :param tolerance: how far a spline may leave the lines [m].
     :returns: (k−2,) bool, of the poses between the first and the last.
     """
@@ -111,13 +121,76 @@ def corners(targets: np.ndarray, tolerance: float) -> np.ndarray:
     twists = np.empty((len(targets) - 1, 6))
     for row, twist in enumerate(twists):
         frame_error(frames[row], frames[row + 1], twist)
-    lengths = np.sqrt(np.square(twists * [1, 1, 1, _LEVER, _LEVER, _LEVER]).sum(axis=1))
-    directions = twists / np.maximum(lengths, 1e-12)[:, None]
-    change = np.abs(np.diff(directions, axis=0))
-    rounding = _ROUNDING * np.minimum(lengths[:-1], lengths[1:])
-    away = rounding * np.sqrt(np.square(change[:, :3]).sum(axis=1))
-    turned = rounding * np.sqrt(np.square(change[:, 3:]).sum(axis=1))
-    return (away > tolerance) | (turned > _TURN * tolerance)
+    twists[:, 3:] /= _TURN
+    secants = twists / h[:, None]
+    rests = np.zeros(len(targets), bool)
+    rests[[0, -1]] = True
+    sharpness = np.pad(_sharpness(h, secants), 1)
+    for number in range(_ROUNDS):
+        start, end = slopes(h, secants, rests)
+        far = _leaving(twists, h[:, None] * start, h[:, None] * end, _ROOM * tolerance)
+        beside = (np.append(far, False) | np.insert(far, 0, False)) & ~rests
+        beside &= sharpness > _BLUNT * tolerance
+        if not beside.any():
+            break
+        if number < _ROUNDS - 1:
+            among = np.pad(np.where(beside, sharpness, -1.0), 1, constant_values=-1.0)
+            beside &= sharpness >= np.maximum(among[:-2], among[2:])
+        rests |= beside
+    return rests[1:-1]
+
+
+def _sharpness(h: np.ndarray, secants: np.ndarray) -> np.ndarray:
+    """Return about how far a spline would leave each row (k−2,) of lines for its corner alone."""
+    before, after = secants[:-1], secants[1:]
+    products = (before * after).sum(axis=1)
+    squares = np.square(before).sum(axis=1), np.square(after).sum(axis=1)
+    # |a| |b| sin / the smaller one: the part of the larger one across the other.
+    across = np.sqrt(np.maximum(squares[0] * squares[1] - np.square(products), 0.0))
+    across /= np.sqrt(np.maximum(np.minimum(*squares), 1e-30))
+    turned = np.sqrt(np.square(after - before).sum(axis=1))
+    change = np.where(products > 0.0, across, turned)
+    sharpness = change * np.square(np.maximum(h[1:], h[:-1])) / (h[1:] + h[:-1])
+    return np.asarray(_ROUNDING * sharpness)
+
+
+def _leaving(
+    twists: np.ndarray, start: np.ndarray, end: np.ndarray, tolerance: float
+) -> np.ndarray:
+    """
+    Return which cubics leave straight lines by more than a tolerance, (k,) bool.
+
+    The lines of the neighbours count as well: what goes on straight ahead leaves none.
+
+    :param twists: (k, 6) translation and scaled rotation of each line.
+    :param start: (k, 6) derivative of each cubic at its start, over a parameter from 0 to 1.
+    :param end: (k, 6) that at its end.
+    :param tolerance: the tolerance [m].
+    """
+    swings = start - twists, twists - end
+    most = sum(np.sqrt(np.square(swing).sum(axis=1)) for swing in swings) * (4.0 / 27.0)
+    leaving = most > tolerance
+    rows = np.flatnonzero(leaving)
+    t = _SAMPLES[:, None, None]
+    off = t * (1.0 - t) * ((1.0 - t) * swings[0][rows] + t * swings[1][rows])
+    before, after = np.maximum(rows - 1, 0), np.minimum(rows + 1, len(twists) - 1)
+    away = np.zeros(len(rows))
+    for part in (slice(0, 3), slice(3, 6)):
+        line, at = twists[rows, part], t * twists[rows, part] + off[:, :, part]
+        nearest = _from_lines(at, line)
+        for other, way in ((before, twists[before, part]), (after, -line)):
+            distance = _from_lines(at + way, twists[other, part])
+            nearest = np.where(other == rows, nearest, np.minimum(nearest, distance))
+        away = np.maximum(away, nearest.max(axis=0))
+    leaving[rows] = away > tolerance
+    return leaving
+
+
+def _from_lines(points: np.ndarray, lines: np.ndarray) -> np.ndarray:
+    """Return the distance of points (s, k, 3) from k lines (k, 3) that begin at the origin."""
+    along = (points * lines).sum(axis=-1) / np.maximum(np.square(lines).sum(axis=-1), 1e-30)
+    away = points - np.clip(along, 0.0, 1.0)[..., None] * lines
+    return np.asarray(np.sqrt(np.square(away).sum(axis=-1)))
 
 
 def _distinct(q: np.ndarray, unit: np.ndarray) -> np.ndarray:

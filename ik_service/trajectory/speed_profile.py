@@ -133,10 +133,11 @@ class _Limits:
         durations[self._alone] = self._rest_to_rest(self._alone)
         gains[self._alone] = 0.0
         times = np.concatenate([[0.0], np.cumsum(durations)])
-        # At a row between two segments, s̈ is that at its time on the line between their middles.
+        # At a row between two segments, s̈ is more that of the longer one, which would be left the
+        # farther by another one: it would even be overshot.
         gain = np.zeros(len(rates))
         before, after = durations[:-1], durations[1:]
-        gain[1:-1] = (gains[:-1] * after + gains[1:] * before) / (before + after)
+        gain[1:-1] = (gains[:-1] * before + gains[1:] * after) / (before + after)
         gain[curve.rests] = 0.0
         gain[0], gain[-1] = gains[0], gains[-1]
         slope = np.vstack([curve.start, curve.end[-1:]])

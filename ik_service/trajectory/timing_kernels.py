@@ -18,6 +18,7 @@ from ik_service.kinematics.compile import inner_kernel, kernel
 # Coefficient of a linear limit below which it bounds x alone.
 _NONE = 1e-12
 _MOST_CUTS = 100
+_LONG = 3.0  # times the next segment: a segment too long for the cubic of that one
 # Parts of a segment at whose ends velocities are looked at.
 _SAMPLES = 32
 
@@ -28,7 +29,9 @@ def spline_slopes(h, secants, rests, start, end, factors):
     Write the slopes at both ends of every segment: cubic splines between the rows of rest.
 
     Each spline has continuous second derivatives, and third ones at its second and last but one
-    row (de Boor, "A Practical Guide to Splines", 1978, ch. IV: "not-a-knot").
+    row (de Boor, "A Practical Guide to Splines", 1978, ch. IV: "not-a-knot"). Where the segment at
+    an end is much longer than the next one, whose cubic must not be drawn out so far, the second
+    derivative is 0 at that end instead ("natural").
 
     :param h: (k−1,) lengths of the segments.
     :param secants: (k−1, n) differences of the rows, by the lengths.
@@ -63,12 +66,12 @@ def _one_spline(h, secants, first, last, start, end, factors):
         return
     # The tridiagonal system of the slopes, which stand in ``start`` until it is solved.
     left, right = h[first], h[first + 1]
-    factors[first] = (left + right) / right
+    natural = left > _LONG * right
+    factors[first] = 0.5 if natural else (left + right) / right
     for i in range(n):
-        start[first, i] = (
-            (left + 2.0 * (left + right)) * right * secants[first, i]
-            + left * left * secants[first + 1, i]
-        ) / ((left + right) * right)
+        one, two = secants[first, i], secants[first + 1, i]
+        drawn_out = (left + 2.0 * (left + right)) * right * one + left * left * two
+        start[first, i] = 1.5 * one if natural else drawn_out / ((left + right) * right)
     for row in range(first + 1, last):
         before, after = h[row - 1], h[row]
         pivot = 2.0 * (before + after) - after * factors[row - 1]
@@ -76,19 +79,26 @@ def _one_spline(h, secants, first, last, start, end, factors):
         for i in range(n):
             wanted = 3.0 * (after * secants[row - 1, i] + before * secants[row, i])
             start[row, i] = (wanted - after * start[row - 1, i]) / pivot
-    before, after = h[last - 2], h[last - 1]
-    pivot = before - (before + after) * factors[last - 1]
-    for i in range(n):
-        wanted = (
-            after * after * secants[last - 2, i]
-            + (2.0 * (before + after) + after) * before * secants[last - 1, i]
-        ) / (before + after)
-        end[last - 1, i] = (wanted - (before + after) * start[last - 1, i]) / pivot
+    _write_last_slope(h, secants, last, start, end, factors)
     for row in range(last - 1, first - 1, -1):
         for i in range(n):
             start[row, i] -= factors[row] * end[row, i]
             if row > first:
                 end[row - 1, i] = start[row, i]
+
+
+@inner_kernel
+def _write_last_slope(h, secants, last, start, end, factors):
+    """Write the slopes at the last row, from those of the elimination at the row before."""
+    before, after = h[last - 2], h[last - 1]
+    natural = after > _LONG * before
+    share = 0.5 if natural else (before + after) / before
+    pivot = 1.0 - share * factors[last - 1]
+    for i in range(secants.shape[1]):
+        one, two = secants[last - 2, i], secants[last - 1, i]
+        drawn_out = after * after * one + (2.0 * (before + after) + after) * before * two
+        wanted = 1.5 * two if natural else drawn_out / ((before + after) * before)
+        end[last - 1, i] = (wanted - share * start[last - 1, i]) / pivot
 
 
 @kernel

@@ -8,8 +8,10 @@ from typing import Protocol, TYPE_CHECKING
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 
+from ik_service.arm.arm import Arm
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.servo.servo_interface import ServoInterface
+from ik_service.ros.servo.servo_parameters import check_servo
 from ik_service.ros.trajectory.trajectory_actions import TrajectoryActions
 from ik_service.ros.trajectory.trajectory_parameters import TRAJECTORY_ACTION
 
@@ -58,7 +60,17 @@ class MotionInterfaces:
             TrajectoryActions(node, followers, parameters[TRAJECTORY_ACTION], on_error),
             ServoInterface(node, followers, parameters),
         )
+        self._parameters = parameters
         self.groups = tuple(part.group for part in self._parts if part.group is not None)
+
+    def check(self, arm: Arm) -> None:
+        """
+        Refuse an arm that does not go with the parameters.
+
+        :param arm: the arm.
+        :raises OptionError: naming the parameter that does not go with its joints.
+        """
+        check_servo(self._parameters, arm)
 
     def start(self) -> None:
         """Subscribe, and offer services and actions."""

@@ -129,7 +129,7 @@ class IkNode(Node):
         self._arm_services.compile_with(self._compiler.prepare)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
         self._descriptions = RobotDescriptions(
-            self, self.parameters, self._loader, self._commands.check
+            self, self.parameters, self._loader, (self._commands.check, self._motions.check)
         )
         self._threads = NodeThreads(self, shared.states if shared else None, self._on_error)
         self.parameters.when_changed(self._apply, self._prepare)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rclpy.node import Node
 from std_msgs.msg import String
@@ -39,7 +39,7 @@ class RobotDescriptions:
     :param node: the node.
     :param parameters: its parameters.
     :param loader: builds the arms.
-    :param check: called with an arm before it is used; refuses it by an exception.
+    :param checks: called with an arm before it is used; refuse it by an exception.
     :raises OptionError: the arguments for xacro cannot be read.
     """
 
@@ -48,9 +48,9 @@ class RobotDescriptions:
         node: Node,
         parameters: NodeParameters,
         loader: ArmLoader,
-        check: Callable[[Arm], object] = lambda arm: None,
+        checks: Sequence[Callable[[Arm], object]] = (),
     ) -> None:
-        self._check = check
+        self._checks = checks
         self._node = node
         self._parameters = parameters
         self._loader = loader
@@ -120,7 +120,8 @@ class RobotDescriptions:
         try:
             robot = good[1] if good and good[0] == sources else self._read(sources)
             arm = Arm(robot, self._parameters.arm)
-            self._check(arm)
+            for check in self._checks:
+                check(arm)
         except Exception:
             if good is not None and self._sources == sources:
                 self._sources = good[0]

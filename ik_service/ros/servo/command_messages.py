@@ -9,6 +9,7 @@ import numpy as np
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError
 from ik_service.following.servo.commands import (
+    HIGHEST,
     joint_command,
     pose_command,
     ServoCommand,
@@ -94,4 +95,10 @@ def pose_from(
     base_link = chain_of(following).base_link
     T = matrix_from_pose(message.pose, 'pose')
     frame = message.header.frame_id or base_link
-    return pose_command(following.frames().in_base(base_link, frame, T), settings), ''
+    T_base_target = following.frames().in_base(base_link, frame, T)
+    for axis, value in zip('xyz', T_base_target[:3, 3].tolist(), strict=True):
+        if abs(value) > HIGHEST:
+            raise ArgumentError(
+                f'pose.position.{axis}', f'is {value:g} m from {base_link}, which can be no target'
+            )
+    return pose_command(T_base_target, settings), ''

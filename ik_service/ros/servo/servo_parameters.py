@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ik_service.arm.arm import Arm
 from ik_service.exceptions import OptionError
 from ik_service.following.servo.settings import INPUT_TYPES, ServoSettings, UNITLESS
+from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.common.parameter_declaration import ParameterSpec
 
 if TYPE_CHECKING:
@@ -104,3 +106,15 @@ def servo_settings(parameters: NodeParameters) -> ServoSettings:
         )
     except OptionError as error:
         raise OptionError(_NAMES.get(error.option, error.option), error.reason) from error
+
+
+def check_servo(parameters: NodeParameters, arm: Arm) -> None:
+    """
+    Refuse an arm that does not go with the parameters of servoing.
+
+    :param parameters: the node's parameters.
+    :param arm: the arm.
+    :raises OptionError: naming the parameter that does not go with its joints.
+    """
+    if isinstance(arm.chain, KinematicChain):  # groups with several tips are not followed
+        servo_settings(parameters).margins_of(arm.chain)

@@ -19,6 +19,10 @@ _GAIN = 3.0
 # Candidates that are asked, at most, and what counts as beyond a limit [rad] or [m].
 _ASKED = 200
 _BEYOND = 1e-6
+# Searches for the nearest solution of a target, and how far around the candidates before it they
+# begin [rad] or [m].
+_SEARCHES = 8
+_SCATTER = 0.3
 
 
 def ending_at(problem: PathProblem, row: int, last: np.ndarray) -> PathEnd:
@@ -38,7 +42,7 @@ def ending_at(problem: PathProblem, row: int, last: np.ndarray) -> PathEnd:
     # The first of the most frequent ones: the candidates come in a fixed order.
     answer = answers[kinds.index(max(kinds, key=kinds.count))]
     lost = answer.status is PathStatus.SINGULARITY and answer.joint is None
-    return (_out_of_reach(problem, row, last[0]) if lost else None) or answer
+    return (_out_of_reach(problem, row, last[0]) or _apart(problem, row, last)) if lost else answer
 
 
 def _out_of_reach(problem: PathProblem, row: int, seed: np.ndarray) -> PathEnd | None:
@@ -53,6 +57,28 @@ def _out_of_reach(problem: PathProblem, row: int, seed: np.ndarray) -> PathEnd |
         position_error=position_error,
         orientation_error=orientation_error,
     )
+
+
+def _apart(problem: PathProblem, row: int, last: np.ndarray) -> PathEnd:
+    """Return how far the nearest solution of a target is that searches from near by find."""
+    random = np.random.default_rng(problem.solver.options.random_seed)
+    before = np.array([last[k % len(last)] for k in range(_SEARCHES)])
+    scatter = random.uniform(-_SCATTER, _SCATTER, before.shape)
+    scatter[: len(last)] = 0.0
+    q, solved, _ = problem.solved(row, before + scatter)
+    motions = np.abs(q - before[: len(q)])[solved]
+    if not len(motions):
+        return PathEnd(PathStatus.SINGULARITY, row)
+    return _jump(problem, row, motions[int(np.argmin(motions.max(axis=1)))])
+
+
+def _jump(problem: PathProblem, row: int, motions: np.ndarray) -> PathEnd:
+    """Return the end before a step in which joints would move so far (n,) [rad] or [m]."""
+    most = int(np.argmax(motions))
+    motion, name = float(motions[most]), problem.chain.joint_names[most]
+    near_singular = motion <= problem.max_step or motion > _GAIN * _tip_motion(problem, row)
+    kind = PathStatus.SINGULARITY if near_singular else PathStatus.TOO_FAR
+    return PathEnd(kind, row, name, motion=motion)
 
 
 def _continued(
@@ -72,24 +98,22 @@ def _asked(problem: PathProblem, row: int, step: tuple[np.ndarray, np.ndarray | 
     if after is None:
         return PathEnd(PathStatus.SINGULARITY, row)
     motion = np.abs(after - before)
-    most = int(np.argmax(motion))
-    if motion[most] > problem.max_step:
-        near_singular = motion[most] > _GAIN * _tip_motion(problem, row)
-        kind = PathStatus.SINGULARITY if near_singular else PathStatus.TOO_FAR
-        return PathEnd(kind, row, chain.joint_names[most], motion=float(motion[most]))
+    if motion.max() > problem.max_step:
+        return _jump(problem, row, motion)
     beyond = np.maximum(chain.lower - after, after - chain.upper)
     worst = int(np.argmax(beyond))
     if problem.limited and beyond[worst] > _BEYOND:
         limits = chain.upper if after[worst] > chain.upper[worst] else chain.lower
         name = chain.joint_names[worst]
-        return PathEnd(PathStatus.LIMIT, row, name, limit=float(limits[worst]))
+        redundant = problem.redundancy > 0
+        return PathEnd(
+            PathStatus.LIMIT, row, name, limit=float(limits[worst]), redundant=redundant
+        )
     fine = np.ones(1, bool)
     problem.refuse_colliding(after[None], fine)
     if not fine[0]:
         return PathEnd(PathStatus.COLLISION, row, bodies=problem.contact(after))
-    return PathEnd(
-        PathStatus.SINGULARITY, row, chain.joint_names[most], motion=float(motion[most])
-    )
+    return _jump(problem, row, motion)
 
 
 def _tip_motion(problem: PathProblem, row: int) -> float:

@@ -16,12 +16,12 @@ from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.argument_checks import check_kinds
 from ik_service.solvers.batch_targets import batch_targets
 from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
+from ik_service.solvers.path.coarse_smoothing import smoothed
 from ik_service.solvers.path.ending import ending_at
 from ik_service.solvers.path.options import PathOptions
 from ik_service.solvers.path.problem import PathProblem
 from ik_service.solvers.path.result import PathEnd, PathResult, PathStatus
 from ik_service.solvers.path.search import joined, Outcome, PathSearch
-from ik_service.solvers.path.smoothing import Smoothing
 from ik_service.solvers.path.starts import free_starts, starts_from
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.solver import prepared
@@ -147,7 +147,7 @@ class _PathSolver:
         """Return a path with less self-motion."""
         held = np.zeros(len(way), bool)
         held[0], held[-1] = ends
-        return Smoothing(self._problem, way, held).run()
+        return smoothed(self._problem, way, held)
 
 
 def _result(problem: PathProblem, way: np.ndarray, end: PathEnd, began: float) -> PathResult:

@@ -21,6 +21,8 @@ from ik_service.solvers.solver import Solver
 
 # Share of the largest step that the search uses; the rest is for rounding and the last digits.
 _SHARE = 0.995
+# Dimension of a null space, at most, where tolerances make it unknown.
+_MOST_REDUNDANT = 6
 _SUCCESS = IkStatus.SUCCESS.number
 
 
@@ -97,6 +99,24 @@ class PathProblem:
         """Whether the time has run out."""
         return self.deadline.left == 0.0
 
+    @property
+    def redundancy(self) -> int:
+        """Dimension of the null spaces at the targets, at most."""
+        n = int(self.chain.n)
+        if self.targets.shape[1:] != (4, 4):
+            return min(n, _MOST_REDUNDANT)
+        return max(0, n - int(np.count_nonzero(self.solver.options.task_weights)))
+
+    def hurried(self, share: float) -> Self:
+        """
+        Return the same path with less time.
+
+        :param share: share of the time that is left.
+        """
+        other = copy.copy(self)
+        other.deadline = Deadline(share * self.deadline.left)
+        return other
+
     def reversed(self, row: int) -> Self:
         """
         Return the path from a target back to the start.
@@ -105,6 +125,18 @@ class PathProblem:
         """
         other = copy.copy(self)
         other.targets = np.ascontiguousarray(self.targets[row::-1])
+        return other
+
+    def thinned(self, rows: np.ndarray, stride: int) -> Self:
+        """
+        Return the path through some of the targets.
+
+        :param rows: (m,) their numbers.
+        :param stride: number of steps that become one, which may be as large as all of them.
+        """
+        other = copy.copy(self)
+        other.targets = np.ascontiguousarray(self.targets[rows])
+        other.max_step, other.bound = stride * self.max_step, stride * self.bound
         return other
 
     def kernel_arrays(self) -> Any:  # noqa: ANN401 - a Problem or a TreeProblem

@@ -31,6 +31,8 @@ class PathEnd:
     :ivar row: number of the first target that is not reached; that of all targets on success.
     :ivar joint: name of the joint that is in the way, where there is one.
     :ivar limit: for LIMIT the limit that it would have to exceed [rad] or [m].
+    :ivar redundant: for LIMIT whether the arm has self-motions, so that there may be a way around
+        the limit that was not found.
     :ivar motion: for TOO_FAR and SINGULARITY how far it would have to move [rad] or [m].
     :ivar position_error: for UNREACHABLE the distance of the closest pose [m].
     :ivar orientation_error: its rotation from the target [rad].
@@ -41,6 +43,7 @@ class PathEnd:
     row: int
     joint: str | None = None
     limit: float = math.nan
+    redundant: bool = False
     motion: float = math.nan
     position_error: float = math.nan
     orientation_error: float = math.nan
@@ -60,6 +63,10 @@ class PathEnd:
             return (
                 f'{self.status.value}; the closest pose found is {self.position_error * 1e3:.3g} '
                 f'mm and {math.degrees(self.orientation_error):.3g}° away'
+            )
+        if self.status is PathStatus.LIMIT and self.redundant:
+            return (
+                f'no way on was found; {self.joint} is in the way at its limit of {self.limit:.4g}'
             )
         if self.status is PathStatus.LIMIT:
             return f'{self.joint} would have to exceed its limit of {self.limit:.4g}'

@@ -19,6 +19,11 @@ _MOST_STARTS = 128
 # and on from there, or, with None, to come back from the solutions of the target that it has not
 # reached; with so many times the candidates.
 _DETOURS = ((4, 30), (4, None), (4, 500), (16, None))
+# Dimension of the null spaces from which on few candidates miss ways; how many are tried then,
+# where no way was found, and the share of the time that is left for it.
+_MANY_WAYS = 2
+_WIDER = (64, 256, 1024)
+_FOR_WIDER = 0.6
 # Layers beyond the end of a search at which it is narrow again.
 _PASSED = 10
 
@@ -68,7 +73,24 @@ class PathSearch:
             best = beam if len(beam) >= len(best) else best
             if len(best) == count or self._problem.out_of_time:
                 break
+        if len(best) < count and self._problem.redundancy >= _MANY_WAYS:
+            best = self._wider(starts, costs, best)
         return Outcome(best.way(), best.layers[-1])
+
+    def _wider(self, starts: np.ndarray, costs: np.ndarray, best: Beam) -> Beam:
+        """Return the longest beam of those with more and more candidates, and of another one."""
+        _, solved, _ = self._problem.solved(len(best), best.layers[-1][:1])
+        if not solved[0]:  # then it is out of reach
+            return best
+        search = PathSearch(self._problem.hurried(_FOR_WIDER), self._most)
+        for width in _WIDER:
+            if width > self._most or search._problem.out_of_time:
+                break
+            beam = search.widened(starts, costs, width)
+            best = beam if len(beam) > len(best) else best
+            if len(best) == len(self._problem.targets):
+                break
+        return best
 
     def widened(self, starts: np.ndarray, costs: np.ndarray, width: int = _NARROW) -> Beam:
         """

@@ -32,8 +32,6 @@ _HELD = 1e9
 # Largest motion of a joint in a round [rad] or [m]; share that a round has to win.
 _LONGEST = 0.3
 _PROGRESS = 0.003
-# Dimension of a null space, at most, where tolerances make it unknown.
-_MOST = 6
 
 
 class Smoothing:
@@ -50,7 +48,7 @@ class Smoothing:
         self._targets = problem.targets[: len(q)]
         self._bend = min(_LARGEST_BEND, max(1.0, _BEND * len(q))) ** 2
         rows, n = q.shape
-        r = _redundancy(problem)
+        r = problem.redundancy
         self._coupling = _coupling(rows, self._bend)
         self._bases = np.empty((rows, r, n))
         self._band = np.empty((rows * r, 3 * r))
@@ -150,14 +148,6 @@ class Smoothing:
             null_spaces, self._problem.kernel_arrays(), self._targets, self.q, self._bases,
             np.empty((n, n)), self._problem.no_trace,
         )  # fmt: skip
-
-
-def _redundancy(problem: PathProblem) -> int:
-    """Return the dimension of the null spaces, at most."""
-    n = problem.chain.n
-    if problem.targets.shape[1:] != (4, 4):
-        return min(n, _MOST)
-    return max(0, n - int(np.count_nonzero(problem.solver.options.task_weights)))
 
 
 def _coupling(rows: int, bend: float) -> np.ndarray:

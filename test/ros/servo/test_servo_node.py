@@ -7,7 +7,9 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from support.cell import CHAIN
 from support.harness import until
+from support.node_helpers import LATCHED, NODE, WAITING
 
 pytestmark = pytest.mark.dds
 
@@ -120,6 +122,36 @@ BAD = {
 }
 
 
+FAR = {
+    'a million': ('', 1e6, 'pose.position.x: is 1e+06 m from panda_link0'),
+    'not finite': ('', math.inf, 'pose.position.x'),
+    'from the hand': ('panda_hand', -1001.0, 'which can be no target'),
+}
+
+
+@pytest.mark.parametrize('name', FAR)
+def test_poses_far_away_are_named_and_move_nothing(shared_cell, name):
+    from geometry_msgs.msg import PoseStamped
+
+    cell = shared_cell
+    frame, x, said = FAR[name]
+
+    def message():
+        pose = PoseStamped()
+        pose.header.frame_id, pose.header.stamp = frame, cell.now()
+        pose.pose.position.x, pose.pose.orientation.w = x, 1.0
+        return pose
+
+    cell.wait_for_rest()
+    moved = len(cell.commands)
+    with cell.held(cell.poses, message):
+        cell.status.wait(
+            lambda status: status.code == INVALID and said in status.message,
+            since=len(cell.status),
+        )
+    assert not any(any(command.velocity) for command in cell.commands.messages[moved:])
+
+
 @pytest.mark.parametrize('name', BAD)
 def test_bad_commands_are_named_and_move_nothing(shared_cell, name):
     cell = shared_cell
@@ -149,3 +181,23 @@ def test_a_command_without_a_stamp_counts_as_sent_now_and_displacements_do_not_c
 
 def test_what_has_not_been_used_publishes_no_status(shared_cell):
     assert shared_cell.status_before_use == 0
+
+
+WRONG_MARGINS = 'joint_limit_margins: are 3 numbers; there have to be one, or 7'
+
+
+def test_margins_of_the_wrong_number_end_the_node_at_its_start(bench, panda):
+    node = bench.start(
+        NODE, ready=WRONG_MARGINS, urdf=str(panda), joint_limit_margins=[0.1] * 3, **CHAIN
+    )
+    until(lambda: node.exit_code is not None, what='the end of the node')
+    assert node.exit_code != 0
+
+
+def test_margins_that_do_not_go_with_a_late_description_refuse_it(bench, panda):
+    from std_msgs.msg import String
+
+    node = bench.start(NODE, ready=WAITING, joint_limit_margins=[0.1] * 3, **CHAIN)
+    publisher = bench.publisher(String, 'robot_description', LATCHED)
+    publisher.publish(String(data=panda.read_text()))
+    node.wait_for(f'robot description refused: {WRONG_MARGINS}', 30.0)

@@ -272,3 +272,25 @@ def test_bad_arguments(panda, straight):
     for bad in ({'max_step': 0.0}, {'start': 'here'}, {'candidates': 0}, {'smooth': 1}):
         with pytest.raises(OptionError, match=next(iter(bad))):
             iks.PathOptions(**bad)
+
+
+def test_any_seed_elsewhere_is_told_with_the_joint_that_is_farthest(panda, straight):
+    """Also where Newton's steps from the seed lead nowhere."""
+    seeds = np.random.default_rng(1).uniform(panda.lower, panda.upper, (60, 7))
+    for seed in seeds:
+        path = iks.solve_path(panda, straight[:3], seed)
+        assert path.status is iks.PathStatus.TOO_FAR, path.reason
+        assert path.end.joint in panda.joint_names
+        assert path.end.motion > 0.1
+        assert 'too far from the seed' in path.reason
+
+
+def test_a_singular_posture_in_the_way_is_told_with_the_joint():
+    """Beside the line, the wrist has to turn over."""
+    chain = arm('ur5e')
+    q = np.array([-1.11, 0.0, 0.3, -1.41, -1.06, 1.28])
+    path = iks.solve_path(chain, line(chain.forward(q), (0.1, -0.1, 0.05), 400), q)
+    assert path.status is iks.PathStatus.SINGULARITY, path.reason
+    assert path.end.joint in chain.joint_names
+    assert path.end.motion > 0.1
+    assert path.end.joint in path.reason
