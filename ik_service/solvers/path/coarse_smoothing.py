@@ -47,7 +47,7 @@ def smoothed(problem: PathProblem, way: np.ndarray, held: np.ndarray) -> np.ndar
 def _smoothed_coarsely(
     problem: PathProblem, way: np.ndarray, held: np.ndarray, stride: int
 ) -> np.ndarray | None:
-    """Return a path whose self-motions are those of every so manieth row; None if it fails."""
+    """Return a path with the self-motions of one row in a stride; None if it fails."""
     rows = np.unique(np.append(np.arange(0, len(way), stride), [len(way) - 1]))
     thinned, kept = problem.thinned(rows, stride), held
     for reach in _REACHES:
