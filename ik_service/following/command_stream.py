@@ -159,7 +159,9 @@ class CommandStream:
             if self.behind <= _ON_THE_GOAL and not limits.window:  # it would add to the jerk
                 # Half a tick newer than the mean since the last command, which drives lag by.
                 most = 0.5 * min(elapsed, period) * limits.acceleration_now
-                velocity = velocity + clamped(step.velocity - velocity, -most, most)
+                newer = velocity + clamped(step.velocity - velocity, -most, most)
+                fastest = np.maximum(np.abs(velocity), limits.velocity_now)
+                velocity = clamped(newer, -fastest, fastest)
         return FollowerCommand(motion.q.copy(), velocity)
 
     def _move(

@@ -43,6 +43,23 @@ def test_a_reference_that_leaps_is_caught_up_with_and_waits_meanwhile(rig):
     assert rig.follower.violations == 0
 
 
+def test_velocities_keep_the_limits_where_a_reference_begins_to_outrun_the_joints(rig):
+    rig.measure()
+    limit = rig.follower.limits.velocity_now[0]
+
+    def faster_and_faster(t):
+        q, velocity = READY.copy(), np.zeros(7)
+        q[0] += 0.5 * t**2
+        velocity[0] = t
+        return q, velocity
+
+    rig.follower.follow_aim(Reference(faster_and_faster))
+    rig.tick(300)
+    fastest = max(command.velocity[0] for command in rig.commands)
+    assert 0.99 * limit < fastest <= limit * (1.0 + 1e-9)
+    assert rig.follower.violations == 0
+
+
 def test_a_velocity_is_ramped_to_and_kept_within_the_limits_in_its_direction(rig):
     rig.measure()
     aim = Velocity(np.array([0.4, 0.2, 0.0, 0.0, 0.0, 0.0, -0.1]))
