@@ -10,13 +10,13 @@ fast are those of the joint that has the most to do, as for time-optimal motions
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from ik_service.following.aim import Step, Tick
-from ik_service.following.motion_limits import bound_along, largest, stopping_speed_along
+from ik_service.following.motion_limits import bound_along, stopping_speed_along
 from ik_service.following.moving_goal import MovingGoal
+from ik_service.following.place_on_way import place_on_way, PlaceOnWay
 
 _ASIDE = 2e-3
 """Distance from the way of a goal up to which commands are on it, as time at full speed [s]."""
@@ -30,22 +30,8 @@ _SHARE, _LEAST = 0.8, 0.1
 _CATCHING_UP = 1.1
 """Speed along the way that is allowed whatever its bends are, as a share of the goal's."""
 
-_STILL = 1e-18
-"""Square of a speed that counts as none, in shares of full speed."""
-
-
-class _Place(NamedTuple):
-    """
-    Where the commands are, compared with a place on the way of a goal.
-
-    :ivar along: (n,) velocity of the goal there [rad/s] or [m/s].
-    :ivar ahead: how much later the goal is beside them [s].
-    :ivar aside: how far they are from its way, as time at full speed [s].
-    """
-
-    along: np.ndarray
-    ahead: float
-    aside: float
+_STILL = 1e-9
+"""Speed that counts as none, in shares of full speed."""
 
 
 class GoalClock:
@@ -95,9 +81,7 @@ class GoalClock:
             place = _place(goal, tick, time)
         if place is None or place.aside > _ASIDE:
             return False
-        unit = tick.limits.unit
-        speed, line = tick.leading[1] / unit, place.along / unit
-        self._rate = max(float(speed @ line) / float(line @ line), 0.0)
+        self._rate = max(place.rate, 0.0)
         self._time, self._ticked = time, tick.now - tick.dt
         return True
 
@@ -117,7 +101,7 @@ class GoalClock:
         self._time = time
         return Step(at[0], self._rate * at[1])
 
-    def _next_rate(self, goal: MovingGoal, tick: Tick, place: _Place, behind: float) -> float:
+    def _next_rate(self, goal: MovingGoal, tick: Tick, place: PlaceOnWay, behind: float) -> float:
         """
         Return how fast to go along the way, as a share of the goal's speed.
 
@@ -139,15 +123,7 @@ class GoalClock:
         return min(fastest, self._rate + change * dt)
 
 
-def _place(goal: MovingGoal, tick: Tick, time: float) -> _Place | None:
+def _place(goal: MovingGoal, tick: Tick, time: float) -> PlaceOnWay | None:
     """Compare the commands with where the goal was at a time; None where it does not move."""
     at = goal.at(tick.now, time - tick.now)
-    if at is None:
-        return None
-    unit = tick.limits.unit
-    off, line = (tick.leading[0] - at[0]) / unit, at[1] / unit
-    size = float(line @ line)
-    if size <= _STILL:
-        return None
-    ahead = float(off @ line) / size
-    return _Place(at[1], ahead, largest(np.abs(off - ahead * line)))
+    return None if at is None else place_on_way(*at, tick, _STILL)

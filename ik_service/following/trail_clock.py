@@ -19,6 +19,7 @@ import numpy as np
 from ik_service.following.aim import Step, Tick
 from ik_service.following.motion_limits import largest, stopping_speed_along
 from ik_service.following.moving_goal import MovingGoal
+from ik_service.following.place_on_way import place_on_way, PlaceOnWay
 from ik_service.following.timed_postures import Rows
 from ik_service.following.trail_kernels import highest_rate, smoothed_trail
 from ik_service.kinematics.entry import entry_point
@@ -56,8 +57,8 @@ _FULL = 0.98
 _FASTEST = 4.0
 """Speed along the way, at most, as a share of the target's."""
 
-_STILL = 1e-9
-"""Square of a speed that counts as none, in shares of full speed."""
+_STILL = 3e-5
+"""Speed that counts as none, in shares of full speed."""
 
 
 def _weights() -> np.ndarray:
@@ -117,16 +118,16 @@ class TrailClock:
         time, self.time = self.time, None
         places = int((way.trail.times[-1] + _BEYOND - time) / _SPACING)
         motion = self._motion(way, time, min(max(places, 0), _AHEAD))
-        ahead, aside = _beside(motion, tick)
+        place = _place(motion, tick)
         fastest, change = self._rates(motion, tick)
         fastest = min(fastest, 1.0 + stopping_speed_along(max(behind, 0.0), change, tick.dt))
         speed = largest(np.abs(tick.leading[1]) / tick.limits.unit)
-        if aside > _LOST or (fastest < 1.0 and speed <= straight):
+        if place.aside > _LOST or (fastest < 1.0 and speed <= straight):
             return None
         faster = self._rate + change * tick.dt
         slower = max(self._rate - change * tick.dt, 0.0)
-        self._rate = min(slower if aside > _ASIDE else faster, fastest)
-        self.time = time + min(ahead, 0.0) + self._rate * tick.dt
+        self._rate = min(slower if place.aside > _ASIDE else faster, fastest)
+        self.time = time + min(place.ahead, 0.0) + self._rate * tick.dt
         there = self._motion(way, self.time, 0)
         return Step(there[0, 0], self._rate * there[1, 0])
 
@@ -136,14 +137,11 @@ class TrailClock:
         for _ in range(_LOOKS):
             time = min(max(time + ahead, way.start - KEPT), until)
             motion = self._motion(way, time, 0)
-            ahead, aside = _beside(motion, tick)
-        if aside > _ASIDE or abs(ahead) > _BETWEEN or largest(motion[3, 0]) > _NEAR:
+            place = _place(motion, tick)
+            ahead = place.ahead
+        if place.aside > _ASIDE or abs(ahead) > _BETWEEN or largest(motion[3, 0]) > _NEAR:
             return None
-        unit = tick.limits.unit
-        speed, line = tick.leading[1] / unit, motion[1, 0] / unit
-        size = float(line @ line)
-        rate = float(speed @ line) / size if size > _STILL else 1.0
-        self._rate = min(max(rate, 0.0), _FASTEST)
+        self._rate = min(max(place.rate, 0.0), _FASTEST)
         return time
 
     def _motion(self, way: Way, time: float, ahead: int) -> np.ndarray:
@@ -170,13 +168,14 @@ class TrailClock:
         return float(found[0]), float(found[1])
 
 
-def _beside(motion: np.ndarray, tick: Tick) -> tuple[float, float]:
-    """Return how much later the target is beside the commands, and how far they are off [s]."""
-    unit = tick.limits.unit
-    off, line = (tick.leading[0] - motion[0, 0]) / unit, motion[1, 0] / unit
-    size = float(line @ line)
-    ahead = float(off @ line) / size if size > _STILL else 0.0
-    return ahead, largest(np.abs(off - ahead * line))
+def _place(motion: np.ndarray, tick: Tick) -> PlaceOnWay:
+    """Compare the commands with the first place of a motion; where it rests, it is as fast."""
+    position, velocity = motion[0, 0], motion[1, 0]
+    place = place_on_way(position, velocity, tick, _STILL)
+    if place is None:
+        aside = largest(np.abs(tick.leading[0] - position) / tick.limits.unit)
+        place = PlaceOnWay(velocity, 0.0, aside, 1.0)
+    return place
 
 
 @cache
