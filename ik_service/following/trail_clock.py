@@ -122,6 +122,9 @@ class TrailClock:
         fastest, change = self._rates(motion, tick)
         fastest = min(fastest, 1.0 + stopping_speed_along(max(behind, 0.0), change, tick.dt))
         speed = largest(np.abs(tick.leading[1]) / tick.limits.unit)
+        away = tick.leading[1] - min(self._rate, fastest) * place.along
+        if _braking_distance(away, tick) > _ASIDE:
+            return None
         if place.aside > _LOST or (fastest < 1.0 and speed <= straight):
             return None
         faster = self._rate + change * tick.dt
@@ -176,6 +179,12 @@ def _place(motion: np.ndarray, tick: Tick) -> PlaceOnWay:
         aside = largest(np.abs(tick.leading[0] - position) / tick.limits.unit)
         place = PlaceOnWay(velocity, 0.0, aside, 1.0)
     return place
+
+
+def _braking_distance(velocity: np.ndarray, tick: Tick) -> float:
+    """Return how far joints go that come to rest from a velocity (n,), as time at full speed."""
+    speeds = np.abs(velocity) / tick.limits.unit
+    return largest(0.5 * speeds * speeds / tick.limits.acceleration)
 
 
 @cache
