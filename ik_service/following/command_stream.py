@@ -9,6 +9,7 @@ import numpy as np
 from ik_service.following.aim import REST, Step
 from ik_service.following.collision_guard import CollisionGuard
 from ik_service.following.command_gate import CommandGate, GateState
+from ik_service.following.command_velocity import CommandVelocity
 from ik_service.following.jerk_limited_motion import JerkLimitedMotion
 from ik_service.following.motion import JointMotion, MotionState
 from ik_service.following.motion_limits import clamped, MotionLimits
@@ -26,8 +27,8 @@ _REMEMBERED = 10
 _ON_THE_GOAL = 1e-6
 """Distance from a goal that moves which counts as none, as time at full speed [s]."""
 
-_Snapshot = tuple[JointMotion, MotionState, GateState]
-"""A motion, its state, and that of the gate."""
+_Snapshot = tuple[JointMotion, MotionState, GateState, np.ndarray | None]
+"""A motion, its state, that of the gate, and the last velocities."""
 
 
 class CommandStream:
@@ -46,6 +47,7 @@ class CommandStream:
         self.guard: CollisionGuard | None = None
         self.obstacle = ''
         self.behind = 0.0
+        self._velocity = CommandVelocity()
         self._period = 0.0
         self._stalled = 0.0
         self._delays = deque([0.0], maxlen=_REMEMBERED)
@@ -99,6 +101,7 @@ class CommandStream:
         self.gate.begin(q, now)
         self._unsent_from, self._stalled, self.behind = None, 0.0, 0.0
         start = self.gate.last[0]
+        self._velocity.last = np.zeros_like(start)
         self._motion = JerkLimitedMotion(start, window) if window > 0.0 else JointMotion(start)
         return FollowerCommand(start.copy(), np.zeros_like(start))
 
@@ -131,6 +134,7 @@ class CommandStream:
         self._stalled = 0.0
         if late <= 0.0:
             return False
+        self._velocity.last = None
         planned = motion.speed * limits.velocity
         size = float(planned @ planned)
         share = 0.0 if measured_speed is None or not size else float(measured_speed @ planned)
@@ -153,16 +157,14 @@ class CommandStream:
         assert motion is not None
         step = step if _is_sound(step, motion.q) else REST
         self._move(motion, step, limits, now, period, pace)
-        self.behind, velocity = 0.0, motion.speed * limits.velocity
+        self.behind, at_end = 0.0, None
         if step.goal is not None and step.velocity is not None:
             self.behind = motion.behind
             if self.behind <= _ON_THE_GOAL and not limits.window:  # it would add to the jerk
-                # Half a tick newer than the mean since the last command, which drives lag by.
-                most = 0.5 * min(elapsed, period) * limits.acceleration_now
-                newer = velocity + clamped(step.velocity - velocity, -most, most)
-                fastest = np.maximum(np.abs(velocity), limits.velocity_now)
-                velocity = clamped(newer, -fastest, fastest)
-        return FollowerCommand(motion.q.copy(), velocity)
+                at_end = step.velocity
+        mean, dt = motion.speed * limits.velocity, min(elapsed, period)
+        velocity = self._velocity.next(mean, at_end, limits, dt)
+        return FollowerCommand(motion.q.copy(), velocity.copy())
 
     def _move(
         self,
@@ -232,10 +234,10 @@ class CommandStream:
         return True
 
     def _snapshot(self, motion: JointMotion) -> _Snapshot:
-        return motion, motion.state, self.gate.state
+        return motion, motion.state, self.gate.state, self._velocity.last
 
     def _restore(self, snapshot: _Snapshot) -> None:
-        motion, state, self.gate.state = snapshot
+        motion, state, self.gate.state, self._velocity.last = snapshot
         motion.state = state
 
 
