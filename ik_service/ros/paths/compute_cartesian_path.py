@@ -131,9 +131,8 @@ class CartesianPathHandler(BackgroundHandler):
             path = _found(chain, q, waypoints, search, tests, fault_of, fields)
         trajectory = self._timed(request, chain, path, arm.bounds, speed_link, start.notes)
         trajectory = group_trajectory(trajectory, point, arm, start.posture)
-        stamp = self._clock.now().to_msg()
-        write_solution(response.start_state, arm, start.posture, stamp)
-        write_trajectory(response.solution, trajectory, arm.root_link, stamp)
+        write_solution(response.start_state, arm, start.posture, self._clock.now().to_msg())
+        write_trajectory(response.solution, trajectory, arm.root_link)
         response.fraction = path.fraction
         notes = list(dict.fromkeys((*start.notes, *start.frames.notes)))
         return path_message(path, trajectory, TIMING, notes)

@@ -6,7 +6,7 @@ import array
 from collections.abc import Sequence
 import math
 
-from builtin_interfaces.msg import Duration, Time
+from builtin_interfaces.msg import Duration
 from moveit_msgs.msg import RobotTrajectory
 import numpy as np
 from trajectory_msgs.msg import JointTrajectoryPoint
@@ -41,22 +41,20 @@ def group_trajectory(
     return JointTrajectory(names, trajectory.times, positions, *others)
 
 
-def write_trajectory(
-    message: RobotTrajectory, trajectory: JointTrajectory, frame_id: str, stamp: Time
-) -> None:
+def write_trajectory(message: RobotTrajectory, trajectory: JointTrajectory, frame_id: str) -> None:
     """
     Write a trajectory to the field of an answer.
+
+    Its stamp is 0, as MoveIt's: it begins when it is sent to a controller, however late that is.
 
     :param message: the field.
     :param trajectory: the trajectory.
     :param frame_id: the frame of the header: that of the model.
-    :param stamp: time of the answer.
     """
     assert trajectory.velocities is not None
     assert trajectory.accelerations is not None
     joints = message.joint_trajectory
     joints.header.frame_id = frame_id
-    joints.header.stamp = stamp
     joints.joint_names = list(trajectory.joint_names)
     joints.points = [
         JointTrajectoryPoint(

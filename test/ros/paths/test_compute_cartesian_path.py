@@ -57,7 +57,9 @@ def test_the_tip_stays_on_the_line_within_the_limits(server, start):
     trajectory, chain = trajectory_of(answer), server.arm.chain
     assert answer.fraction == 1.0
     assert answer.solution.joint_trajectory.header.frame_id == 'panda_link0'
-    assert answer.solution.joint_trajectory.header.stamp.sec == 7
+    assert answer.start_state.joint_state.header.stamp.sec == 7
+    stamp = answer.solution.joint_trajectory.header.stamp
+    assert (stamp.sec, stamp.nanosec) == (0, 0)  # now, whenever it is executed
     assert trajectory.joint_names == chain.joint_names
     assert tuple(answer.start_state.joint_state.name) == server.arm.robot.movable_joint_names
     np.testing.assert_array_equal(trajectory.positions[0], HOME)
