@@ -254,6 +254,16 @@ class JointStateBuffer:
         """
         return indices[self._arrivals[indices] == -math.inf]
 
+    def left_out(self, indices: np.ndarray, age: float) -> np.ndarray:
+        """
+        Return those of some joints that were measured once, but not any more.
+
+        :param indices: indices of the joints in the full posture.
+        :param age: by how much longer ago than that of any joint [s].
+        """
+        arrivals = self._arrivals[indices]
+        return indices[(arrivals > -math.inf) & (arrivals < self._arrivals.max() - age)]
+
     def _chosen(self, names: tuple[str, ...]) -> list[int]:
         """Return which of a message's joints belong to the robot."""
         chosen = self._known.get(names)

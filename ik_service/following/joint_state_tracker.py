@@ -14,6 +14,9 @@ Age up to which a state is where the arm is: in [s], and in intervals between tw
 a longer one [s] is a gap.
 """
 
+_AWAITED = 1.0
+"""Time for which a motion waits for states to start from, at least [s]."""
+
 _SUSPENDED = 0.1
 """Time without a tick after which the process, and not the source of states, was away [s]."""
 
@@ -39,6 +42,7 @@ class JointStateTracker:
         self._interval = 0.0
         self._ticked_at: float | None = None
         self._resumed_at = -np.inf
+        self._awaited_since: float | None = None
         self.measured: np.ndarray | None = None
         self.reason = ''
 
@@ -83,7 +87,7 @@ class JointStateTracker:
         :param now: on the clock of :meth:`update` [s].
         """
         if self._ticked_at is not None and now - self._ticked_at > _SUSPENDED:
-            self._resumed_at = now
+            self._resumed_at, self._awaited_since = now, None
         self._ticked_at = now
 
     def fault(self, now: float, timeout: float) -> FollowerState | None:
@@ -96,11 +100,21 @@ class JointStateTracker:
         self.reason = self._plausibility.doubt
         if self.reason:
             return FollowerState.STATE_IMPLAUSIBLE
-        age = now - max(self._measured_at, self._resumed_at)
-        if self.measured is None or age <= timeout:
+        if self.measured is None:
             return None
-        self.reason = f'the last joint state is {now - self._measured_at:.2f} s old'
-        return FollowerState.STATE_STALE
+        age = now - self._measured_at
+        if min(age, now - self._resumed_at) > timeout:
+            self.reason = f'the last joint state is {age:.2f} s old'
+            return FollowerState.STATE_STALE
+        if age <= self._youngest():
+            self._awaited_since = None
+        elif self._awaited_for(now) > max(timeout, _AWAITED):
+            self.reason = (
+                f'a motion starts only from a joint state younger than {self._youngest():.2f} s, '
+                f'and the last one is {age:.2f} s old; the clocks of arm and node have to agree'
+            )
+            return FollowerState.STATE_STALE
+        return None
 
     def is_fresh(self, now: float, commanded_at: float) -> bool:
         """
@@ -110,9 +124,20 @@ class JointStateTracker:
         :param commanded_at: when the last command was sent [s]; a state from before it does not
             tell where that has led to.
         """
-        interval = min(self._interval, _LONGEST_INTERVAL)
-        age = now - self._measured_at
-        return self._measured_at >= commanded_at and age <= max(_FRESH, _INTERVALS * interval)
+        fresh = self._measured_at >= commanded_at and now - self._measured_at <= self._youngest()
+        if fresh:
+            self._awaited_since = None
+        elif self._awaited_since is None:
+            self._awaited_since = now
+        return fresh
+
+    def _awaited_for(self, now: float) -> float:
+        """Return for how long a motion has waited for a state to start from [s]."""
+        return 0.0 if self._awaited_since is None else now - self._awaited_since
+
+    def _youngest(self) -> float:
+        """Return the age up to which a state is where the arm is [s]."""
+        return max(_FRESH, _INTERVALS * min(self._interval, _LONGEST_INTERVAL))
 
     def position(self) -> np.ndarray:
         """

@@ -38,7 +38,7 @@ class FollowerState(Enum):
     )
     LAGGING = 'the arm does not keep up with the commands: they wait for it'
     NO_STATE = 'there is a target, but no joint state has arrived yet'
-    STATE_STALE = 'no joint state arrives any more: the commands have stopped'
+    STATE_STALE = 'the joint states are too old: the commands have stopped'
     STATE_IMPLAUSIBLE = 'the joint states cannot be true: the commands have stopped'
     TARGET_TIMED_OUT = 'no new target has arrived in time: the last one was dropped'
     TARGET_DROPPED = 'the target was dropped: a new one, or ~/enable, is waited for'

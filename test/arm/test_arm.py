@@ -48,6 +48,16 @@ def test_partial_messages_are_merged_and_the_oldest_gives_the_age(measured):
     assert measured.arm.postures.by_name(measured.posture())['grip'] == 0.01
 
 
+def test_joints_that_the_last_messages_are_without_are_told(measured):
+    names, indices = measured.arm.postures.names, measured.arm.indices
+    measured.update(['shoulder', 'elbow'], [0.5, 1.0], now=10.0)
+    assert not len(measured.left_out(indices, 0.5)), 'one that was never measured is another case'
+    measured.update(['wrist'], [0.25], now=10.4)
+    assert not len(measured.left_out(indices, 0.5))
+    measured.update(['shoulder', 'wrist'], [0.5, 0.25], now=10.6)
+    assert [names[i] for i in measured.left_out(indices, 0.5)] == ['elbow']
+
+
 def test_joints_of_other_robots_are_left_out(measured):
     measured.update(['mast', 'elbow', 'keel'], [9.0, 1.0, math.nan], now=1.0)
     assert missing(measured) == ['shoulder', 'wrist']

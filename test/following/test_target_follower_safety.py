@@ -29,6 +29,34 @@ def lose_states(rig, solver):
     return target
 
 
+@pytest.mark.parametrize(('timeout', 'patience'), [(0.5, 1.0), (3.0, 3.0)])
+def test_no_motion_starts_from_old_states_and_the_reason_is_told(solver, timeout, patience):
+    rig = Rig(solver, READY, state_timeout=timeout)
+    follower, period = rig.follower, 1.0 / RATE
+
+    def tick(count, age):
+        for _ in range(count):
+            rig.now += period
+            follower.set_measured(rig.q, rig.now - age)
+            assert follower.tick(rig.now) is None
+
+    tick(20, age=0.4)
+    target = pose_beside(solver, READY, [0.1, 0.1, 0.1])
+    follower.set_target(target)
+    tick(round(RATE * patience), age=0.4)
+    assert follower.state is FollowerState.FOLLOWING
+    tick(5, age=0.4)
+    assert follower.state is FollowerState.STATE_STALE
+    assert 'a motion starts only from a joint state younger than 0.10 s' in follower.drop_reason
+    assert 'the last one is 0.40 s old' in follower.drop_reason
+    with pytest.raises(TargetRefusedError, match=r'younger than 0\.10 s'):
+        follower.set_target(target)
+    tick(20, age=0.0)
+    assert follower.state is FollowerState.TARGET_DROPPED
+    follower.set_target(target)
+    rig.tick_until(FollowerState.REACHED)
+
+
 def test_without_states_it_comes_to_rest_and_drops_the_target(solver, rig):
     target = lose_states(rig, solver)
     with pytest.raises(TargetRefusedError, match=r'the last joint state is .* s old'):

@@ -231,11 +231,14 @@ class FollowerInterface:
         if len(publishers) > 1:
             fault += f'; publishers that contradict each other: {", ".join(publishers)}'
         age, stamps = self._states.stamps.age, self._states.stamps.fault
-        if fault and not stamps and age > self.follower.settings.state_timeout:
+        timeout, names = self.follower.settings.state_timeout, self.measured.arm.postures.names
+        gone = [names[i] for i in self.measured.left_out(self.group.indices, timeout)]
+        if fault and not stamps and age > timeout:
             stamps = (
                 f'stamped {age:.2f} s before it arrived; the clocks of arm and node have to agree'
             )
-        return '; '.join(part for part in (fault, stamps) if part)
+        left_out = f'the last ones are without {", ".join(gone)}' if fault and gone else ''
+        return '; '.join(part for part in (fault, left_out, stamps) if part)
 
     def collision_fault(self, settings: FollowerSettings) -> str:
         """

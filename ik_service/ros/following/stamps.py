@@ -62,7 +62,7 @@ class StampConverter:
 
     def _is_newer(self, names: tuple[str, ...], stamp: int, now: int) -> bool:
         newest = self._newest.get(names)
-        corrected = newest is not None and newest > now + _CLOCK_STEP and stamp <= now
+        corrected = newest is not None and newest - _CLOCK_STEP > max(now, stamp)
         if newest is not None and stamp <= newest and not corrected:
             back = 1e-9 * (newest - stamp)
             self.fault = (

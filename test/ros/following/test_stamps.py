@@ -92,6 +92,13 @@ def test_a_clock_that_ran_ahead_may_be_corrected(stamped):
     assert stamped.see(NOW + seconds(0.01)) is not None
 
 
+def test_a_clock_that_stays_ahead_may_be_corrected(stamped):
+    stamped.see(NOW + seconds(3600.0))
+    assert stamped.see(NOW + seconds(10.0), 51.0) == 51.0
+    assert stamped.see(NOW + seconds(10.02), 51.02) == 51.02
+    assert stamped.see(NOW + seconds(10.01), 51.03) is None
+
+
 def test_different_time_sources_are_explained(stamped):
     stamped.see(seconds(12.3))
     assert 'use_sim_time' in stamped.converter.fault
