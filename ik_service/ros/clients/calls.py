@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 from collections.abc import Sequence
+import threading
 from typing import NamedTuple, Protocol
 
 from geometry_msgs.msg import Pose
@@ -43,11 +44,13 @@ class Calls(Protocol):
     Calls of a service.
 
     :ivar client: the client of the service.
+    :ivar lock: held while a request is made and sent, as the next one is made of the same parts.
     :ivar in_flight: calls that are under way at once.
     :ivar most: poses of a call, at most.
     """
 
     client: Client
+    lock: threading.Lock
     in_flight: int
     most: int
 
@@ -84,6 +87,7 @@ class BatchCalls:
 
     def __init__(self, node: Node, service: str) -> None:
         self.client = node.create_client(GetCartesianPath, service, qos_profile=BATCH_QOS)
+        self.lock = threading.Lock()
         self._poses: list[Pose] = []  # made once: that takes ten times as long as filling them
 
     def request(self, question: Question, frame: str, rows: np.ndarray) -> object:
@@ -144,6 +148,7 @@ class SingleCalls:
 
     def __init__(self, node: Node, service: str) -> None:
         self.client = node.create_client(GetPositionIK, service, qos_profile=SERVICE_QOS)
+        self.lock = threading.Lock()
 
     def request(self, question: Question, frame: str, rows: np.ndarray) -> object:
         """Return a request; see :class:`Calls`."""

@@ -136,11 +136,12 @@ class Course:
         with self._lock:
             while self._left and len(self._flying) < calls.in_flight:
                 call = self._next(min(self._size, calls.most))
-                request = calls.request(self._question, call.frame, call.rows)
                 call.sent, call.servers = time.monotonic(), self._servers(calls)
                 call.tries, call.due = call.tries + 1, math.inf
                 self._flying.add(call)
-                call.future = calls.client.call_async(request)
+                with calls.lock:  # against other batches
+                    request = calls.request(self._question, call.frame, call.rows)
+                    call.future = calls.client.call_async(request)
                 call.future.add_done_callback(partial(self._arrived, calls, call))
 
     def _next(self, size: int) -> _Call:
