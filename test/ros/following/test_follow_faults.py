@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
@@ -33,6 +34,12 @@ def faults(cell, **values):
 
 def set_all(cell, values):
     return cell.bench.set_parameters('ik_sim', **values)
+
+
+def publisher(cell, topic):
+    """A publisher of the test, which can be removed while the executor waits: it has no events."""
+    silent = PublisherEventCallbacks(use_default_callbacks=False)
+    return cell.bench.node.create_publisher(JointState, topic, 10, event_callbacks=silent)
 
 
 def said(cell, sentence, since):
@@ -231,7 +238,7 @@ def test_a_killed_predecessor_that_discovery_still_knows_does_not_block_motion(c
 def test_no_motion_starts_while_another_node_commands_the_arm(cell):
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
-    other = cell.bench.node.create_publisher(JointState, 'joint_command', 10)
+    other = publisher(cell, 'joint_command')
     try:
         until(lambda: other.get_subscription_count() >= 3, what='the discovery of the publisher')
         cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
@@ -254,7 +261,7 @@ def test_no_motion_starts_while_another_node_commands_the_arm(cell):
 
 
 def test_a_joint_that_is_missing_all_at_once_is_named(cell):
-    states = cell.bench.node.create_publisher(JointState, 'joint_states', 10)
+    states = publisher(cell, 'joint_states')
     since, start = len(cell.node.output), cell.start
     far, _ = far_and_near(cell)
     cell.send(far)
