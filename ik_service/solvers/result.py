@@ -94,9 +94,11 @@ class IkResult:
 
 def _sentence(result: IkResult, more: str = '') -> str:
     """Return the outcome of a solve in words; ``more`` follows its effort."""
-    pose = (
-        f'{result.position_error * 1e3:.3g} mm and {math.degrees(result.orientation_error):.3g}°'
-    )
+    angle = f'{math.degrees(result.orientation_error):.3g}°'
+    distance = result.position_error * 1e3
+    pose = f'{distance:.3g} mm and {angle}'
+    if not math.isfinite(distance):
+        pose = f'farther than numbers can tell and {angle}'
     effort = (
         f'{_count(result.iterations, "iteration")} in {_count(result.searches, "search", "es")}'
         f'{more}'

@@ -18,7 +18,7 @@ from ik_service.kinematics.joint_space import JointSpace
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.argument_checks import check_kinds
-from ik_service.solvers.choices import Nearness
+from ik_service.solvers.choices import LimitStrategy, Nearness
 from ik_service.solvers.collision_free import solve_free
 from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
 from ik_service.solvers.loop import search
@@ -205,7 +205,7 @@ class Solver(PreparedMethod):
         memory = spec.memory_rows(self.chain)
         if not isinstance(memory, int) or memory < 0:
             check_memory(spec, memory)
-        problem = self._allocate(self.chain, memory)
+        problem = self._allocate(self.chain, memory, self._strategy != LimitStrategy.IGNORE)
         _, settings, work = self.views(problem)
         settings.tolerances[:] = options.position_tolerance, options.orientation_tolerance
         settings.weights[:] = np.sqrt(options.task_weights)

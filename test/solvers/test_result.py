@@ -40,6 +40,15 @@ def test_reason_of_a_failure_says_how_far_the_closest_pose_is():
     assert f'the closest pose found is {result.position_error * 1e3:.3g} mm' in result.reason
 
 
+def test_poses_too_far_for_numbers_are_told_in_words():
+    chain = planar(1.0, 0.4)
+    result = iks.solve_ik(chain, transform(p=(1e300, 0.0, 0.0)), [0.1, 0.1])
+    assert result.status is iks.IkStatus.UNREACHABLE
+    assert 'the closest pose found is farther than numbers can tell and ' in result.reason
+    assert 'inf' not in result.reason
+    assert 'e+153 mm' in iks.solve_ik(chain, transform(p=(1e150, 0.0, 0.0))).reason
+
+
 def test_solve_time_is_in_seconds():
     chain = planar(1.0, 0.4)
     options = iks.IkOptions(timeout=0.05, max_searches=10**9)

@@ -113,8 +113,7 @@ class Server:
             self.frames, lambda: self.measured, lambda: self.required, self.refusals.append
         )
         self.ik = IkHandler(self.settings, *heard, self.collisions)
-        self.fk = FkHandler(*heard)
-        self.fk.held = self.collisions.known.held
+        self.fk = FkHandler(*heard, self.collisions.known)
         self.validity = ValidityHandler(*heard, self.collisions)
         self.urdf = UrdfHandler(*heard)
         motion = FollowerSettings()

@@ -62,8 +62,6 @@ def read_request(arguments: Namespace) -> PlaceRequest:
     """
     urdf, chain = read_chain(arguments)
     targets = read_poses(arguments.poses, 'POSES')
-    if not len(targets.poses):
-        raise UsageError(f'POSES: {arguments.poses} holds no pose')
     options = _options(arguments, targets)
     collisions = collision_checker(arguments, chain)
     inverse_map = None if arguments.map is None else read_map(arguments.map)

@@ -57,9 +57,17 @@ def read_poses(path: Path, option: str = '--path') -> PathPoses:
         or roll, pitch, yaw [°] or neither for any orientation, and t [s] if there are times; or
         matrices (N, 4, 4) as ``.json`` or ``.npy``.
     :param option: of the command line that names it, for messages.
-    :raises UsageError: the file cannot be read, or a value cannot be; names line and column.
+    :raises UsageError: the file cannot be read, or a value cannot be, naming line and column; or
+        it holds no pose.
     """
     place = f'{option}: {path}'
+    read = _read(place, path)
+    if not len(read.poses):
+        raise UsageError(f'{place} holds no pose')
+    return read
+
+
+def _read(place: str, path: Path) -> PathPoses:
     try:
         data = read_regular(path, _LARGEST_FILE)
     except OSError as error:

@@ -23,6 +23,7 @@ from ik_service.common.transforms import (
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.robot import Robot
+from ik_service.solvers.loop.problem import reach_without_limits
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import solver_names
 from ik_service.solvers.solver import Solver
@@ -257,6 +258,8 @@ def _notes_about_reach(
     chain: KinematicChain, T_base_target: np.ndarray, options: IkOptions
 ) -> list[str]:
     first_joint, reach = chain.arrays.reach[:3], float(chain.arrays.reach[3])
+    if options.joint_limits == 'ignore':
+        reach = reach_without_limits(chain.arrays.joints, reach)
     distance = float(np.linalg.norm(T_base_target[:3, 3] - first_joint))
     if distance <= reach or not all(options.task_weights[:3]):
         return []

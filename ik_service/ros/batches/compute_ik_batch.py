@@ -65,7 +65,7 @@ class BatchHandler(BackgroundHandler):
         batch = BatchRequest.of(request)
         question = batch.question
         group = group_of(measured.arm, question.group_name)
-        common = self._ik.goals(question)[0]
+        common = self._ik.goals(question, measured)[0]
         answers = BatchAnswers(len(batch.poses), measured.arm)
         left = np.ones(len(batch.poses), bool)
         notes: list[str] = []

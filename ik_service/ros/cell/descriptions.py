@@ -8,12 +8,12 @@ import numpy as np
 
 from ik_service.exceptions import IkServiceError, UrdfError
 from ik_service.model.description_file import is_xacro, load_srdf_text, load_text
-from ik_service.model.joint import JointType
 from ik_service.model.name_prefix import prefixed_srdf, prefixed_urdf
 from ik_service.model.part_names import suggested
 from ik_service.model.robot_model import RobotModel
 from ik_service.ros.cell.cell import ArmEntry, Cell
 from ik_service.ros.cell.separation import check_robots
+from ik_service.sim.start_positions import fault_of_start
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,11 +110,8 @@ def _check_names(cell: Cell, arm: ArmEntry, robot: RobotModel) -> None:
 def _check_start(cell: Cell, arm: ArmEntry, robot: RobotModel) -> None:
     """Refuse positions at which the simulated arm cannot start."""
     for name, position in arm.initial_positions.items():
-        joint = robot.joints[f'{arm.prefix}{name}']
-        lower, upper = joint.limits.lower, joint.limits.upper
-        if not lower <= position <= upper:
-            unit = 'm' if joint.type is JointType.PRISMATIC else 'rad'
-            reason = f'has to be from {lower:.9g} to {upper:.9g} [{unit}], not {position:.9g}'
+        reason = fault_of_start(robot, f'{arm.prefix}{name}', position)
+        if reason:
             raise cell.error(arm.name, f'initial_positions.{name}', reason)
 
 

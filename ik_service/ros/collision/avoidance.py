@@ -23,6 +23,7 @@ from ik_service.ros.common.frames import Frames
 MOST_ATTACHED = 100
 """Objects that a request may attach."""
 _MOST_TESTS = 64
+_ATTACHED = 'attached_collision_objects'
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def avoidance(
             'the robot has no collision geometry, so of the robot itself nothing is checked'
         )
     known = checker.world
-    world = _world_of(state, known, Placing(arm, posture, frames))
+    world = world_of_state(state, known, Placing(arm, posture, frames))
     left_out = [name for name in known.attached if name not in world.attached]
     if left_out:
         notes.append(
@@ -109,23 +110,45 @@ def avoidance(
     return Avoidance(checker, tuple(notes), positions, collisions.tests(arm))
 
 
-def _world_of(state: RobotState, world: World, placing: Placing) -> World:
-    """Return the world with what a robot state attaches."""
+def world_of_state(
+    state: RobotState, world: World, placing: Placing, field: str = 'robot_state'
+) -> World:
+    """
+    Return the world with what a robot state attaches.
+
+    :param state: the robot state of a request.
+    :param world: the known world.
+    :param placing: where frames and links are in that state.
+    :param field: name of the state in the request, for the error.
+    :raises RequestError: INVALID_ROBOT_STATE for an attached object that is faulty.
+    """
     attached = state.attached_collision_objects
     joints = state.joint_state.name or state.multi_dof_joint_state.joint_names
     if len(attached) > MOST_ATTACHED:
-        raise _invalid(f' has {len(attached)} objects, more than {MOST_ATTACHED}')
+        raise _invalid(
+            f'{field}.{_ATTACHED} has {len(attached)} objects, more than {MOST_ATTACHED}'
+        )
     if joints and not state.is_diff and world.attached:
         world = World(world.objects)
     for number, message in enumerate(attached):
         try:
+            placing.check_name(message.object.id)
             world = attached_world(world, message, placing)
         except IkServiceError as error:
-            raise _invalid(f'[{number}]: {error}') from error
+            raise fault_of_attached(field, number, error) from error
     return world
 
 
+def fault_of_attached(field: str, number: int, error: IkServiceError) -> RequestError:
+    """
+    Return the error for an attached object of a request that is faulty.
+
+    :param field: name of the robot state in the request.
+    :param number: of the object.
+    :param error: what is wrong with it.
+    """
+    return _invalid(f'{field}.{_ATTACHED}[{number}]: {error}')
+
+
 def _invalid(message: str) -> RequestError:
-    return RequestError(
-        ErrorCode.INVALID_ROBOT_STATE, f'robot_state.attached_collision_objects{message}'
-    )
+    return RequestError(ErrorCode.INVALID_ROBOT_STATE, message)

@@ -13,7 +13,7 @@ import numpy as np
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.transforms import inverse_transform
-from ik_service.exceptions import ArgumentError, IkServiceError
+from ik_service.exceptions import IkServiceError
 from ik_service.ros.collision.object_changes import (
     APPEND,
     attached_world,
@@ -77,7 +77,7 @@ class KnownWorld:
         """
         with self._lock:
             placing = self._placing(measured)
-            _check_name(message.id, measured)
+            placing.check_name(message.id)
             world = changed_world(self.world, message, placing)
             if operation_of(message) == REMOVE:
                 names = [message.id] if message.id else [*self.world.objects]
@@ -87,7 +87,7 @@ class KnownWorld:
             anchor = old.anchor
             if old is _NOTHING or operation_of(message) != APPEND:
                 anchor = self._anchor(message, world, measured, placing)
-            record = _Record(_subframes(message, old), anchor)
+            record = _Record(_subframes(message, old.subframes), anchor)
             self._commit(world, [message.id], {message.id: record})
 
     def attach(self, message: AttachedCollisionObject, measured: MeasuredState | None) -> None:
@@ -99,9 +99,9 @@ class KnownWorld:
         :raises IkServiceError: the message is faulty; nothing has changed.
         """
         with self._lock:
-            old = self.world
-            _check_name(message.object.id, measured)
-            world = attached_world(old, message, self._placing(measured))
+            old, placing = self.world, self._placing(measured)
+            placing.check_name(message.object.id)
+            world = attached_world(old, message, placing)
             if operation_of(message.object) == REMOVE:
                 records = {
                     name: _Record(self._records[name].subframes)
@@ -110,9 +110,7 @@ class KnownWorld:
                 }
             else:
                 name = message.object.id
-                known = self._records.get(name, _NOTHING)
-                as_it_is = not has_shapes(message.object)
-                subframes = known.subframes if as_it_is else _subframes(message.object, known)
+                subframes = attached_subframes(message.object, self.subframes(name))
                 records = {name: _Record(subframes)}
             self._commit(world, records, records)
 
@@ -162,15 +160,15 @@ class KnownWorld:
         :param name: name of the object, or ``object/subframe``.
         :returns: the link and (4, 4) T_link_frame [m]; None where nothing of that name is held.
         """
-        for held, _, subframe in ((name, '', ''), name.rpartition('/')):
-            found = self.world.attached.get(held)
-            if found is None:
-                continue
-            if not subframe:
-                return found.link, found.pose
-            T = self._records.get(held, _NOTHING).subframes.get(subframe)
-            return None if T is None else (found.link, found.pose @ T)
-        return None
+        return find_held(name, self.world, self.subframes)
+
+    def subframes(self, name: str) -> Mapping[str, np.ndarray]:
+        """
+        Return the subframes of an object, (4, 4) T_object_subframe [m] by name.
+
+        :param name: name of the object; one that is not known has none.
+        """
+        return self._records.get(name, _NOTHING).subframes
 
     @property
     def is_anchored(self) -> bool:
@@ -236,22 +234,54 @@ class KnownWorld:
 _NOTHING = _Record({})
 
 
-def _check_name(name: str, measured: MeasuredState | None) -> None:
-    if measured is not None and measured.arm.has_link(name):
-        raise ArgumentError('id', 'is the name of a link of the robot')
+def find_held(
+    name: str, world: World, subframes: Callable[[str], Mapping[str, np.ndarray]]
+) -> tuple[str, np.ndarray] | None:
+    """
+    Return on which link an attached object, or a subframe of one, is, and its pose there.
+
+    :param name: name of the object, or ``object/subframe``.
+    :param world: the objects.
+    :param subframes: returns (4, 4) T_object_subframe [m] by name of an object.
+    :returns: the link and (4, 4) T_link_frame [m]; None where nothing of that name is held.
+    """
+    for held, _, subframe in ((name, '', ''), name.rpartition('/')):
+        found = world.attached.get(held)
+        if found is None:
+            continue
+        if not subframe:
+            return found.link, found.pose
+        T = subframes(held).get(subframe)
+        return None if T is None else (found.link, found.pose @ T)
+    return None
+
+
+def attached_subframes(
+    message: CollisionObject, old: Mapping[str, np.ndarray]
+) -> Mapping[str, np.ndarray]:
+    """
+    Return the subframes of an object after a message that attaches it.
+
+    :param message: the object; one without shapes is attached as it is.
+    :param old: (4, 4) T_object_subframe [m] by name, as they were.
+    :raises IkServiceError: the subframes of the message are faulty.
+    """
+    return _subframes(message, old) if has_shapes(message) else old
 
 
 def _without(objects: Mapping[str, _Object], names: Collection[str]) -> dict[str, _Object]:
     return {name: other for name, other in objects.items() if name not in names}
 
 
-def _subframes(message: CollisionObject, old: _Record) -> Mapping[str, np.ndarray]:
+def _subframes(
+    message: CollisionObject, old: Mapping[str, np.ndarray]
+) -> Mapping[str, np.ndarray]:
     """Return the subframes of an object after a message that does not remove it."""
     operation = operation_of(message)
     if operation == MOVE:
-        return old.subframes
+        return old
     new = subframes_of(message)
-    return {**old.subframes, **new} if operation == APPEND else new
+    return {**old, **new} if operation == APPEND else new
 
 
 def _frames_of(name: str, record: _Record) -> list[str]:

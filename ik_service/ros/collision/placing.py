@@ -77,6 +77,16 @@ class Placing:
         if not self._arm.has_link(link):
             raise UnknownLinkError(link, self._arm.robot.links)
 
+    def check_name(self, name: str) -> None:
+        """
+        Refuse a name of an object that is that of a link.
+
+        :param name: the name.
+        :raises ArgumentError: it is the name of a link.
+        """
+        if self._arm is not None and self._arm.has_link(name):
+            raise ArgumentError('id', 'is the name of a link of the robot')
+
     def _between(self, link: str, other: str) -> np.ndarray:
         """Return (4, 4) T_link_other, without rounding where the two are one rigid body."""
         assert self._arm is not None

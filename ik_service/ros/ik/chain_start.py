@@ -17,7 +17,7 @@ from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import FrameResolver, Frames
 from ik_service.ros.ik.goals import PoseGoal
-from ik_service.ros.ik.ik_answer import bring_inside
+from ik_service.ros.ik.ik_answer import bring_inside, seeds_outside
 from ik_service.ros.ik.joint_constraints import constrained_chain
 from ik_service.ros.ik.service_handler import assumed_joints, resolver_of, start_posture
 from ik_service.solvers.solver import Solver
@@ -31,7 +31,7 @@ class ChainStart(NamedTuple):
     :ivar chosen: the chain to the link, with its solver.
     :ivar posture: (m,) full posture of the start [rad] or [m].
     :ivar given: indices of the joints that the request gives.
-    :ivar outside: joints given that were brought inside their limits, with where they were.
+    :ivar outside: joints given outside their limits, with where they were.
     :ivar frames: poses in the frames that the request names.
     :ivar assumed: joints of the chain whose position is neither measured nor given.
     """
@@ -81,6 +81,7 @@ def chain_start(
     posture, given = start_posture(measured, request.robot_state, chosen.indices)
     # Before frames are looked up, so that they are where the answer says that they are.
     outside = bring_inside(measured.arm, chosen, posture, given)
+    outside += seeds_outside(chosen, posture, given)
     return ChainStart(
         group,
         chosen,

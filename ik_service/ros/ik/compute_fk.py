@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionFK
@@ -10,14 +10,18 @@ import numpy as np
 
 from ik_service.arm.arm import Arm
 from ik_service.common.quoting import quote
+from ik_service.ros.collision.known_world import KnownWorld
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.common.frames import Frames
 from ik_service.ros.ik.goals import Held
+from ik_service.ros.ik.held_objects import held_with
 from ik_service.ros.ik.service_handler import (
     assumed_joints,
     require_arm,
     resolver_of,
     ServiceHandler,
+    StampClock,
     start_posture,
 )
 
@@ -31,11 +35,23 @@ class FkHandler(ServiceHandler):
 
     Safe to call from several threads at once; nothing raises out of :meth:`handle`.
 
-    :ivar held: returns the link of an attached object, or of a subframe of one, and its pose
-        there; None for all else.
+    :param clock: fills in the stamps of answers.
+    :param frames: frames besides the links of the robot; None for none.
+    :param on_error: called with an unexpected exception.
+    :param on_refused: called with the reason why a request could not be answered as it stood.
+    :param known: the objects that are known to be attached; None for none.
     """
 
-    held: Held = staticmethod(lambda name: None)
+    def __init__(
+        self,
+        clock: StampClock,
+        frames: Frames | None = None,
+        on_error: Callable[[Exception], object] = lambda error: None,
+        on_refused: Callable[[str], object] = lambda message: None,
+        known: KnownWorld | None = None,
+    ) -> None:
+        super().__init__(clock, frames, on_error, on_refused)
+        self._known = known or KnownWorld(self._frames)
 
     def handle(
         self, request: GetPositionFK.Request, response: GetPositionFK.Response
@@ -58,8 +74,9 @@ class FkHandler(ServiceHandler):
         measured = require_arm(self.measured)
         arm = measured.arm
         _check_links(request.fk_link_names)
+        held = held_with(request.robot_state, self._known, measured, self._frames)
         places = {
-            name: found for name in request.fk_link_names if (found := self._place(arm, name))
+            name: found for name in request.fk_link_names if (found := _place(arm, name, held))
         }
         known = [name for name in request.fk_link_names if name in places]
         used = arm.joints_that_move(link for link, _ in places.values())
@@ -91,9 +108,10 @@ class FkHandler(ServiceHandler):
             notes = [*notes, f'neither measured nor given, so assumed in mid-range: {listed}']
         return '; '.join(notes)
 
-    def _place(self, arm: Arm, name: str) -> tuple[str, np.ndarray] | None:
-        """Return the link of a name, and the pose there of an attached object or a subframe."""
-        return (name, np.eye(4)) if arm.has_link(name) else self.held(name)
+
+def _place(arm: Arm, name: str, held: Held) -> tuple[str, np.ndarray] | None:
+    """Return the link of a name, and the pose there of an attached object or a subframe."""
+    return (name, np.eye(4)) if arm.has_link(name) else held(name)
 
 
 def _check_links(names: Sequence[str]) -> None:

@@ -25,7 +25,14 @@ from ik_service.ros.ik.chain_start import (
     constrained_solver,
 )
 from ik_service.ros.ik.goals import goals_together, group_of, joints_of, pose_goals, PoseGoal
-from ik_service.ros.ik.ik_answer import bring_inside, Outcome, outcome_of, write_solution
+from ik_service.ros.ik.held_objects import held_with
+from ik_service.ros.ik.ik_answer import (
+    bring_inside,
+    Outcome,
+    outcome_of,
+    seeds_outside,
+    write_solution,
+)
 from ik_service.ros.ik.link_constraints import bounds_of, moved_bounds
 from ik_service.ros.ik.service_handler import (
     assumed_joints,
@@ -114,7 +121,7 @@ class IkHandler(ServiceHandler):
         """
         arm = measured.arm
         group = group_of(arm, request.group_name)
-        goals = goals or self.goals(request)
+        goals = goals or self.goals(request, measured)
         if places_links(request, goals, group):
             return self._solve_together(request, goals, group, measured)
         goal, settings = goals[0], self.settings
@@ -135,14 +142,17 @@ class IkHandler(ServiceHandler):
         notes += ''.join([f'; {note}' for note in (*start.frames.notes, *avoided.notes)])
         return outcome_of(result, arm, chosen, posture, notes, start.outside)
 
-    def goals(self, request: PositionIKRequest) -> list[PoseGoal]:
+    def goals(self, request: PositionIKRequest, measured: MeasuredState) -> list[PoseGoal]:
         """
         Return the poses that a request asks for.
 
         :param request: the request.
-        :raises RequestError: INVALID_LINK_NAME where poses and links do not go together.
+        :param measured: the measured state that it is answered for.
+        :raises RequestError: INVALID_LINK_NAME where poses and links do not go together;
+            INVALID_ROBOT_STATE for an attached object that is faulty.
         """
-        return pose_goals(request, self._collisions.known.held)
+        known, state = self._collisions.known, request.robot_state
+        return pose_goals(request, held_with(state, known, measured, self._frames))
 
     def avoided(
         self,
@@ -211,6 +221,7 @@ class IkHandler(ServiceHandler):
         except CompilationError as error:
             raise RequestError(ErrorCode.FAILURE, str(error)) from error
         chosen = found.prepared
+        outside += seeds_outside(chosen, posture, given)
         notes = _notes(goals, seconds, assumed_joints(measured, chosen.indices, given))
         if found.loosened and found.result.success:
             notes += '; not the pose itself, but one within the tolerances of the constraints'

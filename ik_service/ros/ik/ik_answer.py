@@ -67,14 +67,14 @@ def outcome_of(
     :param outside: joints that were brought inside their limits before the solve.
     """
     code, name = code_of(result.status), chosen.solver.name
-    if not result.success:
-        return Outcome(code, result.reason + notes, None, result, name)
-    posture[chosen.indices] = result.q
-    arm.postures.complete(posture)
-    outside += bring_inside(arm, chosen, posture)  # measured outside their limits
+    if result.success:
+        posture[chosen.indices] = result.q
+        arm.postures.complete(posture)
+        outside += bring_inside(arm, chosen, posture)  # measured outside their limits
     if outside:
         notes += f'; brought inside their limits: {", ".join(outside)}'
-    return Outcome(code, result.reason + notes, posture, result, name)
+    reached = posture if result.success else None
+    return Outcome(code, result.reason + notes, reached, result, name)
 
 
 def write_solution(solution: RobotState, arm: Arm, posture: np.ndarray, stamp: Time) -> None:
@@ -91,6 +91,26 @@ def write_solution(solution: RobotState, arm: Arm, posture: np.ndarray, stamp: T
     joints.header.stamp = stamp
     joints.name = list(arm.postures.names)
     joints.position = array.array('d', posture.tobytes())
+
+
+def seeds_outside(chosen: PreparedSolver, posture: np.ndarray, given: np.ndarray) -> list[str]:
+    """
+    Return the joints of a chain that a request seeds outside their limits, with where they are.
+
+    The solver brings them inside, unless it ignores the limits.
+
+    :param chosen: the chain with its solver.
+    :param posture: (m,) full posture of the start [rad] or [m].
+    :param given: indices of the joints that the request gives.
+    """
+    if not len(given) or chosen.solver.options.joint_limits == 'ignore':
+        return []
+    chain, q = chosen.chain, posture[chosen.indices]
+    outside = (q < chain.lower) | (q > chain.upper)
+    if not outside.any():
+        return []
+    outside &= np.isin(chosen.indices, given)
+    return [f'{chain.joint_names[i]} at {q[i]:.6g}' for i in np.flatnonzero(outside).tolist()]
 
 
 def bring_inside(

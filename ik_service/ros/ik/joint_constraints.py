@@ -13,7 +13,6 @@ import math
 from moveit_msgs.msg import JointConstraint
 
 from ik_service.common.quoting import quote
-from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.model.joint import JointType
@@ -45,19 +44,18 @@ def constrained_chain(
         raise _refused("joint_constraints need joint limits, but solver.joint_limits is 'ignore'")
     lower, upper = chain.lower.copy(), chain.upper.copy()
     intervals = checked_constraints(constraints, chain.robot)
-    for constraint, (low, high) in zip(constraints, intervals, strict=True):
+    for number, (constraint, (low, high)) in enumerate(zip(constraints, intervals, strict=True)):
         name = constraint.joint_name
         if name in chain.joint_names:
             i = chain.joint_names.index(name)
             turns = _turns_to(chain, i, (low + high) / 2, positions[name])
-            lower[i] = max(lower[i], low + turns)
-            upper[i] = min(upper[i], high + turns)
+            low, high = low + turns, high + turns
+            if not max(lower[i], low) <= min(upper[i], high):
+                raise _nothing_left(number, chain, i, (low, high), (lower[i], upper[i]))
+            lower[i], upper[i] = max(lower[i], low), min(upper[i], high)
         else:
             _check_holds(name, low, high, positions[name])
-    try:
-        return chain.with_limits(lower, upper)
-    except ChainError as error:
-        raise _refused(f'joint_constraints: {error}') from error
+    return chain.with_limits(lower, upper)
 
 
 def checked_constraints(
@@ -119,6 +117,22 @@ def _check_holds(name: str, low: float, high: float, position: float) -> None:
             f'joint {name!r} is not moved by this chain, and its position {position:g} '
             f'is not within the {low:g} … {high:g} of its constraint'
         )
+
+
+def _nothing_left(
+    number: int,
+    chain: KinematicChain | KinematicTree,
+    i: int,
+    allowed: tuple[float, float],
+    before: tuple[float, float],
+) -> RequestError:
+    """Return the error for a constraint that leaves a joint no position."""
+    alone = before == (chain.lower[i], chain.upper[i])
+    return _refused(
+        f'joint_constraints[{number}] allows {allowed[0]:g} … {allowed[1]:g} for joint '
+        f'{chain.joint_names[i]!r}, but {"its limits" if alone else "others"} only '
+        f'{before[0]:g} … {before[1]:g}'
+    )
 
 
 def _refused(message: str) -> RequestError:

@@ -81,8 +81,7 @@ class Services:
         self.ik = IkHandler(settings, *around('compute_ik'), collisions)
         self.paths = CartesianPathHandler(settings, motion, *around(_PATHS), collisions)
         self.batches = BatchHandler(self.ik, *around(_BATCHES))
-        placed = FkHandler(*around('compute_fk'))
-        placed.held = collisions.known.held
+        placed = FkHandler(*around('compute_fk'), collisions.known)
         checked = ValidityHandler(node.get_clock(), frames, on_error, states.report, collisions)
         self._handlers: dict[str, tuple[type, ServiceHandler]] = {
             'compute_ik': (GetPositionIK, self.ik),

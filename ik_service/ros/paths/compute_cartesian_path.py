@@ -22,6 +22,7 @@ from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.ik.background_handler import BackgroundHandler
+from ik_service.ros.ik.held_objects import held_with
 from ik_service.ros.ik.ik_answer import bring_inside, write_solution
 from ik_service.ros.ik.service_handler import StampClock
 from ik_service.ros.paths.line_request import (
@@ -103,7 +104,9 @@ class CartesianPathHandler(BackgroundHandler):
         """Fill in the path and return the message."""
         check_numbers(request)
         arm, settings = measured.arm, self.settings
-        point = moved_point(request, measured, settings, self._collisions.known.held)
+        known, state = self._collisions.known, request.start_state
+        held = held_with(state, known, measured, self._frames, 'start_state')
+        point = moved_point(request, measured, settings, held)
         speed_link = limited_link(request, measured)
         ignored = settings.options.joint_limits == 'ignore'
         start = path_start(request, measured, point, self._frames, ignored)

@@ -69,6 +69,8 @@ def joints_from(message: JointJog, following: FollowerInterface, settings: Servo
     :raises ArgumentError: naming the joint or the number that cannot be.
     """
     names, velocities = list(message.joint_names), list(message.velocities)
+    if names and not velocities and len(message.displacements):
+        raise ArgumentError('velocities', f'are missing: {_DISPLACEMENTS}')
     if len(names) != len(velocities):
         raise ArgumentError(
             'velocities', f'are {len(velocities)} numbers for {len(names)} joint_names'

@@ -64,8 +64,8 @@ GRAVITY_COMPENSATION = ParameterSpec(
 INITIAL_POSITIONS = ParameterSpec(
     'initial_positions',
     '',
-    "Where joints start [rad or m], such as 'joint_1=0.5, joint_2=-1'; the others start in "
-    'the middle of their limits',
+    "Where joints start [rad or m], within their limits, such as 'joint_1=0.5, joint_2=-1'; the "
+    'others start in the middle of them',
     read_only=True,
 )
 

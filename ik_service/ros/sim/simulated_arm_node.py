@@ -27,6 +27,7 @@ from ik_service.ros.sim.parameters import (
     ENGINE,
     GRAVITY_COMPENSATION,
     IK_NODE,
+    INITIAL_POSITIONS,
     RATE,
     ROBOT_DESCRIPTION,
     SimParameters,
@@ -39,6 +40,7 @@ from ik_service.ros.sim.simulation_diagnostics import SimulationDiagnostics
 from ik_service.sim.faults import FaultSettings
 from ik_service.sim.real_time_simulation import ArmState, RealTimeSimulation
 from ik_service.sim.simulated_arm import SimulatedArm
+from ik_service.sim.start_positions import check_start
 
 _REPORT_PERIOD = 1.0  # [s]
 
@@ -104,17 +106,23 @@ class SimulatedArmNode(Node):
     def _take_description(self) -> None:
         urdf, text = self._settings[URDF], self._settings[ROBOT_DESCRIPTION]
         if urdf or text:
-            self._start(source_of(urdf, text), self._settings.initial_positions, True)
+            self._start(source_of(urdf, text), own=True)
             return
         self.create_subscription(
             String, 'robot_description', self._on_description, DESCRIPTION_QOS
         )
         self.get_logger().info('waiting for a robot on the topic robot_description')
 
-    def _start(self, source: Source, positions: Mapping[str, float], own: bool = False) -> None:
+    def _start(
+        self, source: Source, positions: Mapping[str, float] | None = None, own: bool = False
+    ) -> None:
+        """Simulate a robot, from the positions given or else from those of the parameter."""
         settings = self._settings
         arguments = parse_xacro_args(settings[XACRO_ARGS], XACRO_ARGS.name)
         robot = read_robot(source, xacro_args=arguments, expand_text=own)
+        if positions is None:
+            positions = settings.initial_positions
+            check_start(robot, positions, INITIAL_POSITIONS.name)
         engine = settings[ENGINE]
         arm = SimulatedArm(
             robot,
@@ -133,7 +141,7 @@ class SimulatedArmNode(Node):
         if message.data == self._urdf:
             return
         self._urdf = message.data
-        positions, arm = dict(self._settings.initial_positions), self._simulation.arm
+        positions, arm = None, self._simulation.arm
         try:
             if arm is not None:
                 names = read_robot(message.data).movable_joint_names

@@ -7,6 +7,7 @@ Every array that a kernel takes costs Python time to hand over, so a problem has
 from __future__ import annotations
 
 from collections.abc import Callable
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -60,12 +61,25 @@ open_problem = varied_kernel(_layout.function('open_problem', numbers_of=Setting
 """Kernel that does the same, with single settings as numbers, which are only read."""
 
 
-def allocate(chain: KinematicChain, memory: int = 0) -> Problem:
+def reach_without_limits(joints: np.ndarray, reach: float) -> float:
+    """
+    Return how far a tip reaches when the limits of the joints are ignored [m].
+
+    :param joints: (m, 8) constants of the joints that move it, see
+        :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param reach: how far it reaches within the limits [m], which only slides depend on.
+    """
+    slides = joints[:, 7].any()
+    return math.inf if slides else reach
+
+
+def allocate(chain: KinematicChain, memory: int = 0, limited: bool = True) -> Problem:
     """
     Allocate a problem, with the chain filled in.
 
     :param chain: the chain.
     :param memory: rows of n numbers that the method keeps.
+    :param limited: whether the limits of the joints count.
     :returns: the problem, for one thread; its settings are to be set yet.
     """
     n, m, size = chain.n, len(chain.arrays.variables), _layout.totals
@@ -82,4 +96,6 @@ def allocate(chain: KinematicChain, memory: int = 0) -> Problem:
     for own, given in zip(arrays, chain.arrays, strict=True):
         own[:] = given
     work.lower[:], work.upper[:] = chain.lower, chain.upper
+    if not limited:
+        arrays.reach[3] = reach_without_limits(arrays.joints, arrays.reach[3])
     return problem

@@ -68,6 +68,8 @@ def test_matrices(tmp_path):
     ('text', 'message'),
     [
         ('', 'is empty'),
+        ('x,y,z\n', 'poses.csv holds no pose'),
+        ('t,x,y,z,roll,pitch,yaw\n# the first one\n', 'holds no pose'),
         ('x,y\n1,2\n', 'line 1 has no column z'),
         ('1,2,3\n', 'line 1 has no column x'),
         ('x,y,z,qx\n', 'line 1 has no column qy'),

@@ -12,7 +12,7 @@ pytest.importorskip('coal', reason='needs the extra collision')
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Point
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
-from moveit_msgs.srv import GetGroupUrdf, GetStateValidity
+from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetStateValidity
 from shape_msgs.msg import Mesh, MeshTriangle
 from std_msgs.msg import String
 from support.arm_helpers import ik_request, solved, with_seed
@@ -95,6 +95,24 @@ def test_a_scene_as_clients_of_moveit_send_it(bench):
     until_bodies(bench, set())
     status(diagnostics, 'collisions', objects='2', attached_objects='0')
     node.check()
+
+
+def test_objects_that_a_request_attaches_are_links_of_it_and_checked(bench):
+    start(bench, robot_description=CRANE, **{'solver.task_weights': [1.0] * 6})
+    message = request(ik_link_name='stick')
+    message.ik_request.avoid_collisions = False
+    state = message.ik_request.robot_state
+    state.attached_collision_objects = [attached('stick', 'tool')]
+    assert solved(ask(bench, message))
+    placed = GetPositionFK.Request(fk_link_names=['tool', 'stick'], robot_state=state)
+    answer = bench.call(GetPositionFK, 'compute_fk', placed)
+    assert answer.error_code.val == ErrorCode.SUCCESS
+    assert answer.pose_stamped[0].pose == answer.pose_stamped[1].pose
+    state.attached_collision_objects = [attached('stick', 'tool', (math.nan, 0.0, 0.0))]
+    assert ask(bench, message).error_code.val == ErrorCode.INVALID_ROBOT_STATE
+    placed.robot_state = state
+    answer = bench.call(GetPositionFK, 'compute_fk', placed)
+    assert answer.error_code.val == ErrorCode.INVALID_ROBOT_STATE
 
 
 def test_the_description_of_a_group_and_of_the_robot(bench):

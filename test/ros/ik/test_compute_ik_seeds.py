@@ -13,11 +13,13 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from support.arm_helpers import (
     ik_request,
     IN_PLANE,
+    panda_arm,
     posture_of,
     reachable,
     refused,
     Server,
     solved,
+    together,
     tree_arm,
     with_seed,
 )
@@ -57,6 +59,37 @@ def test_seed_outside_the_limits_is_brought_inside(server):
     assert all(
         server.arm.robot.joints[name].limits.lower <= joints[name] for name in names
     )  # fmt: skip
+
+
+@pytest.mark.parametrize('reached', [True, False])
+def test_seeds_outside_the_limits_are_told_for_joints_of_the_chain_and_beside_it(server, reached):
+    target = reachable(server.arm)
+    target[0, 3] += 0.0 if reached else 9.0
+    outside = {'panda_joint1': 99.0, 'panda_joint4': 0.5, 'panda_finger_joint1': 0.7}
+    seed = {**outside, 'panda_joint2': 0.1}
+    message = server.solve(with_seed(ik_request(target), seed, seed.values())).error_code.message
+    assert ('reached' in message) is reached
+    told = message.partition('brought inside their limits: ')[2].partition(';')[0]
+    assert set(told.split(', ')) == {f'{name} at {q:g}' for name, q in outside.items()}
+
+
+def test_measured_joints_outside_the_limits_are_no_seeds(server):
+    server.measured.update(['panda_joint1'], [2.9], 0.0)  # by 3 mrad
+    answer = server.solve(with_seed(ik_request(reachable(server.arm)), ['panda_joint2'], [0.1]))
+    assert solved(answer)
+    assert 'brought inside' not in answer.error_code.message
+
+
+def test_seeds_outside_are_told_of_several_poses_too(server):
+    message = together({'panda_hand_tcp': reachable(server.arm), 'panda_link4': np.eye(4)})
+    answer = server.solve(with_seed(message, ['panda_joint1'], [99.0]))
+    assert 'brought inside their limits: panda_joint1 at 99' in answer.error_code.message
+
+
+def test_ignored_limits_let_seeds_be_where_they_are():
+    server = Server(panda_arm(), joint_limits='ignore')
+    request = with_seed(ik_request(reachable(server.arm)), ['panda_joint4'], [0.5])
+    assert 'brought inside' not in server.solve(request).error_code.message
 
 
 def test_seed_leads_to_the_solution_beside_it(server):

@@ -83,5 +83,13 @@ def test_refusals_name_the_fault(arm):
     assert '[1].position' in refusal(arm, good, joint_constraint('elbow', math.nan))
     assert 'tolerance_above' in refusal(arm, joint_constraint('elbow', 1.0, above=-0.1))
     assert 'tolerance_below' in refusal(arm, joint_constraint('elbow', 1.0, below=math.nan))
-    assert "'elbow'" in refusal(arm, joint_constraint('elbow', -1.0))
     assert 'ignore' in refusal(arm, good, joint_limits='ignore')
+
+
+def test_constraints_that_leave_no_position_are_told_with_what_is_against_them(arm):
+    beyond = refusal(arm, joint_constraint('elbow', 9.0))
+    assert "joint_constraints[0] allows 8.8 … 9.1 for joint 'elbow'" in beyond
+    assert 'but its limits only 0.1 … 2.5' in beyond
+    apart = refusal(arm, joint_constraint('elbow', 1.0), joint_constraint('elbow', 2.0))
+    assert "joint_constraints[1] allows 1.8 … 2.1 for joint 'elbow'" in apart
+    assert 'but others only 0.8 … 1.1' in apart

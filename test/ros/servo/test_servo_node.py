@@ -179,6 +179,11 @@ def test_a_command_without_a_stamp_counts_as_sent_now_and_displacements_do_not_c
     assert cell.node.output.count('delta_joint_cmds has no stamp') == 1
 
 
+def test_a_jog_with_displacements_alone_is_told_what_counts(cell):
+    with cell.held(cell.jogs, lambda: cell.jog(['panda_joint1'], displacements=[0.1])):
+        cell.node.wait_for('velocities: are missing: displacements are ignored', 10.0)
+
+
 def test_what_has_not_been_used_publishes_no_status(shared_cell):
     assert shared_cell.status_before_use == 0
 

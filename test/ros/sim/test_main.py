@@ -116,6 +116,11 @@ def test_waits_for_a_description_and_keeps_the_joints_when_it_is_replaced(
         ({'urdf': '/no/such/file.urdf'}, '/no/such/file.urdf'),
         ({'initial_positions': 'elbow=1'}, "unknown joint 'elbow'"),
         ({'initial_positions': 'nonsense'}, "initial_positions: .*'nonsense'"),
+        (
+            {'initial_positions': 'panda_joint1=0.5, panda_joint4=99'},
+            r'initial_positions.panda_joint4: has to be from -3.0718 to -0.0698 \[rad\], not 99',
+        ),
+        ({'initial_positions': 'panda_finger_joint1=-1'}, r'from 0 to 0.04 \[m\], not -1'),
         ({'rate': 501.0}, 'rate: .*out of range'),
         ({'rate': 100}, 'rate: wrong type: has to be a number with a decimal point'),
         ({'engine': 'warp'}, "engine: has to be one of first_order, mujoco, not 'warp'"),
@@ -128,6 +133,19 @@ def test_a_wrong_parameter_ends_the_program_with_a_reason(bench, panda, paramete
     sim.wait_for(complaint, 20.0)
     assert until(lambda: sim.exit_code) == 1
     assert 'Traceback' not in sim.output
+
+
+def test_a_description_that_does_not_go_with_the_start_is_ignored_with_a_reason(
+    bench, messages, panda
+):
+    from ik_service.ros.common.qos import DESCRIPTION_QOS
+
+    sim = bench.start(SIM, ready='waiting', initial_positions='panda_joint1=4')
+    states = bench.record(messages.state, 'joint_states')
+    description = bench.publisher(messages.description, 'robot_description', DESCRIPTION_QOS)
+    description.publish(messages.description(data=panda.read_text()))
+    sim.wait_for('robot_description is ignored: initial_positions.panda_joint1: has to be', 20.0)
+    assert not states.messages
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])

@@ -6,10 +6,22 @@ from statistics import median
 import numpy as np
 import pytest
 from support.chains import arm as chain_of
-from support.chains import planar, postures, snake, targets, transform, within_limits
+from support.chains import (
+    joint_xml,
+    limit_xml,
+    planar,
+    postures,
+    robot_xml,
+    snake,
+    targets,
+    transform,
+    within_limits,
+)
 from support.contract import options_with
 
 import ik_service as iks
+from ik_service import Robot
+from ik_service.kinematics.tree import KinematicTree
 
 POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 # Two links of 1 m and 0.4 m cannot come closer to their base than 0.6 m.
@@ -78,6 +90,42 @@ def test_reachable_poses_are_never_called_out_of_reach(n):
     for target in targets(chain, 200, seed=21):
         result = iks.solve_ik(chain, target, options=options)
         assert result.status is not iks.IkStatus.UNREACHABLE
+
+
+def test_reach_of_slides_goes_by_the_limits_that_count(solver, strategy):
+    """Postures beyond the limits are within reach where limits are ignored, those inside ever."""
+    scale = 5.0 if strategy == 'ignore' else 1.0
+    options = options_with(max_searches=1, max_iterations=1, joint_limits=strategy)
+    for k in range(4):
+        chain = snake(4, seed=k, prismatic=0.5)
+        for q in scale * postures(chain, 20, seed=k):
+            result = iks.solve_ik(chain, chain.forward(q), None, solver, options)
+            assert result.status is not iks.IkStatus.UNREACHABLE
+
+
+def test_slides_without_limits_go_as_far_as_it_takes(solver):
+    """A slide of 0.3 m either way, and a link of 0.2 m: 1.5 m up only without limits."""
+    chain = Robot.from_urdf(
+        robot_xml(
+            ['base', 'lift', 'tip'],
+            [
+                joint_xml('lift', 'prismatic', 'base', 'lift', inner=limit_xml(-0.3, 0.3)),
+                joint_xml('turn', 'revolute', 'lift', 'tip', (0.2, 0, 0), inner=limit_xml(-3, 3)),
+            ],
+        )
+    ).chain('base', 'tip')
+    target = chain.forward([1.5, 0.4])
+    for limits, success in (('ignore', True), ('active_set', False)):
+        options = options_with(joint_limits=limits, max_iterations=1000)
+        result = iks.solve_ik(chain, target, None, solver, options)
+        assert result.success is success
+        assert (result.status is iks.IkStatus.UNREACHABLE) is not success
+    tree = KinematicTree.of_chain(chain)
+    for limits, status in (('ignore', 'SUCCESS'), ('clamp', 'UNREACHABLE')):
+        result = iks.solve_ik(tree, target, options=options_with(joint_limits=limits))
+        assert result.status.name == status
+    options = iks.IkOptions(joint_limits='ignore')
+    assert len(iks.solve_ik_all(chain, target, options=options)) == 1
 
 
 def test_free_axes_have_no_reach():

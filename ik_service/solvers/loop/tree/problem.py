@@ -21,7 +21,7 @@ from ik_service.solvers.loop.layout import (
     six,
     SIZES,
 )
-from ik_service.solvers.loop.problem import open_problem
+from ik_service.solvers.loop.problem import open_problem, reach_without_limits
 from ik_service.solvers.loop.tree.goal_row import GOAL_SIZE
 from ik_service.solvers.loop.width import width
 
@@ -107,12 +107,13 @@ def _width(work):
     return work.error.shape[0]
 
 
-def allocate_tree(tree: KinematicTree, memory: int = 0) -> TreeProblem:
+def allocate_tree(tree: KinematicTree, memory: int = 0, limited: bool = True) -> TreeProblem:
     """
     Allocate a problem, with the tree filled in.
 
     :param tree: the tree.
     :param memory: rows of n numbers that the method keeps.
+    :param limited: whether the limits of the joints count.
     :returns: the problem, for one thread; its settings are to be set yet.
     """
     n, m, t, size = tree.n, len(tree.arrays.variables), len(tree.tips), _layout.totals
@@ -133,4 +134,7 @@ def allocate_tree(tree: KinematicTree, memory: int = 0) -> TreeProblem:
     for own, given in zip(arrays, tree.arrays, strict=True):
         own[:] = given
     work.lower[:], work.upper[:] = tree.lower, tree.upper
+    if not limited:
+        for end, chain in zip(arrays.ends, tree.chains, strict=True):
+            end[5] = reach_without_limits(chain.arrays.joints, end[5])
     return problem
