@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 import pickle
 import random
+import shutil
 import subprocess
 import sys
 
@@ -15,7 +16,7 @@ from support.chains import ROOT
 
 from ik_service.kinematics import kernel_cache
 from ik_service.kinematics.compile import kernel
-from ik_service.kinematics.kernel_cache import KernelCache
+from ik_service.kinematics.kernel_cache import cache_folder, KernelCache
 
 
 @pytest.fixture
@@ -213,6 +214,8 @@ def damage(path, randomness):
 
 @pytest.mark.slow
 def test_process_with_a_damaged_cache_solves(tmp_path):
+    known = cache_folder()
+    shutil.copytree(known, tmp_path / known.name, ignore=shutil.ignore_patterns('*.tmp', '*.json'))
     assert solve(tmp_path).stdout == 'solved\n'
     randomness = random.Random(1)
     files = sorted(path for path in tmp_path.rglob('*') if path.is_file())

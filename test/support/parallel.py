@@ -7,7 +7,8 @@ file that came last would keep one worker busy while the others have nothing lef
 A test marked ``alone`` measures time or load. It holds a lock that all other tests of the run
 share, so it starts when they have ended, and they wait for it. A second lock, the door, is held
 while a test waits for the first one: without it an ``alone`` test would starve while the others
-take turns.
+take turns. The files with such tests come before all others, side by side: later, each of them
+would wait for a test of a minute or more, and the other workers with it.
 """
 
 from __future__ import annotations
@@ -22,10 +23,31 @@ from tempfile import TemporaryDirectory
 import pytest
 
 _COMPILE = (
-    'from ik_service.trajectory import compilation; compilation.main()',
-    'from ik_service.following.servo import velocity_solver; velocity_solver.warm_up(); '
-    'import runpy, sys; sys.argv = ["", "--tree", "levenberg_marquardt"]; '
-    'runpy.run_module("ik_service.solvers.compilation", run_name="__main__")',
+    """
+from ik_service.trajectory import compilation
+compilation.main()
+""",
+    """
+from contextlib import suppress
+import runpy
+import sys
+import ik_service as iks
+from ik_service.collision.world import World, WorldObject
+from ik_service.common.resources import urdf_path
+from ik_service.exceptions import MissingExtraError
+from ik_service.following.servo import velocity_solver
+from ik_service.following.target_follower import TargetFollower
+robot = iks.Robot.from_urdf(urdf_path('panda'))
+with suppress(MissingExtraError):
+    world = World().with_object(WorldObject('box', iks.Box((1.0, 1.0, 1.0))))
+    iks.CollisionChecker(robot, missing_meshes='skip').with_world(world).contacts({})
+velocity_solver.warm_up()
+for kind in ('--tree', '--batch'):
+    sys.argv = ['', kind, 'levenberg_marquardt']
+    runpy.run_module('ik_service.solvers.compilation', run_name='__main__')
+# What this shares with the first program is compiled there by now.
+TargetFollower(iks.Solver(robot.chain('panda_link0', 'panda_link8')), rate=100.0)
+""",
 )
 """Programs that compile once what several workers and their nodes would compile at once."""
 
@@ -35,9 +57,12 @@ _folder = pytest.StashKey[TemporaryDirectory]()
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Bring files with ``dds`` tests to the front; the order inside a file stays."""
-    long = {item.path for item in items if item.get_closest_marker('dds')}
-    items.sort(key=lambda item: item.path not in long)
+    """Bring files with ``alone`` tests to the front, then those with ``dds`` tests."""
+    alone, long = (
+        {item.path for item in items if item.get_closest_marker(name)} for name in ('alone', 'dds')
+    )
+    # The order inside a file stays.
+    items.sort(key=lambda item: (item.path not in alone, item.path not in long))
 
 
 @contextmanager
