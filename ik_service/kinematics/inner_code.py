@@ -17,6 +17,9 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder, StateDict
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import NativeLowering
 
+_KNOWN_NUMBA = (0, 68)
+"""Version whose inner parts these are; with another one, Numba compiles as it always does."""
+
 _NOWHERE = 0  # address of code that there is none of: what Numba gives functions without a way in
 
 
@@ -88,10 +91,10 @@ def inner_options() -> dict[str, object]:
     """
     Return Numba's options for functions that only kernels call.
 
-    Before Numba 0.62, which has other passes, they are compiled as all others are, but without the
+    With a version of Numba that is not known, they are compiled as all others are, but without the
     way in from Python.
     """
     options: dict[str, object] = {'no_cpython_wrapper': True, 'no_cfunc_wrapper': True}
-    if numba.version_info.short >= (0, 62):
+    if numba.version_info.short == _KNOWN_NUMBA:
         options['pipeline_class'] = InnerCompiler
     return options
