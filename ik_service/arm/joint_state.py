@@ -103,7 +103,11 @@ class PostureSpace:
         return positions
 
     def bring_inside(
-        self, positions: np.ndarray, solved: np.ndarray, among: np.ndarray | None = None
+        self,
+        positions: np.ndarray,
+        solved: np.ndarray,
+        among: np.ndarray | None = None,
+        told: bool = False,
     ) -> list[str]:
         """
         Bring joints that are outside their limits to the nearest bound, in place; mimics follow.
@@ -113,19 +117,23 @@ class PostureSpace:
         :param positions: (m,) full posture [rad] or [m].
         :param solved: indices of joints that stay, because they are solved for.
         :param among: indices of the only joints that are looked at; None for all.
+        :param told: whether joints that stay are told all the same.
         :returns: the joints that were outside, with where they were.
         """
         inside = np.minimum(np.maximum(positions, self._lower), self._upper)
         if inside.tobytes() == positions.tobytes():
             return []
         outside = inside != positions
-        outside[solved] = False
         if among is not None:
             asked = np.zeros_like(outside)
             asked[among] = True
             outside &= asked
+        found = np.flatnonzero(outside)
+        outside[solved] = False
         moved = np.flatnonzero(outside)
-        was = [f'{self.names[i]} at {positions[i]:.6g}' for i in moved.tolist()]
+        was = [
+            f'{self.names[i]} at {positions[i]:.6g}' for i in (found if told else moved).tolist()
+        ]
         positions[moved] = inside[moved]
         self.complete(positions)
         return was

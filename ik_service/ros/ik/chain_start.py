@@ -17,7 +17,7 @@ from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import FrameResolver, Frames
 from ik_service.ros.ik.goals import PoseGoal
-from ik_service.ros.ik.ik_answer import bring_inside, seeds_outside
+from ik_service.ros.ik.ik_answer import bring_inside
 from ik_service.ros.ik.joint_constraints import constrained_chain
 from ik_service.ros.ik.service_handler import assumed_joints, resolver_of, start_posture
 from ik_service.solvers.solver import Solver
@@ -80,8 +80,7 @@ def chain_start(
         raise RequestError(ErrorCode.INVALID_LINK_NAME, f'ik_link_name: {error}') from error
     posture, given = start_posture(measured, request.robot_state, chosen.indices)
     # Before frames are looked up, so that they are where the answer says that they are.
-    outside = bring_inside(measured.arm, chosen, posture, given)
-    outside += seeds_outside(chosen, posture, given)
+    outside = bring_inside(measured.arm, chosen, posture, given, told=True)
     return ChainStart(
         group,
         chosen,

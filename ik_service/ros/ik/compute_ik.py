@@ -26,13 +26,7 @@ from ik_service.ros.ik.chain_start import (
 )
 from ik_service.ros.ik.goals import goals_together, group_of, joints_of, pose_goals, PoseGoal
 from ik_service.ros.ik.held_objects import held_with
-from ik_service.ros.ik.ik_answer import (
-    bring_inside,
-    Outcome,
-    outcome_of,
-    seeds_outside,
-    write_solution,
-)
+from ik_service.ros.ik.ik_answer import bring_inside, Outcome, outcome_of, write_solution
 from ik_service.ros.ik.link_constraints import bounds_of, moved_bounds
 from ik_service.ros.ik.service_handler import (
     assumed_joints,
@@ -183,7 +177,8 @@ class IkHandler(ServiceHandler):
         check_whole(goals, self.settings)
         arm = measured.arm
         posture, given = start_posture(measured, request.robot_state, group.indices)
-        outside = bring_inside(arm, group, posture, given)
+        limited = self.settings.options.joint_limits != 'ignore'
+        outside = bring_inside(arm, group, posture, given, told=limited)
         seconds = _timeout(request)
         frames = resolver_of(measured, request.robot_state, posture, self._frames)
 
@@ -221,7 +216,6 @@ class IkHandler(ServiceHandler):
         except CompilationError as error:
             raise RequestError(ErrorCode.FAILURE, str(error)) from error
         chosen = found.prepared
-        outside += seeds_outside(chosen, posture, given)
         notes = _notes(goals, seconds, assumed_joints(measured, chosen.indices, given))
         if found.loosened and found.result.success:
             notes += '; not the pose itself, but one within the tolerances of the constraints'

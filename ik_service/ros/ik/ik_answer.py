@@ -93,31 +93,12 @@ def write_solution(solution: RobotState, arm: Arm, posture: np.ndarray, stamp: T
     joints.position = array.array('d', posture.tobytes())
 
 
-def seeds_outside(chosen: PreparedSolver, posture: np.ndarray, given: np.ndarray) -> list[str]:
-    """
-    Return the joints of a chain that a request seeds outside their limits, with where they are.
-
-    The solver brings them inside, unless it ignores the limits.
-
-    :param chosen: the chain with its solver.
-    :param posture: (m,) full posture of the start [rad] or [m].
-    :param given: indices of the joints that the request gives.
-    """
-    if not len(given) or chosen.solver.options.joint_limits == 'ignore':
-        return []
-    chain, q = chosen.chain, posture[chosen.indices]
-    outside = (q < chain.lower) | (q > chain.upper)
-    if not outside.any():
-        return []
-    outside &= np.isin(chosen.indices, given)
-    return [f'{chain.joint_names[i]} at {q[i]:.6g}' for i in np.flatnonzero(outside).tolist()]
-
-
 def bring_inside(
     arm: Arm,
     chosen: PreparedSolver | ArmGroup,
     posture: np.ndarray,
     among: np.ndarray | None = None,
+    told: bool = False,
 ) -> list[str]:
     """
     Bring joints beside the chain inside their limits, unless they are ignored.
@@ -126,8 +107,9 @@ def bring_inside(
     :param chosen: chain with its solver, or group, whose joints stay.
     :param posture: (m,) full posture [rad] or [m], changed in place.
     :param among: indices of the only joints that are looked at; None for all.
+    :param told: whether joints of the chain, which the solver brings inside, are told too.
     :returns: the joints that were outside, with where they were.
     """
     if isinstance(chosen, PreparedSolver) and chosen.solver.options.joint_limits == 'ignore':
         return []
-    return arm.postures.bring_inside(posture, chosen.indices, among)
+    return arm.postures.bring_inside(posture, chosen.indices, among, told)
