@@ -17,19 +17,16 @@ from ik_service.solvers.path.path_solver import solve_path
 from ik_service.solvers.path.result import PathResult, PathStatus
 from ik_service.trajectory.joint_curve import joint_curve
 from ik_service.trajectory.jumps import first_jump, Jump, JumpThresholds
-from ik_service.trajectory.straight_lines import (
-    straight_lines,
-    StraightLines,
-)
+from ik_service.trajectory.limit_easing import bounds_of_rows, within_limits
+from ik_service.trajectory.straight_lines import straight_lines, StraightLines
 from ik_service.trajectory.timing import TOLERANCE
 
 LONGEST_STEP = 0.01
 """Largest motion between two rows [m], however long the steps are that a client allows."""
 _NEAR = TOLERANCE  # distance from the lines between rows [m] above which there are more rows
 _FINER, _ROUNDS = 4.0, 4
-# Reasons for the end of a path that are no matter of the spacing of its rows, and those that may
-# be one even where they are close: near a singular posture joints move fast.
-_FINAL = (PathStatus.UNREACHABLE, PathStatus.TIMED_OUT)
+# Reasons for the end of a path that may be a matter of the spacing of its rows even where they are
+# close: near a singular posture joints move fast. Being out of reach is none.
 _RESOLVED = (PathStatus.SUCCESS, PathStatus.SINGULARITY, PathStatus.TOO_FAR)
 
 
@@ -116,6 +113,7 @@ def cartesian_path(
     at_start = chain.forward(start) @ settings.T_tip_point
     step = min(settings.max_step, LONGEST_STEP)
     found: CartesianPath | None = None
+    allowed = 0.0
     for number in range(_ROUNDS):
         left = settings.options.timeout - (time.monotonic() - began)
         if found is not None and left <= 0.0:
@@ -130,10 +128,14 @@ def cartesian_path(
         newer, status = search.run(left if number == _ROUNDS - 1 else 0.5 * left)
         if found is not None and status is PathStatus.TIMED_OUT:
             newer = replace(newer, reason=found.reason)  # which says more
-        if found is None or newer.progress >= found.progress:
+        if found is None or newer.progress >= found.progress - allowed:
             found = newer
-        good = newer.deviation <= _NEAR and newer.reason in ('', search.fault)
-        if good or status in _FINAL or (number > 0 and status not in _RESOLVED):
+        # What leaves its lines between rows gives way to a path that ends up to a row earlier.
+        allowed = 0.0 if newer.deviation <= _NEAR else len(waypoints) / len(lines.poses)
+        near = newer.deviation <= _NEAR
+        good = near and newer.reason in ('', search.fault)
+        final = status is PathStatus.TIMED_OUT or (near and status is PathStatus.UNREACHABLE)
+        if good or final or (number > 0 and status not in _RESOLVED):
             break
         step /= _FINER
     assert found is not None
@@ -215,6 +217,7 @@ class _Search:
             return q[:0]
         poses = self._poses[: len(q)]
         curve = joint_curve(self._chain, q, np.ones(self._chain.n), poses, TOLERANCE)
+        curve = within_limits(curve, bounds_of_rows(self._chain, curve.q))
         bow = (curve.start - curve.end) * (curve.h[:, None] / 8.0)
         return np.ascontiguousarray(0.5 * (curve.q[1:] + curve.q[:-1]) + bow)
 
