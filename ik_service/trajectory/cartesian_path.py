@@ -25,8 +25,9 @@ LONGEST_STEP = 0.01
 """Largest motion between two rows [m], however long the steps are that a client allows."""
 _NEAR = TOLERANCE  # distance from the lines between rows [m] above which there are more rows
 _FINER, _ROUNDS = 4.0, 4
-# Reasons for the end of a path that may be a matter of the spacing of its rows even where they are
-# close: near a singular posture joints move fast. Being out of reach is none.
+# Reasons for the end of a path that are no matter of the spacing of its rows, and those that may
+# be one even where they are close: near a singular posture joints move fast.
+_FINAL = (PathStatus.UNREACHABLE, PathStatus.TIMED_OUT)
 _RESOLVED = (PathStatus.SUCCESS, PathStatus.SINGULARITY, PathStatus.TOO_FAR)
 
 
@@ -130,12 +131,11 @@ def cartesian_path(
             newer = replace(newer, reason=found.reason)  # which says more
         if found is None or newer.progress >= found.progress - allowed:
             found = newer
-        # What leaves its lines between rows gives way to a path that ends up to a row earlier.
-        allowed = 0.0 if newer.deviation <= _NEAR else len(waypoints) / len(lines.poses)
         near = newer.deviation <= _NEAR
+        # What leaves its lines between rows gives way to a path that ends up to a row earlier.
+        allowed = 0.0 if near else len(waypoints) / len(lines.poses)
         good = near and newer.reason in ('', search.fault)
-        final = status is PathStatus.TIMED_OUT or (near and status is PathStatus.UNREACHABLE)
-        if good or final or (number > 0 and status not in _RESOLVED):
+        if good or status in _FINAL or (near and number > 0 and status not in _RESOLVED):
             break
         step /= _FINER
     assert found is not None
