@@ -17,10 +17,8 @@ from ik_service.solvers.path.path_solver import solve_path
 from ik_service.solvers.path.result import PathResult, PathStatus
 from ik_service.trajectory.joint_curve import joint_curve
 from ik_service.trajectory.jumps import first_jump, Jump, JumpThresholds
-from ik_service.trajectory.straight_lines import (
-    straight_lines,
-    StraightLines,
-)
+from ik_service.trajectory.limit_easing import bounds_of_rows, within_limits
+from ik_service.trajectory.straight_lines import straight_lines, StraightLines
 from ik_service.trajectory.timing import TOLERANCE
 
 LONGEST_STEP = 0.01
@@ -116,6 +114,7 @@ def cartesian_path(
     at_start = chain.forward(start) @ settings.T_tip_point
     step = min(settings.max_step, LONGEST_STEP)
     found: CartesianPath | None = None
+    allowed = 0.0
     for number in range(_ROUNDS):
         left = settings.options.timeout - (time.monotonic() - began)
         if found is not None and left <= 0.0:
@@ -130,10 +129,13 @@ def cartesian_path(
         newer, status = search.run(left if number == _ROUNDS - 1 else 0.5 * left)
         if found is not None and status is PathStatus.TIMED_OUT:
             newer = replace(newer, reason=found.reason)  # which says more
-        if found is None or newer.progress >= found.progress:
+        if found is None or newer.progress >= found.progress - allowed:
             found = newer
-        good = newer.deviation <= _NEAR and newer.reason in ('', search.fault)
-        if good or status in _FINAL or (number > 0 and status not in _RESOLVED):
+        near = newer.deviation <= _NEAR
+        # What leaves its lines between rows gives way to a path that ends up to a row earlier.
+        allowed = 0.0 if near else len(waypoints) / len(lines.poses)
+        good = near and newer.reason in ('', search.fault)
+        if good or status in _FINAL or (near and number > 0 and status not in _RESOLVED):
             break
         step /= _FINER
     assert found is not None
@@ -215,6 +217,7 @@ class _Search:
             return q[:0]
         poses = self._poses[: len(q)]
         curve = joint_curve(self._chain, q, np.ones(self._chain.n), poses, TOLERANCE)
+        curve = within_limits(curve, bounds_of_rows(self._chain, curve.q))
         bow = (curve.start - curve.end) * (curve.h[:, None] / 8.0)
         return np.ascontiguousarray(0.5 * (curve.q[1:] + curve.q[:-1]) + bow)
 

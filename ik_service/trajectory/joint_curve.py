@@ -41,6 +41,7 @@ class JointCurve:
     :ivar rests: (k,) bool: where the motion rests: both ends, and corners.
     :ivar start: (k−1, n) derivative at the start of each segment.
     :ivar end: (k−1, n) derivative at its end.
+    :ivar weights: (k,) what :func:`slopes` takes.
     """
 
     q: np.ndarray
@@ -50,6 +51,7 @@ class JointCurve:
     rests: np.ndarray
     start: np.ndarray
     end: np.ndarray
+    weights: np.ndarray
 
 
 def joint_curve(
@@ -85,20 +87,33 @@ def joint_curve(
             rests[1:-1] |= corners(targets[rows], h, tolerance)
     secants = steps / h[:, None]
     start, end = slopes(h, secants, rests)
-    return JointCurve(kept, rows, h, secants, rests, start, end)
+    return JointCurve(kept, rows, h, secants, rests, start, end, np.full(len(kept), np.nan))
 
 
-def slopes(h: np.ndarray, secants: np.ndarray, rests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def slopes(
+    h: np.ndarray, secants: np.ndarray, rests: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """
     Return the slopes of the splines at both ends of every segment.
 
     :param h: (k−1,) lengths of the segments.
     :param secants: (k−1, m) differences of the rows, by the lengths.
     :param rests: (k,) bool: rows at which one spline ends and the next begins.
+    :param weights: (k,) of the secant before a row in its slope, the rest of which is that after
+        it; at a row of rest, each side has its own secant. NaN, or None for all, where the slope
+        is that of the spline.
     :returns: (k−1, m) at the start, and (k−1, m) at the end.
     """
     start, end = np.empty_like(secants), np.empty_like(secants)
-    arguments = h, secants, rests, start, end, np.empty(len(rests))
+    held = np.zeros(len(rests), bool) if weights is None else np.isfinite(weights)
+    if weights is not None:
+        alone = held & rests
+        start[alone[:-1]], end[alone[1:]] = secants[alone[:-1]], secants[alone[1:]]
+        rows = np.flatnonzero(held & ~rests)
+        share = weights[rows, None]
+        start[rows] = share * secants[rows - 1] + (1.0 - share) * secants[rows]
+        end[rows - 1] = start[rows]
+    arguments = h, secants, rests | held, held, start, end, np.empty(len(rests))
     entry_point(spline_slopes, *arguments)(*arguments)
     return start, end
 

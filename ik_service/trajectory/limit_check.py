@@ -10,20 +10,28 @@ import numpy as np
 from ik_service.exceptions import TrajectoryError
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 from ik_service.trajectory.segments import time_powers
+from ik_service.trajectory.value_ranges import leaves_range
 
 _ROUNDING = 1e-3
-"""Share of a limit, and distance [rad] or [m], by which a point may lie beyond it."""
+"""Share of a limit of velocity or acceleration by which a point may lie beyond it."""
 
-_BETWEEN = (1e-2, 5e-2, 0.5)
+_POSITIONS = 1e-6
 """
-The same between points, for positions [rad] or [m], velocities and accelerations: the polynomials
-between the points of a motion that keeps its limits exactly go beyond them.
+Distance [rad] or [m] by which a position may lie beyond its limit, at a point and between two:
+what the nanoseconds of messages make of a motion that keeps it.
+"""
+
+_BETWEEN = (5e-2, 0.5)
+"""
+Share of a limit of velocity, and of one of acceleration, by which the motion between two points
+may be beyond it: the polynomials between the points of a motion that keeps them exactly go beyond.
 """
 
 _STILL = 1e-3
 """Speed at the end of a trajectory that counts as rest, as a share of the velocity limit."""
 
 _SAMPLES = np.linspace(0.0, 1.0, 10)[1:-1]
+_FINE = np.linspace(0.0, 1.0, 1001)  # where a position is beyond its limit, to say by how much
 _CHUNK = 4096  # segments that are sampled at a time
 
 
@@ -59,9 +67,9 @@ def check_limits(trajectory: JointTrajectory, limits: TrajectoryLimits, first: i
     """
     given = (trajectory.positions, trajectory.velocities, trajectory.accelerations)
     at_points = _Samples(trajectory, limits, first, 0, False)
-    at_points.check(given, (_ROUNDING, _ROUNDING, _ROUNDING))
-    for i, samples in _between(trajectory):
-        _Samples(trajectory, limits, first, i, True).check(samples, _BETWEEN)
+    at_points.check(given, (_POSITIONS, _ROUNDING, _ROUNDING))
+    for i, samples in _between(trajectory, limits):
+        _Samples(trajectory, limits, first, i, True).check(samples, (_POSITIONS, *_BETWEEN))
     if trajectory.velocities is None:
         return
     end = np.abs(trajectory.velocities[-1])
@@ -78,15 +86,36 @@ def check_limits(trajectory: JointTrajectory, limits: TrajectoryLimits, first: i
 _Motion = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]
 
 
-def _between(trajectory: JointTrajectory) -> Iterator[tuple[int, _Motion]]:
+def _between(
+    trajectory: JointTrajectory, limits: TrajectoryLimits
+) -> Iterator[tuple[int, _Motion]]:
     """Yield the point after each chunk of segments, and (segments, samples, n) of all in it."""
     spans = np.diff(trajectory.times)
     powers = np.stack([time_powers(t) for t in _SAMPLES])  # of a segment of 1 s
     for first in range(0, len(spans), _CHUNK):
         h = spans[first : first + _CHUNK, None, None]
         scaled = trajectory.coefficients[first : first + _CHUNK] * h ** np.arange(6.0)[:, None]
-        q, velocity, acceleration = (powers[:, d] @ scaled / h**d for d in range(3))
-        yield first + 1, (q, velocity, None if trajectory.velocities is None else acceleration)
+        velocity, acceleration = (powers[:, d] @ scaled / h**d for d in (1, 2))
+        judged = None if trajectory.velocities is None else acceleration
+        yield first + 1, (_farthest(scaled, limits), velocity, judged)
+
+
+def _farthest(scaled: np.ndarray, limits: TrajectoryLimits) -> np.ndarray:
+    """
+    Return positions (k, 2, n): those farthest out in the first segment that leaves the limits.
+
+    Elsewhere they are those at the start.
+
+    :param scaled: (k, 6, n) polynomials, over a parameter from 0 to 1.
+    :param limits: the limits.
+    """
+    positions = np.repeat(scaled[:, :1], 2, axis=1)
+    beyond = leaves_range(scaled, limits.lower, limits.upper, _POSITIONS)
+    if beyond.any():
+        segment = int(beyond.any(axis=1).argmax())
+        q = (_FINE[:, None] ** np.arange(6.0)) @ scaled[segment]
+        positions[segment] = q.min(axis=0), q.max(axis=0)
+    return positions
 
 
 @dataclass(frozen=True)
@@ -125,10 +154,11 @@ class _Samples:
         i, j = self.i + int(wrong[0, 0]), int(wrong[0, -1])
         value = values[tuple(wrong[0])]
         limit = lower[j] if value < lower[j] else upper[j]
+        digits = next((d for d in (4, 6, 8) if f'{value:.{d}g}' != f'{limit:.{d}g}'), 10)
         until = f'{self.trajectory.times[i]:.4g} s'
         where = f', between the point before and this one, at {until}' if self.between else ''
         raise TrajectoryError(
-            f'the {what} {value:.4g} is beyond the limit {limit:.4g}{where}',
+            f'the {what} {value:.{digits}g} is beyond the limit {limit:.{digits}g}{where}',
             i + self.first,
             self.trajectory.joint_names[j],
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 import math
 from types import NoneType
 
@@ -16,8 +17,16 @@ from ik_service.kinematics.pose_error import check_transforms
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.trajectory.joint_curve import joint_curve, JointCurve, slopes
 from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.trajectory.limit_easing import (
+    Bounds,
+    bounds_of_rows,
+    eased,
+    ROUNDING,
+    within_limits,
+)
 from ik_service.trajectory.speed_profile import fastest_motion, TIMINGS
 from ik_service.trajectory.timing_limits import timing_limits, TimingLimits
+from ik_service.trajectory.value_ranges import leaves_range
 
 TOLERANCE = 1e-4
 """How far the tip may leave the corners of a path [m]; a corner that is sharper is a stop."""
@@ -41,7 +50,8 @@ def time_path(
 
     Every row is met exactly, and between rows the motion follows the cubic splines through them:
     a client that interpolates by position, velocity and acceleration stays on them. At both ends,
-    and at corners too sharp to be rounded, the motion rests.
+    and at corners too sharp to be rounded, the motion rests. Where all rows of a joint are within
+    its position limits, it is within them between the rows too.
 
     :param chain: the chain.
     :param q: (N, n) the rows [rad] or [m]; of successive ones that are equal, one is timed.
@@ -79,16 +89,29 @@ def time_path(
         raise ArgumentError('targets', f'are {len(poses)} poses for {len(rows)} rows')
     tolerance = _positive('tolerance', tolerance)
     _check_moving(chain, rows, fastest, strongest)
+    speed = None if cartesian_speed is None else _positive('cartesian_speed', cartesian_speed)
     curve = joint_curve(chain, rows, fastest, poses, tolerance)
     if len(curve.q) == 1:
         still = np.zeros((1, chain.n))
         return JointTrajectory(chain.joint_names, np.zeros(1), curve.q, still, still)
-    pace = None
-    if cartesian_speed is not None:
-        speed = _positive('cartesian_speed', cartesian_speed)
-        pace = _Pace(chain, curve, link, poses).at(speed)
-    motion = fastest_motion(curve, fastest, strongest, pace, timing)
-    return JointTrajectory(chain.joint_names, *motion)
+    reach = bounds_of_rows(chain, curve.q)
+    curve = within_limits(curve, reach)
+    for number in count():
+        pace = None if speed is None else _Pace(chain, curve, link, poses).at(speed)
+        motion = fastest_motion(curve, fastest, strongest, pace, timing)
+        trajectory = JointTrajectory(chain.joint_names, *motion)
+        beyond = _leaving(trajectory, reach) & ~(curve.rests[:-1] & curve.rests[1:])
+        if not beyond.any():
+            break
+        curve = within_limits(eased(curve, beyond, reach, number), reach)
+    return trajectory
+
+
+def _leaving(trajectory: JointTrajectory, bounds: Bounds) -> np.ndarray:
+    """Return the segments (k−1,) in which a trajectory leaves the position limits."""
+    lengths = np.diff(trajectory.times)[:, None, None]
+    scaled = trajectory.coefficients * lengths ** np.arange(6.0)[:, None]
+    return np.asarray(leaves_range(scaled, *bounds, ROUNDING).any(axis=1))
 
 
 class _Pace:
@@ -113,7 +136,7 @@ class _Pace:
         else:
             points = _link_positions(chain, curve.q, link or chain.tip_link)
         secants = np.diff(points, axis=0) / curve.h[:, None]
-        start, end = slopes(curve.h, secants, curve.rests)
+        start, end = slopes(curve.h, secants, curve.rests, curve.weights)
         lengths = [np.sqrt(np.square(part).sum(axis=1)) for part in (secants, start, end)]
         self._rates = np.max(lengths, axis=0)
 

@@ -24,9 +24,9 @@ _SAMPLES = 32
 
 
 @kernel
-def spline_slopes(h, secants, rests, start, end, factors):
+def spline_slopes(h, secants, ends, held, start, end, factors):
     """
-    Write the slopes at both ends of every segment: cubic splines between the rows of rest.
+    Write the slopes at both ends of every segment: cubic splines between some rows.
 
     Each spline has continuous second derivatives, and third ones at its second and last but one
     row (de Boor, "A Practical Guide to Splines", 1978, ch. IV: "not-a-knot"). Where the segment at
@@ -35,27 +35,34 @@ def spline_slopes(h, secants, rests, start, end, factors):
 
     :param h: (k−1,) lengths of the segments.
     :param secants: (k−1, n) differences of the rows, by the lengths.
-    :param rests: (k,) bool: rows at which one spline ends and the next begins; first and last.
+    :param ends: (k,) bool: rows at which one spline ends and the next begins; first and last.
+    :param held: (k,) bool: those of them whose slopes stand in ``start`` and ``end`` already.
     :param start: (k−1, n) out: slopes at the start of each segment.
     :param end: (k−1, n) out: those at its end.
     :param factors: (k,) scratch.
     """
     first = 0
-    for row in range(1, rests.shape[0]):
-        if rests[row]:
-            _one_spline(h, secants, first, row, start, end, factors)
+    for row in range(1, ends.shape[0]):
+        if ends[row]:
+            _one_spline(h, secants, first, row, held, start, end, factors)
             first = row
 
 
 @inner_kernel
-def _one_spline(h, secants, first, last, start, end, factors):
+def _one_spline(h, secants, first, last, held, start, end, factors):
     """Write the slopes of the segments ``first`` to ``last − 1``."""
     n = secants.shape[1]
+    free = not (held[first] or held[last])
     if last - first == 1:
         for i in range(n):
-            start[first, i] = end[first, i] = secants[first, i]
+            if free:
+                start[first, i] = end[first, i] = secants[first, i]
+            elif not held[last]:
+                end[first, i] = 1.5 * secants[first, i] - 0.5 * start[first, i]
+            elif not held[first]:
+                start[first, i] = 1.5 * secants[first, i] - 0.5 * end[first, i]
         return
-    if last - first == 2:
+    if last - first == 2 and free:
         left, right = h[first], h[first + 1]
         for i in range(n):
             one, two = secants[first, i], secants[first + 1, i]
@@ -68,7 +75,9 @@ def _one_spline(h, secants, first, last, start, end, factors):
     left, right = h[first], h[first + 1]
     natural = left > _LONG * right
     factors[first] = 0.5 if natural else (left + right) / right
-    for i in range(n):
+    if held[first]:
+        factors[first] = 0.0
+    for i in range(0 if held[first] else n):
         one, two = secants[first, i], secants[first + 1, i]
         drawn_out = (left + 2.0 * (left + right)) * right * one + left * left * two
         start[first, i] = 1.5 * one if natural else drawn_out / ((left + right) * right)
@@ -79,7 +88,8 @@ def _one_spline(h, secants, first, last, start, end, factors):
         for i in range(n):
             wanted = 3.0 * (after * secants[row - 1, i] + before * secants[row, i])
             start[row, i] = (wanted - after * start[row - 1, i]) / pivot
-    _write_last_slope(h, secants, last, start, end, factors)
+    if not held[last]:
+        _write_last_slope(h, secants, last, start, end, factors)
     for row in range(last - 1, first - 1, -1):
         for i in range(n):
             start[row, i] -= factors[row] * end[row, i]

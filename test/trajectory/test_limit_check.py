@@ -44,7 +44,7 @@ def test_the_first_point_and_joint_beyond_a_limit_are_named():
         (trajectory(zeros(2), [[0, 0], [0, 1.1]]), 'velocity 1.1 .* 1$', 1, 'b'),
         (trajectory(zeros(2), zeros(2), [[-6, 0], [0, 0]]), 'acceleration -6 .* -5$', 0, 'a'),
         (trajectory([[0, 0], [0, 1.5]]), 'velocity 1.5 .* between .* at 1 s', 1, 'b'),
-        (overshooting, 'position 1.0.* between', 2, 'a'),
+        (overshooting, 'position 1.122 is .* between', 2, 'a'),
         (trajectory([[0, 0], [0, 0.9]], [[0, 0], [0, 0]]), 'velocity 1.2.* between', 1, 'b'),
         (trajectory([[-1, 0], [1, 0]], zeros(2)), 'velocity 2.6.* between', 1, 'a'),
         (trajectory(zeros(3), [[0, 0], [0, 0], [0.1, 0]]), 'to end at rest', 2, 'a'),
@@ -53,6 +53,37 @@ def test_the_first_point_and_joint_beyond_a_limit_are_named():
         with pytest.raises(TrajectoryError, match=message) as caught:
             check_limits(wrong, LIMITS)
         assert (caught.value.point, caught.value.joint) == (point, joint)
+
+
+@pytest.mark.parametrize(('beyond', 'word'), [(1.01e-6, 'between'), (0.99e-6, '')])
+@pytest.mark.parametrize('side', [1.0, -1.0])
+@pytest.mark.parametrize('quintic', [False, True])
+def test_positions_between_points_count_wherever_they_are(quintic, side, beyond, word):
+    """The top of a parabola, at no sample; as a cubic, and as a quintic."""
+    top, bend, times = 0.3141, 1.0, np.array([0.0, 1.0])
+    q = side * (1.0 + beyond - 0.5 * bend * (times - top) ** 2)
+    velocity = -side * bend * (times - top)
+    limits = TrajectoryLimits(*(np.full(1, x) for x in (-1.0, 1.0, 9.0, 9.0)))
+    # A second segment comes to rest inside.
+    points = [
+        (0.0, q[0], velocity[0], -side),
+        (1.0, q[1], velocity[1], -side),
+        (3.0, 0.0, 0.0, 0.0),
+    ]
+    times, *values = np.array(points).T
+    columns = [column[:, None] for column in values[: 3 if quintic else 2]]
+    made = iks.JointTrajectory(('a',), times, *columns)
+    if not word:
+        check_limits(made, limits)
+        return
+    with pytest.raises(TrajectoryError, match=r'position -?1\.00000\d* is beyond .* between'):
+        check_limits(made, limits)
+
+
+def test_points_may_be_beyond_a_position_limit_by_rounding_only():
+    check_limits(trajectory([[1.0 + 9e-7, 0.0], [0.5, 0.0]]), LIMITS)
+    with pytest.raises(TrajectoryError, match=r'position 1\.00001 is beyond the limit 1$'):
+        check_limits(trajectory([[1.0 + 1e-5, 0.0], [0.5, 0.0]]), LIMITS)
 
 
 def test_accelerations_between_points_count():
