@@ -15,10 +15,10 @@ from ik_service.trajectory.value_ranges import leaves_range
 _ROUNDING = 1e-3
 """Share of a limit of velocity or acceleration by which a point may lie beyond it."""
 
-_POSITIONS = 1e-6
+_POSITIONS = 1e-3
 """
 Distance [rad] or [m] by which a position may lie beyond its limit, at a point and between two:
-what the nanoseconds of messages make of a motion that keeps it.
+that of polynomials of others which end at a limit. Commands stay within, all the same.
 """
 
 _BETWEEN = (5e-2, 0.5)

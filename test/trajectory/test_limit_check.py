@@ -55,7 +55,7 @@ def test_the_first_point_and_joint_beyond_a_limit_are_named():
         assert (caught.value.point, caught.value.joint) == (point, joint)
 
 
-@pytest.mark.parametrize(('beyond', 'word'), [(1.01e-6, 'between'), (0.99e-6, '')])
+@pytest.mark.parametrize(('beyond', 'word'), [(1.01e-3, 'between'), (0.99e-3, '')])
 @pytest.mark.parametrize('side', [1.0, -1.0])
 @pytest.mark.parametrize('quintic', [False, True])
 def test_positions_between_points_count_wherever_they_are(quintic, side, beyond, word):
@@ -76,14 +76,14 @@ def test_positions_between_points_count_wherever_they_are(quintic, side, beyond,
     if not word:
         check_limits(made, limits)
         return
-    with pytest.raises(TrajectoryError, match=r'position -?1\.00000\d* is beyond .* between'):
+    with pytest.raises(TrajectoryError, match=r'position -?1\.001\d* is beyond .* between'):
         check_limits(made, limits)
 
 
-def test_points_may_be_beyond_a_position_limit_by_rounding_only():
-    check_limits(trajectory([[1.0 + 9e-7, 0.0], [0.5, 0.0]]), LIMITS)
-    with pytest.raises(TrajectoryError, match=r'position 1\.00001 is beyond the limit 1$'):
-        check_limits(trajectory([[1.0 + 1e-5, 0.0], [0.5, 0.0]]), LIMITS)
+def test_points_may_be_beyond_a_position_limit_by_a_thousandth_only():
+    check_limits(trajectory([[1.0 + 9e-4, 0.0], [0.5, 0.0]]), LIMITS)
+    with pytest.raises(TrajectoryError, match=r'position 1\.002 is beyond the limit 1$'):
+        check_limits(trajectory([[1.002, 0.0], [0.5, 0.0]]), LIMITS)
 
 
 def test_accelerations_between_points_count():
