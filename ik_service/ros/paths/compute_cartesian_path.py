@@ -113,6 +113,9 @@ class CartesianPathHandler(BackgroundHandler):
         still = self.motion.motion_limits(point.chain, arm.bounds).velocity == 0.0
         strategy = settings.options.joint_limits
         chain, fault = limited_chain(request, arm, point, start.posture, still, strategy)
+        if still.any() and not ignored:
+            names = ', '.join(np.array(chain.joint_names)[still].tolist())
+            start.notes.append(f'{names} cannot move, because the velocity limit is 0')
         bounds = bounds_on_links(request, arm, point, start.posture, start.frames)
         tests, avoided = self._tests(request, measured, point, start, bounds)
         start.notes.extend(avoided.notes)

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from moveit_msgs.msg import JointConstraint, OrientationConstraint, VisibilityConstraint
-from support.arm_helpers import panda_arm, Server
+from support.arm_helpers import IN_PLANE, panda_arm, Server, TREE
 from support.line_helpers import (
     beside_lines,
     from_home,
@@ -23,6 +23,8 @@ from support.line_helpers import (
     turn_from_line,
 )
 
+from ik_service.arm.arm import ArmSettings
+from ik_service.arm.loader import build_arm
 from ik_service.common.transforms import rotation_about_axis
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode
@@ -267,3 +269,15 @@ def test_a_link_within_the_chain_leaves_the_joints_behind_it_where_they_are(serv
     assert trajectory.joint_names == server.arm.chain.joint_names
     assert (trajectory.positions[:, 6] == HOME[6]).all()
     assert not trajectory.velocities[:, 6].any()
+
+
+def test_a_joint_whose_velocity_limit_is_0_is_named():
+    limits = '<limit lower="0.1" upper="2.5" velocity="{}"'
+    text = TREE.replace(limits.format(1), limits.format(0))
+    arm = build_arm(text, ArmSettings(base_link='base', tip_link='tool'))
+    server, q = Server(arm, task_weights=IN_PLANE), (0.3, 0.5, 0.2)
+    end = moved(arm.chain.forward(np.array(q)), -0.5, 0.0, 0.0)
+    answer = server.plan(line_request([end], arm.chain.joint_names, q))
+    assert answer.fraction < 1.0
+    assert 'elbow cannot move, because the velocity limit is 0' in answer.error_code.message
+    np.testing.assert_array_equal(trajectory_of(answer).positions[:, 1], 0.5)
