@@ -7,8 +7,7 @@ file that came last would keep one worker busy while the others have nothing lef
 A test marked ``alone`` measures time or load. It holds a lock that all other tests of the run
 share, so it starts when they have ended, and they wait for it. A second lock, the door, is held
 while a test waits for the first one: without it an ``alone`` test would starve while the others
-take turns. The files with such tests come before all others, side by side: later, each of them
-would wait for a test of a minute or more, and the other workers with it.
+take turns.
 """
 
 from __future__ import annotations
@@ -57,12 +56,9 @@ _folder = pytest.StashKey[TemporaryDirectory]()
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Bring files with ``alone`` tests to the front, then those with ``dds`` tests."""
-    alone, long = (
-        {item.path for item in items if item.get_closest_marker(name)} for name in ('alone', 'dds')
-    )
-    # The order inside a file stays.
-    items.sort(key=lambda item: (item.path not in alone, item.path not in long))
+    """Bring files with ``dds`` tests to the front; the order inside a file stays."""
+    long = {item.path for item in items if item.get_closest_marker('dds')}
+    items.sort(key=lambda item: item.path not in long)
 
 
 @contextmanager
