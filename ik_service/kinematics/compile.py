@@ -11,12 +11,16 @@ import numba
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import overload
 
-from ik_service.kinematics.inner_code import inner_options
 from ik_service.kinematics.kernel_cache import cache_folder, KernelCache
 
 # Fused multiply-add is the one liberty taken with IEEE arithmetic: it only ever rounds less.
 _OPTIONS: dict[str, Any] = {'error_model': 'numpy', 'fastmath': {'contract'}, '_nrt': False}
-_INNER: Any = {**_OPTIONS, **inner_options()}
+# Without the way in from Python a function compiles faster.
+_INNER: Any = {**_OPTIONS, 'no_cpython_wrapper': True, 'no_cfunc_wrapper': True}
+if numba.version_info.short == (0, 68):
+    from ik_service.kinematics.inner_code import InnerCompiler
+
+    _INNER['pipeline_class'] = InnerCompiler
 _INLINED: Any = {**_INNER, 'forceinline': True}
 _EXACT: dict[str, Any] = {**_OPTIONS, 'fastmath': False}
 _EXACT_INLINED: Any = {**_INLINED, 'fastmath': False}

@@ -5,20 +5,17 @@ Numba treats every function as if Python were to call it: it optimises it fully,
 that it calls, and makes machine code of it. Kernels then take in its intermediate code, optimise
 that again, and what was made before is never run. Here, functions that only kernels call stop at
 the intermediate code, as Numba's own helpers do. The kernels come out the same: they see all that
-they contain, and optimise it once.
+they contain, and optimise it once. These are inner parts of Numba, so this module is imported with
+a version alone that is known to have them.
 """
 
 from __future__ import annotations
 
-import numba
 from numba._dynfunc import make_function
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, StateDict
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import NativeLowering
-
-_KNOWN_NUMBA = (0, 68)
-"""Version whose inner parts these are; with another one, Numba compiles as it always does."""
 
 _NOWHERE = 0  # address of code that there is none of: what Numba gives functions without a way in
 
@@ -85,16 +82,3 @@ class InnerCompiler(CompilerBase):
             manager.add_pass(_Lowering if kind is NativeLowering else kind, text)
         manager.finalize()
         return [manager]
-
-
-def inner_options() -> dict[str, object]:
-    """
-    Return Numba's options for functions that only kernels call.
-
-    With a version of Numba that is not known, they are compiled as all others are, but without the
-    way in from Python.
-    """
-    options: dict[str, object] = {'no_cpython_wrapper': True, 'no_cfunc_wrapper': True}
-    if numba.version_info.short == _KNOWN_NUMBA:
-        options['pipeline_class'] = InnerCompiler
-    return options
