@@ -1,7 +1,6 @@
 """IkClient with servers of the test's own: blocks, order, lost answers, ends, odd servers."""
 
 import asyncio
-import sys
 import threading
 
 from geometry_msgs.msg import PoseStamped
@@ -259,41 +258,12 @@ async def _awaited(client):
     return await client.solve(poses(10))
 
 
-@pytest.fixture
-def often_switched():
-    """Let threads take turns as often as the interpreter can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
 def test_two_batches_at_once(bench, client):
     BatchServer(bench)
     batches = [client.solve(poses(3000)), client.solve(poses(2000)), client.pipelined([])]
     for batch in batches:
         batch.result(LONG)
         assert batch.q[:, :1].ravel().tolist() == list(range(len(batch)))
-
-
-def test_batches_of_several_threads_do_not_get_the_poses_of_others(bench, client, often_switched):
-    BatchServer(bench)
-    client.solve(poses(5)).result(LONG)
-    batches = []
-
-    def solve():
-        for _ in range(5):
-            batches.append(client.solve(poses(1000)))
-            batches[-1].result(LONG)
-
-    threads = [threading.Thread(target=solve) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(LONG)
-    assert len(batches) == 15
-    for batch in batches:
-        assert batch.q[:, 0].tolist() == list(range(1000))
 
 
 def test_the_end_of_the_client_ends_its_batches(bench):
