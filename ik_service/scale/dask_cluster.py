@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache, partial
+from functools import lru_cache
+import hashlib
 import os
 from typing import TYPE_CHECKING
 import uuid
@@ -20,12 +21,13 @@ from ik_service.scale.progress import Progress
 from ik_service.scale.result_store import ResultStore
 from ik_service.scale.solving import solve_and_write
 from ik_service.scale.store_files import disk_errors, targets_name
-from ik_service.scale.targets import BlockTargets
+from ik_service.scale.targets import BlockTargets, reader_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
 _LONGEST_TASK = 8  # chunks
+_SAMPLE = 64  # targets
 _KEPT = 'the store keeps all whole chunks, and the same call goes on'
 
 
@@ -88,7 +90,7 @@ def solve_on_cluster(
         return
     chosen = _threads_of_task(client, threads)
     with _readable(targets, results) as source:
-        _check_workers(client, source, targets.digest, results)
+        _check_workers(client, source, _sample(targets), results)
         # One key of the graph, so that it goes to each worker once, and again if that is lost.
         work = dask.delayed((spec, source), name=f'work-{uuid.uuid4().hex}', traverse=False)
         sizes = task_sizes(len(missing), sum(client.nthreads().values()))
@@ -169,12 +171,12 @@ def _threads_of_task(client: Client, threads: int | None) -> int | None:
 
 
 def _check_workers(
-    client: Client, source: BlockTargets, digest: str, results: ResultStore
+    client: Client, source: BlockTargets, sample: str, results: ResultStore
 ) -> None:
     """Refuse workers that lack the package, the folder or the targets."""
     path, identity = str(results.path), results.attributes['id']
     _refuse(client.run(_fault_of_store, path, identity, on_error='return'))
-    _refuse(client.run(_fault_of_targets, source, digest, on_error='return'))
+    _refuse(client.run(_fault_of_targets, source, sample, on_error='return'))
 
 
 def _refuse(faults: Mapping[str, str | Exception]) -> None:
@@ -193,9 +195,18 @@ def _fault_of_store(path: str, identity: str) -> str:
     return '' if os.access(path, os.W_OK) else f'it must not write to {path}'
 
 
-def _fault_of_targets(source: BlockTargets, digest: str) -> str:
+def _fault_of_targets(source: BlockTargets, sample: str) -> str:
     """Return why a worker cannot read the targets; empty when it can."""
-    return '' if source.digest == digest else 'it reads other targets than this process'
+    return '' if _sample(source) == sample else 'it reads other targets than this process'
+
+
+def _sample(targets: BlockTargets) -> str:
+    """Return a digest of targets by rows all over them."""
+    count = len(targets)
+    digest = hashlib.sha256(targets.digest.encode())
+    for row in np.unique(np.linspace(0, count - 1, min(_SAMPLE, count)).astype(int)).tolist():
+        digest.update(np.ascontiguousarray(targets.block(row, row + 1)).tobytes())
+    return digest.hexdigest()
 
 
 @contextmanager
@@ -228,12 +239,17 @@ def _solve_chunks(
     missing = (
         (first, targets.block(first, last))
         for first, last in bounds
-        # else a worker died after it
-        if not results.answers(first, last, partial(targets.block, first, last))
+        # A worker may have died after it.
+        if not _is_answered(results, targets, first, last)
     )
     for _ in solve_and_write(spec, missing, results.write, threads):
         pass
     return np.array([last - first for first, last in bounds])
+
+
+def _is_answered(results: ResultStore, targets: BlockTargets, first: int, last: int) -> bool:
+    found = results.compare(first, last, reader_of(targets, first, last))
+    return found is not None and not found.changed
 
 
 @lru_cache(maxsize=4)

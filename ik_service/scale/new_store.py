@@ -58,5 +58,6 @@ def _layout(n: int) -> list[tuple[str, str, tuple[int, ...], float]]:
         ('orientation_error', 'float64', (), np.nan),
         ('iterations', 'int32', (), 0),
         ('searches', 'int32', (), 0),
+        ('target_digest', 'uint32', (), 0),
         ('status', 'uint8', (), UNSOLVED),
     ]

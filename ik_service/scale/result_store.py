@@ -14,9 +14,9 @@ import numpy as np
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, StoreError
-from ik_service.kinematics.pose_error import mark_rigid
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.new_store import make_store
+from ik_service.scale.row_digests import Comparison, row_digests
 from ik_service.scale.solving import Answers, NO_POSE, UNSOLVED
 from ik_service.scale.store_files import (
     disk_errors,
@@ -29,7 +29,7 @@ from ik_service.scale.store_files import (
 if TYPE_CHECKING:
     from zarr import Array, Group
 
-FORMAT = 1
+FORMAT = 2
 """Version of the layout."""
 
 _KIND = 'answers of ik_service.scale'
@@ -43,8 +43,9 @@ class ResultStore:
     Arrays of the answers in a Zarr group on disk.
 
     ``q`` (N, n) [rad] or [m], ``status`` (N,), ``position_error`` (N,) [m],
-    ``orientation_error`` (N,) [rad], ``iterations`` and ``searches`` (N,). A chunk is whole once
-    its part of ``status`` is there, which is written last; a number of
+    ``orientation_error`` (N,) [rad], ``iterations`` and ``searches`` (N,), and ``target_digest``
+    (N,), by which targets are compared with those that were answered. A chunk is whole once its
+    part of ``status`` is there, which is written last; a number of
     :data:`~ik_service.scale.UNSOLVED` means that the row has not been solved yet. Each file has a
     checksum, so that one which a crash of the machine has left half written is found.
 
@@ -96,7 +97,7 @@ class ResultStore:
         :param path: its folder.
         :param spec: what is solved; a store of another one is refused.
         :param joint_names: names of the n joints, which are written beside the answers.
-        :param targets: digest of the targets, likewise refused when it is another.
+        :param targets: what tells the targets from others; likewise refused when it is another.
         :param count: number of targets; 0 for a stream, with which the arrays grow.
         :param chunk: rows of a chunk; a store that is there keeps its own.
         :raises StoreError: the store is of something else or of another version, or the disk
@@ -174,23 +175,38 @@ class ResultStore:
             return False
         return True
 
-    def answers(self, first: int, last: int, block: Callable[[], np.ndarray]) -> bool:
+    def compare(
+        self, first: int, last: int, block: Callable[[], np.ndarray] | None
+    ) -> Comparison | None:
         """
-        Return whether a chunk is whole, and what was no pose then is none now.
+        Compare the targets of a chunk with those that it answers; None when it is not whole.
 
         :param first: number of its first row, a multiple of ``chunk``.
         :param last: number after its last row.
-        :param block: returns its targets (last − first, 4, 4); called only where it matters.
+        :param block: returns the targets (last − first, 4, 4); None when they are known to be
+            the same.
         """
         if not self.is_whole(first, last):
-            return False
-        gaps = self.read('status', first, last) == NO_POSE
-        if not gaps.any():
-            return True
-        targets = block()[gaps]
-        poses = np.zeros(len(targets), bool)
-        mark_rigid(targets, poses)
-        return not poses.any()
+            return None
+        if block is None:
+            return Comparison(last - first)
+        changed = self.read('target_digest', first, last) != row_digests(block())
+        replaced = changed & (self.read('status', first, last) != NO_POSE)
+        return Comparison(last - first, int(changed.sum()), int(replaced.sum()))
+
+    def check(self, found: Comparison) -> None:
+        """
+        Refuse targets of which most are others than those that were answered.
+
+        :param found: what comparing them has shown.
+        :raises StoreError: most are others.
+        """
+        if found.is_of_others:
+            raise StoreError(
+                self.path,
+                f'holds answers for other targets: {found.replaced} of the {found.rows} that are '
+                'answered are others now; take another folder',
+            )
 
     def write(self, first: int, answers: Answers) -> int:
         """

@@ -10,6 +10,7 @@ import numpy as np
 
 from ik_service.kinematics.pose_error import mark_rigid
 from ik_service.scale.chain_spec import ChainSpec
+from ik_service.scale.row_digests import row_digests
 from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.result import IkBatchResult, IkStatus
 
@@ -32,6 +33,7 @@ class Answers(NamedTuple):
     :ivar orientation_error: (k,) [rad].
     :ivar iterations: (k,) steps over all searches.
     :ivar searches: (k,) searches.
+    :ivar target_digest: (k,) digest of the row's target.
     """
 
     q: np.ndarray
@@ -40,6 +42,7 @@ class Answers(NamedTuple):
     orientation_error: np.ndarray
     iterations: np.ndarray
     searches: np.ndarray
+    target_digest: np.ndarray
 
 
 def solve_block(spec: ChainSpec, targets: np.ndarray, threads: int | None = None) -> Answers:
@@ -69,12 +72,13 @@ def solve_block(spec: ChainSpec, targets: np.ndarray, threads: int | None = None
         batch.orientation_error,
         batch.iterations,
         batch.searches,
+        row_digests(targets),
     )
     return answers if poses.all() else _with_gaps(answers, poses)
 
 
 def _with_gaps(answers: Answers, poses: np.ndarray) -> Answers:
-    """Return the answers to the targets that are poses, a (k,) mask, among those that are not."""
+    """Return answers to the targets that are poses, a (k,) mask, among those that are not."""
     count, n = len(poses), answers.q.shape[1]
     gaps = Answers(
         np.full((count, n), np.nan),
@@ -83,8 +87,9 @@ def _with_gaps(answers: Answers, poses: np.ndarray) -> Answers:
         np.full(count, np.nan),
         np.zeros(count, np.int32),
         np.zeros(count, np.int32),
+        answers.target_digest,
     )
-    for all_rows, rows in zip(gaps, answers, strict=True):
+    for all_rows, rows in zip(gaps[:-1], answers[:-1], strict=True):
         all_rows[poses] = rows
     return gaps
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 import hashlib
 from typing import cast, Protocol
 
@@ -34,7 +34,7 @@ class BlockTargets(Protocol):
 
     @property
     def digest(self) -> str:
-        """What tells these targets from others; for arrays the number and a sample of rows."""
+        """What tells these targets from others; for arrays the number, as rows may be mended."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,17 @@ def block_targets(targets: object) -> BlockTargets | None:
     raise ArgumentError(
         'targets', f'have to be an array, a PoseGrid or an iterator, not {safe_repr(targets)}'
     )
+
+
+def reader_of(targets: BlockTargets, first: int, last: int) -> Callable[[], np.ndarray] | None:
+    """
+    Return what reads a block to compare it; None where the digest has compared every number.
+
+    :param targets: the targets.
+    :param first: number of the first.
+    :param last: number after the last.
+    """
+    return None if isinstance(targets, PoseGrid) else partial(targets.block, first, last)
 
 
 def blocks_of(stream: Iterable[ArrayLike], size: int) -> Iterator[np.ndarray]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 import os
 import time
 from typing import cast, TYPE_CHECKING
@@ -17,8 +16,9 @@ from ik_service.exceptions import ArgumentError, StoreInterruptedError
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.progress import Progress, progress_of
 from ik_service.scale.result_store import ResultStore
+from ik_service.scale.row_digests import Comparison
 from ik_service.scale.solving import solve_and_write
-from ik_service.scale.targets import block_targets, blocks_of, BlockTargets
+from ik_service.scale.targets import block_targets, blocks_of, BlockTargets, reader_of
 from ik_service.solvers.argument_checks import check_course
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def solve_to_store(
 
     The answers come in chunks. What is interrupted, by a signal, a full disk or a machine that is
     switched off, has all chunks that were whole; the same call then solves only those that are
-    missing, and the answers are the same as without the interruption. At any time only some
-    chunks are in memory.
+    missing, or of which a target was changed, and the answers are the same as without the
+    interruption. At any time only some chunks are in memory.
 
     :param chain_spec: chain, solver and options.
     :param targets: (N, 4, 4) T_base_tip in an array of NumPy, a memory map, or an array of Zarr;
@@ -126,14 +126,14 @@ def _solve_blocks(
 ) -> int:
     """Solve the chunks that are missing; returns how many targets were solved before."""
     count = len(targets)
-    chunks = [
-        (first, min(first + results.chunk, count)) for first in range(0, count, results.chunk)
-    ]
-    missing = [
-        (first, last)
-        for first, last in chunks
-        if not results.answers(first, last, partial(targets.block, first, last))
-    ]
+    missing, compared = [], Comparison()
+    for first in range(0, count, results.chunk):
+        last = min(first + results.chunk, count)
+        found = results.compare(first, last, reader_of(targets, first, last))
+        compared += found or Comparison()
+        if found is None or found.changed:
+            missing.append((first, last))
+    results.check(compared)
     before = count - sum(last - first for first, last in missing)
     progress.skip(before)
     if client is not None:
@@ -159,9 +159,13 @@ def _solve_stream(
 
     def missing() -> Iterator[tuple[int, np.ndarray]]:
         nonlocal count, before
+        compared = Comparison()
         for block in blocks_of(stream, results.chunk):
             first, count = count, count + len(block)
-            if results.answers(first, count, block.view):
+            found = results.compare(first, count, block.view)
+            compared += found or Comparison()
+            results.check(compared)
+            if found is not None and not found.changed:
                 before += len(block)
                 progress.skip(len(block))
             else:

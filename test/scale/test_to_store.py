@@ -12,8 +12,9 @@ from support.repository import REPOSITORY
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 
 import ik_service as iks
-from ik_service.exceptions import ArgumentError
+from ik_service.exceptions import ArgumentError, StoreError
 from ik_service.scale import NO_POSE, PoseGrid, solve_to_store
+from ik_service.scale.row_digests import row_digests
 from ik_service.scale.targets import block_targets, blocks_of
 
 URDF = REPOSITORY / 'urdf' / 'panda.urdf'
@@ -41,9 +42,11 @@ def test_rows_that_are_no_poses_are_marked(spec, targets, tmp_path):
     assert (np.delete(status, [7, 20, 49]) == SUCCESS).all()
 
 
-@pytest.mark.parametrize('kind', ['array', 'stream'])
-def test_mended_rows_are_solved_by_the_next_call(kind, spec, targets, expected, tmp_path):
-    given = {'array': lambda rows: rows, 'stream': lambda rows: iter([rows[:33], rows[33:]])}[kind]
+GIVEN = {'array': lambda rows: rows, 'stream': lambda rows: iter([rows[:33], rows[33:]])}
+
+
+@pytest.mark.parametrize('given', GIVEN.values(), ids=GIVEN)
+def test_mended_rows_are_solved_by_the_next_call(given, spec, targets, expected, tmp_path):
     broken = targets[:500].copy()
     broken[[151, 302]] = np.nan
     solve_to_store(spec, given(broken), tmp_path / 's', chunk=100, progress=False)
@@ -54,6 +57,50 @@ def test_mended_rows_are_solved_by_the_next_call(kind, spec, targets, expected, 
     status, q = report.store.read('status'), report.store.read('q')
     assert np.flatnonzero(status == NO_POSE).tolist() == [302]
     np.testing.assert_array_equal(np.delete(q, 302, 0), np.delete(expected.q[:500], 302, 0))
+
+
+@pytest.mark.parametrize('given', GIVEN.values(), ids=GIVEN)
+@pytest.mark.parametrize('count', [1, 3, 500])
+def test_few_targets_that_were_none_may_be_mended(given, spec, targets, expected, tmp_path, count):
+    solve_to_store(spec, given(np.full((count, 4, 4), np.nan)), tmp_path / 's', progress=False)
+    report = solve_to_store(spec, given(targets[:count]), tmp_path / 's', progress=False)
+    assert report.solved_before == 0
+    np.testing.assert_array_equal(report.store.read('q'), expected.q[:count])
+
+
+@pytest.mark.parametrize('given', GIVEN.values(), ids=GIVEN)
+@pytest.mark.parametrize('row', [0, 123, 399])
+def test_changed_targets_are_solved_again(given, spec, targets, expected, tmp_path, row):
+    solve_to_store(spec, given(targets[:400]), tmp_path / 's', chunk=100, progress=False)
+    changed = targets[:400].copy()
+    changed[row] = targets[1000]
+    report = solve_to_store(spec, given(changed), tmp_path / 's', progress=False)
+    assert report.solved_before == 300
+    wanted = expected.q[:400].copy()
+    wanted[row] = expected.q[1000]
+    np.testing.assert_array_equal(report.store.read('q'), wanted)
+
+
+@pytest.mark.parametrize('given', GIVEN.values(), ids=GIVEN)
+def test_targets_of_which_most_are_others_are_refused(given, spec, targets, expected, tmp_path):
+    solve_to_store(spec, given(targets[:400]), tmp_path / 's', chunk=100, progress=False)
+    others = targets[1000:1400].copy()
+    others[:40] = targets[:40]
+    with pytest.raises(StoreError, match=r'other targets: \d+ of the \d+ that are answered'):
+        solve_to_store(spec, given(others), tmp_path / 's', progress=False)
+    store = solve_to_store(spec, given(targets[:400]), tmp_path / 's', progress=False)
+    assert store.solved_before == 400
+    np.testing.assert_array_equal(store.store.read('q'), expected.q[:400])
+
+
+def test_digests_tell_half_turns_and_single_bits_apart():
+    turns = [np.diag([a, b, a * b, 1.0]) for a in (1.0, -1.0) for b in (1.0, -1.0)]
+    bits = np.tile(np.eye(4), (16 * 64, 1, 1))
+    words = bits.reshape(-1, 16).view(np.uint64)
+    for number, word in enumerate(words):
+        word[number // 64] ^= np.uint64(1) << np.uint64(number % 64)
+    digests = row_digests(np.concatenate([turns, bits]))
+    assert len(set(digests.tolist())) == len(digests)
 
 
 def test_arrays_of_zarr_and_streams_answer_alike(spec, targets, expected, tmp_path):
