@@ -5,9 +5,10 @@ from pathlib import Path
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
-from support.parallel import turn
+from support.parallel import pytest_collection_modifyitems, turn
 
 FAILS_ONCE = """
 import pytest
@@ -68,3 +69,17 @@ def test_tests_marked_alone_and_others_wait_for_each_other(tmp_path):
     threads[1].start()
     threads[1].join(10.0)
     assert order == ['two at once', 'alone', 'later']
+
+
+def test_files_with_browsers_are_far_from_each_other_among_those_with_processes():
+    marks = {'page': ('browser', 'dds'), 'server': ('browser',), 'sums': ()}
+    marks |= {f'node{number}': ('dds',) for number in range(5)}
+    items = [
+        SimpleNamespace(path=path, name=name, get_closest_marker=marks[path].__contains__)
+        for path in sorted(marks)
+        for name in 'ba'
+    ]
+    pytest_collection_modifyitems(items)
+    order = ['page', 'node0', 'node1', 'node2', 'server', 'node3', 'node4', 'sums']
+    assert [item.path for item in items[::2]] == order
+    assert [item.name for item in items] == ['b', 'a'] * len(order)

@@ -2,7 +2,9 @@
 Parallel runs with pytest-xdist: the order of the files, and tests that need the machine alone.
 
 Workers take a file at a time. The files whose tests wait for other processes come first: a long
-file that came last would keep one worker busy while the others have nothing left to do.
+file that came last would keep one worker busy while the others have nothing left to do. Among
+them, files that need the browser are far from each other: only one of them runs at a time, and
+the worker of a second one would wait.
 
 A test marked ``alone`` measures time or load. It holds a lock that all other tests of the run
 share, so it starts when they have ended, and they wait for it. A second lock, the door, is held
@@ -57,8 +59,17 @@ _folder = pytest.StashKey[TemporaryDirectory]()
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
     """Bring files with ``dds`` tests to the front; the order inside a file stays."""
-    long = {item.path for item in items if item.get_closest_marker('dds')}
-    items.sort(key=lambda item: item.path not in long)
+    marked = {
+        marker: dict.fromkeys(item.path for item in items if item.get_closest_marker(marker))
+        for marker in ('dds', 'browser')
+    }
+    files = [path for path in {item.path: None for item in items} if path not in marked['browser']]
+    files.sort(key=lambda path: path not in marked['dds'])
+    distance = 1 + len(marked['dds']) // max(len(marked['browser']), 1)
+    for number, path in enumerate(marked['browser']):
+        files.insert(number * distance, path)
+    places = {path: place for place, path in enumerate(files)}
+    items.sort(key=lambda item: places[item.path])
 
 
 @contextmanager

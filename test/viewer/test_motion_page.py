@@ -20,7 +20,7 @@ from support.harness import Bench, START_TIMEOUT, until
 import ik_service as iks
 from ik_service.ros.common.conversions import pose_from_matrix
 
-pytestmark = [pytest.mark.dds, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.dds, pytest.mark.slow]
 URDF = str(Path(__file__).parents[2] / 'urdf' / 'panda.urdf')
 BASE, TIP = 'panda_link0', 'panda_hand_tcp'
 START = {'panda_joint2': -0.785, 'panda_joint4': -2.356, 'panda_joint6': 1.571}

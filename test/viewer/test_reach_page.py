@@ -15,7 +15,7 @@ pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
 from support.harness import Bench, START_TIMEOUT, until
 
-pytestmark = [pytest.mark.dds, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.dds, pytest.mark.slow]
 URDF = str(Path(__file__).parents[2] / 'urdf' / 'panda.urdf')
 BASE, TIP = 'panda_link0', 'panda_hand_tcp'
 SLOW = 120.0  # for what is drawn without a graphics card, or has to be compiled before [s]

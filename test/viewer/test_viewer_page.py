@@ -27,7 +27,7 @@ import ik_service as iks
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.viewer.panel.joint_sliders import HOLD_TIME
 
-pytestmark = [pytest.mark.dds, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.dds, pytest.mark.slow]
 URDF = str(Path(__file__).parents[2] / 'urdf' / 'panda.urdf')
 BASE, TIP = 'panda_link0', 'panda_hand_tcp'
 START = {

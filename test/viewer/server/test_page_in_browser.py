@@ -16,7 +16,7 @@ import viser
 
 from ik_service.viewer.server import page
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SLOW = 60_000.0  # for what is drawn without a graphics card [ms]
 EVIL = 'evil.example'  # a name that resolves to this machine
 SOCKET = """
