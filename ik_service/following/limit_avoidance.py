@@ -1,12 +1,13 @@
 """
-Steps of redundant arms after a target that moves, on which joints keep away from their limits.
+Steps of redundant arms after a target that moves, which spare joints: slow ones, and at limits.
 
 Of all steps that move the tip alike, the one with the least weighted sum of squares is taken, in
 which joints weigh the more the nearer they come to a limit: others then move instead. T. F. Chan
 and R. V. Dubey, "A weighted least-norm solution based scheme for avoiding joint limits for
 redundant joint manipulators", IEEE Transactions on Robotics and Automation 11 (1995) 286–292,
 with weights of our own. What a joint cannot do at its limit the tip would have to leave its way
-for, long after the joint could have been spared.
+for, long after the joint could have been spared. Likewise a joint that is much slower than the
+others, such as a lift, weighs the more the slower it is: else the tip would wait for it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,12 @@ from ik_service.solvers.solver import Solver
 
 _ASIDE = 0.5
 """Distance of the solution from where the step leads, as a share of the step, at most."""
+
+_SLOW = 0.25
+"""Velocity limit, as a share of the highest, below which a joint is spared."""
+
+_HEAVIEST = 1e-3
+"""One over the weight that slower ones have."""
 
 _ROUNDING = 1e-4
 """Distance that counts as none there [rad] or [m]."""
@@ -41,9 +48,10 @@ class NextSolver:
         self._redundant = np.count_nonzero(weights) < chain.n
         self._farthest = options.max_joint_motion or np.inf
         joints = len(chain.arrays.variables)
+        ease = _ease(chain.velocity)
         shapes = (joints, 6), (12,), (chain.n, 6), (chain.n,), (6, 8)
         scratch = (np.empty(shape) for shape in shapes)
-        self._around = weights, chain.lower, chain.upper, *scratch
+        self._around = weights, chain.lower, chain.upper, ease, *scratch
         if self._redundant:
             examples = np.eye(4), *self._around, chain.middle.copy()
             self._step = entry_point(least_weighted_step, chain.arrays, *examples)
@@ -82,3 +90,16 @@ class NextSolver:
         near = largest(np.abs(result.q - guess)) <= _ASIDE * size + _ROUNDING
         near = near and largest(np.abs(result.q - last)) <= self._farthest
         return result if result.success and near else None
+
+
+def _ease(velocity: np.ndarray) -> np.ndarray:
+    """
+    Return one over the weights of joints (n,) that are far from their limits.
+
+    :param velocity: (n,) velocity limits [rad/s] or [m/s]; inf for none.
+    """
+    moving = np.isfinite(velocity) & (velocity > 0.0)
+    if not moving.any():
+        return np.ones(len(velocity))
+    share = velocity / (_SLOW * velocity[moving].max())
+    return np.where(moving, np.clip(share * share, _HEAVIEST, 1.0), 1.0)

@@ -1,4 +1,4 @@
-"""Compiled steps of redundant arms on which joints keep away from their limits."""
+"""Compiled steps of redundant arms that spare slow joints, and those near their limits."""
 
 from __future__ import annotations
 
@@ -27,15 +27,18 @@ _NARROWEST = 1e-4
 
 
 @short_kernel
-def least_weighted_step(chain, goal, weights, lower, upper, axes, frame, rows, light, room, q):
+def least_weighted_step(
+    chain, goal, weights, lower, upper, ease, axes, frame, rows, light, room, q
+):
     """
-    Find the step with the least weighted norm, in which joints near their limits weigh more.
+    Find the step with the least weighted norm; slow joints, and those near limits, weigh more.
 
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param goal: (4, 4) where the tip shall be, not far away.
     :param weights: (6,) square roots of the weights of the pose error's components.
     :param lower: (n,) limits [rad] or [m]; −inf for none.
     :param upper: (n,) likewise; inf for none.
+    :param ease: (n,) one over the weights of the joints far from their limits.
     :param axes: (m, 6) scratch.
     :param frame: (12,) scratch.
     :param rows: (n, 6) scratch.
@@ -52,16 +55,17 @@ def least_weighted_step(chain, goal, weights, lower, upper, axes, frame, rows, l
         room[i, _ERROR] *= weights[i]
         for j in range(len(q)):
             rows[j, i] *= weights[i]
-    light[:] = 1.0
+    for j in range(len(q)):
+        light[j] = ease[j]
     _solve(rows, light, room)
     differs = False
     for j in range(len(q)):
-        light[j] = 1.0
+        differs = differs or ease[j] != 1.0
         place = _place(q[j], lower[j], upper[j])
         if place * _way(rows, room, j) > 0.0:
             near = min((abs(place) - _FREE) / (1.0 - _FREE), _NEAREST)
             if near > 0.0:
-                light[j] = 1.0 / (1.0 + _STRENGTH * near * near / (1.0 - near))
+                light[j] = ease[j] / (1.0 + _STRENGTH * near * near / (1.0 - near))
                 differs = True
     if not differs:
         return 0.0

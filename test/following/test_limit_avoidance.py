@@ -141,3 +141,48 @@ def test_joints_without_limits_or_without_room_are_left_alone(panda):
     result = spares.solve(T, q)
     assert result.success
     assert result.q[np.flatnonzero(chain.lower == chain.upper)] == pytest.approx(0.5)
+
+
+LIFT = """<link name="floor"/>
+<joint name="lift" type="prismatic"><parent link="floor"/><child link="panda_link0"/>
+  <axis xyz="0 0 1"/><limit lower="-0.5" upper="0.5" velocity="{velocity}" effort="1"/></joint>
+</robot>"""
+
+
+@pytest.fixture(params=[0.02, 0.1, 1.0], ids=lambda velocity: f'{velocity} m/s')
+def lifted(request):
+    text = arm_path('panda').read_text().replace('</robot>', LIFT.format(velocity=request.param))
+    return iks.Robot.from_urdf(text).chain('floor', 'panda_hand_tcp')
+
+
+def test_joints_that_are_slow_weigh_more(lifted, monkeypatch):
+    random, guesses = np.random.default_rng(7), []
+    spares = next_of(iks.Solver(lifted))
+    solve = spares.beside.solve
+    monkeypatch.setattr(spares.beside, 'solve', lambda T, q: guesses.append(q) or solve(T, q))
+    middle, half = 0.5 * (lifted.lower + lifted.upper), 0.5 * (lifted.upper - lifted.lower)
+    share = lifted.velocity / (0.25 * lifted.velocity.max())
+    weights = 1.0 / np.clip(share**2, 1e-3, 1.0)
+    for _ in range(20):
+        q = middle + 0.4 * half * random.uniform(-1.0, 1.0, 8)  # far from all limits
+        T = lifted.forward(q + 0.002 * random.normal(size=8))
+        expected = damped_step(lifted.jacobian(q), pose_error(lifted.forward(q), T), weights)
+        guesses.clear()
+        spares.solve(T, q)
+        wanted = q + expected if (weights > 1.0).any() else q
+        np.testing.assert_allclose(guesses[0], wanted, atol=1e-3 * np.abs(expected).max())
+
+
+def test_a_slow_lift_leaves_a_circle_to_the_arm(lifted):
+    spares = next_of(iks.Solver(lifted))
+    q = np.append(0.0, READY)
+    T = lifted.forward(q)
+    speeds = []
+    for angle in np.linspace(0.0, 2.0 * np.pi, 300):  # 0.2 m across, in 6 s
+        goal = T.copy()
+        goal[1:3, 3] += 0.1 * np.sin(angle), 0.1 * (np.cos(angle) - 1.0)
+        result = spares.solve(goal, q)
+        assert result.success
+        speeds.append(np.abs(result.q - q) / 0.02)
+        q = result.q
+    assert (np.array(speeds) <= lifted.velocity).all()
