@@ -44,13 +44,13 @@ def load_joint_limits(source: str | os.PathLike[str]) -> MotionBounds:
     Read bounds on the motion of joints.
 
     :param source: path of a file, where a leading ``~`` is the home folder; or its text: a string
-        of several lines. Empty for no bounds.
+        of several lines, or one in which a key is followed by a value. Empty for no bounds.
     :raises JointLimitsError: the file cannot be read, or what it says cannot be; names the joint.
     """
     if not isinstance(source, os.PathLike):
         if not source.strip():
             return MotionBounds()
-        if '\n' in source:
+        if '\n' in source or ': ' in source:
             return parse_joint_limits(source)
     path = os.path.expanduser(os.fspath(source))
     label = named_file(os.fsdecode(path))

@@ -69,6 +69,13 @@ def test_a_file_is_read_and_named_in_its_errors(tmp_path, robot):
         iks.load_joint_limits(file)
 
 
+def test_text_may_be_one_line(robot):
+    text = 'joint_limits: {elbow: {has_velocity_limits: true, max_velocity: 0.5}}'
+    assert iks.load_joint_limits(text) == iks.load_joint_limits(text + '\n')
+    with pytest.raises(JointLimitsError, match=r"'elbow': max_velocity"):
+        iks.load_joint_limits(text.replace('0.5', '-0.5'))
+
+
 def test_what_is_no_readable_file_is_refused(tmp_path):
     for name in ('missing.yaml', str(tmp_path), 'a\0b'):
         with pytest.raises(JointLimitsError, match='cannot be read'):

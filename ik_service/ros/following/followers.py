@@ -35,6 +35,12 @@ _LONGEST_END = LONGEST_RAMP + FAREWELL + 0.5
 """Longest time in which a motion ends, with some for late ticks [s]."""
 
 
+_STOPPED = (
+    'the commands come to rest; the target is dropped. The next one is followed: where somebody '
+    'goes on sending, use enable with data: false'
+)
+
+
 class Followers:
     """
     Followers of the default group of an arm, and of the other groups that are followed.
@@ -196,7 +202,7 @@ class Followers:
         moving = any(not following.follower.idle for following in self)
         for following in self:
             following.follower.stop()
-        return 'the commands come to rest; the target is dropped' if moving else 'nothing moves'
+        return _STOPPED if moving else 'nothing moves'
 
     def enable(self, enabled: bool) -> tuple[bool, str]:
         """

@@ -20,7 +20,12 @@ from rclpy.parameter import Parameter
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.group import SolverSettings
 from ik_service.common.number_parsing import parse_numbers, parse_positions
-from ik_service.exceptions import IkServiceError, OptionError, SolverSpecError
+from ik_service.exceptions import (
+    IkServiceError,
+    JointLimitsError,
+    OptionError,
+    SolverSpecError,
+)
 from ik_service.following.settings import FollowerSettings
 from ik_service.model.joint_limits_file import load_joint_limits
 from ik_service.model.motion_bounds import MotionBounds
@@ -65,7 +70,6 @@ class NodeParameters:
     :ivar arm: base, tip, locked joints, tool frames and planning groups.
     :ivar lock: held while settings change.
     :raises OptionError: a parameter that was given at the start has a value it cannot have.
-    :raises JointLimitsError: the file of joint limits cannot be read, or is malformed.
     """
 
     def __init__(self, node: Node) -> None:
@@ -73,7 +77,7 @@ class NodeParameters:
         self._values = declare_parameters(node, self._after_loading(node), _MAPPINGS)
         self.solver = _solver_settings(self._values)
         self.follower = _follower_settings(self._values)
-        self._bounds = load_joint_limits(self._values[JOINT_LIMITS])
+        self._bounds = _bounds_of(self._values[JOINT_LIMITS])
         self.arm = _arm_settings(self._values, self._bounds)
         self.lock = threading.Lock()
         self._apply: Apply = lambda solver, follower: None
@@ -188,6 +192,13 @@ def _follower_settings(values: ParameterValues) -> FollowerSettings:
     # FollowerSettings checks the types.
     chosen: dict[str, Any] = {spec.field: values[spec] for spec in FOLLOWER_PARAMETERS}
     return FollowerSettings(**chosen)
+
+
+def _bounds_of(source: str) -> MotionBounds:
+    try:
+        return load_joint_limits(source)
+    except JointLimitsError as error:
+        raise OptionError(JOINT_LIMITS.name, str(error)) from error
 
 
 def _arm_settings(values: ParameterValues, bounds: MotionBounds) -> ArmSettings:

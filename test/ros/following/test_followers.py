@@ -105,7 +105,7 @@ def test_two_arms_move_at_the_same_time_and_commands_name_their_joints():
     }
     body.run(0.6)
     assert left.follower.state is right.follower.state is FollowerState.REACHED
-    assert body.followers.stop() == 'the commands come to rest; the target is dropped'
+    assert body.followers.stop().startswith('the commands come to rest; the target is dropped. ')
     body.run(0.1)
     assert left.follower.idle
     assert right.follower.idle

@@ -12,7 +12,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ik_service.exceptions import IkServiceError, JointLimitsError, OptionError
+from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.ik.parameter_table import (
     FOLLOWER_PARAMETERS,
@@ -80,7 +80,8 @@ def test_joint_limits_belong_to_the_arm_and_a_bad_file_is_refused_by_name(make, 
     _, parameters = make(joint_limits=str(file))
     assert parameters.arm.bounds.joints['elbow'].acceleration == 2.5
     file.write_text('joint_limits: {elbow: {max_acceleration: -2.5}}')
-    with pytest.raises(JointLimitsError, match=r"joint_limits\.yaml.*'elbow': max_acceleration"):
+    message = r"^joint_limits: file .*joint_limits\.yaml.*'elbow': max_acceleration"
+    with pytest.raises(OptionError, match=message):
         make(joint_limits=str(file))
 
 
