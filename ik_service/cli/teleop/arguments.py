@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from math import nan
 
 from ik_service.cli.ros_arguments import split_ros_arguments
 from ik_service.cli.teleop.joystick import DEFAULT_AXES, DEFAULT_DEADMAN, parse_axes
@@ -69,7 +70,10 @@ def parse(arguments: Sequence[str]) -> tuple[Namespace, list[str]]:
 
 
 def _share(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
     if not 0.0 < value <= 1.0:
         raise ArgumentTypeError(f'has to be above 0, 1 at most, not {text}')
     return value
