@@ -11,6 +11,7 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
 
+from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import OptionError
 from ik_service.following.motion_limits import LONGEST_RAMP
 from ik_service.ros.following.followers import Followers
@@ -20,8 +21,9 @@ from ik_service.ros.trajectory.action_goals import (
     ExecuteTrajectoryGoals,
     FollowJointTrajectoryGoals,
 )
+from ik_service.ros.trajectory.controller_client import ControllerClient
 from ik_service.ros.trajectory.deferred_goals import DeferredActionServer
-from ik_service.ros.trajectory.forwarding import ControllerClient, ForwardedPlayback
+from ik_service.ros.trajectory.forwarding import ForwardedPlayback
 from ik_service.ros.trajectory.goal_outcome import (
     CANCELED_EARLY,
     GoalEnd,
@@ -30,7 +32,7 @@ from ik_service.ros.trajectory.goal_outcome import (
 )
 from ik_service.ros.trajectory.playback import CommandedPlayback, Playback
 from ik_service.ros.trajectory.preparation import follower_for
-from ik_service.ros.trajectory.trajectory_parameters import TRAJECTORY_ACTION
+from ik_service.ros.trajectory.trajectory_parameters import controller_action, TRAJECTORY_ACTION
 from ik_service.trajectory.clock_rates import ClockGrid
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 
@@ -53,7 +55,7 @@ class TrajectoryActions:
     :param action: name of a controller's action; empty to command the arm from here.
     :param on_error: called with an unexpected exception.
     :ivar group: the callbacks' group.
-    :raises OptionError: the controller's action would be this one.
+    :raises OptionError: the controller's action would be this one, or has no valid name.
     """
 
     def __init__(
@@ -66,13 +68,14 @@ class TrajectoryActions:
         self.group: CallbackGroup | None = ReentrantCallbackGroup()
         self._node, self._log = node, node.get_logger()
         self._followers = followers
-        self._action = action and node.resolve_service_name(action)
+        self._action = controller_action(node, action)
         self._on_error = on_error
         self._goals: list[AcceptedGoal] = []
         self._lock = threading.Lock()
         self._ending, self._attended_at = False, 0.0
         self._counts = {'succeeded': 0, 'canceled': 0, 'refused or aborted': 0}
         self._last = 'none'
+        self._delays = FaultLogger(self._log.warning)
         own = [node.resolve_service_name(kind.name) for kind in _KINDS]
         if self._action in own:
             raise OptionError(
@@ -181,7 +184,7 @@ class TrajectoryActions:
         around = self._clock, self._news.trigger
         playback: Playback
         if self._action:
-            playback = ForwardedPlayback(request, following, self._client, *around)
+            playback = ForwardedPlayback(request, following, self._client, *around, self._delays)
         else:
             playback = CommandedPlayback(request, following, *around)
         points = f'{len(trajectory)} point{"" if len(trajectory) == 1 else "s"}'
