@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from control_msgs.action import FollowJointTrajectory
 
@@ -10,6 +11,7 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import TargetRefusedError
 from ik_service.following.reservation import Reservation
 from ik_service.ros.following.follower_interface import FollowerInterface
+from ik_service.ros.following.followers import Followers
 from ik_service.ros.trajectory.controller_client import ControllerClient
 from ik_service.ros.trajectory.controller_goal import ControllerGoal, PATIENCE
 from ik_service.ros.trajectory.goal_outcome import (
@@ -58,9 +60,9 @@ class ForwardedPlayback(Playback):
         self._canceling, self._stop_reason = False, ''
         prepared(request, following)
         start_time(request, clock)
-        self._reservation = Reservation(self._claim, self._on_reservation_end)
+        self._reservations: dict[FollowerInterface, Reservation] = {}
         try:
-            following.follow_aim(self._reservation)
+            self._reserve(following)
         except TargetRefusedError as error:
             raise GoalRefusedError(GoalEnd.REFUSED, str(error)) from None
 
@@ -105,6 +107,23 @@ class ForwardedPlayback(Playback):
         if outcome is not None:
             self._end(outcome)
 
+    def replace_arm(self, followers: Followers) -> None:
+        """
+        End, and keep others from moving the new arm as well until the controller has ended.
+
+        :param followers: the followers of the new arm.
+        """
+        super().replace_arm(followers)
+        for following in followers:
+            if following not in self._reservations:
+                with suppress(TargetRefusedError):  # it cannot be moved yet, and is tried again
+                    self._reserve(following)
+
+    def _reserve(self, following: FollowerInterface) -> None:
+        reservation = Reservation(self._claim, self._on_reservation_end)
+        following.follow_aim(reservation)
+        self._reservations[following] = reservation
+
     def _begin(self, now: float) -> GoalOutcome | None:
         """Send the goal when it can be; return an outcome when it never will be."""
         if self._canceling:
@@ -145,8 +164,9 @@ class ForwardedPlayback(Playback):
                 reason += f'; {outcome.text}'
             outcome = GoalOutcome(GoalEnd.STOPPED, reason)
         self._outcome = outcome
-        self._reservation.withdraw()
-        self.following.follower.release(self._reservation)
+        for following, reservation in self._reservations.items():
+            reservation.withdraw()
+            following.follower.release(reservation)
         self._on_news()
 
     def _on_reservation_end(self, reason: str) -> None:

@@ -235,10 +235,10 @@ class TrajectoryActions:
         return playback.outcome
 
     def _end_without_arm(self, playback: Playback) -> None:
-        """End a trajectory that began just when its arm was replaced: nothing ticks it."""
+        """End a trajectory whose arm was replaced."""
         followers = self._followers()
         if followers is not None and playback.following not in tuple(followers):
-            playback.following.follower.stop()
+            playback.replace_arm(followers)
 
     def _finish(self, goal: AcceptedGoal, outcome: GoalOutcome) -> None:
         """Send the result of a goal."""

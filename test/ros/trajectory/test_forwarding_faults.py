@@ -1,5 +1,7 @@
 """Controllers that do not end a goal as they should: nothing moves, and it is told why."""
 
+import re
+
 from geometry_msgs.msg import PoseStamped
 import pytest
 
@@ -7,9 +9,11 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from moveit_msgs.msg import MoveItErrorCodes
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.cell import CHAIN, NAMES, NODE, READY
 from support.harness import Bench, until
+from support.node_helpers import LATCHED
 from support.stand_in_action import StandInController
 from support.trajectory_helpers import message, Player, smooth
 
@@ -177,3 +181,40 @@ def test_a_goal_is_canceled_at_once_when_no_controller_is_there(setup):
     assert goal.cancel_accepted()
     end, result = goal.result(2.5)
     assert (end, result.error_string) == ('canceled', 'it was canceled before it began')
+
+
+def at_rest(command):
+    return not any(command.velocity)
+
+
+def test_a_new_arm_is_not_moved_either_before_the_controller_has_ended(bench, panda):
+    described = bench.node.create_publisher(String, 'robot_description', LATCHED)
+    urdf = panda.read_text()
+    described.publish(String(data=urdf))
+    commands, player = bench.record(JointState, 'joint_command'), Player(bench)
+    node = bench.start(NODE, trajectory_action=ACTION, **CHAIN)
+    controller = StandInController(bench, NAMES, READY)
+    try:
+        until(
+            lambda: player.follow(message([0.5], [READY])).result()[0] == 'succeeded',
+            20.0,
+            'a trajectory through the controller',
+        )
+        controller.goals.clear()
+        controller.lingers = True
+        goal = player.follow(smooth(seconds=60.0))
+        until(lambda: controller.goals, what='the goal')
+        described.publish(String(data=urdf.replace('<robot', '<!-- another --><robot', 1)))
+        node.wait_for('the new robot description|other parameters', 60.0)
+        targets = bench.publisher(PoseStamped, 'target_pose')
+        told = re.compile('target_pose ignored: .*follow_joint_trajectory may still move')
+        until(lambda: targets.publish(target_above()) or told.search(node.output), what='a reason')
+        until(lambda: not commands.messages or at_rest(commands.messages[-1]), what='rest')
+        assert not goal.ended
+        commands.clear()
+        controller.lingers = False
+        assert goal.result()[0] == 'aborted'
+        assert all(at_rest(command) for command in commands.messages)
+        until(lambda: targets.publish(target_above()) or len(commands), what='a command')
+    finally:
+        controller.close()
