@@ -143,7 +143,8 @@ class ForwardedPlayback(Playback):
         overdue = goal.overdue(now)
         if overdue:
             what = self._claim() if self._canceling else f'{self._name}: {goal.waiting_for}'
-            self._delays.report(f'{what}, for {overdue:.0f} s by now', what)
+            since = f', for {overdue:.0f} s by now' if overdue >= 1.0 else ''
+            self._delays.report(what + since, what)
 
     def _claim(self) -> str:
         """Return why nothing else may move the arm."""
