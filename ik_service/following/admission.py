@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Protocol
 
 from ik_service.following.aim import Aim
-from ik_service.following.aim_store import AimStore
 from ik_service.following.collision_guard import CollisionTest
 from ik_service.following.command_stream import CommandStream
 from ik_service.following.joint_sharing import JointSharing, SharedMotion
@@ -20,7 +19,6 @@ _ON_A_TRAJECTORY = 'the arm moves along a trajectory; cancel that, or stop it wi
 class AdmittedMotion(SharedMotion, Protocol):
     """Motion that aims are admitted to."""
 
-    aims: AimStore
     arm: JointStateTracker
     settings: FollowerSettings
     stream: CommandStream
@@ -67,10 +65,12 @@ class Admission:
         return '' if motion.stream.active else self.occupied()
 
     def precedence(self) -> str:
-        """Return what goes before any other aim: a motion of other joints, or a trajectory."""
+        """Return what goes before any other aim: a trajectory, or a motion of other joints."""
         current = self._motion.aims.current
         if current is not None and current.kind == 'trajectory' and current.busy:
-            return _ON_A_TRAJECTORY
+            return current.claim or _ON_A_TRAJECTORY
+        if self._motion.aims.claim:
+            return self._motion.aims.claim
         return self._sharing.refusal(self._motion)
 
     def occupied(self) -> str:

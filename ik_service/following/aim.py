@@ -117,6 +117,11 @@ class Aim(ABC):
         """Whether nothing more is to come: as soon as the commands are at rest, they end."""
         return False
 
+    @property
+    def claim(self) -> str:
+        """Why nothing else may move the arm, even after its end; empty when something may."""
+        return ''
+
     def begin(  # noqa: B027 - not all need to know
         self, q: np.ndarray, unwrapped: Callable[[np.ndarray], np.ndarray]
     ) -> None:

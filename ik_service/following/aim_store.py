@@ -24,11 +24,17 @@ class AimStore:
         self.current: Aim | None = None
         self.dropped: np.ndarray | None = None
         self.reason = ''
+        self._claimant: Aim | None = None
 
     @property
     def target(self) -> PoseAim | None:
         """The target pose that is followed; None when there is none, or another aim."""
         return self.current if isinstance(self.current, PoseAim) else None
+
+    @property
+    def claim(self) -> str:
+        """Why nothing may move the arm, after an aim that lays claim to it; empty when it may."""
+        return self._claimant.claim if self._claimant is not None else ''
 
     def next_version(self) -> int:
         """Return the version of an aim that is going to be followed."""
@@ -82,4 +88,5 @@ class AimStore:
     def _end(self, reason: str) -> None:
         ended, self.current = self.current, None
         if ended is not None:
+            self._claimant = ended if ended.claim else self._claimant
             ended.ended(reason)

@@ -83,6 +83,11 @@ class FollowerStatus:
         return self._aims.current
 
     @property
+    def claim(self) -> str:
+        """Why nothing may move the arm although nothing is followed; empty when it may."""
+        return self._aims.claim
+
+    @property
     def commanded(self) -> np.ndarray | None:
         """The last command (n,) [rad] or [m]; None while nothing is commanded."""
         with self._lock:

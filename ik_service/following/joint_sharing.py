@@ -7,6 +7,7 @@ import threading
 from typing import Protocol
 
 from ik_service.common.quoting import quote
+from ik_service.following.aim_store import AimStore
 
 _SETTLING_TIME = 0.1
 """
@@ -21,10 +22,12 @@ class SharedMotion(Protocol):
 
     :ivar group: name of the group.
     :ivar joints: the joints that commands name.
+    :ivar aims: what the commands are for, and what lays claim to the joints.
     """
 
     group: str
     joints: tuple[str, ...]
+    aims: AimStore
 
     @property
     def active(self) -> bool:
@@ -77,6 +80,8 @@ class JointSharing:
         for other, joint in self._rivals(motion):
             if other.busy:
                 return f'group {quote(other.group)} moves {joint}; stop it with ~/stop first'
+            if other.aims.claim:
+                return other.aims.claim
         return ''
 
     def take_over(self, motion: SharedMotion) -> None:

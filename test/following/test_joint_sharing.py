@@ -12,6 +12,7 @@ from support.walls import Walls
 
 from ik_service.exceptions import TargetRefusedError
 from ik_service.following.joint_sharing import JointSharing
+from ik_service.following.reservation import Reservation
 from ik_service.following.settings import FollowerState
 from ik_service.following.target_follower import TargetFollower
 
@@ -255,3 +256,16 @@ def test_targets_from_several_threads_never_make_two_commanders(solvers):
         thread.join()
     assert all(accepted.values())
     body.assert_no_jump()
+
+
+def test_a_reservation_of_a_group_keeps_the_others_off_its_joints(solvers):
+    body = Body(solvers)
+    reservation = Reservation(lambda: 'somebody moves it', lambda _: None)
+    body.followers['left'].follow_aim(reservation)
+    with pytest.raises(TargetRefusedError, match="group 'left' moves"):
+        body.followers['right'].set_target(body.beside('right'))
+    body.followers['left'].stop()
+    with pytest.raises(TargetRefusedError, match='somebody moves it'):
+        body.followers['right'].set_target(body.beside('right'))
+    reservation.withdraw()
+    body.followers['right'].set_target(body.beside('right'))

@@ -26,14 +26,15 @@ class StandInController:
     A controller that accepts what the real one accepts, moves the arm, and publishes its states.
 
     It interpolates linearly, which is enough for its states to be on the way. ``rejects`` and
-    ``fails`` change how it takes the next goals.
+    ``fails`` change how it takes the next goals, ``refuses`` how it takes cancellations; while it
+    ``lingers``, a goal that is canceled goes on. It keeps results for so many seconds.
     """
 
-    def __init__(self, bench, names, q, action='arm_controller/follow_joint_trajectory'):
+    def __init__(self, bench, names, q, action='arm_controller/follow_joint_trajectory', keeps=60):
         self.names, self.q = list(names), np.array(q, dtype=float)
-        self.rejects = False
+        self.rejects = self.refuses = self.lingers = False
         self.fails = None  # an error code and a text
-        self.goals, self.canceled = [], 0
+        self.goals, self.canceled, self.ended = [], 0, 0
         context = bench.node.context
         self._states = bench.node.create_publisher(JointState, 'joint_states', 10)
         self._clock = bench.node.get_clock()
@@ -46,8 +47,9 @@ class StandInController:
             action,
             execute_callback=self._execute,
             goal_callback=self._on_goal,
-            cancel_callback=lambda _: CancelResponse.ACCEPT,
+            cancel_callback=self._on_cancel,
             callback_group=group,
+            result_timeout=keeps,
         )
         self._executor = MultiThreadedExecutor(3, context=context)
         self._executor.add_node(self._node)
@@ -86,7 +88,22 @@ class StandInController:
         )
         return GoalResponse.ACCEPT if sound and not self.rejects else GoalResponse.REJECT
 
+    def _on_cancel(self, _):
+        return CancelResponse.REJECT if self.refuses else CancelResponse.ACCEPT
+
+    def lose_results(self):
+        """Send no results from now on, as if they were lost on their way; return how to end it."""
+        send = self._server._send_result_response
+        self._server._send_result_response = lambda *_: None
+        return lambda: setattr(self._server, '_send_result_response', send)
+
     def _execute(self, handle):
+        try:
+            return self._played(handle)
+        finally:
+            self.ended += 1
+
+    def _played(self, handle):
         trajectory = handle.request.trajectory
         self.goals.append(handle.request)
         order = [trajectory.joint_names.index(name) for name in self.names]
@@ -104,7 +121,7 @@ class StandInController:
             feedback = FollowJointTrajectory.Feedback(joint_names=self.names)
             feedback.actual.positions = self.q.tolist()
             handle.publish_feedback(feedback)
-            if handle.is_cancel_requested:
+            if handle.is_cancel_requested and not self.lingers:
                 self.canceled += 1
                 handle.canceled()
                 return result

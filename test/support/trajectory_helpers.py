@@ -59,10 +59,15 @@ def smooth(begin=READY, end=AWAY, seconds=2.0, points=30):
 
 
 class SentGoal:
-    """A goal that was sent, and what came back."""
+    """
+    A goal that was sent, and what came back.
 
-    def __init__(self, executor, client, goal):
+    :param hasty: whether it is canceled as soon as it is known that it is accepted.
+    """
+
+    def __init__(self, executor, client, goal, hasty=False):
         self.feedback = []
+        self._hasty, self._cancellation = hasty, None
         self._executor = executor
         self._handle = self._result = None
         self._answered, self._ended = threading.Event(), threading.Event()
@@ -76,6 +81,8 @@ class SentGoal:
     def _on_answer(self, future):
         self._handle = future.result()
         if self._handle.accepted:
+            if self._hasty:
+                self._cancellation = self._handle.cancel_goal_async()
             self._handle.get_result_async().add_done_callback(self._on_result)
         self._answered.set()
 
@@ -91,6 +98,12 @@ class SentGoal:
         """Ask for the cancellation."""
         assert self.accepted()
         self._executor.create_task(self._handle.cancel_goal_async)
+
+    def cancel_accepted(self, timeout=10.0):
+        """Wait for the answer to the cancellation of a hasty goal; return whether it will be."""
+        assert self.accepted()
+        until(self._cancellation.done, timeout, 'an answer to the cancellation')
+        return bool(self._cancellation.result().goals_canceling)
 
     @property
     def answered(self):
@@ -127,14 +140,14 @@ class Player:
         self._node = node or bench.node
         self._clients = {}
 
-    def follow(self, trajectory, action='follow_joint_trajectory', **fields):
+    def follow(self, trajectory, action='follow_joint_trajectory', hasty=False, **fields):
         goal = FollowJointTrajectory.Goal(trajectory=trajectory, **fields)
-        return self._sent(self._client(FollowJointTrajectory, action), goal)
+        return self._sent(self._client(FollowJointTrajectory, action), goal, hasty)
 
-    def execute(self, trajectory, action='execute_trajectory'):
+    def execute(self, trajectory, action='execute_trajectory', hasty=False):
         goal = ExecuteTrajectory.Goal()
         goal.trajectory.joint_trajectory = trajectory
-        return self._sent(self._client(ExecuteTrajectory, action), goal)
+        return self._sent(self._client(ExecuteTrajectory, action), goal, hasty)
 
     def send(self, goal):
         """Send a goal of either action."""
@@ -142,8 +155,8 @@ class Player:
             return self._sent(self._client(FollowJointTrajectory, 'follow_joint_trajectory'), goal)
         return self._sent(self._client(ExecuteTrajectory, 'execute_trajectory'), goal)
 
-    def _sent(self, client, goal):
-        return SentGoal(self._node.executor, client, goal)
+    def _sent(self, client, goal, hasty=False):
+        return SentGoal(self._node.executor, client, goal, hasty)
 
     def _client(self, kind, action):
         if action not in self._clients:

@@ -202,6 +202,9 @@ class Followers:
         moving = any(not following.follower.idle for following in self)
         for following in self:
             following.follower.stop()
+        claim = next((f.follower.claim for f in self if f.follower.claim), '')
+        if claim:
+            return claim
         return _STOPPED if moving else 'nothing moves'
 
     def enable(self, enabled: bool) -> tuple[bool, str]:

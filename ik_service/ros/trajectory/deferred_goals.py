@@ -24,8 +24,9 @@ class DeferredActionServer(ActionServer):
     :param node: the node that serves.
     :param action_type: the type of the action.
     :param name: its name.
-    :param on_goal: called with each goal, which is executing.
-    :param on_cancel: called with a goal that shall be canceled; returns whether it will be.
+    :param on_goal: called with each goal, which is executing, or is to be canceled already.
+    :param on_cancel: called with a goal that shall be canceled, which may be before ``on_goal``:
+        its client knows already that it is accepted; returns whether it will be.
     :param group: the callbacks' group.
     """
 
@@ -39,7 +40,11 @@ class DeferredActionServer(ActionServer):
         group: CallbackGroup | None,
     ) -> None:
         def begin(handle: ServerGoalHandle) -> None:
-            handle.execute()
+            try:
+                handle.execute()
+            except Exception:
+                if not handle.is_cancel_requested:  # it was canceled just now
+                    raise
             on_goal(handle)
 
         def cancel(handle: ServerGoalHandle) -> CancelResponse:

@@ -104,6 +104,10 @@ class GoalOutcome:
         return cls(end, text or f'{end.value} (error code {code})')
 
 
+CANCELED_EARLY = GoalOutcome(GoalEnd.CANCELED, 'it was canceled before it began')
+"""Outcome of a goal that was canceled before anything moved."""
+
+
 class GoalRefusedError(IkServiceError):
     """
     Goal that is refused before anything moves.

@@ -13,6 +13,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from ik_service.exceptions import TargetRefusedError
 from ik_service.following.trajectory_aim import TrajectoryAim
 from ik_service.ros.following.follower_interface import FollowerInterface
+from ik_service.ros.following.followers import Followers
 from ik_service.ros.trajectory.goal_outcome import GoalEnd, GoalOutcome, GoalRefusedError
 from ik_service.ros.trajectory.preparation import chain_of, prepared, start_time, tolerances_for
 from ik_service.ros.trajectory.trajectory_messages import TrajectoryRequest
@@ -57,6 +58,14 @@ class Playback(ABC):
     @abstractmethod
     def feedback(self) -> FollowJointTrajectory.Feedback | None:
         """Return where trajectory and arm are; None when there is no news."""
+
+    def replace_arm(self, followers: Followers) -> None:
+        """
+        End, as the arm was replaced by another: nothing ticks the follower any more.
+
+        :param followers: the followers of the new arm.
+        """
+        self.following.follower.stop()
 
 
 class CommandedPlayback(Playback):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 import threading
 import time
 
@@ -12,20 +11,28 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
 
+from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import OptionError
 from ik_service.following.motion_limits import LONGEST_RAMP
 from ik_service.ros.following.followers import Followers
+from ik_service.ros.trajectory.accepted_goal import AcceptedGoal
 from ik_service.ros.trajectory.action_goals import (
     ActionGoals,
     ExecuteTrajectoryGoals,
     FollowJointTrajectoryGoals,
 )
+from ik_service.ros.trajectory.controller_client import ControllerClient
 from ik_service.ros.trajectory.deferred_goals import DeferredActionServer
-from ik_service.ros.trajectory.forwarding import ControllerClient, ForwardedPlayback
-from ik_service.ros.trajectory.goal_outcome import GoalEnd, GoalOutcome, GoalRefusedError
+from ik_service.ros.trajectory.forwarding import ForwardedPlayback
+from ik_service.ros.trajectory.goal_outcome import (
+    CANCELED_EARLY,
+    GoalEnd,
+    GoalOutcome,
+    GoalRefusedError,
+)
 from ik_service.ros.trajectory.playback import CommandedPlayback, Playback
 from ik_service.ros.trajectory.preparation import follower_for
-from ik_service.ros.trajectory.trajectory_parameters import TRAJECTORY_ACTION
+from ik_service.ros.trajectory.trajectory_parameters import controller_action, TRAJECTORY_ACTION
 from ik_service.trajectory.clock_rates import ClockGrid
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 
@@ -34,21 +41,6 @@ _PERIOD = 0.05
 
 _LONGEST_END = LONGEST_RAMP + 0.5
 """Time within which the commands come to rest after an end [s]."""
-
-
-@dataclass(eq=False)
-class _Goal:
-    """Accepted goal of an action."""
-
-    kind: ActionGoals
-    server: DeferredActionServer
-    handle: ServerGoalHandle
-    playback: Playback | None = None
-    canceled: bool = False
-    reported: bool = False
-    ended_at: float | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    finished: bool = False
 
 
 class TrajectoryActions:
@@ -63,7 +55,7 @@ class TrajectoryActions:
     :param action: name of a controller's action; empty to command the arm from here.
     :param on_error: called with an unexpected exception.
     :ivar group: the callbacks' group.
-    :raises OptionError: the controller's action would be this one.
+    :raises OptionError: the controller's action would be this one, or has no valid name.
     """
 
     def __init__(
@@ -76,12 +68,14 @@ class TrajectoryActions:
         self.group: CallbackGroup | None = ReentrantCallbackGroup()
         self._node, self._log = node, node.get_logger()
         self._followers = followers
-        self._action = action and node.resolve_service_name(action)
+        self._action = controller_action(node, action)
         self._on_error = on_error
-        self._goals: list[_Goal] = []
+        self._goals: list[AcceptedGoal] = []
+        self._lock = threading.Lock()
         self._ending, self._attended_at = False, 0.0
         self._counts = {'succeeded': 0, 'canceled': 0, 'refused or aborted': 0}
         self._last = 'none'
+        self._delays = FaultLogger(self._log.warning)
         own = [node.resolve_service_name(kind.name) for kind in _KINDS]
         if self._action in own:
             raise OptionError(
@@ -133,28 +127,38 @@ class TrajectoryActions:
 
         def on_goal(handle: ServerGoalHandle) -> None:
             try:
-                self._begin(_Goal(kind, server, handle))
+                goal = self._noted(kind, server, handle)
+                if goal is not None:
+                    self._begin(goal)
             except Exception as error:  # the node goes on
                 self._on_error(error)
 
+        def on_cancel(handle: ServerGoalHandle) -> bool:
+            goal = self._noted(kind, server, handle)
+            return goal is not None and goal.cancel()
+
         server = DeferredActionServer(
-            self._node, kind.action, kind.name, on_goal, self._on_cancel, self.group
+            self._node, kind.action, kind.name, on_goal, on_cancel, self.group
         )
 
-    def _on_cancel(self, handle: ServerGoalHandle) -> bool:
-        for goal in tuple(self._goals):
-            if goal.handle is handle and goal.ended_at is None:
-                goal.canceled = True
-                if goal.playback is not None:
-                    goal.playback.cancel()
-                return True
-        return False
+    def _noted(
+        self, kind: ActionGoals, server: DeferredActionServer, handle: ServerGoalHandle
+    ) -> AcceptedGoal | None:
+        """Return the goal of a handle, which is new or known already; None after its end."""
+        with self._lock:
+            for goal in self._goals:
+                if goal.handle is handle:
+                    return goal
+            if not handle.is_active:
+                return None
+            goal = AcceptedGoal(kind, server, handle)
+            self._goals.append(goal)
+            return goal
 
-    def _begin(self, goal: _Goal) -> None:
+    def _begin(self, goal: AcceptedGoal) -> None:
         """Begin with a goal, or refuse it."""
-        self._goals.append(goal)
         try:
-            goal.playback = self._playback(goal)
+            goal.playback = None if goal.canceled else self._playback(goal)
         except GoalRefusedError as error:
             self._finish(goal, error.outcome)
             return
@@ -162,13 +166,14 @@ class TrajectoryActions:
             self._on_error(error)
             self._finish(goal, GoalOutcome(GoalEnd.STOPPED, f'error in the node: {error}'))
             return
-        if goal.canceled:
+        if goal.playback is not None and goal.canceled:
             goal.playback.cancel()
-        elif self._ending:
+        elif goal.playback is not None and self._ending:
             goal.playback.cancel(_ENDS)
+        goal.begun = True
         self._news.trigger()
 
-    def _playback(self, goal: _Goal) -> Playback:
+    def _playback(self, goal: AcceptedGoal) -> Playback:
         request = goal.kind.request(goal.handle.request)
         followers = self._followers()
         if followers is None or self._ending:
@@ -179,12 +184,13 @@ class TrajectoryActions:
         around = self._clock, self._news.trigger
         playback: Playback
         if self._action:
-            playback = ForwardedPlayback(request, following, self._client, *around)
+            playback = ForwardedPlayback(request, following, self._client, *around, self._delays)
         else:
             playback = CommandedPlayback(request, following, *around)
+        points = f'{len(trajectory)} point{"" if len(trajectory) == 1 else "s"}'
         to = f', passed on to {self._action}' if self._action else ''
         self._log.info(
-            f'{goal.kind.name}: {len(trajectory)} points, {trajectory.duration:.2f} s, '
+            f'{goal.kind.name}: {points}, {trajectory.duration:.2f} s, '
             f'group {following.group.name or "default"}{to}'
         )
         return playback
@@ -200,38 +206,41 @@ class TrajectoryActions:
             except Exception as error:  # the goals of others go on
                 self._on_error(error)
 
-    def _attend(self, goal: _Goal, now: float) -> None:
-        playback = goal.playback
-        if playback is None or not goal.lock.acquire(blocking=False):
+    def _attend(self, goal: AcceptedGoal, now: float) -> None:
+        if not goal.begun or not goal.lock.acquire(blocking=False):
             return  # it begins, or is attended to
         try:
-            playback.attend(now)
-            outcome = playback.outcome
+            outcome = self._outcome(goal, now)
             if outcome is None:
-                self._give_feedback(goal, playback)
-                self._end_without_arm(playback)
                 return
             goal.ended_at = goal.ended_at or now
-            ended = playback.resting or now - goal.ended_at > _LONGEST_END
+            ended = goal.playback is None or goal.playback.resting
+            ended = ended or now - goal.ended_at > _LONGEST_END
             if ended and goal.canceled == goal.handle.is_cancel_requested and not goal.finished:
-                self._give_feedback(goal, playback)
+                goal.give_feedback()
                 self._finish(goal, outcome)
         finally:
             goal.lock.release()
 
+    def _outcome(self, goal: AcceptedGoal, now: float) -> GoalOutcome | None:
+        """Do what is due for a goal; return how it has ended, and None before."""
+        playback = goal.playback
+        if playback is None:
+            return CANCELED_EARLY
+        playback.attend(now)
+        if playback.outcome is None:
+            goal.give_feedback()
+            self._end_without_arm(playback)
+            return None
+        return playback.outcome
+
     def _end_without_arm(self, playback: Playback) -> None:
-        """End a trajectory that began just when its arm was replaced: nothing ticks it."""
+        """End a trajectory whose arm was replaced."""
         followers = self._followers()
         if followers is not None and playback.following not in tuple(followers):
-            playback.following.follower.stop()
+            playback.replace_arm(followers)
 
-    def _give_feedback(self, goal: _Goal, playback: Playback) -> None:
-        feedback = goal.kind.feedback(playback, not goal.reported)
-        if feedback is not None:
-            goal.reported = True
-            goal.handle.publish_feedback(feedback)
-
-    def _finish(self, goal: _Goal, outcome: GoalOutcome) -> None:
+    def _finish(self, goal: AcceptedGoal, outcome: GoalOutcome) -> None:
         """Send the result of a goal."""
         handle, end = goal.handle, outcome.end
         text = f'{goal.kind.name}: {outcome.text}'

@@ -132,3 +132,11 @@ def test_its_own_action_is_refused_as_that_of_a_controller(setup, panda):
         NODE, urdf=str(panda), trajectory_action='follow_joint_trajectory', ready=None
     )
     node.wait_for('trajectory_action: .* is the action of this node itself', 60.0)
+
+
+@pytest.mark.parametrize('name', ['a b', '1st/do', 'arm//do', 'arm/', f'/{"long" * 70}'])
+def test_what_is_no_name_of_an_action_is_told(setup, panda, name):
+    node = setup[0].start(NODE, urdf=str(panda), trajectory_action=name, ready=None)
+    node.wait_for(f"trajectory_action: '{name[:200]}.* is no name of an action.*, such as /", 60.0)
+    until(lambda: node.exit_code is not None, what='the end')
+    assert 'Traceback' not in node.output

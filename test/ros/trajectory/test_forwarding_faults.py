@@ -1,0 +1,220 @@
+"""Controllers that do not end a goal as they should: nothing moves, and it is told why."""
+
+import re
+
+from geometry_msgs.msg import PoseStamped
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from moveit_msgs.msg import MoveItErrorCodes
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from support.cell import CHAIN, NAMES, NODE, READY
+from support.harness import Bench, until
+from support.node_helpers import LATCHED
+from support.stand_in_action import StandInController
+from support.trajectory_helpers import message, Player, smooth
+
+pytestmark = pytest.mark.dds
+
+ACTION = 'arm_controller/follow_joint_trajectory'
+
+
+class Setup:
+    """A node that passes trajectories on, and controllers that take them."""
+
+    def __init__(self, bench, panda):
+        self.bench, self.player = bench, Player(bench)
+        self.commands = bench.record(JointState, 'joint_command')
+        self.node = bench.start(NODE, urdf=str(panda), trajectory_action=ACTION, **CHAIN)
+        self.controllers = []
+
+    def controller(self, **options):
+        """Start a controller."""
+        self.controllers.append(StandInController(self.bench, NAMES, READY, **options))
+        return self.controllers[-1]
+
+    def is_heard(self):
+        """Wait until a trajectory gets through to the last controller."""
+        until(
+            lambda: self.player.follow(message([0.5], [READY])).result()[0] == 'succeeded',
+            20.0,
+            'a trajectory through the controller',
+        )
+        self.controllers[-1].goals.clear()
+
+    def send(self, controller, seconds=6.0, action='follow'):
+        """Send a trajectory, and wait until the controller has it."""
+        goal = getattr(self.player, action)(smooth(seconds=seconds))
+        until(lambda: controller.goals, what='the goal')
+        return goal
+
+    def stop(self):
+        return self.bench.call(Trigger, 'ik_service/stop', Trigger.Request()).message
+
+    def end(self):
+        for controller in self.controllers:
+            controller.close()
+        self.controllers.clear()
+        self.stop()
+
+
+@pytest.fixture(scope='module')
+def shared_setup(ros_context, tmp_path_factory, panda):
+    bench = Bench(ros_context, tmp_path_factory.mktemp('forwarding'))
+    try:
+        yield Setup(bench, panda)
+    finally:
+        bench.close()
+
+
+@pytest.fixture
+def setup(shared_setup):
+    try:
+        yield shared_setup
+    finally:
+        shared_setup.end()
+
+
+@pytest.fixture
+def controller(setup):
+    controller = setup.controller()
+    setup.is_heard()
+    setup.commands.clear()
+    return controller
+
+
+def target_above():
+    """A pose beside that of the ready arm."""
+    target = PoseStamped()
+    target.header.frame_id = 'panda_link0'
+    place, orientation = target.pose.position, target.pose.orientation
+    place.x, place.y, place.z = 0.3, 0.0, 0.6
+    orientation.x, orientation.w = 1.0, 0.0
+    return target
+
+
+def test_nothing_is_commanded_after_a_stop_before_the_controller_has_ended(setup, controller):
+    controller.lingers = True
+    goal = setup.send(controller)
+    assert 'may still move the arm: its goal is to be canceled' in setup.stop()
+    targets = setup.bench.publisher(PoseStamped, 'target_pose')
+    targets.publish(target_above())
+    setup.node.wait_for('target_pose ignored: .*follow_joint_trajectory may still move', 10.0)
+    end, result = setup.player.follow(smooth()).result()
+    assert end == 'aborted'
+    assert 'may still move the arm' in result.error_string
+    setup.node.wait_for('agreed to cancel its goal, which has not ended yet, for [3-9] s', 20.0)
+    assert 'may still move the arm' in setup.stop()
+    targets.publish(target_above())
+    assert not goal.ended
+    assert not len(setup.commands), 'the node has commanded something itself'
+    controller.lingers = False
+    end, result = goal.result()
+    assert (end, result.error_string) == ('aborted', 'it was stopped')
+    until(lambda: targets.publish(target_above()) or len(setup.commands), what='a command')
+
+
+def test_a_controller_that_refuses_to_cancel_is_told_and_asked_again(setup, controller):
+    controller.refuses = True
+    goal = setup.send(controller, 60.0)
+    goal.cancel()
+    setup.node.wait_for('may still move the arm: it refuses to cancel its goal', 10.0)
+    assert not goal.ended
+    controller.refuses = False
+    assert goal.result()[0] == 'canceled'
+    assert controller.canceled == 1
+
+
+def test_the_result_tells_that_the_cancellation_was_refused(setup, controller):
+    controller.refuses = True
+    goal = setup.send(controller, 2.5)
+    setup.stop()
+    end, result = goal.result()
+    assert end == 'succeeded'
+    assert 'arm_controller/follow_joint_trajectory refused to cancel it' in result.error_string
+
+
+@pytest.mark.parametrize('canceled', [False, True])
+def test_a_controller_that_starts_anew_has_lost_the_goal(setup, controller, canceled):
+    controller.refuses = canceled
+    goal = setup.send(controller, 60.0, 'execute')
+    if canceled:
+        goal.cancel()
+        setup.node.wait_for('it refuses to cancel its goal', 10.0)
+    controller.vanish()
+    setup.controller()
+    end, result = goal.result()
+    assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.CONTROL_FAILED)
+    assert 'the controller has started anew' in result.error_code.message
+    setup.is_heard()
+
+
+def test_a_result_that_was_lost_is_asked_for_again_with_the_cancellation(setup, controller):
+    send_again = controller.lose_results()
+    goal = setup.send(controller, 1.0)
+    until(lambda: controller.ended > 1, what='the end at the controller')
+    assert not goal.ended
+    send_again()
+    setup.stop()
+    end, result = goal.result()
+    assert (end, result.error_string) == ('succeeded', 'Goal successfully reached!')
+
+
+def test_a_goal_that_the_controller_does_not_know_any_more_is_over(setup):
+    controller = setup.controller(keeps=0)
+    setup.is_heard()
+    controller.lose_results()
+    goal = setup.send(controller, 1.0)
+    until(lambda: controller.ended > 1, what='the end at the controller')
+    assert not goal.ended
+    goal.cancel()
+    end, result = goal.result()
+    assert end == 'aborted'
+    assert 'does not know the goal' in result.error_string
+
+
+def test_a_goal_is_canceled_at_once_when_no_controller_is_there(setup):
+    goal = setup.player.follow(message([2.0], [READY]), hasty=True)
+    assert goal.cancel_accepted()
+    end, result = goal.result(2.5)
+    assert (end, result.error_string) == ('canceled', 'it was canceled before it began')
+
+
+def at_rest(command):
+    return not any(command.velocity)
+
+
+def test_a_new_arm_is_not_moved_either_before_the_controller_has_ended(bench, panda):
+    described = bench.node.create_publisher(String, 'robot_description', LATCHED)
+    urdf = panda.read_text()
+    described.publish(String(data=urdf))
+    commands, player = bench.record(JointState, 'joint_command'), Player(bench)
+    node = bench.start(NODE, trajectory_action=ACTION, **CHAIN)
+    controller = StandInController(bench, NAMES, READY)
+    try:
+        until(
+            lambda: player.follow(message([0.5], [READY])).result()[0] == 'succeeded',
+            20.0,
+            'a trajectory through the controller',
+        )
+        controller.goals.clear()
+        controller.lingers = True
+        goal = player.follow(smooth(seconds=60.0))
+        until(lambda: controller.goals, what='the goal')
+        described.publish(String(data=urdf.replace('<robot', '<!-- another --><robot', 1)))
+        node.wait_for('the new robot description|other parameters', 60.0)
+        targets = bench.publisher(PoseStamped, 'target_pose')
+        told = re.compile('target_pose ignored: .*follow_joint_trajectory may still move')
+        until(lambda: targets.publish(target_above()) or told.search(node.output), what='a reason')
+        until(lambda: not commands.messages or at_rest(commands.messages[-1]), what='rest')
+        assert not goal.ended
+        commands.clear()
+        controller.lingers = False
+        assert goal.result()[0] == 'aborted'
+        assert all(at_rest(command) for command in commands.messages)
+        until(lambda: targets.publish(target_above()) or len(commands), what='a command')
+    finally:
+        controller.close()
