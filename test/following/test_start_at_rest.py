@@ -165,3 +165,23 @@ def test_a_trajectory_can_follow_another_without_delay(solver, rig):
     assert not rig.follower.active
     rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.0, 0.0]))
     assert rig.tick() is not None
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_no_start_is_a_jump_whatever_stops_the_motion(solver, seed):
+    """Suspended drivers and stops at random, with slow arms, slow states and noise."""
+    random = np.random.default_rng(seed)
+    settings = {'lag_limit': random.choice([0.25, 1.0]), 'resume': bool(random.random() < 0.3)}
+    around = random.choice([0.03, 0.08, 0.15, 0.3]), int(random.choice([1, 2, 5])), 0.01
+    rig, suspended = SlowRig(solver, *around, **settings), 0
+    rig.solver = solver
+    send, _ = stream_of('target', rig)
+    for tick in range(1200):
+        if random.random() < 0.005:
+            suspended = int(random.choice([20, 40, 55, 60, 70, 90, 150]))
+        if random.random() < 0.005:
+            rig.follower.stop()
+        suspended -= 1
+        rig.step(suspended > 0, send if tick % 5 == 0 else lambda: None)
+    assert len(rig.sent) > 500
+    assert rig.worst_step() <= 1.0 + 1e-6
