@@ -14,7 +14,9 @@ STATE_FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE)
 _ALARMING = (
     FollowerState.LAGGING,
     FollowerState.NO_STATE,
+    FollowerState.AWAITING_REST,
     *STATE_FAULTS,
+    FollowerState.ARM_MOVES,
     FollowerState.TARGET_TIMED_OUT,
     FollowerState.OTHER_COMMANDER,
 )
@@ -69,7 +71,8 @@ class FollowingLog:
         """
         state = self._follower.state
         if state in _ALARMING and state is not self._logged_state:
-            fault = state_fault() if state in STATE_FAULTS else ''
+            explained = *STATE_FAULTS, FollowerState.ARM_MOVES
+            fault = state_fault() if state in explained else ''
             self._warn(f'{self._label}: {state.value}' + (f'; {fault}' if fault else ''))
         elif self._logged_state in STATE_FAULTS and state not in STATE_FAULTS:
             self._warn(f'{self._label}: the joint states are good again; {state.value}')

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_service.following.plausibility import PlausibilityMonitor
+from ik_service.following.plausibility import FINE, FINE_LINEAR, PlausibilityMonitor
+from ik_service.following.rest_monitor import RestMonitor
 from ik_service.following.settings import FollowerState
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.joint import JointType
+
+FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE, FollowerState.ARM_MOVES)
+"""States in which no motion starts because of what the joint states tell."""
 
 _FRESH, _INTERVALS, _LONGEST_INTERVAL = 0.1, 2.5, 0.2
 """
@@ -15,7 +20,7 @@ a longer one [s] is a gap.
 """
 
 _AWAITED = 1.0
-"""Time for which a motion waits for states to start from, at least [s]."""
+"""Time for which a motion waits for states to start from, or for rest, at least [s]."""
 
 _SUSPENDED = 0.1
 """Time without a tick after which the process, and not the source of states, was away [s]."""
@@ -28,6 +33,7 @@ class JointStateTracker:
     :param chain: the chain.
     :param speeds: (n,) its joints' velocity limits [rad/s] or [m/s].
     :ivar measured: (n,) the last state that is believed [rad] or [m]; None before the first.
+    :ivar noise: (n,) distances that mean nothing [rad] or [m]; inf for joints that never move.
     :ivar reason: why it cannot be relied on, as of the last :meth:`fault`; empty when it can.
     """
 
@@ -36,7 +42,12 @@ class JointStateTracker:
         self._turn = np.where(unlimited, chain.arrays.turn, 0.0)
         self._turns = bool(self._turn.any())
         self._divisor = np.where(self._turn > 0.0, self._turn, 1.0)
-        self._plausibility = PlausibilityMonitor(chain.joint_names, speeds)
+        kinds = [chain.robot.joints[name].type for name in chain.joint_names]
+        noise = [FINE_LINEAR if kind is JointType.PRISMATIC else FINE for kind in kinds]
+        self._plausibility = PlausibilityMonitor(chain.joint_names, speeds, np.array(noise))
+        self.noise = np.where(speeds > 0.0, noise, np.inf)  # the others are not waited for
+        self._rest = RestMonitor(chain.joint_names, self.noise)
+        self._restless: tuple[float, float] | None = None
         self._received: np.ndarray | None = None
         self._measured_at = 0.0
         self._interval = 0.0
@@ -73,6 +84,7 @@ class JointStateTracker:
         """
         q = q if self._received is None else self.unwrapped(q, self._received)
         self._received = q
+        self._rest.update(q, now)
         if not self._plausibility.update(q, now):
             self.reason = self._plausibility.doubt
             return False
@@ -114,7 +126,30 @@ class JointStateTracker:
                 f'and the last one is {age:.2f} s old; the clocks of arm and node have to agree'
             )
             return FollowerState.STATE_STALE
-        return None
+        if self._restless is None or now - self._restless[0] <= max(timeout, _AWAITED):
+            return None
+        if self.rests(now, self._restless[1]):
+            return None
+        self.reason = self._rest.reason
+        return FollowerState.ARM_MOVES
+
+    def rests(self, now: float, since: float) -> bool:
+        """
+        Return whether the arm is known to be at rest, so that a motion may start.
+
+        :param now: on the clock of :meth:`update` [s].
+        :param since: when a command was sent to it last [s]; −inf for never.
+        """
+        if self._received is not None and self._rest.rests(self._received, since):
+            self.note_rest()
+            return True
+        if self._restless is None:
+            self._restless = now, since
+        return False
+
+    def note_rest(self) -> None:
+        """Note that the arm is at rest."""
+        self._restless = None
 
     def is_fresh(self, now: float, commanded_at: float) -> bool:
         """

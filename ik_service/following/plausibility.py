@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ik_service.following.contradictions import ContradictionMonitor
+
 SETTLING_TIME = 0.5
 """Time for which states have to be plausible and still before they are believed again [s]."""
 
@@ -31,6 +33,9 @@ _RECENT = 0.06
 _SHORTEST = 0.005
 """Time between states from which a speed can be told [s]."""
 
+FINE, FINE_LINEAR = 0.025, 0.003
+"""Steps of rotary [rad] and sliding joints [m] that may be noise of their encoders."""
+
 _KEPT = 7
 _FLIPS = 3
 """Implausible steps back and forth after which there must be two sources of states."""
@@ -42,18 +47,26 @@ class PlausibilityMonitor:
 
     A state that the joints cannot have reached since the last one is implausible. Nothing is
     believed then until the states have been plausible among each other, and still, for the
-    settling time.
+    settling time. Steps that are too small for that, but lead back and forth again and again, are
+    implausible as well.
 
     :param names: the n joints.
     :param speeds: (n,) their largest speeds [rad/s] or [m/s].
+    :param tolerances: (n,) steps that may be noise and are not counted [rad] or [m]; None for
+        those of rotary joints.
     :ivar doubt: why the states are not believed; empty while they are.
     """
 
-    def __init__(self, names: Sequence[str], speeds: np.ndarray) -> None:
+    def __init__(
+        self, names: Sequence[str], speeds: np.ndarray, tolerances: np.ndarray | None = None
+    ) -> None:
         self._names = tuple(names)
         # A joint whose velocity limit is 0 is not moved by us, but may be moved.
         self._speeds = np.where(speeds > 0.0, speeds, 1.0)
         self._noise = np.minimum(_NOISE, _NOISE_SHARE * self._speeds)
+        fine = np.full(len(self._speeds), FINE) if tolerances is None else tolerances
+        self._fine = np.minimum(fine, self._noise + self._speeds * _SLACK)
+        self._contradictions = ContradictionMonitor(self._fine)
         self._recent: deque[tuple[np.ndarray, float]] = deque(maxlen=_KEPT)
         self._anchor: np.ndarray | None = None
         self._still_since = 0.0
@@ -75,7 +88,6 @@ class PlausibilityMonitor:
         """
         fault = self._fault(q, now)
         if fault:
-            self._flips = self._flips + 1 if self.doubt else 1
             self.doubt = fault
             self._recent.clear()
             self._anchor, self._still_since = q, now
@@ -114,14 +126,27 @@ class PlausibilityMonitor:
         if not self._recent:
             return ''
         last, then = self._recent[-1]
-        passed = max(now - then, 0.0)
-        excess = np.abs(q - last) - self._speeds * (_MARGIN * passed + _SLACK) - self._noise
-        worst = int(np.argmax(excess))
-        if excess[worst] <= 0.0:
+        passed, step = max(now - then, 0.0), q - last
+        size = np.abs(step)
+        fast = size > self._speeds * passed + self._fine
+        if not fast.any() and not self._contradictions.awaits_return(now):
             return ''
+        known = self._contradictions.update(step, size, fast, now) and now >= then
+        excess = size - self._speeds * (_MARGIN * passed + _SLACK) - self._noise
+        worst = int(np.argmax(excess))
+        if excess[worst] > 0.0:
+            self._flips = self._flips + 1 if self.doubt else 1
+            return (
+                f'{self._names[worst]} cannot have moved by {step[worst]:+.3g} '
+                f'within {passed:.3f} s; its velocity limit is {self._speeds[worst]:.3g} a second'
+            )
+        if not known and not (self.doubt and self._contradictions.returning):
+            return ''
+        self._flips = max(self._flips, _FLIPS)
+        joint = self._contradictions.joint
         return (
-            f'{self._names[worst]} cannot have moved by {q[worst] - last[worst]:+.3g} '
-            f'within {passed:.3f} s; its velocity limit is {self._speeds[worst]:.3g} a second'
+            f'{self._names[joint]} goes back and forth by {size[joint]:.2g} faster than it can '
+            'move; there must be two sources of joint states'
         )
 
     def _settle(self, q: np.ndarray, now: float) -> None:

@@ -38,6 +38,8 @@ class FollowerState(Enum):
     )
     LAGGING = 'the arm does not keep up with the commands: they wait for it'
     NO_STATE = 'there is a target, but no joint state has arrived yet'
+    AWAITING_REST = 'the arm is not known to be at rest: the motion starts as soon as it is'
+    ARM_MOVES = 'the arm moves, though nothing is commanded: no motion is started until it rests'
     STATE_STALE = 'the joint states are too old: the commands have stopped'
     STATE_IMPLAUSIBLE = 'the joint states cannot be true: the commands have stopped'
     TARGET_TIMED_OUT = 'no new target has arrived in time: the last one was dropped'

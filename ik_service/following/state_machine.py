@@ -10,17 +10,16 @@ from ik_service.following.aim_store import AimStore
 from ik_service.following.collision_guard import CollisionGuard, CollisionTest
 from ik_service.following.command_stream import CommandStream
 from ik_service.following.joint_sharing import JointSharing
-from ik_service.following.joint_state_tracker import JointStateTracker
+from ik_service.following.joint_state_tracker import FAULTS, JointStateTracker
 from ik_service.following.lag_monitor import LagMonitor
 from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
+from ik_service.following.start_place import start_place
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_speeds import joint_speeds
 from ik_service.model.motion_bounds import MotionBounds
 
 _BEHIND = 0.05
 """How far commands may be behind a goal that moves before it waits, as time at full speed [s]."""
-
-_FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE)
 
 
 class FollowerStateMachine:
@@ -185,7 +184,7 @@ class FollowerStateMachine:
         aims, dropped = self.aims, self.aims.dropped is not None
         if fault is not None and (aims.current is not None or dropped):
             self._lose(fault, self.arm.reason)
-        elif fault is None and self.state in _FAULTS:
+        elif fault is None and self.state in FAULTS:
             self.state = FollowerState.TARGET_DROPPED if dropped else FollowerState.IDLE
 
     def _lose(self, state: FollowerState, reason: str) -> None:
@@ -279,12 +278,13 @@ class FollowerStateMachine:
         if occupied:
             self._lose(FollowerState.OTHER_COMMANDER, occupied)
             return None
-        free_since = self._sharing.free_since(self)
-        if free_since is None:  # commands of another group are coming to rest
+        free_since = self._sharing.free_since(self)  # None while another group comes to rest
+        if free_since is None or not self.arm.is_fresh(now, max(self.commanded_at, free_since)):
             return None
-        if not self.arm.is_fresh(now, max(self.commanded_at, free_since)):
+        start = start_place(self.arm, self.stream.gate, self.limits, now, free_since)
+        if start is None:
+            self.state = FollowerState.AWAITING_REST
             return None
-        start = self.arm.position()
         self._lag.reset()
         aim.begin(start, lambda q: self.arm.unwrapped(q, start))
         self.state = self._state_with(aim)

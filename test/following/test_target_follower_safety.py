@@ -77,14 +77,15 @@ def test_a_new_target_after_a_fault_is_followed_from_where_the_arm_is(solver, ri
     rig.q = READY + 0.3
     rig.tick(3)
     rig.follower.set_target(pose_beside(solver, READY, [0.0, 0.1, 0.1]))
-    assert np.abs(rig.tick().q - (READY + 0.3)).max() < 2.175 / RATE
+    assert rig.tick() is None, 'it is not known to be at rest'
+    assert np.abs(rig.rest(0.25)[0].q - (READY + 0.3)).max() < 2.175 / RATE
     rig.tick_until(FollowerState.REACHED)
 
 
 def test_with_resume_it_goes_on_by_itself_when_states_are_back(solver, resuming):
     lose_states(resuming, solver)
     resuming.q = READY + 0.3
-    command = resuming.tick()
+    command = resuming.rest(0.25)[0]
     assert np.abs(command.q - (READY + 0.3)).max() < 2.175 / RATE
     resuming.tick_until(FollowerState.REACHED)
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 import time
 
+import numpy as np
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.following.stamps import StampConverter
+
+_ELSEWHERE = 0.005
+"""Distance from where a joint was with the same stamp, beyond which that is told [rad] or [m]."""
 
 
 class JointStateIntake:
@@ -31,16 +35,21 @@ class JointStateIntake:
         self.measured = measured
         self.stamps = StampConverter(clock)
         self.ignored = FaultLogger(warn, recovered='joint states are good again')
+        self._taken: tuple[JointState, float] | None = None
 
     def take(self, message: JointState, waited: float = 0.0) -> bool:
         """
         Take in a message; a bad one is ignored.
+
+        One with the stamp of the last one tells nothing new, unless the joints are elsewhere:
+        there may be two sources of joint states with the same clock.
 
         :param message: the joint states.
         :param waited: how long it has waited in the queue [s].
         :returns: whether it tells something new.
         """
         now = self.stamps.measured_at(message, time.monotonic(), waited)
+        now = self._same_time(message) if now is None else now
         if now is None:
             return False
         try:
@@ -49,4 +58,17 @@ class JointStateIntake:
             self.ignored.report(f'joint state ignored: {error}')
             return False
         self.ignored.clear()
+        self._taken = message, now
         return True
+
+    def _same_time(self, message: JointState) -> float | None:
+        """Return when the last message was measured, if this one is of then but differs."""
+        if self._taken is None:
+            return None
+        last, then = self._taken
+        if message.header.stamp != last.header.stamp or message.name != last.name:
+            return None
+        if len(message.position) != len(last.position):
+            return None
+        away = np.abs(np.subtract(message.position, last.position))
+        return then if (away > _ELSEWHERE).any() else None

@@ -21,6 +21,8 @@ _LEVELS = {
     FollowerState.RECONFIGURING: DiagnosticStatus.WARN,
     FollowerState.NO_STATE: DiagnosticStatus.WARN,
     FollowerState.TARGET_TIMED_OUT: DiagnosticStatus.WARN,
+    FollowerState.AWAITING_REST: DiagnosticStatus.WARN,
+    FollowerState.ARM_MOVES: DiagnosticStatus.WARN,
     FollowerState.STATE_STALE: DiagnosticStatus.ERROR,
     FollowerState.STATE_IMPLAUSIBLE: DiagnosticStatus.ERROR,
     FollowerState.TARGET_DROPPED: DiagnosticStatus.WARN,

@@ -25,6 +25,7 @@ from ik_service.following.servo.servo_aim import ServoAim
 from ik_service.following.servo.settings import ServoSettings
 from ik_service.following.servo.status import NO_WARNING, ServoCode, ServoStatus
 from ik_service.following.servo.velocity_solver import warm_up
+from ik_service.following.settings import FollowerState
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.servo.command_age import CommandAge
@@ -243,4 +244,8 @@ class ServoInterface:
             return NO_WARNING
         if aim.end:
             return ServoStatus(ServoCode.NO_WARNING, f'at rest: {aim.end}')
-        return aim.status if aim.end is None else NO_WARNING
+        followers = self._followers()
+        state = None if followers is None else followers.default.follower.state
+        if state is FollowerState.AWAITING_REST:
+            return ServoStatus(ServoCode.NO_WARNING, state.value)
+        return aim.status
