@@ -6,14 +6,20 @@ from collections import deque
 
 import numpy as np
 
-_SHARE = 0.6
-"""Least share of a step that the way back has to have, for both to be between the same places."""
+_ALIKE = 0.1
+"""
+Difference between a step and the way back, as a share of the step, up to which both are between
+the same places; at least half of what counts as noise.
+"""
 
 _RETURNS_WITHIN = 0.25
 """Time within which a joint has to come back from an impossible step [s]."""
 
-_RETURNS, _PERIOD = 8, 1.0
-"""Returns from impossible steps, within a time [s], that no single source explains."""
+_RETURNS, _STEPS, _PERIOD = 8, 12, 1.0
+"""
+Returns from impossible steps, among as many of these, within a time [s], that no single source
+explains: noise leads back to the same place by chance only, and never in all joints at once.
+"""
 
 
 class ContradictionMonitor:
@@ -33,7 +39,7 @@ class ContradictionMonitor:
         self._tolerances = tolerances
         self._fast = np.zeros_like(tolerances)
         self._fast_at = -np.inf
-        self._returns: deque[float] = deque(maxlen=_RETURNS)
+        self._steps: deque[tuple[float, bool]] = deque(maxlen=_STEPS)
         self.returning = False
         self.joint = 0
 
@@ -61,13 +67,16 @@ class ContradictionMonitor:
         if not self.awaits_return(now):
             self._fast = np.zeros_like(step)
         large, before = size > self._tolerances, np.abs(self._fast)
-        alike = np.minimum(size, before) >= _SHARE * np.maximum(size, before)
-        back = large & alike & (step * self._fast < 0.0)
+        exact = np.maximum(_ALIKE * np.maximum(size, before), 0.5 * self._tolerances)
+        back = large & (np.abs(size - before) <= exact) & (step * self._fast < 0.0)
         self._fast = np.where(fast, step, np.where(large, 0.0, self._fast))
         if fast.any():
             self._fast_at = now
-        if not back.any():
+        self.returning = bool(back.any() and (back == large).all())
+        if self.returning or fast.any():
+            self._steps.append((now, self.returning))
+        if not self.returning:
             return False
-        self.returning, self.joint = True, int(np.argmax(back * size))
-        self._returns.append(now)
-        return len(self._returns) == _RETURNS and now - self._returns[0] <= _PERIOD
+        self.joint = int(np.argmax(back * size))
+        recent = sum(returned and now - then <= _PERIOD for then, returned in self._steps)
+        return recent >= _RETURNS

@@ -22,6 +22,12 @@ _KEPT = 32
 _SWAY = 3.0
 """Distance between two states of an arm at rest, in tolerances: noise and vibration."""
 
+_ENOUGH = 10
+"""States from which their noise can be told."""
+
+_DRIFT_OF_NOISE, _SWAY_OF_NOISE = 4.0, 6.0
+"""What noise may do beyond that, in standard deviations: of the means, and of a state."""
+
 _WORDS = 'a motion starts only from an arm at rest'
 
 
@@ -91,5 +97,10 @@ class RestMonitor:
         """Return how far joints have moved (n,), in the distance that is no rest any more."""
         half = (len(states) + 1) // 2
         drift = np.abs(states[:half].mean(axis=0) - states[-half:].mean(axis=0))
-        sway = np.ptp(states, axis=0) / _SWAY
-        return np.maximum(drift, sway) / self._tolerances
+        sway = np.ptp(states, axis=0)
+        noise = np.zeros(states.shape[1])
+        if len(states) >= _ENOUGH:  # second differences: a steady motion has none
+            noise = np.sqrt(np.mean(np.diff(states, n=2, axis=0) ** 2, axis=0) / 6.0)
+        drift_at_rest = self._tolerances + _DRIFT_OF_NOISE * noise * np.sqrt(2.0 / half)
+        sway_at_rest = _SWAY * self._tolerances + _SWAY_OF_NOISE * noise
+        return np.maximum(drift / drift_at_rest, sway / sway_at_rest)

@@ -30,7 +30,7 @@ def test_an_arm_at_full_speed_is_believed_also_with_noise(rate):
     watched, random = Watched(rate), np.random.default_rng(1)
     for _ in range(500):
         watched.q = watched.q + SPEEDS * watched.period
-        noise = random.uniform(-0.01, 0.01, 2)
+        noise = random.normal(0.0, [0.05, 0.01])
         assert watched.see(watched.q + noise)
 
 
