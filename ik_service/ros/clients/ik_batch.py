@@ -48,7 +48,8 @@ class IkBatch:
     asyncio and of rclpy, ``await batch`` does what :meth:`result` does.
 
     :ivar joint_names: the m joints of ``q``, every movable joint of the robot; empty before the
-        first answer.
+        first answer, and of ``compute_ik``, which names them with solutions alone, before the
+        first solution.
     :ivar q: (N, m) joint positions [rad] or [m]; NaN in rows without a solution.
     :ivar error_codes: (N,) values of ``moveit_msgs/MoveItErrorCodes``.
     :ivar messages: N reasons of what has no solution; empty for the others.

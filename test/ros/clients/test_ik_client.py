@@ -161,6 +161,15 @@ def test_a_server_without_batches_is_asked_pose_by_pose(bench, client, way):
     assert batch.error_codes[3] == NO_SOLUTION
 
 
+def test_a_server_that_names_no_joints_without_a_solution(bench, client):
+    single_server(bench)
+    T = poses(3)
+    T[:, 0, 3] = -1.0
+    batch = client.pipelined(T).result(LONG)
+    assert (batch.q.shape, batch.joint_names) == ((3, 0), ())
+    assert batch.error_codes.tolist() == [NO_SOLUTION] * 3
+
+
 def test_no_server(hasty):
     with pytest.raises(NoServerError, match=r'compute_ik_batch or .*compute_ik') as caught:
         hasty.solve(poses(2)).result(LONG)
