@@ -81,6 +81,15 @@ def test_the_command_line_wins_over_the_file(read):
     assert read(text, processes=9).processes == 3, 'no more than there are arms'
 
 
+def test_whole_numbers_among_others_in_a_list_are_meant_as_such(read):
+    parameters = {'solver': {'task_weights': [1, 1, 1, 0, 0, 0.5]}, 'names': ['a'], 'n': [1, 2]}
+    (arm,) = read(cell(one={'parameters': parameters})).arms
+    weights = arm.parameters['solver.task_weights']
+    assert weights == [1.0, 1.0, 1.0, 0.0, 0.0, 0.5]
+    assert {type(weight) for weight in weights} == {float}
+    assert (arm.parameters['names'], arm.parameters['n']) == (['a'], [1, 2])
+
+
 def test_arms_of_one_description_are_kept_apart_by_prefix_and_namespace(read):
     left, right = describe(read(cell(left={}, right={})))
     assert not {*left.robot.links, *left.robot.joints} & {*right.robot.links, *right.robot.joints}
@@ -141,6 +150,15 @@ MISTAKES = [
         'the key tip_link',
     ),
     (cell(one={'parameters': {'solver': {'a': None}}}), 'one', 'parameters.solver.a', 'no value'),
+    (cell(one={'parameters': {'a': {'b': [1, 'x']}}}), 'one', 'parameters.a.b', 'only numbers'),
+    (cell(one={'parameters': {'a': {'b': [True, 1]}}}), 'one', 'parameters.a.b', 'only numbers'),
+    (
+        cell(one={'parameters': {'a': {'b': [[1.0], [2.0]]}}}),
+        'one',
+        'parameters.a.b',
+        'only numbers',
+    ),
+    (cell(one={'parameters': {'a': {'b': [0.5, 10**400]}}}), 'one', 'parameters.a.b', 'too great'),
     (cell(one={}, two={'namespace': '/one/'}), 'two', 'namespace', "is that of the arm 'one'"),
     (cell(one={}, two={'namespace': 'one/two'}), 'two', 'namespace', 'overlap'),
     (cell(one={}, two={'namespace': '/'}), 'two', 'namespace', 'overlap'),
