@@ -81,6 +81,27 @@ def test_the_command_line_wins_over_the_file(read):
     assert read(text, processes=9).processes == 3, 'no more than there are arms'
 
 
+def test_keys_of_one_arm_are_merged_into_others_and_their_own_win(read):
+    text = f"""
+    arms:
+      one: &arm
+        urdf: {PANDA}
+        base: &base {{xyz: [1, 0, 0]}}
+        tip_link: panda_hand_tcp
+        velocity_scaling: 0.5
+      two: &two {{<<: *arm, base: {{<<: *base, rpy: [0, 0, 1]}}, velocity_scaling: 0.7}}
+      three: {{velocity_scaling: 0.8, <<: *two}}
+      four: {{<<: [{{velocity_scaling: 0.9}}, *two]}}
+    """
+    arms = read(text).arms
+    scaling = [arm.connection.parameters['velocity_scaling'] for arm in arms]
+    assert scaling == [0.5, 0.7, 0.8, 0.9]
+    assert {(arm.urdf, arm.tip_link) for arm in arms} == {(PANDA, 'panda_hand_tcp')}
+    assert [arm.T_world_root[0, 3] for arm in arms] == [1.0] * 4
+    assert [arm.namespace for arm in arms] == ['/one', '/two', '/three', '/four']
+    np.testing.assert_array_equal(arms[1].T_world_root, arms[2].T_world_root)
+
+
 def test_whole_numbers_among_others_in_a_list_are_meant_as_such(read):
     parameters = {'solver': {'task_weights': [1, 1, 1, 0, 0, 0.5]}, 'names': ['a'], 'n': [1, 2]}
     (arm,) = read(cell(one={'parameters': parameters})).arms
@@ -114,6 +135,11 @@ MISTAKES = [
     ('', '', '', 'has to be a section of keys'),
     ('{a: 1', '', '', 'is not YAML'),
     ('arms: {one: {urdf: a}, one: {urdf: b}}', '', '', "the key 'one' stands twice"),
+    ('a: &a {b: 1}\nc: {<<: *a, d: 1, d: 2}', '', '', "the key 'd' stands twice"),
+    ('a: &a {b: 1, b: 2}\nc: {<<: *a}', '', '', "the key 'b' stands twice"),
+    ('c: {<<: {b: 1, b: 2}}', '', '', "the key 'b' stands twice"),
+    ('a: &a {b: 1}\nc: {<<: *a, <<: *a}', '', '', "the key '<<' stands twice"),
+    ('a: {<<: 3}', '', '', 'is not YAML'),
     ({'arms': {}}, '', 'arms', '1 to 64 arms'),
     ({'arms': [1]}, '', 'arms', 'has to be a section'),
     ({**cell(one={}), 'wrld': 'x'}, '', 'wrld', 'no such key; closest: world'),
