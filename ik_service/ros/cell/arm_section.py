@@ -68,7 +68,7 @@ def read_arm(arm: CellSection, name: str, simulated: bool, forced: bool | None =
         simulated,
         arm.section('initial_positions').numbers(),
         _connection(arm, simulated),
-        _parameters(arm.section('parameters')),
+        _unsettled(arm.section('parameters')),
     )
 
 
@@ -135,6 +135,15 @@ def _as_argument(arm: CellSection, key: str) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _unsettled(section: CellSection) -> dict[str, object]:
+    """Return parameters, none of which another key of the arm settles."""
+    found = _parameters(section)
+    for name in found:
+        if name in _SETTLED:
+            raise section.error(name, f'is settled by the key {_SETTLED[name]} of the arm')
+    return found
+
+
 def _parameters(section: CellSection) -> dict[str, object]:
     """Return parameters by their full names, which the file may nest."""
     found: dict[str, object] = {}
@@ -146,9 +155,6 @@ def _parameters(section: CellSection) -> dict[str, object]:
             raise section.error(key, f'{safe_repr(value)} is no value of a parameter')
         else:
             found[key] = _items(section, key, value) if isinstance(value, list) else value
-    for name in found:
-        if name in _SETTLED:
-            raise section.error(name, f'is settled by the key {_SETTLED[name]} of the arm')
     return found
 
 

@@ -10,6 +10,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from support.repository import REPOSITORY
 
+from ik_service.model.joint_limits_file import load_joint_limits
 from ik_service.ros.cell.cell_file import ONE_PER_ARM, read_cell
 from ik_service.ros.cell.cell_section import CellError
 from ik_service.ros.cell.descriptions import describe
@@ -111,6 +112,38 @@ def test_whole_numbers_among_others_in_a_list_are_meant_as_such(read):
     assert (arm.parameters['names'], arm.parameters['n']) == (['a'], [1, 2])
 
 
+def test_parameters_of_groups_may_be_called_as_keys_of_the_arm(read):
+    parameters = {'groups': {'arm': {'tip_link': 'one_panda_hand'}}}
+    (arm,) = describe(read(cell(one={'parameters': parameters})))
+    assert arm.node_parameters['groups.arm.tip_link'] == 'one_panda_hand'
+
+
+def test_limits_of_a_maker_count_for_the_joints_with_prefix(read, tmp_path):
+    (tmp_path / 'maker.yaml').write_text('joint_limits: {panda_joint1: {max_velocity: 0.5}}')
+    (tmp_path / 'own.yaml').write_text('joint_limits: {two_panda_joint1: {max_velocity: 0.5}}')
+    maker = {'joint_limits': 'maker.yaml'}
+    arms = describe(
+        read(cell(one=maker, two={'joint_limits': 'own.yaml'}, three={**maker, 'prefix': ''}))
+    )
+    joints = 'one_panda_joint1', 'two_panda_joint1', 'panda_joint1'
+    for arm, joint in zip(arms, joints, strict=True):
+        limits = load_joint_limits(arm.node_parameters['joint_limits'])
+        assert {name: own.velocity for name, own in limits.joints.items()} == {joint: 0.5}
+    assert arms[2].node_parameters['joint_limits'] == str(tmp_path / 'maker.yaml')
+
+
+def test_limits_of_other_joints_are_refused(read, tmp_path):
+    fields = '{max_velocity: 0.5}'
+    for names, said in (
+        (('panda_joint1', 'one_panda_joint2'), 'no movable joint called panda_joint1;'),
+        (('panda_joint1', 'nix'), 'no movable joint called one_nix;'),
+    ):
+        text = ', '.join(f'{name}: {fields}' for name in names)
+        (tmp_path / 'own.yaml').write_text(f'joint_limits: {{{text}}}')
+        with pytest.raises(CellError, match=f"arm 'one': joint_limits: .*{said}"):
+            describe(read(cell(one={'joint_limits': 'own.yaml'})))
+
+
 def test_arms_of_one_description_are_kept_apart_by_prefix_and_namespace(read):
     left, right = describe(read(cell(left={}, right={})))
     assert not {*left.robot.links, *left.robot.joints} & {*right.robot.links, *right.robot.joints}
@@ -208,6 +241,8 @@ MISTAKES = [
     (cell(one={'urdf': '/no/such.urdf'}), 'one', 'urdf', '/no/such.urdf'),
     (cell(one={'xacro_args': {'a': 1}}), 'one', 'xacro_args', 'xacro'),
     (cell(one={'srdf': '/no/such.srdf'}), 'one', 'srdf', '/no/such.srdf'),
+    (cell(one={'joint_limits': 'nope.yaml'}), 'one', 'joint_limits', 'cannot be read'),
+    (cell(one={'joint_limits': str(PANDA)}), 'one', 'joint_limits', 'no YAML'),
     (cell(one={'tip_link': 'panda_hnd'}), 'one', 'tip_link', 'panda_hand'),
     (cell(one={'base_link': 'one_panda_link0'}), 'one', 'base_link', 'without prefix'),
     (
