@@ -98,28 +98,6 @@ def test_a_server_that_leaves_all_poses_is_given_up(bench, client):
         client.solve(poses(5)).result(LONG)
 
 
-def test_messages_name_the_rows_of_the_user(bench, client):
-    def name(request, response):
-        for number, pose in enumerate(request.waypoints):
-            if pose.position.x < 0.0:
-                text = f'waypoints[{number}].position.x is below 0, waypoints[99999] is not'
-                response.start_state.joint_state.name[number] = text
-
-    BatchServer(bench, name)
-    T = poses(1000)
-    T[[3, 777], 0, 3] = -1.0
-    batch = client.solve(T).result(LONG)
-    for row in 3, 777:
-        assert (
-            batch.messages[row] == f'poses[{row}].position.x is below 0, waypoints[99999] is not'
-        )
-    messages = [PoseStamped() for _ in range(9)]
-    for number, message in enumerate(messages):
-        message.header.frame_id = 'ab'[number % 2]
-    messages[7].pose.position.x = -1.0
-    assert client.solve(messages).result(LONG).messages[7].startswith('poses[7].position.x')
-
-
 def test_a_refused_call_gives_each_pose_its_code(bench, client):
     def refuse(request, response):
         response.error_code.val, response.error_code.message = -15, 'no such group'
@@ -159,15 +137,6 @@ def test_a_server_without_batches_is_asked_pose_by_pose(bench, client, way):
     batch = getattr(client, way)(T).result(LONG)
     assert np.array_equal(batch.q[batch.success, 0], np.delete(np.arange(100.0), 3))
     assert batch.error_codes[3] == NO_SOLUTION
-
-
-def test_a_server_that_names_no_joints_without_a_solution(bench, client):
-    single_server(bench)
-    T = poses(3)
-    T[:, 0, 3] = -1.0
-    batch = client.pipelined(T).result(LONG)
-    assert (batch.q.shape, batch.joint_names) == ((3, 0), ())
-    assert batch.error_codes.tolist() == [NO_SOLUTION] * 3
 
 
 def test_no_server(hasty):
