@@ -10,7 +10,10 @@ FRAMES = ('all', 'world', 'none')
 
 _EPILOG = """\
 config/cell.yaml is an example of the file. Arguments after --ros-args hold for all nodes.
-A process that ends takes no other arm with it."""
+An arm that cannot start ends all. Later, a process that ends takes no other arm with it."""
+
+STARTED = 'ik_cell: all of this process has started'
+"""Line that a process prints with ``--report-start``."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
         help='which frames go to tf: all (default), only where the arms stand (beside '
         'robot_state_publisher), or none',
     )
+    parsed.add_argument('--report-start', action='store_true', help=argparse.SUPPRESS)
     return parsed
 
 
@@ -60,7 +64,7 @@ def arms_command(options: argparse.Namespace, names: Sequence[str]) -> list[str]
     :param names: the arms.
     """
     words = ['--part', 'arms', '--processes', '1', '--frames', options.frames]
-    return [options.file, '--arms', ','.join(names), *words, *_simulate(options)]
+    return [*_command(options, names), *words]
 
 
 def simulation_command(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
@@ -70,7 +74,7 @@ def simulation_command(options: argparse.Namespace, names: Sequence[str]) -> lis
     :param options: the options of this program.
     :param names: the arms.
     """
-    return [options.file, '--arms', ','.join(names), '--part', 'simulation', *_simulate(options)]
+    return [*_command(options, names), '--part', 'simulation']
 
 
 def spread(names: Sequence[str], count: int) -> list[tuple[str, ...]]:
@@ -84,10 +88,11 @@ def spread(names: Sequence[str], count: int) -> list[tuple[str, ...]]:
     return [tuple(names[bounds[i] : bounds[i + 1]]) for i in range(count)]
 
 
-def _simulate(options: argparse.Namespace) -> list[str]:
-    if options.simulate is None:
-        return []
-    return ['--simulate' if options.simulate else '--no-simulate']
+def _command(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
+    words = [options.file, '--arms', ','.join(names), '--report-start']
+    if options.simulate is not None:
+        words.append('--simulate' if options.simulate else '--no-simulate')
+    return words
 
 
 def _names(text: str) -> tuple[str, ...]:

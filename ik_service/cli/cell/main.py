@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 import sys
 
-from ik_service.cli.cell.arguments import arms_command, parser, simulation_command, spread
+from ik_service.cli.cell.arguments import (
+    arms_command,
+    parser,
+    simulation_command,
+    spread,
+    STARTED,
+)
 from ik_service.cli.ros_arguments import split_ros_arguments
 from ik_service.common.switch_interval import switch_interval
 from ik_service.exceptions import UnknownArmError
@@ -49,13 +56,14 @@ def _program(words: Sequence[str], stop: StopRequest) -> int:
         return supervise(commands, simulation, stop)
     # Many arms that take turns so often would mostly take turns.
     turns = switch_interval() if len(arms) == 1 else nullcontext()
+    report = partial(print, STARTED, flush=True) if options.report_start else lambda: None
     with ros(for_ros), turns:
         from ik_service.ros.cell.arm_nodes import run_arms, run_simulated_arms
 
         if options.part == 'simulation':
-            run_simulated_arms(cell, arms, stop)
+            run_simulated_arms(cell, arms, stop, report)
         else:
-            run_arms(cell, arms, options.frames, stop)
+            run_arms(cell, arms, options.frames, stop, report)
     return 0
 
 

@@ -68,7 +68,7 @@ def read_arm(arm: CellSection, name: str, simulated: bool, forced: bool | None =
         simulated,
         arm.section('initial_positions').numbers(),
         _connection(arm, simulated),
-        _parameters(arm.section('parameters')),
+        _unsettled(arm.section('parameters')),
     )
 
 
@@ -135,6 +135,15 @@ def _as_argument(arm: CellSection, key: str) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _unsettled(section: CellSection) -> dict[str, object]:
+    """Return parameters, none of which another key of the arm settles."""
+    found = _parameters(section)
+    for name in found:
+        if name in _SETTLED:
+            raise section.error(name, f'is settled by the key {_SETTLED[name]} of the arm')
+    return found
+
+
 def _parameters(section: CellSection) -> dict[str, object]:
     """Return parameters by their full names, which the file may nest."""
     found: dict[str, object] = {}
@@ -145,8 +154,19 @@ def _parameters(section: CellSection) -> dict[str, object]:
         elif not isinstance(value, (str, bool, int, float, list)):
             raise section.error(key, f'{safe_repr(value)} is no value of a parameter')
         else:
-            found[key] = value
-    for name in found:
-        if name in _SETTLED:
-            raise section.error(name, f'is settled by the key {_SETTLED[name]} of the arm')
+            found[key] = _items(section, key, value) if isinstance(value, list) else value
     return found
+
+
+def _items(section: CellSection, key: str, values: list[object]) -> list[object]:
+    """Return the items of a list, which have to be of one kind; 1 among 0.5 is 1.0."""
+    kinds = {type(value) for value in values}
+    if kinds == {int, float}:
+        try:
+            return [float(value) for value in values]  # type: ignore[arg-type]
+        except OverflowError as error:
+            raise section.error(key, f'{safe_repr(values)} holds too great a number') from error
+    if len(kinds) > 1 or not kinds <= {str, bool, int, float}:
+        reason = 'has to hold only numbers, only texts, or only true and false'
+        raise section.error(key, f'{reason}, not {safe_repr(values)}')
+    return values

@@ -71,16 +71,28 @@ def read_cell(
 class _UniqueKeys(yaml.SafeLoader):
     """Loader that refuses a key that stands twice, of which YAML would keep the last."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._checked: set[yaml.MappingNode] = set()
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Check the keys as they stand in the file, before those of ``<<`` come to them."""
+        if node not in self._checked:  # a section that others merge comes here again
+            self._checked.add(node)
+            self._check(node)
+        super().flatten_mapping(node)
+
+    def _check(self, node: yaml.MappingNode) -> None:
         seen: list[object] = []
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
+            merges = key_node.tag == 'tag:yaml.org,2002:merge'
+            key = '<<' if merges else self.construct_object(key_node, deep=True)
             if key in seen:
-                problem = f'the key {safe_repr(key)} stands twice'
+                several = '; of several sections: <<: [*one, *other]' if merges else ''
+                problem = f'the key {safe_repr(key)} stands twice{several}'
                 mark = key_node.start_mark
                 raise yaml.constructor.ConstructorError(None, None, problem, mark)
             seen.append(key)
-        return super().construct_mapping(node, deep)
 
 
 def _loaded(path: Path) -> object:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_service.exceptions import IkServiceError, UrdfError
+from ik_service.exceptions import IkServiceError, JointLimitsError, UrdfError
 from ik_service.model.description_file import is_xacro, load_srdf_text, load_text
+from ik_service.model.joint_limits_file import joint_limits_text, load_joint_limits
 from ik_service.model.name_prefix import prefixed_srdf, prefixed_urdf
 from ik_service.model.part_names import suggested
 from ik_service.model.robot_model import RobotModel
@@ -27,6 +28,8 @@ class DescribedArm:
     :ivar srdf: its SRDF, with the prefix; empty without one.
     :ivar T_world_root: (4, 4) pose of its root link in the world [m]; None where the root link is
         the world.
+    :ivar joint_limits: limits of its joints, with the prefix, as the node's parameter takes them:
+        a path or a text; empty for none.
     """
 
     entry: ArmEntry
@@ -34,6 +37,7 @@ class DescribedArm:
     urdf: str
     srdf: str
     T_world_root: np.ndarray | None
+    joint_limits: str
 
     @property
     def node_parameters(self) -> dict[str, object]:
@@ -43,6 +47,7 @@ class DescribedArm:
         return {
             **entry.parameters,
             **entry.connection.parameters,
+            **({'joint_limits': self.joint_limits} if self.joint_limits else {}),
             **{key: f'{entry.prefix}{link}' for key, link in links.items() if link},
             **self._source,
             **({'robot_description_semantic': self.srdf} if self.srdf else {}),
@@ -70,7 +75,8 @@ def describe(cell: Cell) -> tuple[DescribedArm, ...]:
     :param cell: the cell.
     :raises CellError: a description cannot be read or is malformed, a link or joint that the file
         names does not exist, an arm shall start outside its limits, the place of an arm is missing
-        or given twice, or names of two arms clash.
+        or given twice, its limits of joints cannot be read or do not go with the robot, or names
+        of two arms clash.
     """
     arms = tuple(_described(cell, arm) for arm in cell.arms)
     check_robots(cell, {arm.entry.name: arm.robot for arm in arms})
@@ -91,7 +97,23 @@ def _described(cell: Cell, arm: ArmEntry) -> DescribedArm:
         raise cell.error(arm.name, 'srdf', str(error)) from error
     _check_names(cell, arm, robot)
     _check_start(cell, arm, robot)
-    return DescribedArm(arm, robot, urdf, srdf, _place(cell, arm, robot))
+    limits = _joint_limits(cell, arm, robot)
+    return DescribedArm(arm, robot, urdf, srdf, _place(cell, arm, robot), limits)
+
+
+def _joint_limits(cell: Cell, arm: ArmEntry, robot: RobotModel) -> str:
+    """Return the limits of the joints, with the prefix, which the maker's file does not have."""
+    path = str(arm.connection.parameters.get('joint_limits', ''))
+    try:
+        bounds = load_joint_limits(path)
+        if not arm.prefix or any(name in robot.joints for name in bounds.joints):
+            robot.with_limits(bounds)
+            return path
+        bounds = bounds.prefixed(arm.prefix)
+        robot.with_limits(bounds)
+    except JointLimitsError as error:
+        raise cell.error(arm.name, 'joint_limits', str(error)) from error
+    return joint_limits_text(bounds) if bounds.joints else path
 
 
 def _check_names(cell: Cell, arm: ArmEntry, robot: RobotModel) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 from collections.abc import Sequence
+import re
 import threading
 from typing import NamedTuple, Protocol
 
@@ -19,6 +20,7 @@ from ik_service.ros.common.qos import BATCH_QOS, SERVICE_QOS
 BATCH_SERVICE, SINGLE_SERVICE = 'compute_ik_batch', 'compute_ik'
 
 _SUCCESS, _PREEMPTED = 1, -7
+_POSE = re.compile(r'\bwaypoints\[(\d{1,5})\]')
 
 
 class BlockAnswers(NamedTuple):
@@ -127,7 +129,7 @@ class BatchCalls:
             return _alike(rows, _FAILURE, reason)
         codes = np.array(outcomes.effort).astype(int)
         postures = np.frombuffer(points[0].positions).reshape(len(rows), -1)[codes == _SUCCESS]
-        messages = outcomes.name
+        messages = [_named(message, rows) for message in outcomes.name]
         answered = codes != _PREEMPTED
         if not answered.all():
             rows, codes = rows[answered], codes[answered]
@@ -179,6 +181,16 @@ class SingleCalls:
 
 
 _FAILURE = 99999
+
+
+def _named(message: str, rows: np.ndarray) -> str:
+    """Return a message that names poses as the user has given them, not as those of a call."""
+
+    def named(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return f'poses[{rows[number]}]' if number < len(rows) else found[0]
+
+    return _POSE.sub(named, message) if message else ''
 
 
 def _alike(rows: np.ndarray, code: int, message: str) -> BlockAnswers:

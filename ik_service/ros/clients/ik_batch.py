@@ -48,7 +48,8 @@ class IkBatch:
     asyncio and of rclpy, ``await batch`` does what :meth:`result` does.
 
     :ivar joint_names: the m joints of ``q``, every movable joint of the robot; empty before the
-        first answer.
+        first answer, and of ``compute_ik``, which names them with solutions alone, before the
+        first solution.
     :ivar q: (N, m) joint positions [rad] or [m]; NaN in rows without a solution.
     :ivar error_codes: (N,) values of ``moveit_msgs/MoveItErrorCodes``.
     :ivar messages: N reasons of what has no solution; empty for the others.
@@ -56,9 +57,16 @@ class IkBatch:
     :param count: N, the number of poses.
     :param node: the node whose executor runs coroutines of rclpy, and which logs errors.
     :param stop: called when the rest of the batch is not wanted any more.
+    :param answering: returns whether the calling thread is the one that takes answers.
     """
 
-    def __init__(self, count: int, node: Node, stop: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        count: int,
+        node: Node,
+        stop: Callable[[], object],
+        answering: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.joint_names: tuple[str, ...] = ()
         self.q = np.full((count, 0), np.nan)
         self.error_codes = np.full(count, UNANSWERED)
@@ -66,6 +74,7 @@ class IkBatch:
         self.answered = 0
         self._node = node
         self._stop = stop
+        self._answering = answering
         self._news = threading.Condition()
         self._done = False
         self._error: IkClientError | None = None
@@ -105,15 +114,17 @@ class IkBatch:
         """
         Wait until all is answered, and return this batch.
 
-        May be called in callbacks as well: the answers come in a thread of the client's own.
+        May be called in callbacks of ROS as well: the answers come in a thread of the client's
+        own. That of :meth:`add_done_callback` runs there, and cannot wait for other batches.
 
         :param timeout: how long to wait [s]; for ever by default.
         :raises TimeoutError: not all is answered yet.
         :raises BatchCancelledError: the batch was cancelled.
-        :raises IkClientError: the batch came to no end: :class:`NoServerError` without a server.
+        :raises IkClientError: the batch came to no end: :class:`NoServerError` without a server;
+            or it is waited for in the thread that its answers come in.
         """
         with self._news:
-            if not self._news.wait_for(self.done, timeout):
+            if not self._wait(self.done, timeout):
                 raise TimeoutError(
                     f'{self.answered} of {len(self)} poses are answered after {timeout:g} s'
                 )
@@ -124,6 +135,9 @@ class IkBatch:
     def add_done_callback(self, callback: Callable[[IkBatch], object]) -> None:
         """
         Call something at the end, in the client's thread, or at once after the end.
+
+        What is called may read the batch, begin others, and add callbacks to these, but not wait
+        for them, as their answers come in the same thread: that raises an error.
 
         :param callback: called with the batch; an exception that it raises is logged by the node.
         """
@@ -225,11 +239,20 @@ class IkBatch:
 
     def _wait_for(self, row: int) -> IkAnswer:
         with self._news:
-            self._news.wait_for(lambda: self._done or self.error_codes[row] != UNANSWERED)
+            self._wait(lambda: self._done or self.error_codes[row] != UNANSWERED)
             code = int(self.error_codes[row])
             if self._error is not None and self._missing[row]:
                 raise self._error
             return IkAnswer(row, self.q[row], code == SUCCESS, code, self.messages[row])
+
+    def _wait(self, condition: Callable[[], bool], timeout: float | None = None) -> bool:
+        """Wait, with the lock held; return whether the condition has come true."""
+        if timeout != 0.0 and self._answering() and not condition():
+            raise IkClientError(
+                'a callback at the end of a batch runs in the thread that all answers come in, '
+                'and so cannot wait for those of another batch; add a callback to that one'
+            )
+        return self._news.wait_for(condition, timeout)
 
     def _waiting(self) -> Generator[Any, None, None]:
         """Wait for the end in a coroutine of asyncio or, without its loop, of rclpy."""

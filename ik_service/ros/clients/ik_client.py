@@ -40,7 +40,7 @@ class IkClient:
     It asks ``compute_ik_batch``, or ``compute_ik`` where a server such as MoveIt's has only that;
     both by the names, namespace and remaps of the given node. Answers come in a thread and
     through a node of its own, so it does not matter who spins the given node, and results may be
-    waited for anywhere, also in callbacks. Thread-safe.
+    waited for anywhere, also in callbacks of ROS. Thread-safe.
 
         client = IkClient(node)
         batch = client.solve(poses)             # returns at once
@@ -159,7 +159,7 @@ class IkClient:
         atexit.unregister(self.close)
         with self._lock:
             self._closed = True
-        if threading.current_thread() is not self._thread:
+        if not self._is_answering():
             self._executor.wake()
             self._thread.join()
 
@@ -182,7 +182,7 @@ class IkClient:
         if timeout is not None and not timeout > 0.0:
             raise ArgumentError('timeout', f'is {timeout}, has to be a positive time [s] or None')
         seconds = math.inf if timeout is None else timeout
-        batch = IkBatch(len(question.poses), self._user, lambda: course.stop())
+        batch = IkBatch(len(question.poses), self._user, lambda: course.stop(), self._is_answering)
         course = Course(batch, question, choices, self._node, self._patience, seconds)
         if not len(batch):
             batch.finish()
@@ -193,6 +193,10 @@ class IkClient:
             self._courses[batch] = course
         course.go_on()
         return batch
+
+    def _is_answering(self) -> bool:
+        """Return whether the calling thread is that of the client."""
+        return threading.current_thread() is self._thread
 
     def _work(self) -> None:
         """Take responses, and look after the batches."""

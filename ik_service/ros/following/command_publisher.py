@@ -45,7 +45,7 @@ class CommandPublisher:
         :data:`~ik_service.ros.following.follower_parameters.COMMAND_INTERFACES`, and the name of
         the topic.
     :param command_joints: joints of the controller, in its order; empty for those of each group.
-        ``joint_command`` does without them, as its messages name the joints.
+        ``joint_command`` does without them, as its messages name the joints, and only checks them.
     :raises OptionError: a joint is named twice.
     :ivar monitor: monitor of other publishers of commands.
     """
@@ -54,7 +54,8 @@ class CommandPublisher:
         self._clock = node.get_clock()
         self._interface = interface
         names_joints = interface == 'joint_command'
-        self._names = () if names_joints else tuple(command_joints)
+        self._given = tuple(command_joints)
+        self._names = () if names_joints else self._given
         twice = [name for name, count in Counter(command_joints).items() if count > 1]
         if twice:
             raise OptionError(COMMAND_JOINTS.name, f'names the joint {quote(twice[0])} twice')
@@ -72,7 +73,7 @@ class CommandPublisher:
             joints of the default group.
         """
         known = arm.postures.names
-        unknown = [name for name in self._names if name not in known]
+        unknown = [name for name in self._given if name not in known]
         if unknown:
             joints = ', '.join(known)
             reason = f'names {quote(unknown[0])}, which the robot does not have; it has {joints}'

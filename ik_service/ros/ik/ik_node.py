@@ -11,7 +11,6 @@ from typing import Unpack
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 
@@ -27,6 +26,7 @@ from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.collision.world_topics import WorldTopics
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.node_options import NodeOptions
+from ik_service.ros.common.node_with_actions import NodeWithActions
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.common.shared_threads import SharedThreads
@@ -54,7 +54,7 @@ from ik_service.ros.markers.world_marker_publisher import RATE, WorldMarkerPubli
 from ik_service.solvers.compilation import Compiler
 
 
-class IkNode(Node):
+class IkNode(NodeWithActions):
     """
     Node that answers ``compute_ik`` and ``compute_fk``, and follows ``target_pose``.
 

@@ -104,7 +104,7 @@ class ServoInterface:
         self._lock = threading.Lock()
         self._aim: ServoAim | None = None
         self._only: _Kind | None = None
-        self._used = self._paused = False
+        self._used = self._paused = self._ended = False
         self._invalid_until = -float('inf')
 
     def start(self) -> None:
@@ -137,7 +137,7 @@ class ServoInterface:
     def end(self) -> None:
         """Take no more commands."""
         with self._lock:
-            self._paused = True
+            self._ended = True
 
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""
@@ -155,6 +155,8 @@ class ServoInterface:
         """Take in a command; a bad one is ignored."""
         now = time.monotonic()
         with self._lock:
+            if self._ended:
+                return
             self._used = True
             try:
                 self._follow(kind, message, now)

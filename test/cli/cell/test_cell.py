@@ -9,7 +9,7 @@ import pytest
 from support.harness import START_TIMEOUT, until
 from support.repository import REPOSITORY
 
-from ik_service.cli.cell.arguments import spread
+from ik_service.cli.cell.arguments import spread, STARTED
 
 PROGRAM = 'ik_service.cli.cell.main'
 EXAMPLE = REPOSITORY / 'config' / 'cell.yaml'
@@ -72,6 +72,20 @@ def test_the_other_arms_go_on_when_a_process_ends(bench, file):
     program.send(signal.SIGINT)
     until(lambda: program.exit_code is not None, 60.0, 'the end of the program')
     assert program.exit_code == 1
+
+
+def test_an_arm_that_cannot_start_ends_the_others_too(bench, file):
+    file.write_text(file.read_text().replace('publish_rate: 100.0', 'publish_rate: 2000.0'))
+    words = ['--processes', 'one_per_arm']
+    program = bench.start(PROGRAM, str(file), *words, ready=None, namespaced=False)
+    until(lambda: len(children(program.pid)) == 3, 30.0, 'two arms, and the simulated ones')
+    started = children(program.pid)
+    until(lambda: program.exit_code is not None, 60.0, 'the end of the program')
+    assert program.exit_code == 1
+    assert "arm 'right': parameters.publish_rate" in program.output
+    assert "'arms 2' has ended with 1 before it had started" in program.output
+    assert STARTED not in program.output
+    until(lambda: not any(os.path.exists(f'/proc/{pid}') for pid in started), 10.0, 'all ends')
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,9 @@ from support.repository import REPOSITORY
 import yaml
 
 from ik_service.common.transforms import inverse_transform
-from ik_service.ros.cell.arm_nodes import ik_node
+from ik_service.ros.cell.arm_nodes import errors_named, ik_node
 from ik_service.ros.cell.cell_file import read_cell
+from ik_service.ros.cell.cell_section import CellError
 from ik_service.ros.cell.descriptions import describe
 from ik_service.ros.common.conversions import pose_from_matrix
 
@@ -183,3 +184,39 @@ def test_an_arm_is_asked_in_the_world_and_in_a_link_of_another_arm(cell, bench, 
         q = np.array([values[name] for name in left.chain.joint_names])
         np.testing.assert_allclose(left.chain.forward(q), T_root_tip, atol=2e-4)
     assert program.exit_code is None
+
+
+HAND = 'panda_hand_tcp'
+MISTAKES = [
+    ({'base_link': HAND}, 'base_link', 'no joint moves a link below'),
+    ({'base_link': HAND, 'tip_link': HAND}, 'tip_link', 'no joint moves between'),
+    ({'urdf': 'block.urdf'}, 'urdf', 'no joint moves a link below'),
+    ({'urdf': 'scissors.urdf'}, 'tip_link', 'several links'),
+    ({'parameters': {'locked_joints': 'nix=1'}}, 'parameters.locked_joints', "joint 'nix'"),
+    ({'parameters': {'groups': {'a': {'solver': ''}}}}, 'parameters', 'groups.a'),
+    ({'parameters': {'groups': {'a': {'tip_link': 'nix'}}}}, 'parameters', "link 'nix'"),
+]
+
+
+@pytest.mark.parametrize(('keys', 'key', 'words'), MISTAKES)
+def test_a_mistake_that_the_node_finds_names_the_arm_and_the_key(
+    tmp_path, bench, ros_context, keys, key, words
+):
+    blades = ''.join(
+        f'<link name="{name}"/><joint name="to_{name}" type="continuous"><parent link="base"/>'
+        f'<child link="{name}"/></joint>'
+        for name in ('one', 'two')
+    )
+    (tmp_path / 'scissors.urdf').write_text(f'<robot name="s"><link name="base"/>{blades}</robot>')
+    (tmp_path / 'block.urdf').write_text('<robot name="b"><link name="base"/></robot>')
+    arm = {'urdf': str(REPOSITORY / 'urdf' / 'panda.urdf'), 'namespace': bench.namespace, **keys}
+    file = tmp_path / 'cell.yaml'
+    file.write_text(yaml.safe_dump({'arms': {'left': arm}}))
+    cell = read_cell(file)
+    (described,) = describe(cell)
+    node = ik_node(cell, described, context=ros_context)
+    with pytest.raises(CellError) as caught, errors_named(cell, described.entry):
+        node.start()
+    node.destroy_node()
+    assert (caught.value.arm, caught.value.key) == ('left', key)
+    assert words in caught.value.reason

@@ -10,6 +10,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from support.repository import REPOSITORY
 
+from ik_service.model.joint_limits_file import load_joint_limits
 from ik_service.ros.cell.cell_file import ONE_PER_ARM, read_cell
 from ik_service.ros.cell.cell_section import CellError
 from ik_service.ros.cell.descriptions import describe
@@ -81,6 +82,68 @@ def test_the_command_line_wins_over_the_file(read):
     assert read(text, processes=9).processes == 3, 'no more than there are arms'
 
 
+def test_keys_of_one_arm_are_merged_into_others_and_their_own_win(read):
+    text = f"""
+    arms:
+      one: &arm
+        urdf: {PANDA}
+        base: &base {{xyz: [1, 0, 0]}}
+        tip_link: panda_hand_tcp
+        velocity_scaling: 0.5
+      two: &two {{<<: *arm, base: {{<<: *base, rpy: [0, 0, 1]}}, velocity_scaling: 0.7}}
+      three: {{velocity_scaling: 0.8, <<: *two}}
+      four: {{<<: [{{velocity_scaling: 0.9}}, *two]}}
+    """
+    arms = read(text).arms
+    scaling = [arm.connection.parameters['velocity_scaling'] for arm in arms]
+    assert scaling == [0.5, 0.7, 0.8, 0.9]
+    assert {(arm.urdf, arm.tip_link) for arm in arms} == {(PANDA, 'panda_hand_tcp')}
+    assert [arm.T_world_root[0, 3] for arm in arms] == [1.0] * 4
+    assert [arm.namespace for arm in arms] == ['/one', '/two', '/three', '/four']
+    np.testing.assert_array_equal(arms[1].T_world_root, arms[2].T_world_root)
+
+
+def test_whole_numbers_among_others_in_a_list_are_meant_as_such(read):
+    parameters = {'solver': {'task_weights': [1, 1, 1, 0, 0, 0.5]}, 'names': ['a'], 'n': [1, 2]}
+    (arm,) = read(cell(one={'parameters': parameters})).arms
+    weights = arm.parameters['solver.task_weights']
+    assert weights == [1.0, 1.0, 1.0, 0.0, 0.0, 0.5]
+    assert {type(weight) for weight in weights} == {float}
+    assert (arm.parameters['names'], arm.parameters['n']) == (['a'], [1, 2])
+
+
+def test_parameters_of_groups_may_be_called_as_keys_of_the_arm(read):
+    parameters = {'groups': {'arm': {'tip_link': 'one_panda_hand'}}}
+    (arm,) = describe(read(cell(one={'parameters': parameters})))
+    assert arm.node_parameters['groups.arm.tip_link'] == 'one_panda_hand'
+
+
+def test_limits_of_a_maker_count_for_the_joints_with_prefix(read, tmp_path):
+    (tmp_path / 'maker.yaml').write_text('joint_limits: {panda_joint1: {max_velocity: 0.5}}')
+    (tmp_path / 'own.yaml').write_text('joint_limits: {two_panda_joint1: {max_velocity: 0.5}}')
+    maker = {'joint_limits': 'maker.yaml'}
+    arms = describe(
+        read(cell(one=maker, two={'joint_limits': 'own.yaml'}, three={**maker, 'prefix': ''}))
+    )
+    joints = 'one_panda_joint1', 'two_panda_joint1', 'panda_joint1'
+    for arm, joint in zip(arms, joints, strict=True):
+        limits = load_joint_limits(arm.node_parameters['joint_limits'])
+        assert {name: own.velocity for name, own in limits.joints.items()} == {joint: 0.5}
+    assert arms[2].node_parameters['joint_limits'] == str(tmp_path / 'maker.yaml')
+
+
+def test_limits_of_other_joints_are_refused(read, tmp_path):
+    fields = '{max_velocity: 0.5}'
+    for names, said in (
+        (('panda_joint1', 'one_panda_joint2'), 'no movable joint called panda_joint1;'),
+        (('panda_joint1', 'nix'), 'no movable joint called one_nix;'),
+    ):
+        text = ', '.join(f'{name}: {fields}' for name in names)
+        (tmp_path / 'own.yaml').write_text(f'joint_limits: {{{text}}}')
+        with pytest.raises(CellError, match=f"arm 'one': joint_limits: .*{said}"):
+            describe(read(cell(one={'joint_limits': 'own.yaml'})))
+
+
 def test_arms_of_one_description_are_kept_apart_by_prefix_and_namespace(read):
     left, right = describe(read(cell(left={}, right={})))
     assert not {*left.robot.links, *left.robot.joints} & {*right.robot.links, *right.robot.joints}
@@ -105,6 +168,11 @@ MISTAKES = [
     ('', '', '', 'has to be a section of keys'),
     ('{a: 1', '', '', 'is not YAML'),
     ('arms: {one: {urdf: a}, one: {urdf: b}}', '', '', "the key 'one' stands twice"),
+    ('a: &a {b: 1}\nc: {<<: *a, d: 1, d: 2}', '', '', "the key 'd' stands twice"),
+    ('a: &a {b: 1, b: 2}\nc: {<<: *a}', '', '', "the key 'b' stands twice"),
+    ('c: {<<: {b: 1, b: 2}}', '', '', "the key 'b' stands twice"),
+    ('a: &a {b: 1}\nc: {<<: *a, <<: *a}', '', '', "the key '<<' stands twice"),
+    ('a: {<<: 3}', '', '', 'is not YAML'),
     ({'arms': {}}, '', 'arms', '1 to 64 arms'),
     ({'arms': [1]}, '', 'arms', 'has to be a section'),
     ({**cell(one={}), 'wrld': 'x'}, '', 'wrld', 'no such key; closest: world'),
@@ -141,6 +209,15 @@ MISTAKES = [
         'the key tip_link',
     ),
     (cell(one={'parameters': {'solver': {'a': None}}}), 'one', 'parameters.solver.a', 'no value'),
+    (cell(one={'parameters': {'a': {'b': [1, 'x']}}}), 'one', 'parameters.a.b', 'only numbers'),
+    (cell(one={'parameters': {'a': {'b': [True, 1]}}}), 'one', 'parameters.a.b', 'only numbers'),
+    (
+        cell(one={'parameters': {'a': {'b': [[1.0], [2.0]]}}}),
+        'one',
+        'parameters.a.b',
+        'only numbers',
+    ),
+    (cell(one={'parameters': {'a': {'b': [0.5, 10**400]}}}), 'one', 'parameters.a.b', 'too great'),
     (cell(one={}, two={'namespace': '/one/'}), 'two', 'namespace', "is that of the arm 'one'"),
     (cell(one={}, two={'namespace': 'one/two'}), 'two', 'namespace', 'overlap'),
     (cell(one={}, two={'namespace': '/'}), 'two', 'namespace', 'overlap'),
@@ -164,6 +241,8 @@ MISTAKES = [
     (cell(one={'urdf': '/no/such.urdf'}), 'one', 'urdf', '/no/such.urdf'),
     (cell(one={'xacro_args': {'a': 1}}), 'one', 'xacro_args', 'xacro'),
     (cell(one={'srdf': '/no/such.srdf'}), 'one', 'srdf', '/no/such.srdf'),
+    (cell(one={'joint_limits': 'nope.yaml'}), 'one', 'joint_limits', 'cannot be read'),
+    (cell(one={'joint_limits': str(PANDA)}), 'one', 'joint_limits', 'no YAML'),
     (cell(one={'tip_link': 'panda_hnd'}), 'one', 'tip_link', 'panda_hand'),
     (cell(one={'base_link': 'one_panda_link0'}), 'one', 'base_link', 'without prefix'),
     (

@@ -222,20 +222,30 @@ def test_another_source_of_velocities_is_noticed(bench, panda, chain):
 # Joints that cannot be
 
 
+NO_NOSE = "command_joints: names 'nose', which the robot does not have"
+
+
 @pytest.mark.parametrize(
-    ('joints', 'reason'),
+    ('interface', 'joints', 'reason'),
     [
-        ((*NAMES, 'nose'), "command_joints: names 'nose', which the robot does not have"),
-        ((*NAMES, NAMES[0]), "command_joints: names the joint 'panda_joint1' twice"),
-        (NAMES[:-1], 'command_joints: has to name panda_joint7 too'),
+        ('position_commands', (*NAMES, 'nose'), NO_NOSE),
+        ('joint_command', ('nose',), NO_NOSE),
+        (
+            'position_commands',
+            (*NAMES, NAMES[0]),
+            "command_joints: names the joint 'panda_joint1' twice",
+        ),
+        ('position_commands', NAMES[:-1], 'command_joints: has to name panda_joint7 too'),
     ],
 )
-def test_wrong_joints_of_a_controller_end_the_node_at_its_start(bench, panda, joints, reason):
+def test_wrong_joints_of_a_controller_end_the_node_at_its_start(
+    bench, panda, interface, joints, reason
+):
     node = bench.start(
         NODE,
         ready=reason.replace('(', r'\('),
         urdf=str(panda),
-        command_interface='position_commands',
+        command_interface=interface,
         command_joints=list(joints),
         **CHAIN,
     )

@@ -12,7 +12,9 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from control_msgs.action import FollowJointTrajectory
 from moveit_msgs.srv import GetCartesianPath, GetPositionIK
+from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from support.arm_helpers import ik_request, PANDA, panda_arm, reachable, solved, TIP
@@ -98,3 +100,22 @@ def test_the_service_of_paths_is_offered_when_its_kernels_are_ready(bench, node,
         assert 'compute_cartesian_path' not in str(own)
         compiled.set()
         until(paths.service_is_ready, START_TIMEOUT, 'the service of paths')
+
+
+def test_a_destroyed_node_leaves_nothing_behind_though_somebody_still_holds_it(
+    bench, node, executor
+):
+    action = ActionClient(bench.node, FollowJointTrajectory, 'follow_joint_trajectory')
+    own = node.get_name(), node.get_namespace()
+    node.start()
+    with node.commanding():
+        until(action.server_is_ready, 30.0, 'the action')
+        assert own in bench.node.get_node_names_and_namespaces()
+    executor.remove_node(node)
+    node.destroy_node()
+    until(lambda: not action.server_is_ready(), 10.0, 'the end of the action')
+    until(lambda: own not in bench.node.get_node_names_and_namespaces(), 10.0, 'the end')
+    topics = [name for name, _ in bench.node.get_topic_names_and_types()]
+    left = [name for name in topics if name.startswith(bench.namespace) and '_action' in name]
+    assert not [name for name in left if bench.node.count_publishers(name)]
+    action.destroy()

@@ -1,6 +1,7 @@
 """Driving by the topics of MoveIt Servo over real DDS, with a process for each node."""
 
 import math
+import signal
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from support.cell import CHAIN
 from support.harness import until
 from support.node_helpers import LATCHED, NODE, WAITING
+from support.servo_cell import ServoCell
 
 pytestmark = pytest.mark.dds
 
@@ -186,6 +188,17 @@ def test_a_jog_with_displacements_alone_is_told_what_counts(cell):
 
 def test_what_has_not_been_used_publishes_no_status(shared_cell):
     assert shared_cell.status_before_use == 0
+
+
+def test_commands_that_come_while_the_node_ends_are_not_called_paused(bench, panda):
+    cell = ServoCell(bench, panda)
+    start = cell.pose_beside_ready(0.0, 0.0, 0.0)
+    with cell.held(cell.twists, lambda: cell.twist(linear_y=0.5)):
+        cell.states.wait(lambda state: cell.tip(state)[1, 3] > start[1, 3] + 0.1)  # at full speed
+        cell.node.send(signal.SIGTERM)
+        until(lambda: cell.node.exit_code is not None, what='the end of the node')
+    assert cell.node.exit_code == 0
+    assert 'pause' not in cell.node.output
 
 
 WRONG_MARGINS = 'joint_limit_margins: are 3 numbers; there have to be one, or 7'
