@@ -13,7 +13,12 @@ pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 pytest.importorskip('matplotlib', reason='matplotlib is not installed (extra plot)')
 
 from ik_service.common.resources import urdf_path
-from ik_service.exceptions import RobotDescriptionError, StoreError, UnknownLinkError
+from ik_service.exceptions import (
+    ArgumentError,
+    RobotDescriptionError,
+    StoreError,
+    UnknownLinkError,
+)
 from ik_service.reach import CapabilityMap
 from ik_service.studies.reach import reach
 from ik_service.studies.tables import read_csv
@@ -144,3 +149,23 @@ def test_counts_below_the_least_are_refused(tmp_path, capsys, option):
     with pytest.raises(SystemExit):
         study(tmp_path, option, 0)
     assert 'has to be at least' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ('options', 'text'),
+    [
+        (['--points', 3000, '--orientations', 1],
+         r'--points: 3,000 along .* for panda, more than 20,000,000'),
+        (['--points', 200, '--orientations', 1000],
+         r'--points: 200 along .* of 1,000 orientations for panda, more than 200,000'),
+        (['--points', 9, '--orientations', 10, '--compare', 'long'], '--points: 9 .* for long,'),
+    ],
+)  # fmt: skip
+def test_grids_that_are_too_large_are_told_with_the_option(tmp_path, capsys, options, text):
+    long = tmp_path / 'long.urdf'
+    long.write_text(GANTRY.replace('upper="', 'upper="100').replace('"gantry"', '"long"'))
+    with pytest.raises(ArgumentError, match=text) as caught:
+        study(tmp_path, *(long if option == 'long' else option for option in options))
+    assert capsys.readouterr().out == ''
+    few = int(re.search('up to about ([0-9,]+)', str(caught.value))[1].replace(',', ''))
+    assert 2 <= few < options[1]
