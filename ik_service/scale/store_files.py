@@ -139,7 +139,7 @@ def missing_fault(file: Path, path: Path) -> str:
     :param file: the file.
     :param path: the store that it belongs to.
     """
-    instead = ': a folder is in its place' if file.is_dir() else ''
+    instead = ': a folder is in its place, and has to go' if file.is_dir() else ''
     return f'the file {file.relative_to(path)} is missing{instead}'
 
 
