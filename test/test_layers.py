@@ -47,6 +47,7 @@ ALLOWED_IN_ROS = {
     'ros.common.bringup': 'it reads ROS parameter files and names nodes, for launch files',
     'ros.cell.cell_section': 'it checks values of files that name parameters of nodes',
     'ros.common.launch_arguments': 'it holds names and topics of ROS, for launch files',
+    'ros.common.help_text': 'it explains the arguments of ROS, for the programs of the nodes',
     'ros.common.errors': 'it holds the error codes of the services',
     'ros.conformance.arm': 'it draws the postures that a server is asked about',
     'ros.common.domain': 'it chooses the ROS domain of programs that are started together',

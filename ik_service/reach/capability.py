@@ -9,6 +9,8 @@ import os
 
 import numpy as np
 
+from ik_service.common.quoting import safe_repr
+from ik_service.exceptions import ArgumentError
 from ik_service.reach.check import Check
 from ik_service.reach.comparison import compare, MapComparison
 from ik_service.reach.grid import axes_of, spacing_of
@@ -132,8 +134,11 @@ class CapabilityMap:
         Compare this map with that of another arm on the same grid.
 
         :param other: the other one.
-        :raises ArgumentError: the positions of the two are no grids on each other.
+        :raises ArgumentError: it is no map, or the positions of the two are no grids on each
+            other.
         """
+        if not isinstance(other, CapabilityMap):
+            raise ArgumentError('other', f'has to be a CapabilityMap, not {safe_repr(other)}')
         return compare(self, other)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -75,7 +75,7 @@ def cubic_axes(chain: KinematicChain, spacing: float) -> tuple[np.ndarray, ...]:
         raise ArgumentError('spacing', f'has to be a length above 0 [m], not {spacing!r}')
     low, high = reach_box(chain)
     first, last = np.floor(low / spacing), np.ceil(high / spacing)
-    counts = np.where(high > low, last - first + 1.0, 1.0)
+    counts = _counts(low, high, spacing)
     if counts.prod() > MOST_POSITIONS:
         least = spacing * (counts.prod() / MOST_POSITIONS) ** (1.0 / max((counts > 1).sum(), 1))
         raise ArgumentError(
@@ -87,6 +87,22 @@ def cubic_axes(chain: KinematicChain, spacing: float) -> tuple[np.ndarray, ...]:
         np.arange(first[i], last[i] + 1) * spacing if low[i] < high[i] else low[i : i + 1]
         for i in range(3)
     )
+
+
+def cubic_count(chain: KinematicChain, spacing: float) -> float:
+    """
+    Return how many positions :func:`cubic_axes` has, however many that are.
+
+    :param chain: the arm.
+    :param spacing: distance of neighbours [m].
+    :raises ChainError: the arm reaches endlessly far.
+    """
+    return float(_counts(*reach_box(chain), spacing).prod())
+
+
+def _counts(low: np.ndarray, high: np.ndarray, spacing: float) -> np.ndarray:
+    steps = np.ceil(high / spacing) - np.floor(low / spacing)
+    return np.where(high > low, steps + 1.0, 1.0)
 
 
 def grid_positions(axes: tuple[np.ndarray, ...]) -> np.ndarray:

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.cores import core_count
+from ik_service.common.quoting import safe_repr
+from ik_service.common.whole_numbers import whole_number
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.reach.base_scores import BaseScores
@@ -58,8 +60,10 @@ class InverseMap:
         Return the inverse of a capability map; what is only reached with a collision is left out.
 
         :param found: the map.
-        :raises ArgumentError: its positions are no grid of cubes.
+        :raises ArgumentError: it is no such map, or its positions are no grid of cubes.
         """
+        if not isinstance(found, CapabilityMap):
+            raise ArgumentError('found', f'has to be a CapabilityMap, not {safe_repr(found)}')
         axes = found.axes
         if axes is None or not np.isfinite(found.spacing):
             raise ArgumentError('found', 'has other positions than those of a grid of cubes')
@@ -119,6 +123,7 @@ class InverseMap:
         :raises ArgumentError: an argument cannot be.
         """
         pose = check_transform(T_world_tip, 'T_world_tip')[None]
+        headings = whole_number(headings, 'headings')
         if region is None:
             region = around(pose[:, :3, 3], self.reach, (base_height, base_height))
         places = region.grid(self.spacing if spacing is None else spacing, headings)
@@ -162,7 +167,7 @@ class InverseMap:
             )  # fmt: skip
             return first + len(bases)
 
-        pool = ThreadPoolExecutor(threads or core_count())
+        pool = ThreadPoolExecutor(int(threads or core_count()))
         try:
             for done in pool.map(fill, range(0, len(places), size)):
                 if progress is not None:

@@ -8,7 +8,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from ik_service.exceptions import ArgumentError
-from ik_service.reach.map_group import read_group, write_group
+from ik_service.reach.map_group import read_group, Reader, write_group
 from ik_service.scale.chain_spec import ChainSpec
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def read_inverse_map(path: str | os.PathLike[str]) -> dict[str, Any]:
     return read_group(path, KIND, FORMAT, _read)
 
 
-def _read(group: Any, attributes: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - zarr's group
-    arrays = {name: np.asarray(group[name][:]) for name in _UNITS}
+def _read(numbers: Reader, attributes: dict[str, Any]) -> dict[str, Any]:
+    arrays = {name: numbers(name) for name in _UNITS}
     quality, spacing = arrays['quality'], float(attributes['spacing'])
     if quality.ndim != 4 or quality.dtype != np.float32:
         raise ArgumentError('quality', f'has shape {quality.shape} and type {quality.dtype}')

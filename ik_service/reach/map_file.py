@@ -11,7 +11,7 @@ import numpy as np
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.reach.check import Check
-from ik_service.reach.map_group import check_place, read_group, write_group
+from ik_service.reach.map_group import check_place, read_group, Reader, write_group
 from ik_service.scale.chain_spec import ChainSpec
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def read_map(path: str | os.PathLike[str]) -> dict[str, Any]:
     return read_group(path, KIND, FORMAT, _read)
 
 
-def _read(group: Any, attributes: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - zarr's group
+def _read(numbers: Reader, attributes: dict[str, Any]) -> dict[str, Any]:
     values = {
         'spec': ChainSpec.from_json(attributes['chain']),
         'base_link': attributes['base_link'],
@@ -85,7 +85,7 @@ def _read(group: Any, attributes: dict[str, Any]) -> dict[str, Any]:  # noqa: AN
         'missed_positions': Check(**attributes['missed_positions']),
         'missed_poses': Check(**attributes['missed_poses']),
         'searches': int(attributes['searches']),
-        **{name: np.asarray(group[name][:]) for name in _UNITS},
+        **{name: numbers(name) for name in _UNITS},
     }
     _check(values)
     return values

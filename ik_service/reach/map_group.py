@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+import math
 import os
 from pathlib import Path
 import shutil
@@ -11,12 +12,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ik_service.exceptions import StoreError
-from ik_service.scale.store_files import disk_errors, load_zarr
+from ik_service.scale.settings_files import opening_fault, settings_fault
+from ik_service.scale.store_files import disk_errors, load_zarr, missing_fault
 
 _CHUNK = 1_000_000  # rows of a chunk, divided by the width of a row
 _MAKER = 'of ik_service'
 
 Content = TypeVar('Content')
+Reader = Callable[[str], np.ndarray]
+"""Returns the numbers of an array, by its name."""
 
 
 def write_group(
@@ -28,6 +32,9 @@ def write_group(
 ) -> None:
     """
     Write a group; an existing one of its kind is replaced once the new one is whole.
+
+    Each file has a checksum, and chunks of nothing but zeros have files too, so that damaged and
+    missing ones are noticed.
 
     :param path: folder of the group.
     :param kind: what it is, such as 'capability map'.
@@ -45,7 +52,11 @@ def write_group(
         for name, (values, unit) in arrays.items():
             rows = max(1, _CHUNK // max(values[:1].size, 1))
             array = group.create_array(
-                name, shape=values.shape, chunks=(rows, *values.shape[1:]), dtype=values.dtype
+                name,
+                shape=values.shape,
+                chunks=(rows, *values.shape[1:]),
+                dtype=values.dtype,
+                **_checked(),
             )
             array[:] = values
             array.attrs['unit'] = unit
@@ -74,16 +85,16 @@ def read_group(
     path: str | os.PathLike[str],
     kind: str,
     version: int,
-    interpret: Callable[[Any, dict[str, Any]], Content],
+    interpret: Callable[[Reader, dict[str, Any]], Content],
 ) -> Content:
     """
-    Read a group.
+    Read a group. Those that were written without checksums are read as they are.
 
     :param path: its folder.
     :param kind: what it has to be.
     :param version: of the layout.
-    :param interpret: returns the content of the group and its attributes; whatever it raises
-        means that these are damaged.
+    :param interpret: returns the content of a group, from what reads its arrays and from its
+        attributes; whatever it raises means that these are damaged.
     :raises StoreError: there is none, it is of another version, or damaged.
     :raises MissingExtraError: zarr is not installed.
     """
@@ -95,18 +106,47 @@ def read_group(
                 folder, f'has layout {attributes.get("format")}, which is not {version}'
             )
         try:
-            return interpret(zarr.open_group(folder, mode='r'), attributes)
+            group = zarr.open_group(folder, mode='r')
+            return interpret(lambda name: _numbers(folder, group, name), attributes)
         except OSError:
             raise
         except Exception as error:  # what a damaged file raises depends on where the damage is
-            raise StoreError(folder, f'is damaged: {error}') from error
+            raise StoreError(folder, settings_fault(folder) or f'is damaged: {error}') from error
 
 
 def _attributes(folder: Path, kind: str) -> dict[str, Any]:
     try:
         found = dict(load_zarr().open_group(folder, mode='r').attrs)
     except Exception as error:  # as above
-        raise StoreError(folder, f'is no {kind}: {error}') from error
+        raise StoreError(folder, opening_fault(folder, kind, error)) from error
     if found.get('kind') != f'{kind} {_MAKER}':
         raise StoreError(folder, f'holds something else than the {kind} of an arm')
     return found
+
+
+def _checked() -> dict[str, Any]:
+    """Return how arrays are made whose files are all there, each with a checksum."""
+    codecs = load_zarr().codecs
+    return {
+        'compressors': [codecs.ZstdCodec(), codecs.Crc32cCodec()],
+        'config': {'write_empty_chunks': True},
+    }
+
+
+def _numbers(folder: Path, group: Any, name: str) -> np.ndarray:  # noqa: ANN401 - zarr's group
+    """Return the numbers of an array; an array with checksums has to have all of its files."""
+    array = group.get(name)
+    if array is None:
+        raise ValueError(f'it lacks the array {name}')
+    codecs = load_zarr().codecs
+    if any(isinstance(codec, codecs.Crc32cCodec) for codec in array.compressors):
+        for place in np.ndindex(*map(math.ceil, np.divide(array.shape, array.chunks))):
+            file = folder / name / array.metadata.encode_chunk_key(place)
+            if not file.is_file():
+                raise ValueError(f'{name}: {missing_fault(file, folder)}')
+    try:
+        return np.asarray(array[:])
+    except OSError:  # of the disk
+        raise
+    except Exception as error:  # as above
+        raise ValueError(f'{name}: {error}') from error

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 import math
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.quoting import safe_repr
+from ik_service.common.whole_numbers import whole_number
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import check_transforms
@@ -22,6 +24,7 @@ from ik_service.reach.place_verification import Placement, verify
 from ik_service.reach.region import around, Region
 from ik_service.reach.spread import apart, spread_poses
 from ik_service.scale.chain_spec import ChainSpec
+from ik_service.solvers.argument_checks import check_course
 from ik_service.solvers.collision_test import Collisions, CollisionTest
 from ik_service.solvers.options import IkOptions
 
@@ -142,17 +145,15 @@ def search_places(
     transforms = check_transforms(poses, 'poses')
     if not len(transforms):
         raise ArgumentError('poses', 'are none: give at least one')
-    for name, value in (('candidates', candidates), ('headings', headings), ('best', best)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ArgumentError(
-                name, f'has to be a whole number of at least 1, not {safe_repr(value)}'
-            )
+    candidates = whole_number(candidates, 'candidates')
+    headings, best = whole_number(headings, 'headings'), whole_number(best, 'best')
+    check_course(None, threads, chained=False)
     arm = read_arm(source, options, collisions, inverse_map)
     if region is None:
         region = around(transforms[:, :3, 3], arm.reach, (base_height, base_height))
     if spacing is None:
         spacing = region.spacing_for(candidates, len(region.headings(headings)))
-    elif not (isinstance(spacing, (int, float)) and 0.0 < spacing < np.inf):
+    elif not (isinstance(spacing, Real) and 0.0 < spacing < np.inf):
         raise ArgumentError('spacing', f'has to be a length above 0 [m], not {safe_repr(spacing)}')
     places = region.grid(spacing, headings)
     task = Task(arm, region, transforms, threads)

@@ -17,6 +17,7 @@ import numpy as np
 
 from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
+from ik_service.common.whole_numbers import whole_number
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.reach.answers import summary
@@ -124,11 +125,7 @@ def _poses(
     rotations: ArrayLike | None,
 ) -> PoseGrid:
     """Return the poses of a survey."""
-    if not (isinstance(orientations, int) and not isinstance(orientations, bool)
-            and orientations >= 1):  # fmt: skip
-        raise ArgumentError(
-            'orientations', f'has to be a whole number above 0, not {safe_repr(orientations)}'
-        )
+    orientations = whole_number(orientations, 'orientations')
     if positions is None:
         places = grid_positions(cubic_axes(chain, spacing))
     else:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
+from numpy.lib.format import header_data_from_array_1_0, write_array_header_1_0
 
 from ik_service.exceptions import ArgumentError
 
@@ -73,8 +74,12 @@ class ArrayTargets:
         Write the numbers to a file, and return the targets in it.
 
         :param path: the file, whose name ends with ``.npy``.
+        :raises OSError: the disk refuses.
         """
-        np.save(path, np.asarray(self._array, dtype=np.float64))
+        array = np.ascontiguousarray(self._array, dtype=np.float64)
+        with open(path, 'wb') as file:
+            write_array_header_1_0(file, header_data_from_array_1_0(array))
+            file.write(array.data)  # np.save does not say why it could not
         mapped: np.memmap = np.load(path, mmap_mode='r')
         return FileTargets(str(path), mapped.dtype, mapped.shape, mapped.offset)
 

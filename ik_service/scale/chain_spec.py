@@ -23,6 +23,8 @@ from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.solver import prepared, Solver
 
+_TEXTS = ('urdf', 'base_link', 'tip_link', 'solver', 'srdf', 'urdf_file')
+
 
 @dataclass(frozen=True)
 class ChainSpec:
@@ -53,6 +55,13 @@ class ChainSpec:
     urdf_file: str = field(default='', compare=False)
 
     def __post_init__(self) -> None:
+        for name in ('base_link', 'tip_link'):
+            object.__setattr__(self, name, getattr(self, name) or '')
+        for name in _TEXTS:
+            value = getattr(self, name)
+            if not isinstance(value, str):
+                hint = '; ChainSpec.of reads files' if name in ('urdf', 'srdf') else ''
+                raise ArgumentError(name, f'has to be text, not {safe_repr(value)}{hint}')
         if not isinstance(self.options, IkOptions):
             raise ArgumentError('options', f'have to be IkOptions, not {safe_repr(self.options)}')
         if not isinstance(self.collisions, (bool, np.bool_)):
@@ -169,13 +178,20 @@ def _positions(locked: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], 
     """Return the positions of joints as floats of Python."""
     try:
         pairs = [(name, position) for name, position in locked]
-        if all(isinstance(name, str) and isinstance(position, Real) for name, position in pairs):
-            return tuple((name, float(position) + 0.0) for name, position in pairs)
+        if not all(
+            isinstance(name, str) and isinstance(position, Real) for name, position in pairs
+        ):
+            raise TypeError
+        positions = tuple((name, float(position) + 0.0) for name, position in pairs)
     except (TypeError, ValueError, OverflowError):
-        pass
-    raise ArgumentError(
-        'locked', f'has to be names of joints and their positions, not {safe_repr(locked)}'
-    )
+        raise ArgumentError(
+            'locked', f'has to be names of joints and their positions, not {safe_repr(locked)}'
+        ) from None
+    names = [name for name, _ in positions]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ArgumentError('locked', f'has more than one position of {", ".join(twice)}')
+    return positions
 
 
 @lru_cache(maxsize=8)

@@ -6,12 +6,31 @@ from collections.abc import Mapping
 import os
 from pathlib import Path
 import shutil
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ik_service.scale.solving import UNSOLVED
 from ik_service.scale.store_files import has_content, load_zarr, new_name, sync_file
+
+CODECS = ('bytes', 'crc32c')
+"""Names of the codecs of each array."""
+
+
+class ArrayLayout(NamedTuple):
+    """
+    What an array of a store is.
+
+    :ivar name: its name.
+    :ivar type: of its numbers.
+    :ivar width: shape of a row.
+    :ivar fill: value of rows that are unsolved.
+    """
+
+    name: str
+    type: str
+    width: tuple[int, ...]
+    fill: float
 
 
 def make_store(folder: Path, details: Mapping[str, Any], count: int) -> None:
@@ -30,13 +49,13 @@ def make_store(folder: Path, details: Mapping[str, Any], count: int) -> None:
     chunk, n = details['chunk'], len(details['joint_names'])
     try:
         group = zarr.open_group(made, mode='w')
-        for name, kind, width, fill in _layout(n):
+        for array in layout(n):
             group.create_array(
-                name,
-                shape=(count, *width),
-                chunks=(chunk, *width),
-                dtype=kind,
-                fill_value=fill,
+                array.name,
+                shape=(count, *array.width),
+                chunks=(chunk, *array.width),
+                dtype=array.type,
+                fill_value=array.fill,
                 # Joint vectors hardly get smaller, and compression takes as long as solving does.
                 compressors=zarr.codecs.Crc32cCodec(),
             )
@@ -50,14 +69,18 @@ def make_store(folder: Path, details: Mapping[str, Any], count: int) -> None:
             raise
 
 
-def _layout(n: int) -> list[tuple[str, str, tuple[int, ...], float]]:
-    """Return name, type, width and value of unsolved rows of each array."""
-    return [
-        ('q', 'float64', (n,), np.nan),
-        ('position_error', 'float64', (), np.nan),
-        ('orientation_error', 'float64', (), np.nan),
-        ('iterations', 'int32', (), 0),
-        ('searches', 'int32', (), 0),
-        ('target_digest', 'uint32', (), 0),
-        ('status', 'uint8', (), UNSOLVED),
-    ]
+def layout(n: int) -> tuple[ArrayLayout, ...]:
+    """
+    Return the arrays of a store.
+
+    :param n: number of joints.
+    """
+    return (
+        ArrayLayout('q', 'float64', (n,), np.nan),
+        ArrayLayout('position_error', 'float64', (), np.nan),
+        ArrayLayout('orientation_error', 'float64', (), np.nan),
+        ArrayLayout('iterations', 'int32', (), 0),
+        ArrayLayout('searches', 'int32', (), 0),
+        ArrayLayout('target_digest', 'uint32', (), 0),
+        ArrayLayout('status', 'uint8', (), UNSOLVED),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+import sys
 from typing import Protocol, TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def progress_of(
         from tqdm import tqdm
     except ImportError:
         choice = False
-    if not choice:
+    if not choice or sys.stderr is None or getattr(sys.stderr, 'closed', False):  # of a daemon
         yield _Told(lambda done, count: None, count)
         return
     # Averaged over the whole run, as parts of the space take longer than others.

@@ -17,11 +17,14 @@ from ik_service.exceptions import ArgumentError, StoreError
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.new_store import make_store
 from ik_service.scale.row_digests import Comparison, row_digests
+from ik_service.scale.settings_files import opening_fault
 from ik_service.scale.solving import Answers, NO_POSE, UNSOLVED
+from ik_service.scale.store_checks import check_attributes, checked_arrays, FAULTS, FORMAT, KIND
 from ik_service.scale.store_files import (
     disk_errors,
     has_content,
     load_zarr,
+    missing_fault,
     only_writer,
     remove_remains,
 )
@@ -29,13 +32,8 @@ from ik_service.scale.store_files import (
 if TYPE_CHECKING:
     from zarr import Array, Group
 
-FORMAT = 2
-"""Version of the layout."""
 
-_KIND = 'answers of ik_service.scale'
-_DETAILS = ('spec', 'targets', 'chain', 'joint_names', 'id', 'chunk')
-# What Zarr raises for files that are not what they shall be.
-_FAULTS = (ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError)
+_NO_FOLDER = (FileNotFoundError, FileExistsError, NotADirectoryError)
 
 
 class ResultStore:
@@ -60,26 +58,10 @@ class ResultStore:
     def __init__(self, path: Path, group: Group) -> None:
         self.path = path
         self.attributes: Mapping[str, Any] = MappingProxyType(dict(group.attrs))
-        self._check_attributes()
+        check_attributes(path, self.attributes)
         self.chunk = int(self.attributes['chunk'])
-        arrays: dict[str, Any] = {name: group.get(name) for name in Answers._fields}
-        missing = [name for name, array in arrays.items() if array is None]
-        if missing:
-            raise StoreError(path, f'is damaged: it lacks the arrays {", ".join(missing)}')
+        arrays = checked_arrays(path, group, self.chunk, len(self.attributes['joint_names']))
         self.arrays: Mapping[str, Array] = MappingProxyType(arrays)
-
-    def _check_attributes(self) -> None:
-        attributes = self.attributes
-        if attributes.get('kind') != _KIND:
-            fault = 'holds something else than answers: take another folder'
-        elif attributes.get('format') != FORMAT:
-            found = attributes.get('format')
-            fault = f'has layout {found}, which is not {FORMAT}: take another folder'
-        elif missing := [name for name in _DETAILS if name not in attributes]:
-            fault = f'is damaged: it lacks the attributes {", ".join(missing)}'
-        else:
-            return
-        raise StoreError(self.path, fault)
 
     @classmethod
     def open(
@@ -107,14 +89,15 @@ class ResultStore:
         with disk_errors(folder):
             if not has_content(folder):
                 details = {
-                    'kind': _KIND, 'format': FORMAT, 'id': uuid.uuid4().hex, 'chunk': chunk,
+                    'kind': KIND, 'format': FORMAT, 'id': uuid.uuid4().hex, 'chunk': chunk,
                     'spec': spec.digest, 'targets': targets, 'joint_names': list(joint_names),
                     'chain': spec.to_json(),
                 }  # fmt: skip
                 make_store(folder, details, count)
         store = cls.existing(folder, writable=True)
-        given = {'spec': spec.digest, 'targets': targets}
-        for name, what in (('spec', 'chains, solvers or options'), ('targets', 'targets')):
+        given = {'spec': spec.digest, 'targets': targets, 'joint_names': list(joint_names)}
+        others = ('chains, solvers or options', 'targets', 'joints')
+        for name, what in zip(given, others, strict=True):
             if store.attributes[name] != given[name]:
                 raise StoreError(folder, f'holds answers for other {what}: take another folder')
         return store
@@ -136,8 +119,9 @@ class ResultStore:
             try:
                 group = zarr.open_group(folder, mode='r+' if writable else 'r')
                 return cls(folder, group)
-            except (FileNotFoundError, *_FAULTS) as error:
-                raise StoreError(folder, f'is no store of answers: {error}') from error
+            except (*_NO_FOLDER, *FAULTS) as error:
+                fault = opening_fault(folder, 'store of answers', error)
+                raise StoreError(folder, fault) from error
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -263,7 +247,7 @@ class ResultStore:
     def _damage(self, name: str, first: int, last: int | None) -> Iterator[None]:
         try:
             yield
-        except _FAULTS as error:
+        except FAULTS as error:
             rows = f'rows {first} to {self.size if last is None else last}'
             raise StoreError(
                 self.path, f'is damaged: {name}, {rows}: {error}; solve_to_store mends it'
@@ -279,7 +263,7 @@ class ResultStore:
             if file.is_file() or not self._file('status', number).is_file():
                 continue
             if not file.is_file():  # nor written since, before the status
-                raise ValueError(f'the file {file.relative_to(self.path)} is missing')
+                raise ValueError(missing_fault(file, self.path))
 
     def _file(self, name: str, number: int) -> Path:
         """Return the file of a chunk of an array."""

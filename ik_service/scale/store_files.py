@@ -15,11 +15,11 @@ from types import ModuleType
 import uuid
 
 from ik_service.exceptions import MissingExtraError, StoreError
+from ik_service.scale.settings_files import SETTINGS
 
 _LOCK = '.ik_service.lock'
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 _NEW = '.new-'
-_SETTINGS = 'zarr.json'
 _PARTIAL = re.compile(r'.*\.[0-9a-f]{32}\.partial')  # what Zarr writes before it gets its name
 _TARGETS = re.compile(r'\.targets-[0-9a-f]{32}\.npy')
 
@@ -35,6 +35,9 @@ def disk_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
+        file = error.filename2 or error.filename  # the name that it shall get comes first
+        if isinstance(file, (str, bytes, os.PathLike)) and Path(os.fsdecode(file)) != path:
+            reason = f'{os.fsdecode(file)}: {reason}'
         raise StoreError(path, f'cannot be used: {reason}; what it holds is kept') from error
 
 
@@ -124,9 +127,20 @@ def _is_half_made(folder: Path) -> bool:
     return all(
         len(entry.relative_to(folder).parts) == 1
         if entry.is_dir() and not entry.is_symlink()
-        else entry.name == _SETTINGS or _PARTIAL.fullmatch(entry.name)
+        else entry.name == SETTINGS or _PARTIAL.fullmatch(entry.name)
         for entry in folder.rglob('*')
     )
+
+
+def missing_fault(file: Path, path: Path) -> str:
+    """
+    Return that a file is missing, and what is in its place.
+
+    :param file: the file.
+    :param path: the store that it belongs to.
+    """
+    instead = ': a folder is in its place, and has to go' if file.is_dir() else ''
+    return f'the file {file.relative_to(path)} is missing{instead}'
 
 
 def sync_file(file: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 import hashlib
+import sys
 from typing import cast, Protocol
 
 import numpy as np
@@ -16,6 +17,8 @@ from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.pose_error import check_transforms
 from ik_service.scale.array_targets import array_targets, ArrayTargets, SlicedArray
+
+_POSITION_BYTES = 24
 
 
 class BlockTargets(Protocol):
@@ -37,12 +40,14 @@ class BlockTargets(Protocol):
         """What tells these targets from others; for arrays the number, as rows may be mended."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PoseGrid:
     """
     Every orientation at every position; the orientations of one position come together.
 
-    Nothing is held but the parts, so that a grid may have 10¹² poses.
+    The positions and the orientations are held, 24 bytes a position, and not the poses: a grid of
+    10⁶ positions with 10⁶ orientations has 10¹² poses, and takes about 220 MB. Grids are equal
+    when all their numbers are; their arrays are read-only.
 
     :ivar positions: (P, 3) in the frame of the base link [m].
     :ivar rotations: (K, 3, 3) rotation matrices R_base_tip.
@@ -59,6 +64,8 @@ class PoseGrid:
         rotations = real_array(self.rotations, 'rotations')
         if rotations.ndim != 3 or rotations.shape[1:] != (3, 3):
             raise ArgumentError('rotations', f'have shape {rotations.shape}, have to be (K, 3, 3)')
+        for array in (positions, rotations):
+            array.setflags(write=False)
         object.__setattr__(self, 'positions', positions)
         object.__setattr__(self, 'rotations', rotations)
         check_transforms(self._turned, 'rotations')
@@ -70,10 +77,31 @@ class PoseGrid:
 
         :param axes: coordinates along x, y and z of the base frame [m]; z varies fastest.
         :param rotations: (K, 3, 3) rotation matrices R_base_tip.
-        :raises ArgumentError: as the constructor.
+        :raises ArgumentError: as the constructor; the axes are not three, or their positions do
+            not fit into memory.
         """
-        mesh = np.meshgrid(*[real_array(axis, 'axes') for axis in axes], indexing='ij')
-        return cls(np.stack(mesh, axis=-1).reshape(-1, 3), real_array(rotations, 'rotations'))
+        x, y, z = _three_axes(axes)
+        turns = real_array(rotations, 'rotations')
+        count = len(x) * len(y) * len(z)
+        try:
+            if _POSITION_BYTES * count > sys.maxsize:  # NumPy raises another error then
+                raise MemoryError
+            mesh = np.meshgrid(x, y, z, indexing='ij', copy=False)
+            return cls(np.stack(mesh, axis=-1).reshape(-1, 3), turns)
+        except MemoryError as error:
+            raise ArgumentError(
+                'axes',
+                f'make {count:,} positions, {_POSITION_BYTES * count / 1e9:,.0f} GB, which do '
+                'not fit into memory: take parts of them, one after the other',
+            ) from error
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another grid has the same numbers."""
+        return isinstance(other, PoseGrid) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        """Return a hash of the numbers."""
+        return hash(self.digest)
 
     def __len__(self) -> int:
         """Return the number of poses."""
@@ -108,6 +136,18 @@ class PoseGrid:
             digest.update(repr(part.shape).encode())
             digest.update(part.tobytes())
         return digest.hexdigest()
+
+
+def _three_axes(axes: object) -> list[np.ndarray]:
+    """Return the coordinates of a box along its axes."""
+    given = list(axes) if isinstance(axes, Iterable) else []
+    arrays = [np.atleast_1d(real_array(axis, 'axes')) for axis in given]
+    if len(arrays) != 3 or any(array.ndim != 1 for array in arrays):
+        shapes = ', '.join(str(array.shape) for array in arrays)
+        raise ArgumentError(
+            'axes', f'have to be coordinates along x, y and z, not of shapes {shapes or "()"}'
+        )
+    return arrays
 
 
 def block_targets(targets: object) -> BlockTargets | None:

@@ -12,6 +12,7 @@ from typing import cast, TYPE_CHECKING
 import numpy as np
 
 from ik_service.common.quoting import safe_repr
+from ik_service.common.whole_numbers import whole_number
 from ik_service.exceptions import ArgumentError, StoreInterruptedError
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.progress import Progress, progress_of
@@ -75,7 +76,7 @@ def solve_to_store(
         a :class:`~ik_service.scale.PoseGrid`; or an iterator of such arrays, which has to give the
         same again when the call is to go on. A row that is no pose is marked, and stops nothing.
     :param store: folder of the store; read its arrays with Zarr.
-    :param chunk: targets of a chunk; a store that is there keeps its own.
+    :param chunk: targets of a chunk, a million at most; a store that is there keeps its own.
     :param threads: number of threads of a process; as many as it has cores when left out. On a
         cluster, hosts that solve several chunks at a time have one for each.
     :param progress: whether to show a bar with rate and time left, or its name; or a function
@@ -93,8 +94,7 @@ def solve_to_store(
     began = time.monotonic()
     if not isinstance(chain_spec, ChainSpec):
         raise ArgumentError('chain_spec', f'has to be a ChainSpec, not {safe_repr(chain_spec)}')
-    if not (isinstance(chunk, int) and not isinstance(chunk, bool) and 1 <= chunk <= _MOST):
-        raise ArgumentError('chunk', f'has to be from 1 to {_MOST}, not {safe_repr(chunk)}')
+    chunk = whole_number(chunk, 'chunk', 1, _MOST)
     check_course(None, threads, chained=False)
     names = chain_spec.build().chain.joint_names
     blocks = block_targets(targets)

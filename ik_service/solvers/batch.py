@@ -87,7 +87,7 @@ def solve_ik_batch(
     test = None if collisions is None else collision_test(collisions, chosen.chain)
     job = _Job(chosen, targets, seeds, chained, guessed and not chained, test)
     try:
-        job.run(progress, 1 if chained else threads or core_count())
+        job.run(progress, 1 if chained else int(threads or core_count()))
     except KeyboardInterrupt as error:
         raise BatchInterruptedError(job.result()) from error
     return job.result()

@@ -7,6 +7,7 @@ import sys
 import threading
 
 from ik_service.ros.common import runtime
+from ik_service.ros.common.help_text import shows_help
 
 
 def main(args: list[str] | None = None) -> int:
@@ -16,6 +17,8 @@ def main(args: list[str] | None = None) -> int:
     :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
     :returns: the exit code.
     """
+    if shows_help(args, 'ik_viewer', 'The arm in a browser.', 'page.md'):
+        return 0
 
     def program(stop: threading.Event) -> None:
         # Slow imports are here, where signals are already caught.

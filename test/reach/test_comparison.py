@@ -60,3 +60,9 @@ def test_maps_of_other_grids_are_refused(axis, text):
     other = made_map(GANTRY, (axis,) * 3, [1] * len(axis) ** 3)
     with pytest.raises(ArgumentError, match=text):
         block(0, [1] * 8).compare(other)
+
+
+@pytest.mark.parametrize('other', [None, 3, 'map.zarr'])
+def test_what_is_no_map_is_refused(other):
+    with pytest.raises(ArgumentError, match='other: has to be a CapabilityMap, not'):
+        block(0, [1] * 8).compare(other)

@@ -41,6 +41,8 @@ def test_a_scara_may_stand_on_a_ring_around_its_tip(scara):
     assert radius.max() < 0.7 + 0.1
     assert (found[:, 4] == 1.0).all()
     assert len(scara.query(T, base_height=0.5)) == 0
+    with pytest.raises(ArgumentError, match='headings: has to be a whole number'):
+        scara.query(T, headings=0)
     clear = Region((0.75, 0.75), (-0.2, -0.2))
     assert len(scara.query(T, clear, headings=6)) == 6
 
@@ -141,6 +143,21 @@ def test_other_and_damaged_files_are_refused(scara, tmp_path):
         InverseMap.load(path)
 
 
+@pytest.mark.parametrize('array', ['origin', 'rotations', 'quality'])
+def test_damaged_numbers_are_refused(scara, tmp_path, array):
+    path = tmp_path / 'scara.zarr'
+    scara.save(path)
+    file = next(each for each in (path / array / 'c').rglob('*') if each.is_file())
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(StoreError, match=f'damaged: {array}: .*checksum'):
+        InverseMap.load(path)
+    file.unlink()
+    with pytest.raises(StoreError, match=f'damaged: {array}: the file .* is missing'):
+        InverseMap.load(path)
+
+
 def test_a_map_of_another_arm_is_refused(scara):
     with pytest.raises(ArgumentError, match='inverse_map: is that of another arm'):
         search_places(arm('panda'), [np.eye(4)], inverse_map=scara)
@@ -157,6 +174,8 @@ def test_a_map_needs_a_grid(tmp_path):
     )
     with pytest.raises(ArgumentError, match='found: has other positions'):
         InverseMap.of(found)
+    with pytest.raises(ArgumentError, match='found: has to be a CapabilityMap, not None'):
+        InverseMap.of(None)
 
 
 def test_a_gantry_may_stand_anywhere_in_a_box_whatever_the_orientation(tmp_path):

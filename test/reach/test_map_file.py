@@ -14,9 +14,13 @@ pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 import zarr
 
 from ik_service.exceptions import StoreError
-from ik_service.reach import CapabilityMap
+from ik_service.reach import CapabilityMap, map_group
 
 AXIS = np.arange(3) * 0.1
+ARRAYS = (
+    'positions', 'rotations', 'reached', 'free', 'position_reached', 'position_free',
+    'manipulability', 'limit_distance',
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -80,8 +84,12 @@ def cut_short(path):
         (lambda path: edit(path, tip_link=None), 'damaged.*tip_link'),
         (lambda path: zarr.open_group(path, mode='r+')['free'].resize((26, 4)), 'damaged.*free'),
         (cut_short, 'damaged'),
-        (lambda path: (path / 'zarr.json').write_text('{'), 'no capability map'),
-        (lambda path: (path / 'rotations' / 'zarr.json').unlink(), 'damaged'),
+        (lambda path: (path / 'zarr.json').write_text('{'), r'damaged: its file zarr\.json'),
+        (lambda path: (path / 'rotations' / 'zarr.json').unlink(), 'damaged.*rotations'),
+        (
+            lambda path: (path / 'rotations' / 'zarr.json').write_text(''),
+            r'damaged.*rotations/zarr\.json',
+        ),
     ],
 )
 def test_damaged_and_foreign_files_are_refused(made, tmp_path, damage, text):
@@ -92,8 +100,58 @@ def test_damaged_and_foreign_files_are_refused(made, tmp_path, damage, text):
         CapabilityMap.load(path)
 
 
+def files_of(path, array):
+    return [file for file in (path / array / 'c').rglob('*') if file.is_file()]
+
+
+@pytest.mark.parametrize('array', ARRAYS)
+def test_damaged_numbers_are_refused(made, tmp_path, array):
+    path = tmp_path / 'm.zarr'
+    made.save(path)
+    (file,) = files_of(path, array)
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(StoreError, match=f'damaged: {array}: .*checksum'):
+        CapabilityMap.load(path)
+
+
+@pytest.mark.parametrize('array', ARRAYS)
+def test_missing_files_are_refused_also_those_of_nothing_but_zeros(tmp_path, array):
+    path = tmp_path / 'm.zarr'
+    made_map(GANTRY, (AXIS, AXIS, AXIS), np.full(27, -1)).save(path)
+    (file,) = files_of(path, array)
+    file.unlink()
+    text = f'damaged: {array}: the file {file.relative_to(path)} is missing'
+    with pytest.raises(StoreError, match=text):
+        CapabilityMap.load(path)
+    file.mkdir()
+    with pytest.raises(StoreError, match=f'{text}: a folder is in its place'):
+        CapabilityMap.load(path)
+
+
+def test_each_of_several_files_is_looked_for(tmp_path):
+    path = tmp_path / 'm.zarr'
+    made_map(GANTRY, (AXIS[:2], AXIS[:2], AXIS[:2]), np.zeros(8), 200_000).save(path)
+    assert len(files_of(path, 'reached')) == 2
+    CapabilityMap.load(path)
+    (path / 'reached' / 'c' / '1' / '0').unlink()
+    with pytest.raises(StoreError, match='the file reached/c/1/0 is missing'):
+        CapabilityMap.load(path)
+
+
+def test_maps_without_checksums_are_read_as_they_were(made, tmp_path, monkeypatch):
+    path = tmp_path / 'm.zarr'
+    empty = made_map(GANTRY, (AXIS, AXIS, AXIS), np.full(27, -1))
+    monkeypatch.setattr(map_group, '_checked', dict)
+    for each, files in ((made, 1), (empty, 0)):  # nothing but False had no file
+        each.save(path)
+        assert len(files_of(path, 'free')) == files
+        assert_same(CapabilityMap.load(path), each)
+
+
 def test_what_is_no_map_is_refused(tmp_path):
     (tmp_path / 'file').write_text(json.dumps({}))
     for path in (tmp_path, tmp_path / 'file', tmp_path / 'nothing'):
-        with pytest.raises(StoreError, match='no capability map'):
+        with pytest.raises(StoreError, match='is no capability map'):
             CapabilityMap.load(path)

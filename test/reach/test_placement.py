@@ -200,6 +200,7 @@ def test_a_specification_brings_its_options():
         ([2.0 * np.eye(4)], {}, r'poses\[0\]'),
         ([np.eye(4)], {'candidates': 0}, 'candidates: has to be a whole number'),
         ([np.eye(4)], {'best': True}, 'best: has to be a whole number'),
+        ([np.eye(4)], {'threads': 0}, 'threads: has to be a whole number'),
         ([np.eye(4)], {'headings': 1.5}, 'headings: has to be a whole number'),
         ([np.eye(4)], {'spacing': -1.0}, 'spacing: has to be a length'),
         ([np.eye(4)], {'spacing': 'fine'}, 'spacing: has to be a length'),
@@ -209,6 +210,18 @@ def test_a_specification_brings_its_options():
 def test_wrong_arguments_are_named(poses, settings, message):
     with pytest.raises(ArgumentError, match=message):
         place(arm('panda'), poses, **settings)
+
+
+def test_numbers_may_be_those_of_numpy():
+    pose = rigid_transform(position=(0.3, 0.1, 0.1))
+    numbers = {'best': np.int64(1), 'headings': np.uint8(4), 'threads': np.int32(1)}
+    region = Region((0, 0.2), (0, 0.2))
+    plain = {name: int(number) for name, number in numbers.items()}
+    for size in ({'candidates': np.int64(40)}, {'spacing': np.float32(0.125)}):
+        (found,) = place(ChainSpec.of(SCARA), [pose], region=region, **numbers, **size)
+        size = {name: number.item() for name, number in size.items()}
+        (again,) = place(ChainSpec.of(SCARA), [pose], region=region, **plain, **size)
+        np.testing.assert_array_equal(found.place, again.place)
 
 
 def test_what_is_no_arm_is_refused():

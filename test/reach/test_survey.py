@@ -150,8 +150,10 @@ def test_a_store_of_another_survey_is_refused(panda, tmp_path):
         ({'spacing': float('nan')}, 'length above 0'),
         ({'spacing': '5 cm'}, 'length above 0'),
         ({'spacing': 1e-4}, 'is the least'),
-        ({'orientations': 0}, 'whole number above 0'),
-        ({'orientations': 2.5}, 'whole number above 0'),
+        ({'orientations': 0}, 'whole number of at least 1'),
+        ({'orientations': np.True_}, 'whole number of at least 1'),
+        ({'chunk': 2.0}, 'chunk: has to be a whole number'),
+        ({'orientations': 2.5}, 'whole number of at least 1'),
         ({'positions': np.empty((0, 3))}, 'are none'),
         ({'positions': [[0.0, np.nan, 0.0]]}, 'NaN'),
         ({'positions': [0.0, 0.0, 0.0]}, 'have to be'),
@@ -168,6 +170,12 @@ def test_impossible_surveys_are_refused_before_they_begin(panda, tmp_path, argum
     with pytest.raises(ArgumentError, match=text):
         survey(panda, tmp_path / 's', **arguments)
     assert not (tmp_path / 's').exists()
+
+
+def test_whole_numbers_may_be_those_of_numpy(panda, tmp_path):
+    numbers = {'orientations': np.int64(2), 'chunk': np.int32(1), 'threads': np.uint8(1)}
+    found = survey(panda, tmp_path / 's', positions=[[0.4, 0.0, 0.4]], **numbers)
+    assert found.free.shape == (1, 2)
 
 
 def test_a_tip_that_only_turns_has_one_position(tmp_path):

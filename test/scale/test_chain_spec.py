@@ -96,6 +96,24 @@ def test_faulty_locked_joints_are_named(locked):
         ChainSpec('<robot/>', locked=locked)
 
 
+def test_joints_that_are_locked_twice_are_named():
+    with pytest.raises(ArgumentError, match='locked: has more than one position of b'):
+        ChainSpec('<robot/>', locked=(('b', 0.1), ('a', 0.1), ('b', 0.2)))
+
+
+@pytest.mark.parametrize('part', ['urdf', 'base_link', 'tip_link', 'solver', 'srdf', 'urdf_file'])
+@pytest.mark.parametrize('value', [3, PANDA, b'<robot/>'])
+def test_parts_that_are_no_text_are_named(part, value):
+    with pytest.raises(ArgumentError, match=f'{part}: has to be text, not'):
+        ChainSpec(**{'urdf': '<robot/>', part: value})
+
+
+def test_no_text_at_all_is_told_and_no_link_is_that_of_the_default_chain():
+    with pytest.raises(ArgumentError, match=r'urdf: has to be text.*ChainSpec\.of reads files'):
+        ChainSpec(None)
+    assert ChainSpec('<robot/>', None, None) == ChainSpec('<robot/>')
+
+
 def test_faulty_parts_are_named():
     with pytest.raises(ArgumentError, match='collisions'):
         ChainSpec.of(PANDA, collisions='yes')

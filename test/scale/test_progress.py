@@ -41,6 +41,16 @@ def test_nothing_is_shown_elsewhere_or_unasked(monkeypatch, choice, stream):
     assert shown(monkeypatch, choice, stream()) == ''
 
 
+def test_nothing_is_shown_where_there_is_no_stream(monkeypatch):
+    closed = Terminal()
+    closed.close()
+    for stream in (None, closed):
+        monkeypatch.setattr('sys.stderr', stream)
+        with progress_of(True, 10) as progress:
+            progress.skip(4)
+            progress.advance(6)
+
+
 def test_what_was_there_before_is_not_in_the_rate(monkeypatch):
     bars = []
     tqdm = pytest.importorskip('tqdm', reason='tqdm is not installed (extra scale)')

@@ -140,6 +140,33 @@ def test_huge_grid_is_never_made():
     np.testing.assert_array_equal(grid.block(10**9 - 1, 10**9)[0, :3, 3], [1.0, 1.0, 1.0])
 
 
+def test_grids_are_equal_when_their_numbers_are():
+    first = PoseGrid.over(([0.1, 0.2], 0.3, [0.4]), [np.eye(3)])
+    again = PoseGrid([[0.1, 0.3, 0.4], [0.2, 0.3, 0.4]], np.eye(3)[None])
+    other = PoseGrid.over(([0.1, 0.2], [0.3], [0.5]), [np.eye(3)])
+    assert first == again == pickle.loads(pickle.dumps(first))
+    assert first != other
+    assert first != 3
+    assert {first, again, other} == {first, other}
+    with pytest.raises(ValueError, match='read-only'):
+        first.positions[0] = 0.0
+
+
+@pytest.mark.parametrize('axes', [([0.0], [1.0]), ([0.0],) * 4, 3, None, (np.eye(2),) * 3])
+def test_grids_of_other_than_three_axes_are_refused(axes):
+    with pytest.raises(ArgumentError, match='axes: have to be coordinates along x, y and z'):
+        PoseGrid.over(axes, [np.eye(3)])
+
+
+@pytest.mark.parametrize(('count', 'size'), [(10**5, '24,000,000'), (10**7, '24,000,000,000,000')])
+def test_grids_beyond_memory_are_told_with_their_size(count, size):
+    axis = np.arange(count)
+    with pytest.raises(
+        ArgumentError, match=f'{count**3:,} positions, {size} GB, which do not fit'
+    ):
+        PoseGrid.over((axis, axis, axis), [np.eye(3)])
+
+
 @pytest.mark.parametrize(
     'targets', [3, np.eye(4), np.zeros((2, 3, 3)), [['a']], np.zeros((2, 4, 4), bool)]
 )
@@ -157,6 +184,15 @@ def test_few_targets_are_less_than_a_chunk(spec, targets, tmp_path, count):
         assert report.store.read('q').shape == (count, 7)
     assert report.solved_before == count
     assert report.rate == 0.0
+
+
+def test_whole_numbers_may_be_those_of_numpy(spec, targets, tmp_path):
+    given = {'chunk': np.int64(50), 'threads': np.int32(1)}
+    report = solve_to_store(spec, targets[:120], tmp_path / 's', **given, progress=False)
+    assert report.store.chunk == 50
+    for chunk in (True, np.True_, 50.0, np.float64(50.0), 1_000_001):
+        with pytest.raises(ArgumentError, match='chunk: has to be a whole number from 1 to'):
+            solve_to_store(spec, targets, tmp_path / 't', chunk=chunk, progress=False)
 
 
 @pytest.mark.parametrize('name', ['chunk', 'threads', 'store', 'chain_spec'])
@@ -212,6 +248,17 @@ class TestFiles:
             np.testing.assert_array_equal(each.block(3, 450), targets[rows][3:450])
         assert len(pickle.dumps(read)) < 1000
         assert again.digest == read.digest
+
+    def test_targets_in_memory_are_written_as_they_are(self, targets, tmp_path):
+        for rows in (targets, targets[::-2], targets[:7].astype('>f4')):
+            written = block_targets(np.asarray(rows)).save(tmp_path / 'rows.npy')
+            np.testing.assert_array_equal(np.load(tmp_path / 'rows.npy'), rows)
+            np.testing.assert_array_equal(written.block(0, len(rows)), rows)
+
+    def test_full_disk_is_told_with_its_reason(self, targets, tmp_path):
+        (tmp_path / 'full.npy').symlink_to('/dev/full')
+        with pytest.raises(OSError, match='No space left on device'):
+            block_targets(targets).save(tmp_path / 'full.npy')
 
     @pytest.mark.parametrize('rows', [slice(None, None, 2), slice(None, None, -1)])
     def test_rows_out_of_order_are_taken_from_memory(self, targets, file, rows):

@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+import sys
 
 from ik_service.cli.place.arguments import parse
 from ik_service.cli.place.request import PlaceRequest, read_request
@@ -83,6 +84,8 @@ def _progress_bar() -> Iterator[Callable[[int, int], object] | None]:
     try:
         from tqdm import tqdm
     except ImportError:
+        tqdm = None
+    if tqdm is None or sys.stderr is None:  # as where it is closed
         yield None
         return
     with tqdm(unit=' places', disable=None) as bar:  # None: only on a terminal

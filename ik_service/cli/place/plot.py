@@ -28,6 +28,9 @@ _MOST_POSES = 300  # that are drawn
 _NEAR = 0.5  # distance of the tip from a pose that is drawn beside the arm [m]
 _MOST_ARMS = 3  # postures that are drawn
 _SPACE = (-0.08, -0.02, 1.16, 1.04)  # of the arm: 3-D axes leave much room empty
+_ZOOMS = (0.95, 0.9, 0.85, 0.8, 0.75, 0.7)  # of the arm; the first at which its labels fit
+_ROOM = 0.92  # of the height of a panel that its title leaves
+_EDGE = 4.0  # between the lowest label and the edge [pixels]
 _SHAPE = 1.15  # width of the map, divided by its height
 _SPARE = 0.06  # around the map, as a share of its width
 
@@ -171,6 +174,36 @@ def _draw_arms(panel: SubFigure, request: PlaceRequest, search: PlaceSearch) -> 
     yaw = math.degrees(best.place[3])
     text = f'The arm at place 1, in the frame of its base (heading {yaw:.1f}°)'
     panel.suptitle(text, fontsize=11, x=0.02, ha='left')
+    _fit(panel, axes)
+
+
+def _fit(panel: SubFigure, axes: Axes3D) -> None:
+    """Make an arm that is tall so small that the labels of its axes stay within the panel."""
+    sides = np.ptp((axes.get_xlim(), axes.get_ylim(), axes.get_zlim()), axis=1)
+    room = _ROOM * panel.bbox.height
+    for zoom in _ZOOMS:
+        axes.set_box_aspect(sides, zoom=zoom)
+        bottom, top = _extent(panel, axes)
+        if top - bottom <= room:
+            break
+    # It stays where it is, unless its labels would be cut off.
+    up = max(panel.bbox.y0 + _EDGE - bottom, 0.0) + min(panel.bbox.y0 + room - top, 0.0)
+    place = _SPACE[0], _SPACE[1] + up / panel.bbox.height, *_SPACE[2:]
+    axes.set_position(place)
+
+
+def _extent(panel: SubFigure, axes: Axes3D) -> tuple[float, float]:
+    """Return the lower and the upper end of 3-D axes, with their labels [pixels]."""
+    from mpl_toolkits.mplot3d.proj3d import proj_transform
+
+    panel.figure.draw_without_rendering()  # lays the labels out
+    corners = np.stack(np.meshgrid(axes.get_xlim(), axes.get_ylim(), axes.get_zlim()))
+    x, y, _ = proj_transform(*corners.reshape(3, -1), axes.get_proj())
+    heights = axes.transData.transform(np.stack([x, y], axis=1))[:, 1].tolist()
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+        box = axis.get_tightbbox()
+        heights += [] if box is None else [box.y0, box.y1]
+    return min(heights), max(heights)
 
 
 def _near(search: PlaceSearch) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from ik_service.common.switch_interval import switch_interval
+from ik_service.ros.common.help_text import shows_help
 from ik_service.ros.common.runtime import GRACE, ros, run, StopRequest
 
 
@@ -14,6 +15,8 @@ def main(args: list[str] | None = None) -> None:
 
     :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
     """
+    if shows_help(args, 'ik_node', 'Inverse kinematics of an arm as ROS services and motions.'):
+        return
     sys.exit(run(lambda stop: _program(args, stop), 'ik_node'))
 
 

@@ -6,6 +6,7 @@ import sys
 import threading
 
 from ik_service.ros.common import runtime
+from ik_service.ros.common.help_text import shows_help
 
 
 def main(args: list[str] | None = None) -> int:
@@ -14,6 +15,8 @@ def main(args: list[str] | None = None) -> int:
 
     :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
     """
+    if shows_help(args, 'ik_sim', 'A simulated arm.', 'simulated_arm.md'):
+        return 0
 
     def program(stop: threading.Event) -> None:
         # What takes time to import is imported here, where signals are already caught.

@@ -9,7 +9,7 @@ import numpy as np
 
 from ik_service.reach import CapabilityMap, MapComparison
 from ik_service.studies.drawing.figures import INK, PALETTE, sheet
-from ik_service.studies.reach.cuts import Cuts
+from ik_service.studies.reach.cuts import common_height, Cuts
 from ik_service.studies.reach.reach_figure import draw_shares
 from ik_service.studies.reach.report import arm_names
 
@@ -39,8 +39,9 @@ def draw_comparison(
     with sheet(path, 13.0, 8.4) as figure:
         places = figure.add_gridspec(2, 3, width_ratios=(1.0, 1.0, 0.9))
         shown = [[figure.add_subplot(places[row, column]) for row in (0, 1)] for column in (0, 1)]
+        height = common_height(first, second)
         for axes, found, name in zip(shown, (first, second), names, strict=True):
-            _draw_cuts(axes, found, comparison, name)
+            _draw_cuts(axes, Cuts(found, height), found, comparison, name)
         figures = [figure.add_subplot(places[row, 2]) for row in (0, 1)]
         shares = [comparison.share[i][comparison.free[i]] for i in (0, 1)]
         draw_shares(figures[0], shares, [first.cell, second.cell], names)
@@ -59,13 +60,12 @@ def draw_comparison(
 
 
 def _draw_cuts(
-    axes: list[Axes], found: CapabilityMap, comparison: MapComparison, name: str
+    axes: list[Axes], cuts: Cuts, found: CapabilityMap, comparison: MapComparison, name: str
 ) -> None:
     """Draw an upright and a level cut of a map, as far as the larger of the two arms gets."""
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
 
-    cuts = Cuts(found)
     reached = comparison.positions[comparison.free[0] | comparison.free[1]]
     low, high = reached.min(axis=0), reached.max(axis=0)
     margin = comparison.spacing

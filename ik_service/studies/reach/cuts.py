@@ -16,15 +16,19 @@ if TYPE_CHECKING:
 
 NAMES = 'xyz'
 
+_SAME = 1e-3  # share of the spacing by which layers at the same height may differ
+
 
 class Cuts:
     """
-    Layers of the grid of a map: upright ones through the first joint, and the fullest level one.
+    Layers of the grid of a map: upright ones through the first joint, and a level one.
 
     :param found: the map, of a grid.
+    :param height: of the level one [m]; that of the fullest layer when left out.
     """
 
-    def __init__(self, found: CapabilityMap) -> None:
+    def __init__(self, found: CapabilityMap, height: float | None = None) -> None:
+        self._height = height
         self.axes = found.axes or ()
         self.shape = tuple(len(axis) for axis in self.axes)
         self._seen = found.position_free.reshape(self.shape)
@@ -45,6 +49,8 @@ class Cuts:
         """
         if across < 2:
             return int(np.argmin(np.abs(self.axes[across] - self._first_joint[across])))
+        if self._height is not None:
+            return int(np.argmin(np.abs(self.axes[2] - self._height)))
         poses, positions = self._poses.sum(axis=(0, 1)), self._seen.sum(axis=(0, 1))
         return int(np.lexsort((positions, poses))[-1])
 
@@ -86,3 +92,27 @@ class Cuts:
         :param across: the axis that the layer is perpendicular to, 0 to 2.
         """
         return f'{NAMES[across]} = {self.axes[across][self.layer(across)] + 0.0:.2f} m'
+
+
+def common_height(first: CapabilityMap, second: CapabilityMap) -> float | None:
+    """
+    Return the height of a level layer that both maps have, and that is full in both.
+
+    :param first: a map of a grid.
+    :param second: one whose grid has the same spacing.
+    :returns: [m]; None where they have no layer at the same height.
+    """
+    heights, fullness = [], []
+    for found in (first, second):
+        axes = found.axes or ()
+        shape = tuple(len(axis) for axis in axes)
+        poses = found.free.sum(axis=1).reshape(shape).sum(axis=(0, 1))
+        positions = found.position_free.reshape(shape).sum(axis=(0, 1))
+        # Positions tell where no orientation is reached at all.
+        fullness.append(poses / max(poses.max(), 1) + 1e-6 * positions / max(positions.max(), 1))
+        heights.append(axes[2])
+    near = np.abs(heights[0][:, None] - heights[1]) < _SAME * first.spacing
+    rows, columns = np.nonzero(near)
+    if not len(rows):
+        return None
+    return float(heights[0][rows[np.argmax(fullness[0][rows] + fullness[1][columns])]])

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ik_service.common.resources import urdf_path
-from ik_service.exceptions import MissingExtraError
+from ik_service.exceptions import ArgumentError, MissingExtraError
+from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.xacro_arguments import parse_xacro_args, XACRO_HELP
 from ik_service.reach import capability_map, CapabilityMap
-from ik_service.reach.grid import cubic_axes, reach_box
+from ik_service.reach.grid import cubic_axes, cubic_count, MOST_POSITIONS, reach_box
 from ik_service.reach.map_file import check_map_place
+from ik_service.reach.survey import MOST_POSES
 from ik_service.robot import Robot
 from ik_service.scale import ChainSpec
 from ik_service.solvers.options import IkOptions
@@ -112,6 +114,9 @@ def run(arguments: Namespace) -> list[Path]:
     low, high = reach_box(spec.build().chain)
     # Any spacing will do for a tip that only turns.
     spacing = float((high - low).max()) / (arguments.points - 1) or 1.0
+    for each in (spec, other_spec):
+        if each is not None:
+            _check_size(each.build().chain, spacing, arguments)
     with _store(arguments) as store, _client(arguments.client) as client:
         found = _survey(spec, spacing, arguments, store, client)
         written = _write(output, found)
@@ -148,6 +153,23 @@ def _other_spec(arguments: Namespace) -> ChainSpec | None:
     spec = _spec(arguments, arguments.compare, *links)
     spec.build()
     return spec
+
+
+def _check_size(chain: KinematicChain, spacing: float, arguments: Namespace) -> None:
+    """Refuse a grid that is too large, with the option that makes it so."""
+    positions = cubic_count(chain, spacing)
+    most = min(MOST_POSITIONS, MOST_POSES // arguments.orientations)
+    if positions <= most:
+        return
+    low, high = reach_box(chain)
+    sides = int((high > low).sum())
+    fewer = int(0.95 * arguments.points * (most / positions) ** (1.0 / max(sides, 1)))
+    each = '' if most == MOST_POSITIONS else f' of {arguments.orientations:,} orientations'
+    raise ArgumentError(
+        '--points',
+        f'{arguments.points:,} along the longest side make {positions:,.3g} positions{each} for '
+        f'{chain.robot.name}, more than {most:,}: take up to about {max(fewer, 2):,}',
+    )
 
 
 def _survey(

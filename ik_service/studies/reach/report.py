@@ -14,7 +14,7 @@ from ik_service.reach.check import Check
 from ik_service.reach.comparison import MapMeans
 from ik_service.reach.stages import THOROUGH_SEARCHES
 
-_ROW_BYTES = 25  # of an answer in the store, without its joint vector
+_ROW_BYTES = 29  # of an answer in the store, without its joint vector
 
 
 def plan_line(chain: KinematicChain, axes: tuple[np.ndarray, ...], arguments: Namespace) -> str:

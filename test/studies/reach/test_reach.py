@@ -7,15 +7,22 @@ import re
 
 import numpy as np
 import pytest
+from support.made_maps import made_map
 from support.small_arms import GANTRY, TWO_LINKS
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 pytest.importorskip('matplotlib', reason='matplotlib is not installed (extra plot)')
 
 from ik_service.common.resources import urdf_path
-from ik_service.exceptions import RobotDescriptionError, StoreError, UnknownLinkError
+from ik_service.exceptions import (
+    ArgumentError,
+    RobotDescriptionError,
+    StoreError,
+    UnknownLinkError,
+)
 from ik_service.reach import CapabilityMap
 from ik_service.studies.reach import reach
+from ik_service.studies.reach.cuts import common_height, Cuts
 from ik_service.studies.tables import read_csv
 
 
@@ -144,3 +151,39 @@ def test_counts_below_the_least_are_refused(tmp_path, capsys, option):
     with pytest.raises(SystemExit):
         study(tmp_path, option, 0)
     assert 'has to be at least' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ('options', 'text'),
+    [
+        (['--points', 3000, '--orientations', 1],
+         r'--points: 3,000 along .* for panda, more than 20,000,000'),
+        (['--points', 200, '--orientations', 1000],
+         r'--points: 200 along .* of 1,000 orientations for panda, more than 200,000'),
+        (['--points', 9, '--orientations', 10, '--compare', 'long'], '--points: 9 .* for long,'),
+    ],
+)  # fmt: skip
+def test_grids_that_are_too_large_are_told_with_the_option(tmp_path, capsys, options, text):
+    long = tmp_path / 'long.urdf'
+    long.write_text(GANTRY.replace('upper="', 'upper="100').replace('"gantry"', '"long"'))
+    with pytest.raises(ArgumentError, match=text) as caught:
+        study(tmp_path, *(long if option == 'long' else option for option in options))
+    assert capsys.readouterr().out == ''
+    few = int(re.search('up to about ([0-9,]+)', str(caught.value))[1].replace(',', ''))
+    assert 2 <= few < options[1]
+
+
+def test_level_cuts_of_two_arms_are_at_one_height():
+    steps = np.arange(4) * 0.1
+    # Orientations by height: the fullest layer is the first of one, and the last of the other.
+    counts = np.array([4, 1, 3, 0]), np.array([0, 1, 3, 4])
+    first, second = (
+        made_map(GANTRY, (steps[:2], steps[:2], steps), np.tile(count, 4)) for count in counts
+    )
+    assert [Cuts(found).place(2) for found in (first, second)] == ['z = 0.00 m', 'z = 0.30 m']
+    height = common_height(first, second)
+    assert [Cuts(found, height).place(2) for found in (first, second)] == ['z = 0.20 m'] * 2
+    above = made_map(GANTRY, (steps[:2], steps[:2], steps + 0.2), np.tile(counts[1], 4))
+    assert common_height(first, above) == pytest.approx(0.2)
+    beyond = made_map(GANTRY, (steps[:2], steps[:2], steps + 2.0), np.tile(counts[1], 4))
+    assert common_height(first, beyond) is None
