@@ -85,8 +85,7 @@ def test_a_new_target_after_a_fault_is_followed_from_where_the_arm_is(solver, ri
 def test_with_resume_it_goes_on_by_itself_when_states_are_back(solver, resuming):
     lose_states(resuming, solver)
     resuming.q = READY + 0.3
-    command = resuming.rest(0.25)[0]
-    assert np.abs(command.q - (READY + 0.3)).max() < 2.175 / RATE
+    assert np.abs(resuming.rest(0.25)[0].q - (READY + 0.3)).max() < 2.175 / RATE
     resuming.tick_until(FollowerState.REACHED)
 
 

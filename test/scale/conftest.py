@@ -5,7 +5,7 @@ import pytest
 from support.repository import REPOSITORY
 
 import ik_service as iks
-from ik_service.scale import ChainSpec
+from ik_service.scale import ChainSpec, solve_to_store
 
 
 @pytest.fixture(scope='module')
@@ -23,3 +23,14 @@ def targets(spec):
 @pytest.fixture(scope='module')
 def expected(spec, targets):
     return iks.solve_ik_batch(spec.build().chain, targets)
+
+
+@pytest.fixture
+def solve(spec, targets, tmp_path):
+    """Call of solve_to_store for all targets, in chunks of 100."""
+
+    def call(path=None, targets=targets, **options):
+        options = {'chunk': 100, 'progress': False} | options
+        return solve_to_store(spec, targets, path or tmp_path / 's', **options)
+
+    return call

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,16 +10,14 @@ import sys
 import numpy as np
 import pytest
 from support.repository import REPOSITORY
+from support.stores import ARRAYS, assert_same, SUCCESS
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 
-import ik_service as iks
 from ik_service.exceptions import ArgumentError, StoreError, StoreInterruptedError
 from ik_service.scale import ChainSpec, NO_POSE, ResultStore, solve_to_store, UNSOLVED
 
 URDF = REPOSITORY / 'urdf' / 'panda.urdf'
-SUCCESS = iks.IkStatus.SUCCESS.number
-ARRAYS = ('q', 'position_error', 'orientation_error', 'iterations', 'searches')
 
 # Solves for targets; before file number `at` gets its name, `event` happens.
 CHILD = """
@@ -61,15 +58,6 @@ def targets(targets):
 
 
 @pytest.fixture
-def solve(spec, targets, tmp_path):
-    def call(path=None, targets=targets, **options):
-        options = {'chunk': 100, 'progress': False} | options
-        return solve_to_store(spec, targets, path or tmp_path / 's', **options)
-
-    return call
-
-
-@pytest.fixture
 def child(targets, tmp_path):
     np.save(tmp_path / 't.npy', targets)
 
@@ -80,16 +68,6 @@ def child(targets, tmp_path):
         )
 
     return run
-
-
-def assert_same(store, expected, rows=slice(None)):
-    for name in ARRAYS:
-        np.testing.assert_array_equal(store.read(name)[rows], getattr(expected, name)[rows])
-    assert (store.read('status')[rows] == SUCCESS).all()
-
-
-def files_of(path):
-    return {file: file.read_bytes() for file in path.rglob('*') if file.is_file()}
 
 
 class TestInterruption:
@@ -146,7 +124,7 @@ class TestInterruption:
 class TestDamage:
     """Answers that are damaged are never taken for whole."""
 
-    @pytest.mark.parametrize('array', [*ARRAYS, 'status'])
+    @pytest.mark.parametrize('array', [*ARRAYS, 'target_digest', 'status'])
     @pytest.mark.parametrize('fault', ['cut', 'emptied', 'flipped', 'removed'])
     def test_damaged_chunk_is_solved_again(self, solve, expected, tmp_path, array, fault):
         solve()
@@ -182,103 +160,6 @@ class TestDamage:
         store = solve(targets=targets).store
         assert (store.read('status', 100, 200) == NO_POSE).all()
         assert solve(targets=targets).solved_before == 300
-
-    @pytest.mark.parametrize('content', ['', '{', '[]', '{"zarr_format": 3, "node_type": "gr'])
-    @pytest.mark.parametrize('place', ['', 'status'])
-    def test_settings_that_are_half_written_are_told(self, solve, tmp_path, content, place):
-        solve()
-        (tmp_path / 's' / place / 'zarr.json').write_text(content)
-        name = f'{place}/zarr.json' if place else 'zarr.json'
-        with pytest.raises(StoreError, match=f'damaged: its file {name} .*another folder'):
-            solve()
-        with pytest.raises(StoreError, match=f'damaged: its file {name} .*another folder'):
-            ResultStore.existing(tmp_path / 's')
-
-    def test_missing_parts_are_named(self, solve, tmp_path):
-        solve()
-        settings = tmp_path / 's' / 'zarr.json'
-        details = json.loads(settings.read_text())
-        del details['attributes']['joint_names']
-        settings.write_text(json.dumps(details))
-        with pytest.raises(StoreError, match='joint_names'):
-            solve()
-
-
-class TestSettings:
-    """Settings that were changed are told, and the chunks that they belong to are kept."""
-
-    @pytest.mark.parametrize(
-        ('array', 'changes', 'text'),
-        [
-            ('q', {'data_type': 'float32'}, 'array q has type float32, not float64'),
-            ('status', {'data_type': 'int8'}, 'array status cannot be opened: .*int8'),
-            ('status', {'data_type': 'int8', 'fill_value': -1}, 'array status has type int8'),
-            ('status', {'fill_value': 0}, 'array status has 0 for what is missing, not 255'),
-            ('q', {'shape': [1000, 6]}, r'array q has rows of shape \(6,\), not \(7,\)'),
-            ('q', {'chunk_grid': {'name': 'regular', 'configuration': {'chunk_shape': [99, 7]}}},
-             r'array q has chunks of shape \(99, 7\), not \(100, 7\)'),
-            ('searches', {'codecs': [{'name': 'bytes', 'configuration': {'endian': 'little'}}]},
-             'array searches is coded by bytes, not bytes, crc32c'),
-            ('searches', {'codecs': [{'name': 'bytes', 'configuration': {'endian': 'big'}},
-                                     {'name': 'crc32c'}]},
-             r'array searches is coded by bytes \(big'),
-        ],
-    )  # fmt: skip
-    def test_changed_arrays_are_named(self, solve, expected, tmp_path, array, changes, text):
-        solve()
-        settings = tmp_path / 's' / array / 'zarr.json'
-        right = settings.read_text()
-        settings.write_text(json.dumps(json.loads(right) | changes))
-        before = files_of(tmp_path / 's')
-        with pytest.raises(StoreError, match=f'is damaged: the {text}'):
-            solve()
-        assert files_of(tmp_path / 's') == before
-        settings.write_text(right)
-        report = solve()
-        assert report.solved_before == 1000
-        assert_same(report.store, expected)
-
-    @pytest.mark.parametrize(
-        ('name', 'value'),
-        [
-            ('chunk', 0), ('chunk', 'a'), ('chunk', None), ('chunk', True), ('chunk', 99),
-            ('joint_names', 3), ('joint_names', [1]), ('joint_names', ['a']), ('spec', None),
-            ('targets', 3), ('id', 5), ('chain', None),
-        ],
-    )  # fmt: skip
-    def test_changed_attributes_are_named(self, solve, tmp_path, name, value):
-        solve()
-        settings = tmp_path / 's' / 'zarr.json'
-        content = json.loads(settings.read_text())
-        content['attributes'][name] = value
-        settings.write_text(json.dumps(content))
-        before = files_of(tmp_path / 's')
-        with pytest.raises(StoreError, match=r'is damaged: .*another folder'):
-            solve()
-        assert files_of(tmp_path / 's') == before
-
-    def test_array_in_the_place_of_a_group_is_told(self, solve, tmp_path):
-        solve()
-        settings = tmp_path / 's' / 'zarr.json'
-        settings.write_text((tmp_path / 's' / 'q' / 'zarr.json').read_text())
-        with pytest.raises(StoreError, match='is no store of answers but an array of Zarr'):
-            solve()
-        settings.unlink()
-        with pytest.raises(StoreError, match=r'is no store of answers: it has no file zarr\.json'):
-            solve()
-
-    @pytest.mark.parametrize('array', ['q', 'status'])
-    def test_folder_in_the_place_of_a_file_is_named(self, solve, tmp_path, array):
-        solve()
-        file = tmp_path / 's' / array / 'c' / ('3/0' if array == 'q' else '3')
-        file.unlink()
-        file.mkdir()
-        if array == 'q':
-            text = 'the file q/c/3/0 is missing: a folder is in its place'
-            with pytest.raises(StoreError, match=text):
-                ResultStore.existing(tmp_path / 's').read('q')
-        with pytest.raises(StoreError, match=f'cannot be used: {file}: Is a directory'):
-            solve()
 
 
 class TestRefusal:
