@@ -14,9 +14,9 @@ import numpy as np
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, StoreError
+from ik_service.kinematics.transform_digests import transform_digests
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.new_store import make_store
-from ik_service.scale.row_digests import Comparison, row_digests
 from ik_service.scale.settings_files import opening_fault
 from ik_service.scale.solving import Answers, NO_POSE, UNSOLVED
 from ik_service.scale.store_checks import check_attributes, checked_arrays, FAULTS, FORMAT, KIND
@@ -28,6 +28,7 @@ from ik_service.scale.store_files import (
     only_writer,
     remove_remains,
 )
+from ik_service.scale.target_comparison import Comparison
 
 if TYPE_CHECKING:
     from zarr import Array, Group
@@ -174,7 +175,7 @@ class ResultStore:
             return None
         if block is None:
             return Comparison(last - first)
-        changed = self.read('target_digest', first, last) != row_digests(block())
+        changed = self.read('target_digest', first, last) != transform_digests(block())
         replaced = changed & (self.read('status', first, last) != NO_POSE)
         return Comparison(last - first, int(changed.sum()), int(replaced.sum()))
 

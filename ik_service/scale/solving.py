@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_service.kinematics.pose_error import mark_rigid
+from ik_service.kinematics.transform_digests import transform_digests
 from ik_service.scale.chain_spec import ChainSpec
-from ik_service.scale.row_digests import row_digests
 from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.result import IkBatchResult, IkStatus
 
@@ -72,7 +72,7 @@ def solve_block(spec: ChainSpec, targets: np.ndarray, threads: int | None = None
         batch.orientation_error,
         batch.iterations,
         batch.searches,
-        row_digests(targets),
+        transform_digests(targets),
     )
     return answers if poses.all() else _with_gaps(answers, poses)
 

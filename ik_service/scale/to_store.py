@@ -17,8 +17,8 @@ from ik_service.exceptions import ArgumentError, StoreInterruptedError
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.progress import Progress, progress_of
 from ik_service.scale.result_store import ResultStore
-from ik_service.scale.row_digests import Comparison
 from ik_service.scale.solving import solve_and_write
+from ik_service.scale.target_comparison import Comparison
 from ik_service.scale.targets import block_targets, blocks_of, BlockTargets, reader_of
 from ik_service.solvers.argument_checks import check_course
 

@@ -13,8 +13,8 @@ pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, StoreError
+from ik_service.kinematics.transform_digests import transform_digests
 from ik_service.scale import NO_POSE, PoseGrid, solve_to_store
-from ik_service.scale.row_digests import row_digests
 from ik_service.scale.targets import block_targets, blocks_of
 
 URDF = REPOSITORY / 'urdf' / 'panda.urdf'
@@ -99,7 +99,7 @@ def test_digests_tell_half_turns_and_single_bits_apart():
     words = bits.reshape(-1, 16).view(np.uint64)
     for number, word in enumerate(words):
         word[number // 64] ^= np.uint64(1) << np.uint64(number % 64)
-    digests = row_digests(np.concatenate([turns, bits]))
+    digests = transform_digests(np.concatenate([turns, bits]))
     assert len(set(digests.tolist())) == len(digests)
 
 
