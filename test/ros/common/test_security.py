@@ -124,7 +124,7 @@ def test_programs_end_where_security_is_demanded_but_unavailable(
         },
     )
     until(lambda: child.exit_code is not None, 30.0, 'the end of the program')
-    assert child.exit_code == 1
+    assert child.end() == 1  # all of its output has come then
     assert 'ROS_SECURITY_ENABLE is true' in child.output
     assert 'ready' not in child.output
 
@@ -137,6 +137,6 @@ def test_a_missing_keystore_is_reported(bench, tmp_path, panda):
     }
     child = bench.start(NODE, ready=None, urdf=str(panda), environment=environment)
     until(lambda: child.exit_code is not None, 30.0, 'the end of the program')
-    assert child.exit_code == 1
+    assert child.end() == 1  # all of its output has come then
     assert 'ROS_SECURITY_ENABLE is true' in child.output
     assert 'Traceback' not in child.output
