@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 
@@ -63,8 +64,13 @@ class StandInController:
             self._ended.set()
             self._executor.shutdown()
             self._thread.join(5.0)
+            self._executor._executor.shutdown()  # when its callbacks have ended
             self._server.destroy()
             self._node.destroy_node()
+            # What rclpy could not end any more is told on stderr when it is collected: now, and
+            # not in a later test that looks at that.
+            self._executor = self._server = self._node = None
+            gc.collect()
 
     def close(self):
         self.vanish()
