@@ -26,14 +26,16 @@ def actions(bench):
     errors = []
     node = Node('actions', namespace=bench.namespace, context=bench.node.context)
     executor = MultiThreadedExecutor(4, context=bench.node.context)
+    thread = threading.Thread(target=executor.spin, daemon=True)
     try:
         actions = TrajectoryActions(node, lambda: None, '', errors.append)
         actions.start()
         executor.add_node(node)
-        threading.Thread(target=executor.spin, daemon=True).start()
+        thread.start()
         yield actions, Player(bench)
     finally:
         executor.shutdown()
+        thread.join(5.0)
         node.destroy_node()
     assert not errors
 
