@@ -185,3 +185,13 @@ def assert_gentle(cell, scaling, acceleration_time=0.2):
     bound = cell.chain.velocity * scaling / acceleration_time
     times = cell._times_between(messages, 1.0 / RATE)
     assert (np.abs(np.diff(velocities, axis=0)) <= 2.0 * bound * times[1:]).all()
+
+
+def until_known(player, controller):
+    """Wait until a node passes trajectories on to a controller, whose arm is in READY."""
+    until(
+        lambda: player.follow(message([0.5], [READY])).result()[0] == 'succeeded',
+        20.0,
+        'a trajectory through the controller',
+    )
+    controller.goals.clear()

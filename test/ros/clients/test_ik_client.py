@@ -22,12 +22,6 @@ LONG = 60.0  # beyond what any test takes [s]
 
 
 @pytest.fixture
-def client(bench):
-    with IkClient(bench.node) as client:
-        yield client
-
-
-@pytest.fixture
 def hasty(bench):
     with IkClient(bench.node, patience=PATIENCE) as client:
         yield client

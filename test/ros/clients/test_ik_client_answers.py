@@ -1,18 +1,9 @@
 """IkClient: what answers without a solution say."""
 
 from geometry_msgs.msg import PoseStamped
-import pytest
 from support.ik_servers import BatchServer, NO_SOLUTION, poses, single_server
 
-from ik_service.ros.clients import IkClient
-
 LONG = 60.0  # beyond what any test takes [s]
-
-
-@pytest.fixture
-def client(bench):
-    with IkClient(bench.node) as client:
-        yield client
 
 
 def test_messages_name_the_rows_of_the_user(bench, client):

@@ -9,15 +9,9 @@ pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
 from support.ik_servers import BatchServer, poses
 
-from ik_service.ros.clients import IkClient, IkClientError
+from ik_service.ros.clients import IkClientError
 
 LONG = 60.0  # beyond what any test takes [s]
-
-
-@pytest.fixture
-def client(bench):
-    with IkClient(bench.node) as client:
-        yield client
 
 
 @pytest.fixture

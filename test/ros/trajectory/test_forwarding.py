@@ -11,7 +11,7 @@ from std_srvs.srv import Trigger
 from support.cell import CHAIN, NAMES, NODE, READY
 from support.harness import Bench, until
 from support.stand_in_action import StandInController
-from support.trajectory_helpers import AWAY, message, Player, smooth
+from support.trajectory_helpers import AWAY, message, Player, smooth, until_known
 
 pytestmark = pytest.mark.dds
 
@@ -36,12 +36,7 @@ def controller(setup):
     bench, player, commands = setup
     controller = StandInController(bench, NAMES, READY)
     try:
-        until(
-            lambda: player.follow(message([0.5], [READY])).result()[0] == 'succeeded',
-            20.0,
-            'a trajectory through the controller',
-        )
-        controller.goals.clear()
+        until_known(player, controller)
         commands.clear()
         yield controller
     finally:

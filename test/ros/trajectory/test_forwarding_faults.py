@@ -15,7 +15,7 @@ from support.cell import CHAIN, NAMES, NODE, READY
 from support.harness import Bench, until
 from support.node_helpers import LATCHED
 from support.stand_in_action import StandInController
-from support.trajectory_helpers import message, Player, smooth
+from support.trajectory_helpers import message, Player, smooth, until_known
 
 pytestmark = pytest.mark.dds
 
@@ -38,12 +38,7 @@ class Setup:
 
     def is_heard(self):
         """Wait until a trajectory gets through to the last controller."""
-        until(
-            lambda: self.player.follow(message([0.5], [READY])).result()[0] == 'succeeded',
-            20.0,
-            'a trajectory through the controller',
-        )
-        self.controllers[-1].goals.clear()
+        until_known(self.player, self.controllers[-1])
 
     def send(self, controller, seconds=6.0, action='follow'):
         """Send a trajectory, and wait until the controller has it."""
@@ -195,12 +190,7 @@ def test_a_new_arm_is_not_moved_either_before_the_controller_has_ended(bench, pa
     node = bench.start(NODE, trajectory_action=ACTION, **CHAIN)
     controller = StandInController(bench, NAMES, READY)
     try:
-        until(
-            lambda: player.follow(message([0.5], [READY])).result()[0] == 'succeeded',
-            20.0,
-            'a trajectory through the controller',
-        )
-        controller.goals.clear()
+        until_known(player, controller)
         controller.lingers = True
         goal = player.follow(smooth(seconds=60.0))
         until(lambda: controller.goals, what='the goal')
