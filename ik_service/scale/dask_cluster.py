@@ -240,16 +240,11 @@ def _solve_chunks(
         (first, targets.block(first, last))
         for first, last in bounds
         # A worker may have died after it.
-        if not _is_answered(results, targets, first, last)
+        if not results.compare(first, last, reader_of(targets, first, last)).is_answered
     )
     for _ in solve_and_write(spec, missing, results.write, threads):
         pass
     return np.array([last - first for first, last in bounds])
-
-
-def _is_answered(results: ResultStore, targets: BlockTargets, first: int, last: int) -> bool:
-    found = results.compare(first, last, reader_of(targets, first, last))
-    return found is not None and not found.changed
 
 
 @lru_cache(maxsize=4)

@@ -160,11 +160,9 @@ class ResultStore:
             return False
         return True
 
-    def compare(
-        self, first: int, last: int, block: Callable[[], np.ndarray] | None
-    ) -> Comparison | None:
+    def compare(self, first: int, last: int, block: Callable[[], np.ndarray] | None) -> Comparison:
         """
-        Compare the targets of a chunk with those that it answers; None when it is not whole.
+        Compare the targets of a chunk with those that it answers; none when it is not whole.
 
         :param first: number of its first row, a multiple of ``chunk``.
         :param last: number after its last row.
@@ -172,7 +170,7 @@ class ResultStore:
             the same.
         """
         if not self.is_whole(first, last):
-            return None
+            return Comparison(missing=last - first)
         if block is None:
             return Comparison(last - first)
         changed = self.read('target_digest', first, last) != transform_digests(block())

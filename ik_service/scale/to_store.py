@@ -130,8 +130,8 @@ def _solve_blocks(
     for first in range(0, count, results.chunk):
         last = min(first + results.chunk, count)
         found = results.compare(first, last, reader_of(targets, first, last))
-        compared += found or Comparison()
-        if found is None or found.changed:
+        compared += found
+        if not found.is_answered:
             missing.append((first, last))
     results.check(compared)
     before = count - sum(last - first for first, last in missing)
@@ -163,9 +163,9 @@ def _solve_stream(
         for block in blocks_of(stream, results.chunk):
             first, count = count, count + len(block)
             found = results.compare(first, count, block.view)
-            compared += found or Comparison()
+            compared += found
             results.check(compared)
-            if found is not None and not found.changed:
+            if found.is_answered:
                 before += len(block)
                 progress.skip(len(block))
             else:
