@@ -12,6 +12,8 @@ others, such as a lift, weighs the more the slower it is: else the tip would wai
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ik_service.following.led_ways import NEAR
@@ -29,6 +31,12 @@ _SLOW = 0.25
 
 _HEAVIEST = 1e-3
 """One over the weight that slower ones have."""
+
+_STRIDE = 0.02
+"""Motion of a joint from one posture to the next on a way that spares slow ones [rad] or [m]."""
+
+_SOONER = 0.8
+"""Share of the time that such a way has to need at most."""
 
 _ROUNDING = 1e-4
 """Distance that counts as none there [rad] or [m]."""
@@ -49,6 +57,7 @@ class NextSolver:
         self._farthest = options.max_joint_motion or np.inf
         joints = len(chain.arrays.variables)
         ease = _ease(chain.velocity)
+        self._has_slow = self._redundant and bool((ease < 1.0).any())
         shapes = (joints, 6), (12,), (chain.n, 6), (chain.n,), (6, 8)
         scratch = (np.empty(shape) for shape in shapes)
         self._around = weights, chain.lower, chain.upper, ease, *scratch
@@ -78,6 +87,35 @@ class NextSolver:
         """
         result = self.solve(T_base_target, last)
         return result.q if result.success else None
+
+    def sooner(self, direct: IkResult, T_base_target: np.ndarray, start: np.ndarray) -> IkResult:
+        """
+        Return a solution that is reached clearly sooner, for a pose that may be far away.
+
+        The tip goes to it on the way that a direct one takes, and slow joints are spared.
+
+        :param direct: that solution; returned where there is no better one.
+        :param T_base_target: (4, 4) pose of the tip.
+        :param start: (n,) where the arm is [rad] or [m].
+        """
+        steps = math.ceil(largest(np.abs(direct.q - start)) / _STRIDE) if self._has_slow else 0
+        if steps < 2:
+            return direct
+        chain, last = self.beside.chain, start
+        for share in np.arange(1, steps) / steps:
+            result = self.solve(chain.forward(start + share * (direct.q - start)), last)
+            if not result.success:
+                return direct
+            last = result.q
+        found = self.solve(T_base_target, last)
+        quick = self._duration(found.q - start) < _SOONER * self._duration(direct.q - start)
+        near = largest(np.abs(found.q - start)) <= self._farthest
+        return found if found.success and quick and near else direct
+
+    def _duration(self, motion: np.ndarray) -> float:
+        """Return how long a motion (n,) takes at least [s]."""
+        velocity = self.beside.chain.velocity
+        return largest(np.abs(motion[velocity > 0.0]) / velocity[velocity > 0.0])
 
     def _sparing(self, T_base_target: np.ndarray, last: np.ndarray) -> IkResult | None:
         """Return a solution after a step that spares limits; None where that is no different."""

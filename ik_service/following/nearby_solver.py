@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from ik_service.following.limit_avoidance import NextSolver
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
@@ -26,10 +27,11 @@ class NearbySolver:
     Solver that stays in the arm's present configuration wherever it can.
 
     The search that starts at the seed comes first, and its solution is taken whatever others
-    there are. Only when it fails restarts are tried, and of their solutions the nearest is taken.
-    A target out of reach has no solution at all. Then the pose error is descended from the seed,
-    which ends at the nearest pose of the present configuration and moves smoothly when the target
-    does. Another configuration has to be clearly nearer.
+    there are, unless the arm gets to another one beside it clearly sooner, as one with slow joints
+    does that it can spare. Only when it fails restarts are tried, and of their solutions the
+    nearest is taken. A target out of reach has no solution at all. Then the pose error is
+    descended from the seed, which ends at the nearest pose of the present configuration and moves
+    smoothly when the target does. Another configuration has to be clearly nearer.
 
     Joint limits are kept even if the solver is told to ignore them, and so is the bound on the
     motion of the joints: a target whose solutions all lie beyond it is one out of reach, and the
@@ -39,6 +41,7 @@ class NearbySolver:
     :param solver: method and options.
     :ivar chain: the chain of the solver.
     :ivar beside: the search that starts at the seed; it keeps the joint limits.
+    :ivar next: solver for the poses of a target that moves.
     """
 
     def __init__(self, solver: Solver) -> None:
@@ -47,6 +50,7 @@ class NearbySolver:
         if options.joint_limits == 'ignore':
             options = replace(options, joint_limits=IkOptions.joint_limits)
         self.beside = Solver(chain, solver.name, replace(options, max_searches=1, prefer='first'))
+        self.next = NextSolver(self.beside)
         self._anywhere = Solver(chain, solver.name, replace(options, prefer='nearest'))
         # After one step the search is over, and the solver's approach to the closest pose begins.
         self._bounded = options.max_joint_motion is not None
@@ -78,7 +82,7 @@ class NearbySolver:
         seed = min(seeds, key=lambda q: self._distance(q, T_base_target))
         beside = self.beside.solve(T_base_target, seed)
         if beside.success:
-            return beside
+            return self.next.sooner(beside, T_base_target, seed)
         anywhere = self._anywhere.solve(T_base_target, seed)
         if anywhere.success:
             return anywhere

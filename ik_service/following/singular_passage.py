@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ik_service.following.led_ways import NEAR, straight_way, WaySearch
-from ik_service.following.limit_avoidance import NextSolver
 from ik_service.following.nearby_solver import NearbySolver
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
@@ -64,7 +63,7 @@ class SingularPassage:
     def __init__(self, solver: Solver, nearby: NearbySolver) -> None:
         self._nearby = nearby
         self._chain = solver.chain
-        self.next, self._beside = NextSolver(nearby.beside), nearby.beside
+        self.next, self._beside = nearby.next, nearby.beside
         options = self._beside.options
         bound = min(options.max_joint_motion or NEAR, NEAR)
         weights = np.array(options.task_weights)

@@ -5,7 +5,6 @@ import pytest
 from support.chains import arm_path
 
 import ik_service as iks
-from ik_service.following.limit_avoidance import NextSolver
 from ik_service.following.nearby_solver import NearbySolver
 from ik_service.kinematics.pose_error import pose_error
 
@@ -18,7 +17,7 @@ def chain_of(name, base, tip):
 
 
 def next_of(solver):
-    return NextSolver(NearbySolver(solver).beside)
+    return NearbySolver(solver).next
 
 
 @pytest.fixture(scope='module')
@@ -186,3 +185,41 @@ def test_a_slow_lift_leaves_a_circle_to_the_arm(lifted):
         speeds.append(np.abs(result.q - q) / 0.02)
         q = result.q
     assert (np.array(speeds) <= lifted.velocity).all()
+
+
+def test_a_slow_lift_leaves_a_target_far_away_to_the_arm(lifted):
+    nearby = NearbySolver(iks.Solver(lifted))
+    q, random, ratios = np.append(0.0, READY), np.random.default_rng(8), []
+    for _ in range(60):
+        goal = lifted.forward(q)
+        goal[:3, 3] += random.uniform(-0.15, 0.15, 3)
+        direct = nearby.beside.solve(goal, q)
+        if not direct.success:
+            continue
+        found = nearby.solve(goal, [q])
+        assert np.abs(lifted.forward(found.q) - goal).max() < 1e-4
+        durations = [np.max(np.abs(to.q - q) / lifted.velocity) for to in (found, direct)]
+        ratios.append(durations[0] / durations[1])
+    assert len(ratios) > 30
+    assert max(ratios) <= 1.0
+    is_slow = lifted.velocity.min() < 0.25 * lifted.velocity.max()
+    assert np.median(ratios) < 0.6 if is_slow else np.allclose(ratios, 1.0)
+
+
+def test_without_slow_joints_the_direct_solution_is_taken(panda):
+    nearby, random = NearbySolver(iks.Solver(panda)), np.random.default_rng(9)
+    for _ in range(30):
+        goal = panda.forward(READY)
+        goal[:3, 3] += random.uniform(-0.15, 0.15, 3)
+        found = nearby.solve(goal, [READY])
+        assert np.array_equal(found.q, nearby.beside.solve(goal, READY).q)
+
+
+def test_a_solution_reached_sooner_keeps_the_bound_on_the_motion_of_the_joints(lifted):
+    options = iks.IkOptions(max_joint_motion=0.15)
+    nearby = NearbySolver(iks.Solver(lifted, options=options))
+    q, random = np.append(0.0, READY), np.random.default_rng(10)
+    for _ in range(30):
+        goal = lifted.forward(q)
+        goal[:3, 3] += random.uniform(-0.1, 0.1, 3)
+        assert np.abs(nearby.solve(goal, [q]).q - q).max() <= 0.15 + 1e-9
