@@ -184,7 +184,9 @@ def _place(motion: np.ndarray, tick: Tick) -> PlaceOnWay:
 def _braking_distance(velocity: np.ndarray, tick: Tick) -> float:
     """Return how far joints go that come to rest from a velocity (n,), as time at full speed."""
     speeds = np.abs(velocity) / tick.limits.unit
-    return largest(0.5 * speeds * speeds / tick.limits.acceleration)
+    moving = speeds > 0.0
+    with np.errstate(divide='ignore'):  # joints that may not brake come nowhere to rest
+        return largest(0.5 * speeds[moving] ** 2 / tick.limits.acceleration[moving])
 
 
 @cache

@@ -7,8 +7,8 @@ import numpy as np
 from ik_service.following.motion import JointMotion
 from ik_service.following.motion_limits import MotionLimits
 
-_LONGEST, _SPACING = 0.5, 0.01
-"""Longest time in which a motion comes to where it rests; time between its points [s]."""
+_LONGEST = 0.5
+"""Longest time in which a motion comes to where it rests [s]."""
 
 _Way = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Times (k,) [s] above 0, positions (k, n) and velocities (k, n)."""
@@ -66,16 +66,14 @@ def way_to(
     """
     motion, still = JointMotion(q), np.zeros_like(q)
     motion.speed = velocity / limits.unit
-    every, points = max(round(_SPACING / period), 1), []
+    points = []
     for k in range(round(_LONGEST / period)):
         before = motion.q
         motion.track(goal, still, limits, period)
         middle = 0.5 * (before + motion.q), (motion.q - before) / period
-        if motion.at_rest and (motion.q == goal).all():
-            points.append((k * period, goal, still))
+        points.append(((k + 0.5) * period, *middle))
+        if motion.at_rest and (before == goal).all() and (motion.q == goal).all():
             break
-        if k % every == 0:
-            points.append(((k + 0.5) * period, *middle))
     else:
         return None
     times, positions, velocities = zip(*points, strict=True)

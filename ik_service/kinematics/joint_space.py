@@ -138,6 +138,7 @@ class JointSpace:
                     f'joint {name!r} has no position left: its limits, with those of the joints '
                     f'that follow it, are {low:g} … {high:g}'
                 )
+        lower, upper = lower + 0.0, upper + 0.0  # no -0.0: random numbers up to it are refused
         self.lower, self.upper = frozen(lower), frozen(upper)
         self.middle = frozen(_middle(lower, upper))
 

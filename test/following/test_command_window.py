@@ -9,7 +9,8 @@ from support.trajectory_controller import Point, Trajectory, TrajectoryControlle
 
 from ik_service.following.command_window import AHEAD, COAST, CommandWindow, HISTORY
 from ik_service.following.motion import JointMotion, MotionLimits
-from ik_service.following.ways_to_rest import way_to_rest
+from ik_service.following.ways_to_rest import way_to, way_to_rest
+from ik_service.trajectory.segments import segment_coefficients, time_powers
 
 PERIOD = 0.01
 FASTEST = 1.0  # [rad/s]
@@ -114,6 +115,24 @@ def test_the_way_to_rest_ends_inside_the_joint_limits():
         durations = np.diff(np.concatenate([[0.0], times]))[:, None]
         # A joint that is near its limit slows down at once, while the fastest one goes on.
         assert (np.abs(steps / durations) <= ACCELERATION * 1.05 + 1e-6).all()
+
+
+@pytest.mark.parametrize('period', [0.01, 0.004, 0.002])
+def test_the_way_to_a_goal_keeps_the_acceleration_from_point_to_point(period):
+    random = np.random.default_rng(4)
+    for _ in range(100):
+        q = random.uniform(-1.0, 1.0, 2)
+        goal = q + random.choice([0.001, 0.01, 0.03]) * random.uniform(-1.0, 1.0, 2)
+        way = way_to(goal, q, np.zeros(2), LIMITS, period)
+        assert way is not None
+        times = np.concatenate([[-0.5 * period], way[0]])
+        positions, velocities = np.vstack([q, way[1]]), np.vstack([np.zeros(2), way[2]])
+        np.testing.assert_array_equal(positions[-1], goal)
+        assert not velocities[-1].any()
+        polynomials = segment_coefficients(times, positions, velocities, None)
+        for polynomial, duration in zip(polynomials, np.diff(times), strict=True):
+            for t in (0.0, duration):
+                assert np.abs((time_powers(t) @ polynomial)[2]).max() <= 1.001 * ACCELERATION
 
 
 def test_without_a_limit_of_acceleration_an_arm_comes_to_rest_within_a_period():

@@ -167,3 +167,25 @@ def swing(chain, start, end):
     """How far the tip gets from its end while the joints go there straight away."""
     ways = [chain.forward(q)[:3, 3] for q in np.linspace(start, end, 9)]
     return np.linalg.norm(np.array(ways) - ways[-1], axis=1).max()
+
+
+def test_a_moving_target_is_left_without_a_warning_where_nothing_may_move(recwarn):
+    chain = iks.Robot.from_urdf(arm_path('ur5e')).chain('base_link', 'tool0')
+    follower, start = (
+        iks.TargetFollower(iks.Solver(chain)),
+        np.array([0, -1.2, 1.3, -0.6, 1.2, 0.3]),
+    )
+    q = start
+    for k in range(300):
+        now = 10.0 + 0.01 * k
+        follower.set_measured(q, now)
+        if k % 2 == 0:
+            goal = chain.forward(start + 0.3 * np.sin(0.01 * k))
+            follower.set_target(goal, now, None, now)
+        if k == 100:
+            follower.configure(velocity_scaling=0.0)
+        if k == 200:
+            follower.configure(velocity_scaling=1.0)
+        command = follower.tick(now)
+        q = q if command is None else command.q
+    assert [str(warning.message) for warning in recwarn] == []

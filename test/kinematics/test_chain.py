@@ -9,7 +9,7 @@ import pytest
 from support.chains import arm as chain_of
 from support.chains import joint_xml, limit_xml, planar, postures, robot_xml, snake, within_limits
 
-from ik_service import KinematicChain, Robot
+from ik_service import IkOptions, KinematicChain, Robot, solve_ik
 from ik_service.exceptions import ArgumentError, ChainError
 
 
@@ -220,3 +220,19 @@ def test_a_very_long_chain():
     T = chain.forward(np.zeros(300))
     np.testing.assert_allclose(T[:3, :3] @ T[:3, :3].T, np.eye(3), rtol=0, atol=1e-12)
     assert chain.jacobian(np.zeros(300)).shape == (6, 300)
+
+
+def test_a_range_of_negative_zero_is_one_of_zero():
+    """``uniform`` of NumPy refuses ranges up to -0.0, as ``upper="-0.0"`` or mimics make them."""
+    joints = ''.join(
+        f'<joint name="j{i}" type="revolute"><parent link="l{i}"/><child link="l{i + 1}"/>'
+        f'<origin xyz="0.3 0 0"/><axis xyz="0 0 1"/>'
+        f'<limit lower="{lower}" upper="{upper}" velocity="1" effort="1"/></joint>'
+        for i, (lower, upper) in enumerate([(-2, 2), ('0', '-0.0'), (-2, 2)])
+    )
+    links = ''.join(f'<link name="l{i}"/>' for i in range(4))
+    chain = Robot.from_urdf(f'<robot name="z">{links}{joints}</robot>').chain('l0', 'l3')
+    assert not np.signbit(chain.upper[1])
+    options = IkOptions(task_weights=(1.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+    target = chain.forward([0.4, 0.0, 0.7])
+    assert solve_ik(chain, target, solver='extended_jacobian', options=options).success

@@ -96,7 +96,10 @@ def _command(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(name for name in text.split(',') if name)
+    names = tuple(name for name in text.split(',') if name)
+    if not names:
+        raise argparse.ArgumentTypeError(f'{text!r} names no arm')
+    return names
 
 
 def _count(text: str) -> int | str:

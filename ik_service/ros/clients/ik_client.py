@@ -6,6 +6,7 @@ import atexit
 from collections.abc import Sequence
 import itertools
 import math
+from numbers import Real
 import threading
 from types import TracebackType
 
@@ -15,6 +16,7 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 
+from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.ros.clients.calls import (
     BATCH_SERVICE,
@@ -179,8 +181,10 @@ class IkClient:
     def _begin(
         self, question: Question, timeout: float | None, choices: Sequence[Calls]
     ) -> IkBatch:
-        if timeout is not None and not timeout > 0.0:
-            raise ArgumentError('timeout', f'is {timeout}, has to be a positive time [s] or None')
+        if not (timeout is None or (isinstance(timeout, Real) and timeout > 0.0)):
+            raise ArgumentError(
+                'timeout', f'is {safe_repr(timeout)}, has to be a positive time [s] or None'
+            )
         seconds = math.inf if timeout is None else timeout
         batch = IkBatch(len(question.poses), self._user, lambda: course.stop(), self._is_answering)
         course = Course(batch, question, choices, self._node, self._patience, seconds)

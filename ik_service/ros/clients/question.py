@@ -9,6 +9,7 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.common.transforms import quaternions_xyzw_from_rotations
 from ik_service.exceptions import ArgumentError
@@ -59,14 +60,20 @@ class Question:
         :param seed_joints: likewise.
         :param others: the other attributes.
         :raises ArgumentError: poses or seeds are of another shape, or a matrix is not rigid; names
-            the row. NaN is no error here: the server answers what it answers to NaN.
+            the row. Or a name is no text. NaN is no error here: the server answers what it answers
+            to NaN.
         """
+        for name, value in (('frame', frame), *others.items()):
+            if name != 'avoid_collisions':
+                _check_text(value, name)
         if isinstance(poses, (list, tuple)) and all(isinstance(p, PoseStamped) for p in poses):
             rows, frames = _from_messages(poses), [p.header.frame_id or frame for p in poses]
         else:
             rows = _from_matrices(poses)
             frames = [frame] * len(rows)
         blocks = _blocks(frames)
+        for name, numbers in blocks:
+            _check_text(name, f'the frame of poses[{numbers[0]}]')
         return cls(rows, blocks, *_seeds(seeds, seed_joints, len(rows)), **others)  # type: ignore[arg-type]
 
     def seed(self, rows: np.ndarray) -> np.ndarray:
@@ -77,6 +84,12 @@ class Question:
         """
         assert self.seeds is not None
         return self.seeds if self.seeds.ndim == 1 else self.seeds[rows].ravel()
+
+
+def _check_text(value: object, argument: str) -> None:
+    """Refuse what no message can hold as text, which would end the client in its own thread."""
+    if not isinstance(value, str) or not value.isprintable():
+        raise ArgumentError(argument, f'has to be printable text, not {safe_repr(value)}')
 
 
 def _from_messages(poses: Sequence[PoseStamped]) -> np.ndarray:
@@ -116,6 +129,8 @@ def _seeds(
     rows, names = real_array(seeds, 'seeds'), tuple(joints)
     if not names:
         raise ArgumentError('seed_joints', 'have to name the joints of the seeds')
+    for i, name in enumerate(names):
+        _check_text(name, f'seed_joints[{i}]')
     if rows.shape not in ((len(names),), (count, len(names))):
         raise ArgumentError(
             'seeds',

@@ -64,6 +64,7 @@ class FollowerInterface:
     :ivar follower: the follower.
     :ivar topic: name of the topic of its targets.
     :ivar ignored_targets: log of the targets that were ignored.
+    :ivar stopped: whether all targets are refused, as the robot is being replaced.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class FollowerInterface:
         self._context = context
         named = group.name if topic != TARGET_TOPIC else ''
         self._log = FollowingLog(self.follower, named, warn)
-        self._stopped = False
+        self.stopped = False
 
     def forward_state(self) -> None:
         """Give the measured joints to the follower, if all of them are known."""
@@ -107,7 +108,7 @@ class FollowerInterface:
         :param message: the target.
         :param waited: how long it has waited in the queue [s].
         """
-        if self._stopped:
+        if self.stopped:
             self._ignore(_REPLACED)
             return
         if self._commands.fault:
@@ -189,7 +190,7 @@ class FollowerInterface:
         :param aim: what the commands are for.
         :raises TargetRefusedError: it may not be followed now; the message says why.
         """
-        if self._stopped:
+        if self.stopped:
             raise TargetRefusedError(_REPLACED)
         self.forward_state()  # an idle one may not have got the last ones
         self.follower.other_commander = self._context.other_commanders()
@@ -197,7 +198,7 @@ class FollowerInterface:
 
     def end(self) -> None:
         """Refuse all targets from now on, and let the commands come to rest."""
-        self._stopped = True
+        self.stopped = True
         self.follower.stop()
 
     def enable(self, enabled: bool) -> EnableAnswer:

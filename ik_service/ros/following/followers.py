@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 import time
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
@@ -231,6 +232,17 @@ class Followers:
         deadline = time.monotonic() + _LONGEST_END
         while time.monotonic() < deadline and any(f.active for f in self):
             time.sleep(0.005)
+
+    @contextmanager
+    def giving_way(self) -> Iterator[None]:
+        """End for others, which a ``with`` block makes; targets are taken again where it fails."""
+        self.end()
+        try:
+            yield
+        except BaseException:
+            for following in self:
+                following.stopped = False
+            raise
 
     # Reports
 

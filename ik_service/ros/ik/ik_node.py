@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 import time
 import traceback
 from typing import Unpack
@@ -236,10 +236,8 @@ class IkNode(NodeWithActions):
     def _on_loaded(self, arm: Arm) -> None:
         self.collisions.prepare(arm)
         old = self._followers
-        if old is not None:
-            old.end()
         log, before = self.get_logger(), old.arm if old else None
-        with self.parameters.lock:
+        with old.giving_way() if old else nullcontext(), self.parameters.lock:
             followers = Followers(
                 MeasuredState(arm, old.measured if old else None),
                 self.parameters.solver,

@@ -87,6 +87,7 @@ def tolerances_from(
     :raises GoalRefusedError: for another joint, illegal, or for what is not measured.
     """
     found: dict[str, float] = {}
+    named: set[str] = set()
     for tolerance in tolerances:
         name, what = tolerance.name, f'{field} of joint {quote(tolerance.name)}'
         if name not in joint_names:
@@ -94,6 +95,9 @@ def tolerances_from(
                 GoalEnd.INVALID,
                 f'{what}: the trajectory has no such joint, but {listed(joint_names)}',
             )
+        if name in named:
+            raise GoalRefusedError(GoalEnd.INVALID, f'{what}: named twice')
+        named.add(name)
         if tolerance.velocity > 0.0 or tolerance.acceleration > 0.0:
             raise GoalRefusedError(
                 GoalEnd.INVALID,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.common.quoting import quote
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.kinematics.chain import KinematicChain
@@ -206,7 +207,11 @@ def _client(address: str | None) -> Iterator[Client | None]:
         from distributed import Client
     except ImportError as error:
         raise MissingExtraError('dask', 'scale') from error
-    with Client(address) as client:
+    try:
+        client = Client(address)
+    except (OSError, ValueError) as error:  # nobody there; no address
+        raise ArgumentError('--client', f'{quote(address)}: {error}') from error
+    with client:
         yield client
 
 

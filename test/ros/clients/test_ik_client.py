@@ -285,6 +285,10 @@ def test_results_that_are_not_there_yet(client):
         ('seeds', {'poses': poses(3), 'seeds': np.zeros((2, 2)), 'seed_joints': ('a', 'b')}),
         ('seed_joints', {'poses': poses(3), 'seeds': np.zeros(7)}),
         ('timeout', {'poses': poses(3), 'timeout': 0.0}),
+        ('timeout', {'poses': poses(3), 'timeout': '1'}),
+        ('link', {'poses': poses(3), 'link': None}),
+        ('group', {'poses': poses(3), 'group': 5}),
+        ('frame', {'poses': poses(3), 'frame': '\udc80'}),
     ],
 )
 def test_wrong_arguments(client, argument, arguments):

@@ -235,3 +235,19 @@ def test_not_more_groups_are_followed_than_there_is_room_for():
     warnings = []
     assert len(followed_groups(arm, warnings.append)) == MOST_FOLLOWED
     assert 'torso_34' in warnings[0]
+
+
+def test_followers_that_give_way_to_others_that_cannot_be_made_take_targets_again():
+    bodies = Bodies(*GROUPS)
+
+    def replace():
+        with bodies.followers.giving_way():
+            assert all(following.stopped for following in bodies.followers)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        replace()
+    assert not any(following.stopped for following in bodies.followers)
+    with bodies.followers.giving_way():
+        pass
+    assert all(following.stopped for following in bodies.followers)

@@ -223,6 +223,7 @@ def test_constraints_on_the_link_end_the_path_where_they_no_longer_hold(server, 
         ({'max_step': math.nan}, ErrorCode.FAILURE, 'max_step'),
         ({'max_step': 1e-9}, ErrorCode.FAILURE, 'max_step'),
         ({'jump_threshold': math.nan}, ErrorCode.INVALID_GOAL_CONSTRAINTS, 'jump_threshold'),
+        ({'max_cartesian_speed': -0.1}, ErrorCode.INVALID_GOAL_CONSTRAINTS, 'max_cartesian_speed'),
         ({'max_cartesian_speed': math.nan}, ErrorCode.INVALID_GOAL_CONSTRAINTS, 'max_cartesian'),
         (
             {'max_velocity_scaling_factor': -0.1},

@@ -222,6 +222,7 @@ def tolerance(**values):
     ('fields', 'text'),
     [
         ({'path_tolerance': [JointTolerance(name='elbow', position=0.1)]}, "'elbow'.*no such"),
+        ({'path_tolerance': 2 * tolerance(position=0.1)}, 'named twice'),
         ({'path_tolerance': tolerance(position=-2.0)}, r'-2.0; above 0'),
         ({'goal_tolerance': tolerance(position=np.nan)}, 'nan; above 0'),
         ({'goal_tolerance': tolerance(velocity=0.1)}, 'only positions'),
