@@ -189,11 +189,6 @@ class CartesianPathHandler(BackgroundHandler):
         if bounds.scaling == 0.0 and len(path.q) > 1:
             raise RequestError(ErrorCode.FAILURE, 'the parameter velocity_scaling is 0')
         speed = request.max_cartesian_speed
-        if not speed >= 0.0:
-            raise RequestError(
-                ErrorCode.INVALID_GOAL_CONSTRAINTS,
-                f'max_cartesian_speed: {speed}; above 0 [m/s], or 0 for no bound, is right',
-            )
         try:
             trajectory = time_path(
                 chain,

@@ -114,6 +114,8 @@ def check_numbers(request: GetCartesianPath.Request) -> None:
             raise _refused(
                 f'{name} is {value:g}; it has to be from 0 to 1, where 0 is the default'
             )
+        if name == 'max_cartesian_speed' and value < 0.0:
+            raise _refused(f'{name} is {value:g}; it has to be above 0 [m/s], or 0 for none')
 
 
 def thresholds_of(request: GetCartesianPath.Request) -> JumpThresholds:
