@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 import math
 from types import NoneType
 
@@ -15,7 +14,7 @@ from ik_service.exceptions import ArgumentError, TrajectoryError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import check_transforms
 from ik_service.model.motion_bounds import MotionBounds
-from ik_service.trajectory.joint_curve import joint_curve, JointCurve, slopes
+from ik_service.trajectory.joint_curve import joint_curve, JointCurve
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 from ik_service.trajectory.limit_easing import (
     Bounds,
@@ -24,6 +23,7 @@ from ik_service.trajectory.limit_easing import (
     ROUNDING,
     within_limits,
 )
+from ik_service.trajectory.link_speed import LinkSpeed
 from ik_service.trajectory.speed_profile import fastest_motion, TIMINGS
 from ik_service.trajectory.timing_limits import timing_limits, TimingLimits
 from ik_service.trajectory.value_ranges import leaves_range
@@ -31,6 +31,10 @@ from ik_service.trajectory.value_ranges import leaves_range
 TOLERANCE = 1e-4
 """How far the tip may leave the corners of a path [m]; a corner that is sharper is a stop."""
 _MOST_ROWS = 1_000_000
+# Rounds in which the motion is slowed down where a link is too fast between rows, and by how much
+# it may be before all is slowed down.
+_PACE_ROUNDS = 6
+_FINE = 1.001
 
 
 def time_path(
@@ -60,7 +64,8 @@ def time_path(
         that are not given reach the velocities in 0.2 s.
     :param velocity_scaling: share of the velocities that is used, above 0 and at most 1.
     :param acceleration_scaling: share of the accelerations, likewise.
-    :param cartesian_speed: largest speed of the origin of a link [m/s]; None for no bound.
+    :param cartesian_speed: largest speed of the origin of a link [m/s], at and between the rows;
+        None for no bound.
     :param link: the link; None for the tip.
     :param targets: (N, 4, 4) T_base_tip of the rows where the tip is meant to move straight from
         each to the next; None where the rows are of a smooth curve.
@@ -96,15 +101,31 @@ def time_path(
         return JointTrajectory(chain.joint_names, np.zeros(1), curve.q, still, still)
     reach = bounds_of_rows(chain, curve.q)
     curve = within_limits(curve, reach)
-    for number in count():
-        pace = None if speed is None else _Pace(chain, curve, link, poses).at(speed)
-        motion = fastest_motion(curve, fastest, strongest, pace, timing)
+    return _timed(
+        chain, curve, reach, _Bound(chain, curve, link, speed), fastest, strongest, timing
+    )
+
+
+def _timed(
+    chain: KinematicChain,
+    curve: JointCurve,
+    reach: Bounds,
+    bound: _Bound,
+    fastest: np.ndarray,
+    strongest: np.ndarray,
+    timing: str,
+) -> JointTrajectory:
+    """Return the motion along a curve, within position limits and the speed of the link."""
+    easings = 0
+    while True:
+        motion = fastest_motion(curve, fastest, strongest, bound.pace(curve), timing)
         trajectory = JointTrajectory(chain.joint_names, *motion)
         beyond = _leaving(trajectory, reach) & ~(curve.rests[:-1] & curve.rests[1:])
-        if not beyond.any():
-            break
-        curve = within_limits(eased(curve, beyond, reach, number), reach)
-    return trajectory
+        if beyond.any():
+            curve = within_limits(eased(curve, beyond, reach, easings), reach)
+            easings += 1
+        elif bound.kept(trajectory):
+            return bound.within(trajectory)
 
 
 def _leaving(trajectory: JointTrajectory, bounds: Bounds) -> np.ndarray:
@@ -114,61 +135,70 @@ def _leaving(trajectory: JointTrajectory, bounds: Bounds) -> np.ndarray:
     return np.asarray(leaves_range(scaled, *bounds, ROUNDING).any(axis=1))
 
 
-class _Pace:
+class _Bound:
     """
-    Speed of the origin of a link along a curve.
+    Bound on the speed of the origin of a link, also between the points of a trajectory.
 
     :param chain: the chain.
-    :param curve: the curve.
+    :param curve: the curve that is timed.
     :param link: the link; None for the tip.
-    :param targets: (N, 4, 4) poses of the tip at all rows; None where they are not known.
+    :param speed: the largest speed [m/s]; None for no bound.
     """
 
     def __init__(
-        self,
-        chain: KinematicChain,
-        curve: JointCurve,
-        link: str | None,
-        targets: np.ndarray | None,
+        self, chain: KinematicChain, curve: JointCurve, link: str | None, speed: float | None
     ) -> None:
-        if targets is not None and link in (None, chain.tip_link):
-            points = targets[curve.rows, :3, 3]
-        else:
-            points = _link_positions(chain, curve.q, link or chain.tip_link)
-        secants = np.diff(points, axis=0) / curve.h[:, None]
-        start, end = slopes(curve.h, secants, curve.rests, curve.weights)
-        lengths = [np.sqrt(np.square(part).sum(axis=1)) for part in (secants, start, end)]
-        self._rates = np.max(lengths, axis=0)
+        self._speed, self._rounds = speed, 0
+        if speed is not None:
+            self._link = LinkSpeed(chain, link)
+            self._slower = np.ones(len(curve.h))
 
-    def at(self, speed: float) -> np.ndarray:
+    def pace(self, curve: JointCurve) -> np.ndarray | None:
         """
-        Return the largest ṡ in every segment (k−1,) that keeps the link at a speed.
+        Return the largest ṡ in every segment (k−1,) that keeps the bound; None for no bound.
 
-        :param speed: the largest speed of the link [m/s].
+        :param curve: the curve, of the same rows.
         """
-        return speed / np.maximum(self._rates, 1e-12)
+        if self._speed is None:
+            return None
+        return self._speed / (self._slower * np.maximum(self._link.along(curve), 1e-12))
 
+    def kept(self, trajectory: JointTrajectory) -> bool:
+        """
+        Return whether it is kept, or no further round helps; if not, slow down where it is not.
 
-def _link_positions(chain: KinematicChain, q: np.ndarray, link: str) -> np.ndarray:
-    """Return where the origin of a link is at the rows, (k, 3) in the base frame [m]."""
-    robot = chain.robot
-    movers = {
-        robot.resolve_mimic(joint.name)[0]
-        for joint, _ in robot.path(chain.base_link, link)
-        if joint.movable
-    }
-    names = [name for name in chain.joint_names if name in movers - set(chain.locked)]
-    if not names:
-        return np.zeros((len(q), 3))
-    others = movers - set(names) - set(chain.locked)
-    if others:
-        raise ArgumentError(
-            'link', f'{safe_repr(link)} is moved by {", ".join(sorted(others))}, which the chain '
-            'does not move'
-        )  # fmt: skip
-    to_link = KinematicChain(robot, chain.base_link, link, chain.locked)
-    columns = [chain.joint_names.index(name) for name in to_link.joint_names]
-    return np.array([to_link.forward(row)[:3, 3] for row in q[:, columns]])
+        :param trajectory: a motion at the last :meth:`pace`.
+        """
+        excess = self._excess(trajectory)
+        self._rounds += 1
+        if excess.max() <= _FINE or self._rounds >= _PACE_ROUNDS:
+            return True
+        self._slower *= np.maximum(excess, 1.0)
+        return False
+
+    def within(self, trajectory: JointTrajectory) -> JointTrajectory:
+        """
+        Return a trajectory slowed down as a whole by what still exceeds the bound.
+
+        :param trajectory: the trajectory.
+        """
+        factor = float(self._excess(trajectory).max())
+        velocities, accelerations = trajectory.velocities, trajectory.accelerations
+        if factor <= _FINE or velocities is None or accelerations is None:
+            return trajectory
+        return JointTrajectory(
+            trajectory.joint_names,
+            trajectory.times * factor,
+            trajectory.positions,
+            velocities / factor,
+            accelerations / factor**2,
+        )
+
+    def _excess(self, trajectory: JointTrajectory) -> np.ndarray:
+        """Return the largest speeds (k−1,) in the segments, as shares of the bound."""
+        if self._speed is None:
+            return np.zeros(1)
+        return self._link.of(trajectory) / self._speed
 
 
 def _checked_rows(chain: KinematicChain, q: ArrayLike) -> np.ndarray:

@@ -106,6 +106,17 @@ def test_the_speed_of_a_link_is_bounded_and_used(chain):
         assert 0.098 < speeds.max() <= 0.1 * 1.0005
 
 
+@pytest.mark.parametrize('seed', range(3))
+def test_the_speed_of_the_tip_is_bounded_between_coarse_rows_too(chain, seed):
+    q = wave(12, seed)
+    targets = np.array([chain.forward(row) for row in q])
+    trajectory = time_path(chain, q, cartesian_speed=0.05, targets=targets, tolerance=1.0)
+    times = np.linspace(0.0, trajectory.duration, 3000)
+    motion = [trajectory.at(t) for t in times]
+    speeds = [np.linalg.norm(chain.jacobian(q)[:3] @ v) for q, v, _ in motion]
+    assert max(speeds) <= 0.05 * 1.01
+
+
 def test_equal_rows_are_one_point_and_a_single_row_rests(chain):
     q = np.repeat(wave(10, 3), 3, axis=0)
     trajectory = time_path(chain, q)
