@@ -1,8 +1,10 @@
 """The pinned wheels: every version has the digests of its files, and nothing else is installed."""
 
+from importlib.metadata import metadata, PackageNotFoundError
 import re
 
 import machine
+from packaging.specifiers import SpecifierSet
 import pin
 import pytest
 
@@ -60,3 +62,21 @@ def test_no_package_is_pinned_twice(distro):
         )
     ]
     assert len(names) == len(set(names))
+
+
+def test_the_pinned_packages_take_the_first_release_of_the_oldest_python():
+    oldest = '.'.join(map(str, machine.PYTHONS[0])) + '.0'
+    text = (pin.HERE / 'requirements-common.txt').read_text(encoding='utf-8')
+    demands = {name: _python_of(name) for name in pin.pins_of(text)}
+    assert any(demands.values())
+    assert {
+        name: demand for name, demand in demands.items() if oldest not in SpecifierSet(demand)
+    } == {}
+
+
+def _python_of(name):
+    """Versions of Python that an installed package asks for; any where it is not installed."""
+    try:
+        return metadata(name)['Requires-Python'] or ''
+    except PackageNotFoundError:
+        return ''
