@@ -77,6 +77,6 @@ def test_the_pinned_packages_take_the_first_release_of_the_oldest_python():
 def _python_of(name):
     """Versions of Python that an installed package asks for; any where it is not installed."""
     try:
-        return metadata(name)['Requires-Python'] or ''
+        return metadata(name).get('Requires-Python', '')
     except PackageNotFoundError:
         return ''
