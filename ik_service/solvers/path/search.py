@@ -24,6 +24,9 @@ _DETOURS = ((4, 30), (4, None), (4, 500), (16, None))
 _MANY_WAYS = 2
 _WIDER = (64, 256, 1024)
 _FOR_WIDER = 0.6
+# The same for a thorough search.
+_THOROUGH = (16, 64, 256)
+_FOR_THOROUGH = 0.6
 # Layers beyond the end of a search at which it is narrow again.
 _PASSED = 10
 
@@ -75,6 +78,8 @@ class PathSearch:
                 break
         if len(best) < count and self._problem.redundancy >= _MANY_WAYS:
             best = self._wider(starts, costs, best)
+        if len(best) < count and not self._problem.out_of_time:
+            best = self._thorough(starts, costs, best)
         return Outcome(best.way(), best.layers[-1])
 
     def _wider(self, starts: np.ndarray, costs: np.ndarray, best: Beam) -> Beam:
@@ -89,6 +94,19 @@ class PathSearch:
             beam = search.widened(starts, costs, width)
             best = beam if len(beam) > len(best) else best
             if len(best) == len(self._problem.targets):
+                break
+        return best
+
+    def _thorough(self, starts: np.ndarray, costs: np.ndarray, best: Beam) -> Beam:
+        """Return the longest beam of a thorough search, and of another one."""
+        problem = self._problem.hurried(_FOR_THOROUGH, thorough=True)
+        search = PathSearch(problem, self._most)
+        for width in _THOROUGH:
+            if width > self._most or problem.out_of_time:
+                break
+            beam = search.widened(starts, costs, width)
+            best = beam if len(beam) > len(best) else best
+            if len(best) == len(problem.targets):
                 break
         return best
 
