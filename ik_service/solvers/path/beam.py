@@ -175,9 +175,9 @@ class _Worker:
     """What a thread needs for itself to continue candidates."""
 
     def __init__(self, problem: PathProblem) -> None:
-        self._problem, self._motion = problem, np.empty(problem.chain.n)
+        self._problem, self._motions = problem, np.empty((2, problem.chain.n))
         self._before = problem.kernel_arrays(), problem.strategy, problem.bound, problem.thorough
 
     def grow(self, *work: object) -> None:
         """Run the kernel for some parents."""
-        self._problem.run(grow, *self._before, *work, self._motion, self._problem.no_trace)
+        self._problem.run(grow, *self._before, *work, self._motions, self._problem.no_trace)

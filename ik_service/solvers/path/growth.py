@@ -32,7 +32,7 @@ _IGNORE = int(LimitStrategy.IGNORE)
 @kernel
 def grow(
     problem, strategy, bound, thorough, target, layer, first, parents, before, children, made,
-    motion, trace,
+    motions, trace,
 ):  # fmt: skip
     """
     Continue candidates to a target: by one step, and by self-motions to both sides.
@@ -52,12 +52,12 @@ def grow(
     :param children: (k, s, n) out: of each the step alone, the step begun where the last one leads
         when it is repeated, then pairs of self-motions.
     :param made: (k, s) bool out: whether the child is at the target, within limits and bound.
-    :param motion: (n,) scratch.
+    :param motions: (2, n) scratch.
     :param trace: (0, 2n + 3), for none.
     """
     chain, settings, work = open_problem(problem)
     set_goal(chain, target, work.goal)
-    trials, reach = (_TRIALS, _FAR * bound) if thorough else (1, bound)
+    motion, shift = motions[0], motions[1]
     for k in range(parents.shape[0]):
         parent = parents[k]
         work.random[0] = settings.random_seed + 1_000_003 * layer + first + k
@@ -81,18 +81,29 @@ def grow(
                     room = _room(chain, strategy, parent, bound, children[k, 0], s, motion)
                 _leave(chain, strategy, children[k, 0], room, motion, work.q)
                 room = -room
-            for trial in range(trials):
-                if trial > 0 and not _nearer(
-                    chain, settings, work, strategy, parent, _REACH * bound, trace, motion
-                ):
-                    break
-                made[k, s] = converge(chain, settings, work, strategy, parent, reach, False, trace)
-                if not made[k, s] or distance(parent, work.q) <= _REACH * bound:
-                    break
-            made[k, s] = made[k, s] and distance(parent, work.q) <= bound
+            made[k, s] = _arrive(
+                chain, settings, work, strategy, parent, bound, thorough, trace, shift
+            )
             copy_vector(work.q if s > 0 or made[k, s] else parent, children[k, s])
             if s == 0:
                 room = max(_LEAST * bound, _AIM * bound - distance(parent, children[k, 0]))
+
+
+@inner_kernel
+def _arrive(chain, settings, work, strategy, parent, bound, thorough, trace, shift):
+    """Bring ``work.q`` to the goal; returns whether it is there, within the bound."""
+    trials, reach = (_TRIALS, _FAR * bound) if thorough else (1, bound)
+    within = _REACH * bound
+    for trial in range(trials):
+        if trial > 0 and not _nearer(
+            chain, settings, work, strategy, parent, within, trace, shift
+        ):
+            return False
+        if not converge(chain, settings, work, strategy, parent, reach, False, trace):
+            return False
+        if not thorough or distance(parent, work.q) <= within:
+            return True
+    return False
 
 
 @inner_kernel

@@ -131,6 +131,18 @@ class PathProblem:
         other.targets = np.ascontiguousarray(self.targets[row::-1])
         return other
 
+    def loosened(self, factor: float, rows: int) -> Self:
+        """
+        Return the first part of the path with larger steps.
+
+        :param factor: how much larger they may be.
+        :param rows: number of its targets.
+        """
+        other = copy.copy(self)
+        other.targets = self.targets[:rows]
+        other.max_step, other.bound = factor * self.max_step, factor * self.bound
+        return other
+
     def thinned(self, rows: np.ndarray, stride: int) -> Self:
         """
         Return the path through some of the targets.
