@@ -27,7 +27,7 @@ _WIDER = (64, 256, 1024)
 _THOROUGH = (16, 64, 256)
 _FOR_REPEATS = 0.6
 # How much larger the steps are with which it is found whether it is they that are in the way.
-_LOOSE = 2.0
+_LOOSE = 1.5
 # Layers beyond the end of a search at which it is narrow again.
 _PASSED = 10
 
