@@ -14,10 +14,14 @@ from ik_service.solvers.path.selection import select
 
 # Candidates for each thread, at least: with fewer another one costs more time than it saves.
 _SHARE = 12
-# Distance below which two candidates are one, as a share of the bound on the step.
+# Distance below which two candidates are one, as a share of the bound on the step; that of a
+# thorough search.
 _SEPARATION = 0.05
-# Children of a candidate: the step, the step with the motion repeated, two self-motions.
+_THOROUGH_SEPARATION = 0.01
+# Children of a candidate: the step, the step with the motion repeated, two self-motions; those of
+# a thorough search: four self-motions.
 _CHILDREN = 4
+_THOROUGH_CHILDREN = 6
 
 
 class Beam:
@@ -93,16 +97,17 @@ class Beam:
         parents, costs = self.layers[-1], self._costs[-1]
         before = self.layers[-2][self._links[-1]] if len(self) > 1 else parents
         count, n = parents.shape
-        children = np.empty((count, _CHILDREN, n))
-        made = np.zeros((count, _CHILDREN), bool)
+        slots = _THOROUGH_CHILDREN if self.problem.thorough else _CHILDREN
+        children, made = np.empty((count, slots, n)), np.zeros((count, slots), bool)
         self._grow(target, parents, before, children, made)
         flat, flags = children.reshape(-1, n), made.reshape(-1)
         self.problem.refuse_colliding(flat, flags)
         chosen, totals = np.empty((width, n)), np.empty(width)
         links = np.empty(width, np.int64)
         bound = self.problem.bound
+        separation = _THOROUGH_SEPARATION if self.problem.thorough else _SEPARATION
         found = self.problem.run(
-            select, parents, costs, flat, flags, self.problem.wrap, bound, _SEPARATION * bound,
+            select, parents, costs, flat, flags, self.problem.wrap, bound, separation * bound,
             np.empty(len(flat)), chosen, totals, links,
         )  # fmt: skip
         if found:
@@ -170,9 +175,9 @@ class _Worker:
     """What a thread needs for itself to continue candidates."""
 
     def __init__(self, problem: PathProblem) -> None:
-        self._problem, self._motion = problem, np.empty(problem.chain.n)
-        self._before = problem.kernel_arrays(), problem.strategy, problem.bound
+        self._problem, self._motions = problem, np.empty((2, problem.chain.n))
+        self._before = problem.kernel_arrays(), problem.strategy, problem.bound, problem.thorough
 
     def grow(self, *work: object) -> None:
         """Run the kernel for some parents."""
-        self._problem.run(grow, *self._before, *work, self._motion, self._problem.no_trace)
+        self._problem.run(grow, *self._before, *work, self._motions, self._problem.no_trace)

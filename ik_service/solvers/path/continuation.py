@@ -85,13 +85,14 @@ def distance(a, b):
 
 
 @inner_kernel
-def self_motion(chain, settings, work, trace, motion):
+def self_motion(chain, settings, work, trace, drawn, motion):
     """
-    Write a random direction that does not move the tip from ``work.q``, its largest element 1.
+    Write a direction that does not move the tip from ``work.q``, its largest element 1.
 
-    It is v − J⁺ J v for a random v, where a joint that cannot move has none.
+    It is v − J⁺ J v for a vector v, where a joint that cannot move has none.
 
-    :param motion: (n,) out.
+    :param drawn: whether v is drawn at random.
+    :param motion: (n,) in: v, where it is not drawn; out: the direction.
     :returns: whether there is such a direction.
     """
     evaluate_pose(chain, settings, work, 0, trace)
@@ -101,7 +102,10 @@ def self_motion(chain, settings, work, trace, motion):
     whole = 0.0
     for i in range(motion.shape[0]):
         held = not chain.lower[i] < chain.upper[i]
-        motion[i] = 0.0 if held else 2.0 * uniform(work.random) - 1.0
+        if held:
+            motion[i] = 0.0
+        elif drawn:
+            motion[i] = 2.0 * uniform(work.random) - 1.0
         whole += motion[i] * motion[i]
         for j in range(vector.shape[0]):
             if held:

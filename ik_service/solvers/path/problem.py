@@ -59,6 +59,7 @@ class PathProblem:
     :ivar targets: (N, …) as the kernels of the solver take them.
     :ivar max_step: largest motion of a joint from one row to the next [rad] or [m].
     :ivar bound: the same for the search, a little smaller.
+    :ivar thorough: whether every way on is looked for, with more time.
     :ivar limited: whether the joint limits count.
     :ivar strategy: number of the LimitStrategy of the steps.
     :ivar wrap: (n,) turn of each variable that does not count as a difference [rad]; 0 for none.
@@ -82,6 +83,7 @@ class PathProblem:
         self.targets = targets
         self.max_step = float(max_step)
         self.bound = _SHARE * self.max_step
+        self.thorough = False
         self.deadline = Deadline(timeout)
         self.pool = pool
         self.threads = threads
@@ -107,13 +109,15 @@ class PathProblem:
             return min(n, _MOST_REDUNDANT)
         return max(0, n - int(np.count_nonzero(self.solver.options.task_weights)))
 
-    def hurried(self, share: float) -> Self:
+    def hurried(self, share: float, thorough: bool = False) -> Self:
         """
         Return the same path with less time.
 
         :param share: share of the time that is left.
+        :param thorough: whether every way on is looked for.
         """
         other = copy.copy(self)
+        other.thorough = thorough
         other.deadline = Deadline(share * self.deadline.left)
         return other
 
@@ -125,6 +129,18 @@ class PathProblem:
         """
         other = copy.copy(self)
         other.targets = np.ascontiguousarray(self.targets[row::-1])
+        return other
+
+    def loosened(self, factor: float, rows: int) -> Self:
+        """
+        Return the first part of the path with larger steps.
+
+        :param factor: how much larger they may be.
+        :param rows: number of its targets.
+        """
+        other = copy.copy(self)
+        other.targets = self.targets[:rows]
+        other.max_step, other.bound = factor * self.max_step, factor * self.bound
         return other
 
     def thinned(self, rows: np.ndarray, stride: int) -> Self:

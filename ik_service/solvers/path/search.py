@@ -20,10 +20,14 @@ _MOST_STARTS = 128
 # reached; with so many times the candidates.
 _DETOURS = ((4, 30), (4, None), (4, 500), (16, None))
 # Dimension of the null spaces from which on few candidates miss ways; how many are tried then,
-# where no way was found, and the share of the time that is left for it.
+# where no way was found; how many in a thorough search, where arms have self-motions at all; and
+# the share of the time that is left for each of both.
 _MANY_WAYS = 2
 _WIDER = (64, 256, 1024)
-_FOR_WIDER = 0.6
+_THOROUGH = (16, 64, 256)
+_FOR_REPEATS = 0.6
+# How much larger the steps are with which it is found whether it is they that are in the way.
+_LOOSE = 1.5
 # Layers beyond the end of a search at which it is narrow again.
 _PASSED = 10
 
@@ -73,17 +77,43 @@ class PathSearch:
             best = beam if len(beam) >= len(best) else best
             if len(best) == count or self._problem.out_of_time:
                 break
-        if len(best) < count and self._problem.redundancy >= _MANY_WAYS:
-            best = self._wider(starts, costs, best)
+        if self._problem.redundancy >= _MANY_WAYS:
+            best = self._repeated(starts, costs, best, _WIDER, thorough=False)
+        if self._problem.redundancy and self._steps_hinder(starts, costs, best):
+            best = self._repeated(starts, costs, best, _THOROUGH, thorough=True)
         return Outcome(best.way(), best.layers[-1])
 
-    def _wider(self, starts: np.ndarray, costs: np.ndarray, best: Beam) -> Beam:
-        """Return the longest beam of those with more and more candidates, and of another one."""
+    def _steps_hinder(self, starts: np.ndarray, costs: np.ndarray, best: Beam) -> bool:
+        """Return whether a search with larger steps gets farther than a beam."""
+        if len(best) == len(self._problem.targets) or self._problem.out_of_time:
+            return False
+        problem = self._problem.loosened(_LOOSE, len(best) + 1)
+        return len(PathSearch(problem, self._most).widened(starts, costs)) > len(best)
+
+    def _repeated(
+        self,
+        starts: np.ndarray,
+        costs: np.ndarray,
+        best: Beam,
+        widths: tuple[int, ...],
+        thorough: bool,
+    ) -> Beam:
+        """
+        Return the longest beam of those with more and more candidates, and of another one.
+
+        :param starts: (k, n) joint vectors at the first target [rad] or [m].
+        :param costs: (k,) what each costs.
+        :param best: the other one.
+        :param widths: numbers of candidates.
+        :param thorough: whether every way on is looked for.
+        """
+        if len(best) == len(self._problem.targets) or self._problem.out_of_time:
+            return best
         _, solved, _ = self._problem.solved(len(best), best.layers[-1][:1])
         if not solved[0]:  # then it is out of reach
             return best
-        search = PathSearch(self._problem.hurried(_FOR_WIDER), self._most)
-        for width in _WIDER:
+        search = PathSearch(self._problem.hurried(_FOR_REPEATS, thorough), self._most)
+        for width in widths:
             if width > self._most or search._problem.out_of_time:
                 break
             beam = search.widened(starts, costs, width)

@@ -87,7 +87,8 @@ def test_more_candidates_find_a_way_where_few_end_at_a_limit(nine_joints, monkey
     path = iks.solve_path(nine_joints, targets, truth[0], patient)
     assert path.success, path.reason
     assert path.largest_step <= 0.1
-    monkeypatch.setattr(search, '_WIDER', ())
+    for widths in ('_WIDER', '_THOROUGH'):
+        monkeypatch.setattr(search, widths, ())
     narrow = iks.solve_path(nine_joints, targets, truth[0], patient)
     assert not narrow.success, 'this path is too easy to tell'
 
