@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ik_service.kinematics.compile import inner_kernel, kernel
 from ik_service.kinematics.kernels import jacobian_rows, last_frame
 
@@ -55,6 +57,45 @@ def jacobian(chain, q, axes, frame, rows, matrix):
         for j in range(6):
             matrix[j, i] = rows[i, j]
     return all_near(q)
+
+
+@kernel
+def fill_poses(chain, q, axes, frame, poses):
+    """
+    Write the poses of the tip in many postures.
+
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param q: (N, n) variables.
+    :param axes: (m, 6) scratch.
+    :param frame: (12,) scratch.
+    :param poses: (N, 4, 4) out: T_base_tip.
+    """
+    for k in range(q.shape[0]):
+        forward(chain, q[k], axes, frame, poses[k])
+
+
+@kernel
+def fill_speeds(chain, q, velocities, axes, frame, columns, speeds):
+    """
+    Write the speed of the origin of the tip in many postures.
+
+    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param q: (N, n) variables.
+    :param velocities: (N, n) of the variables.
+    :param axes: (m, 6) scratch.
+    :param frame: (12,) scratch.
+    :param columns: (n, 6) scratch: the columns of the Jacobian, linear before angular.
+    :param speeds: (N,) out [m/s].
+    """
+    for k in range(q.shape[0]):
+        last_frame(chain, q[k], axes, frame)
+        jacobian_rows(chain, axes, frame, columns)
+        x = y = z = 0.0
+        for i in range(columns.shape[0]):
+            x += columns[i, 0] * velocities[k, i]
+            y += columns[i, 1] * velocities[k, i]
+            z += columns[i, 2] * velocities[k, i]
+        speeds[k] = math.sqrt(x * x + y * y + z * z)
 
 
 @inner_kernel

@@ -13,6 +13,7 @@ import numpy as np
 from ik_service.common.resources import urdf_path
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.compiled import is_cached, is_compiled
+from ik_service.kinematics.many_postures import tip_poses
 from ik_service.robot import Robot
 from ik_service.solvers.compilation import DONE
 from ik_service.solvers.path.preparation import PathKernels
@@ -47,7 +48,7 @@ class CartesianPathKernels(PathKernels):
         chain = self.chain
         room = np.minimum(chain.upper - self._posture, 0.1)
         rows = self._posture + np.linspace(0.0, 1.0, 5)[:, None] * room
-        targets = np.array([chain.forward(q) for q in rows])
+        targets = tip_poses(chain, rows)
         still = np.where(chain.velocity > 0.0, rows, rows[0])  # of joints that cannot move
         time_path(chain, still, targets=targets, cartesian_speed=1.0)
         time_path(chain, still)

@@ -7,8 +7,10 @@ import numpy as np
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.many_postures import tip_speeds
 from ik_service.trajectory.joint_curve import JointCurve
 from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.trajectory.segments import time_powers
 
 _PLACES = np.linspace(0.0, 1.0, 9)  # of a segment at which its speed is looked at
 
@@ -65,23 +67,16 @@ class LinkSpeed:
 
         :param trajectory: the trajectory.
         """
-        duration = np.diff(trajectory.times)[:, None]
-        c = trajectory.coefficients
-        largest = np.zeros(len(c))
+        h = np.diff(trajectory.times)[:, None]
+        scaled = trajectory.coefficients * (h ** np.arange(6.0))[:, :, None]  # of 1 s each
+        largest = np.zeros(len(scaled))
         for u in _PLACES:
-            powers = (u * duration) ** np.arange(6.0)
-            q = (powers[:, :, None] * c).sum(axis=1)
-            slopes = np.arange(1.0, 6.0)[:, None] * c[:, 1:]
-            velocity = (powers[:, :5, None] * slopes).sum(axis=1)
-            np.maximum(largest, self._speeds(q, velocity), out=largest)
+            position, velocity, _ = np.tensordot(time_powers(u), scaled, (1, 1))
+            np.maximum(largest, self._speeds(position, velocity / h), out=largest)
         return largest
 
     def _speeds(self, q: np.ndarray, velocities: np.ndarray) -> np.ndarray:
         """Return the speed of the link at joint vectors and velocities (k, n)."""
         if not self._columns:
             return np.zeros(len(q))
-        rows = np.ascontiguousarray(q[:, self._columns])
-        moving = velocities[:, self._columns]
-        jacobians = np.array([self._chain.jacobian(row)[:3] for row in rows])
-        twists = (jacobians @ moving[:, :, None])[:, :, 0]
-        return np.asarray(np.sqrt(np.square(twists).sum(axis=1)))
+        return tip_speeds(self._chain, q[:, self._columns], velocities[:, self._columns])
