@@ -18,6 +18,10 @@ def panda_chain():
     return iks.Robot.from_urdf(arm_path('panda')).chain(*CHAIN.values())
 
 
+def stamp_seconds(stamp):
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
 class Cell:
     """A node and a simulated arm; what they publish is recorded."""
 
@@ -118,7 +122,7 @@ class Cell:
         A command is stamped when it is sent. One that was sent late may have been made in time, so
         the lateness of a command counts for the next one too.
         """
-        stamps = np.array([m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec for m in messages])
+        stamps = np.array([stamp_seconds(message.header.stamp) for message in messages])
         elapsed = np.maximum(np.diff(stamps, prepend=stamps[:1]), period)
         late = np.concatenate([[0.0], elapsed[:-1] - period])
         return (elapsed + late)[:, None]

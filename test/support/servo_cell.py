@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+import math
 import threading
 
-from support.cell import Cell, panda_chain
+from support.cell import Cell, panda_chain, stamp_seconds
 
 TIMEOUT = 0.5  # for which a command counts [s]: a busy machine sends late
 
@@ -71,11 +72,20 @@ class ServoCell(Cell):
         return self.chain.forward(self.positions(state))
 
     def wait_for_rest(self):
-        """Wait until the commands stand still; return the posture."""
-        last = self.commands.wait(
-            lambda message: not any(message.velocity), since=len(self.commands)
-        )
-        return self.positions(last)
+        """
+        Wait until the commands stand still and nothing sent so far counts; return the posture.
+
+        A command at rest says little by itself: a twist that was sent before may come after it.
+        """
+        nothing_counts = stamp_seconds(self.now(later=TIMEOUT))
+        rest_began = math.inf
+        while True:
+            last = self.commands.next()
+            stamp = stamp_seconds(last.header.stamp)
+            moving = any(last.velocity) or stamp < nothing_counts
+            rest_began = math.inf if moving else min(rest_began, stamp)
+            if stamp >= rest_began + TIMEOUT:
+                return self.positions(last)
 
     def call_pause(self, paused):
         from std_srvs.srv import SetBool
