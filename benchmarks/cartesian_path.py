@@ -159,7 +159,8 @@ def greedy(
 def measured(chain: iks.KinematicChain, start: np.ndarray, end: np.ndarray) -> dict:
     """Return what our path for a line is like, with each timing."""
     began = perf_counter()
-    settings = CartesianSettings(_MAX_STEP, JumpThresholds(), PathOptions(timeout=5.0), np.eye(4))
+    options, speeds = PathOptions(timeout=5.0), timing_limits(chain, None).velocity
+    settings = CartesianSettings(_MAX_STEP, JumpThresholds(), options, np.eye(4), speeds)
     path = cartesian_path(chain, start, end[None], settings)
     iks.time_path(chain, path.q, targets=path.poses)
     found: dict = {

@@ -11,11 +11,12 @@ import numpy as np
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.many_postures import tip_poses
 from ik_service.solvers.collision_test import CollisionTest
 from ik_service.solvers.path.options import PathOptions
 from ik_service.solvers.path.path_solver import solve_path
 from ik_service.solvers.path.result import PathResult, PathStatus
-from ik_service.trajectory.joint_curve import joint_curve
+from ik_service.trajectory.joint_curve import joint_curve, JointCurve
 from ik_service.trajectory.jumps import first_jump, Jump, JumpThresholds
 from ik_service.trajectory.limit_easing import bounds_of_rows, within_limits
 from ik_service.trajectory.straight_lines import straight_lines, StraightLines
@@ -25,6 +26,8 @@ LONGEST_STEP = 0.01
 """Largest motion between two rows [m], however long the steps are that a client allows."""
 _NEAR = TOLERANCE  # distance from the lines between rows [m] above which there are more rows
 _FINER, _ROUNDS = 4.0, 4
+# Parts of the way from one row to the next at which the distance is taken.
+_PARTS = tuple(k / 8.0 for k in range(1, 8))
 # Reasons for the end of a path that are no matter of the spacing of its rows, and those that may
 # be one even where they are close: near a singular posture joints move fast.
 _FINAL = (PathStatus.UNREACHABLE, PathStatus.TIMED_OUT)
@@ -78,12 +81,15 @@ class CartesianSettings:
     :ivar jumps: thresholds.
     :ivar options: options of the search; ``max_step`` bounds that of every joint.
     :ivar T_tip_point: (4, 4) the point that moves straight, in the frame of the tip [m].
+    :ivar speeds: (n,) largest speeds of the joints with which the path will be timed, on which the
+        motion between its rows depends [rad/s] or [m/s]; 0 for a joint that does not move.
     """
 
     max_step: float
     jumps: JumpThresholds
     options: PathOptions
     T_tip_point: np.ndarray
+    speeds: np.ndarray
 
 
 def cartesian_path(
@@ -196,44 +202,37 @@ class _Search:
         jump = first_jump(self._chain, q, self._settings.jumps)
         if jump is not None:
             q = q[: jump.row]
-        middles = self._middles(q)
-        bodies = None
-        if self._collisions is not None and len(middles):
+        curve, bodies = self._curve(q), None
+        if self._collisions is not None and len(curve.h):
+            middles = _between(curve, 0.5)
             colliding = np.asarray(self._collisions.colliding(middles), bool)
             if colliding.any():
-                row = int(np.argmax(colliding))
-                bodies = self._collisions.first_contact(middles[row])
-                q, middles, jump = q[: row + 1], middles[:row], None
-        return self._path(q, result, jump, bodies, middles), result.status
+                segment = int(np.argmax(colliding))
+                bodies = self._collisions.first_contact(middles[segment])
+                q, jump = q[: curve.rows[segment] + 1], None
+        return self._path(q, result, jump, bodies, self._deviation(curve, len(q))), result.status
 
     def _bound(self) -> float:
         """Return the largest step of a joint that the search may make."""
         bounds = self._settings.jumps.bounds(self._chain)
         return float(min(self._settings.options.max_step, bounds.max()))
 
-    def _middles(self, q: np.ndarray) -> np.ndarray:
-        """Return where the motion is in the middle between two rows, (k−1, n)."""
-        if len(q) < 2:
-            return q[:0]
+    def _curve(self, q: np.ndarray) -> JointCurve:
+        """Return the motion through the rows."""
         poses = self._poses[: len(q)]
-        curve = joint_curve(self._chain, q, np.ones(self._chain.n), poses, TOLERANCE)
-        curve = within_limits(curve, bounds_of_rows(self._chain, curve.q))
-        bow = (curve.start - curve.end) * (curve.h[:, None] / 8.0)
-        return np.ascontiguousarray(0.5 * (curve.q[1:] + curve.q[:-1]) + bow)
+        curve = joint_curve(self._chain, q, self._settings.speeds, poses, TOLERANCE)
+        return within_limits(curve, bounds_of_rows(self._chain, curve.q))
 
-    def _deviation(self, middles: np.ndarray, rows: int) -> float:
-        """Return the largest distance of the point from the lines between the rows [m]."""
-        if len(middles) != rows - 1:  # rows that are equal were left out: those do not move
-            return 0.0
-        points = self._lines.poses[:rows, :3, 3]
-        way = np.diff(points, axis=0)
-        lengths = np.linalg.norm(way, axis=1, keepdims=True)
-        along = way / np.maximum(lengths, 1e-12)
-        T = self._settings.T_tip_point
-        there = np.array([(self._chain.forward(q) @ T)[:3, 3] for q in middles])
-        off = there.reshape(-1, 3) - points[:-1]
-        off -= along * (along * off).sum(axis=1, keepdims=True)
-        return float(np.linalg.norm(off, axis=1).max(initial=0.0))
+    def _deviation(self, curve: JointCurve, rows: int) -> float:
+        """Return the largest distance of the point from the lines between the first rows [m]."""
+        ends = curve.rows[curve.rows < rows]
+        points = self._lines.poses[ends, :3, 3]
+        largest = 0.0
+        for part in _PARTS if len(points) > 1 else ():
+            poses = tip_poses(self._chain, _between(curve, part)[: len(points) - 1])
+            there = (poses @ self._settings.T_tip_point)[:, :3, 3]
+            largest = max(largest, float(_beside(points, there).max()))
+        return largest
 
     def _path(
         self,
@@ -241,7 +240,7 @@ class _Search:
         result: PathResult,
         jump: Jump | None,
         bodies: tuple[str, str] | None,
-        middles: np.ndarray | None = None,
+        deviation: float = 0.0,
     ) -> CartesianPath:
         rows = len(q)
         points = self._lines.poses[:rows, :3, 3]
@@ -264,6 +263,33 @@ class _Search:
             reason,
             bodies,
             float(np.abs(np.diff(q, axis=0)).max(initial=0.0)),
-            0.0 if middles is None else self._deviation(middles, rows),
+            deviation,
             result.solve_time,
         )
+
+
+def _between(curve: JointCurve, part: float) -> np.ndarray:
+    """Return where a curve is at a part (0 to 1) of each of its segments, (k−1, n)."""
+    ahead, h = np.diff(curve.q, axis=0), curve.h[:, None]
+    bow = (1.0 - part) * (h * curve.start - ahead) - part * (h * curve.end - ahead)
+    return np.ascontiguousarray(curve.q[:-1] + part * ahead + part * (1.0 - part) * bow)
+
+
+def _beside(points: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """
+    Return how far points are from the lines around them.
+
+    :param points: (k, 3) ends of the lines [m].
+    :param there: (k−1, 3) a point for each line [m].
+    :returns: (k−1,) distance from the line, or from the one before or after it [m].
+    """
+    way, lines = np.diff(points, axis=0), np.arange(len(there))
+    square = np.maximum(np.square(way).sum(axis=1), 1e-24)
+    nearest = np.full(len(there), np.inf)
+    for neighbour in (-1, 0, 1):
+        line = np.clip(lines + neighbour, 0, len(there) - 1)
+        off = there - points[line]
+        part = np.clip((off * way[line]).sum(axis=1) / square[line], 0.0, 1.0)
+        off -= part[:, None] * way[line]
+        nearest = np.minimum(nearest, np.linalg.norm(off, axis=1))
+    return nearest

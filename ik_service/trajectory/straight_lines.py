@@ -42,7 +42,8 @@ def straight_lines(
     Return poses along the straight lines from a pose through way points.
 
     The origin moves straight, and the rotation is that about a fixed axis by the smaller angle
-    (spherical linear interpolation), in steps of equal size on each line.
+    (spherical linear interpolation), in steps of equal size on each line. A way point that equals
+    the one before it adds no pose.
 
     :param start: (4, 4) the first pose.
     :param waypoints: (k, 4, 4) the poses to pass.
@@ -68,6 +69,9 @@ def straight_lines(
         )
     poses, progress = [points[:1]], [np.zeros(1)]
     for i, (twist, count) in enumerate(zip(twists, counts, strict=True)):
+        if count == 0:  # the way point equals the one before, and is passed with it
+            progress[-1][-1] = i + 1
+            continue
         parts = np.arange(1, int(count) + 1) / count
         poses.append(_line(points[i], twist, parts))
         poses[-1][-1] = points[i + 1]
@@ -78,8 +82,10 @@ def straight_lines(
 
 
 def _count(twist: np.ndarray, step: float, turn: float) -> float:
-    """Return the number of steps of a line; whole, but a float, as it may be huge."""
+    """Return the number of steps of a line, 0 without length; a float, as it may be huge."""
     length, angle = math.hypot(*twist[:3]), math.hypot(*twist[3:])
+    if length <= _SMALLEST and angle <= _SMALLEST:
+        return 0.0
     return max(1.0, float(np.floor(max(length / step, angle / turn) * (1.0 - 1e-12))) + 1.0)
 
 

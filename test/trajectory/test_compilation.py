@@ -27,7 +27,8 @@ before = kernels()
 home = np.array([0.0, -0.4, 0.1, -2.0, 0.0, 1.8, 0.8])
 ends = np.repeat(chain.forward(home)[None], 2, axis=0)
 ends[0, 1, 3] += 0.1
-settings = CartesianSettings(0.01, JumpThresholds(), PathOptions(timeout=600.0), np.eye(4))
+options = PathOptions(timeout=600.0)
+settings = CartesianSettings(0.01, JumpThresholds(), options, np.eye(4), chain.velocity)
 path = cartesian_path(chain, home, ends, settings)
 assert path.fraction == 1.0
 time_path(chain, path.q, targets=path.poses, cartesian_speed=0.1, link='panda_link5')

@@ -77,7 +77,8 @@ def test_so_is_one_that_is_searched_for_as_straight_lines(chain, max_step, large
     start = chain.forward(HOME)
     points = moved(start, SQUARE)
     jumps = JumpThresholds(revolute=largest)
-    settings = CartesianSettings(max_step, jumps, PathOptions(timeout=600.0), np.eye(4))
+    options = PathOptions(timeout=600.0)
+    settings = CartesianSettings(max_step, jumps, options, np.eye(4), chain.velocity)
     path = cartesian_path(chain, HOME, points, settings)
     assert path.fraction == 1.0
     trajectory = time_path(chain, path.q, targets=path.poses)

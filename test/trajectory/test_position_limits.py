@@ -111,7 +111,8 @@ def lines_of(chain, count, seed=4):
     rng = np.random.default_rng(seed)
     lower = np.where(np.isfinite(chain.lower), chain.lower, -3.0)
     upper = np.where(np.isfinite(chain.upper), chain.upper, 3.0)
-    settings = CartesianSettings(0.01, JumpThresholds(), PathOptions(timeout=5.0), np.eye(4))
+    options, speeds = PathOptions(timeout=5.0), timing_limits(chain, None).velocity
+    settings = CartesianSettings(0.01, JumpThresholds(), options, np.eye(4), speeds)
     for _ in range(count):
         q = lower + (upper - lower) * rng.uniform(0.05, 0.95, chain.n)
         step = np.eye(4)

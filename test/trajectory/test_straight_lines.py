@@ -38,3 +38,14 @@ def test_too_many_poses_are_refused_with_their_number():
         straight_lines(np.eye(4), [far], 0.01)
     with pytest.raises(ArgumentError, match='max_step'):
         straight_lines(np.eye(4), [np.eye(4)], 0.0)
+
+
+def test_way_points_that_equal_the_one_before_add_no_pose_and_are_passed():
+    start, end = np.eye(4), rigid_transform(np.eye(3), (0.1, 0.0, 0.0))
+    once = straight_lines(start, [end], 0.01)
+    often = straight_lines(start, [start, end, end, end], 0.01)
+    np.testing.assert_array_equal(often.poses, once.poses)
+    assert (often.progress[0], often.progress[-1]) == (1.0, 4.0)
+    assert (np.diff(often.progress) > 0.0).all()
+    still = straight_lines(start, [start, start], 0.01)
+    assert (len(still.poses), still.progress[-1]) == (1, 2.0)

@@ -9,7 +9,6 @@ import pytest
 from support.chains import arm, snake
 
 from ik_service.exceptions import ArgumentError, MissingExtraError, TrajectoryError
-from ik_service.trajectory.straight_lines import straight_lines
 from ik_service.trajectory.timing import time_path
 from ik_service.trajectory.timing_limits import timing_limits, TimingLimits
 
@@ -127,9 +126,6 @@ def test_equal_rows_are_one_point_and_a_single_row_rests(chain):
 
 
 def test_two_thousand_rows_with_fine_steps_and_a_joint_that_never_moves(chain):
-    start = chain.forward(HOME)
-    lines = straight_lines(start, [start], 0.01)
-    assert len(lines.poses) == 2
     q = wave(2000, 4)
     q[:, 3] = HOME[3]
     velocity = chain.velocity.copy()

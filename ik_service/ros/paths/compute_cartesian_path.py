@@ -128,6 +128,7 @@ class CartesianPathHandler(BackgroundHandler):
             thresholds_of(request),
             PathOptions(ik=_used(settings.options), timeout=TIMEOUT),
             point.T_link_point,
+            self.motion.motion_limits(chain, arm.bounds).velocity,
         )
         if fault:
             path = _only_start(chain, q, waypoints, fault)
