@@ -19,6 +19,7 @@ from ik_service.solvers.path.result import PathResult, PathStatus
 from ik_service.trajectory.joint_curve import joint_curve, JointCurve
 from ik_service.trajectory.jumps import first_jump, Jump, JumpThresholds
 from ik_service.trajectory.limit_easing import bounds_of_rows, within_limits
+from ik_service.trajectory.line_distances import distances_from_lines, PARTS
 from ik_service.trajectory.straight_lines import straight_lines, StraightLines
 from ik_service.trajectory.timing import TOLERANCE
 
@@ -26,8 +27,6 @@ LONGEST_STEP = 0.01
 """Largest motion between two rows [m], however long the steps are that a client allows."""
 _NEAR = TOLERANCE  # distance from the lines between rows [m] above which there are more rows
 _FINER, _ROUNDS = 4.0, 4
-# Parts of the way from one row to the next at which the distance is taken.
-_PARTS = tuple(k / 8.0 for k in range(1, 8))
 # Reasons for the end of a path that are no matter of the spacing of its rows, and those that may
 # be one even where they are close: near a singular posture joints move fast.
 _FINAL = (PathStatus.UNREACHABLE, PathStatus.TIMED_OUT)
@@ -228,10 +227,10 @@ class _Search:
         ends = curve.rows[curve.rows < rows]
         points = self._lines.poses[ends, :3, 3]
         largest = 0.0
-        for part in _PARTS if len(points) > 1 else ():
+        for part in PARTS if len(points) > 1 else ():
             poses = tip_poses(self._chain, _between(curve, part)[: len(points) - 1])
             there = (poses @ self._settings.T_tip_point)[:, :3, 3]
-            largest = max(largest, float(_beside(points, there).max()))
+            largest = max(largest, float(distances_from_lines(points, there).max()))
         return largest
 
     def _path(
@@ -273,23 +272,3 @@ def _between(curve: JointCurve, part: float) -> np.ndarray:
     ahead, h = np.diff(curve.q, axis=0), curve.h[:, None]
     bow = (1.0 - part) * (h * curve.start - ahead) - part * (h * curve.end - ahead)
     return np.ascontiguousarray(curve.q[:-1] + part * ahead + part * (1.0 - part) * bow)
-
-
-def _beside(points: np.ndarray, there: np.ndarray) -> np.ndarray:
-    """
-    Return how far points are from the lines around them.
-
-    :param points: (k, 3) ends of the lines [m].
-    :param there: (k−1, 3) a point for each line [m].
-    :returns: (k−1,) distance from the line, or from the one before or after it [m].
-    """
-    way, lines = np.diff(points, axis=0), np.arange(len(there))
-    square = np.maximum(np.square(way).sum(axis=1), 1e-24)
-    nearest = np.full(len(there), np.inf)
-    for neighbour in (-1, 0, 1):
-        line = np.clip(lines + neighbour, 0, len(there) - 1)
-        off = there - points[line]
-        part = np.clip((off * way[line]).sum(axis=1) / square[line], 0.0, 1.0)
-        off -= part[:, None] * way[line]
-        nearest = np.minimum(nearest, np.linalg.norm(off, axis=1))
-    return nearest

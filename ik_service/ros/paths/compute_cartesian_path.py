@@ -52,6 +52,7 @@ from ik_service.trajectory.cartesian_path import (
     FaultOf,
 )
 from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.trajectory.line_distances import distance_beside_lines
 from ik_service.trajectory.timing import time_path
 from ik_service.trajectory.timing_limits import TimingLimits
 
@@ -137,6 +138,8 @@ class CartesianPathHandler(BackgroundHandler):
             fields = {bound.field for bound in bounds}
             path = _found(chain, q, waypoints, search, tests, fault_of, fields)
         trajectory = self._timed(request, chain, path, arm.bounds, speed_link, start.notes)
+        beside = distance_beside_lines(chain, trajectory, point.T_link_point)
+        path = replace(path, deviation=max(path.deviation, beside))
         trajectory = group_trajectory(trajectory, point, arm, start.posture)
         write_solution(response.start_state, arm, start.posture, self._clock.now().to_msg())
         write_trajectory(response.solution, trajectory, arm.root_link)
