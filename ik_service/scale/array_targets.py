@@ -37,7 +37,8 @@ class ArrayTargets:
     """
     Targets in an array: NumPy's, or one of Zarr or h5py.
 
-    :param array: (N, 4, 4) T_base_tip; rows that are no poses are found when their turn comes.
+    :param array: (N, 4, 4) T_base_tip; rows that are no poses are found when their turn comes, and
+        those with masked elements are none.
     :raises ArgumentError: the array has another shape or type.
     """
 
@@ -57,7 +58,7 @@ class ArrayTargets:
         :param last: number after the last.
         :returns: (last − first, 4, 4).
         """
-        return np.ascontiguousarray(self._array[first:last], dtype=np.float64)
+        return _numbers(self._array[first:last])
 
     @property
     def digest(self) -> str:
@@ -76,7 +77,7 @@ class ArrayTargets:
         :param path: the file, whose name ends with ``.npy``.
         :raises OSError: the disk refuses.
         """
-        array = np.ascontiguousarray(self._array, dtype=np.float64)
+        array = _numbers(self._array[:])
         with open(path, 'wb') as file:
             write_array_header_1_0(file, header_data_from_array_1_0(array))
             file.write(array.data)  # np.save does not say why it could not
@@ -173,6 +174,13 @@ def array_targets(array: SlicedArray) -> ArrayTargets | FileTargets:
     began = np.frombuffer(pages, np.uint8).ctypes.data
     offset = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY + array.ctypes.data - began
     return FileTargets(str(array.filename), array.dtype, array.shape, offset)
+
+
+def _numbers(rows: ArrayLike) -> np.ndarray:
+    """Return numbers as a plain array, with NaN for those that are masked."""
+    if isinstance(rows, np.ma.MaskedArray):
+        rows = np.ma.filled(rows.astype(np.float64), np.nan)
+    return np.ascontiguousarray(rows, dtype=np.float64)
 
 
 @contextmanager

@@ -142,9 +142,7 @@ class ChainSpec:
     @property
     def digest(self) -> str:
         """Digest of all that decides about the answers."""
-        values = asdict(self)
-        del values['urdf_file']
-        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+        return digest_of(self.to_json())
 
     def to_json(self) -> str:
         """Return the specification as JSON, from which :meth:`from_json` makes it again."""
@@ -207,3 +205,17 @@ def _built(spec: ChainSpec, _urdf_file: str) -> Solver:
     if not checker.has_geometry:
         raise ArgumentError('collisions', 'cannot be avoided: the URDF has no collision geometry')
     return Solver(chain, spec.solver, spec.options, collisions=checker)
+
+
+def digest_of(text: str) -> str:
+    """
+    Return the digest of a specification, also of one of another version.
+
+    :param text: JSON of :meth:`ChainSpec.to_json`; empty for text that is none.
+    """
+    try:
+        values: dict[str, Any] = json.loads(text)
+        del values['urdf_file']
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return ''
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

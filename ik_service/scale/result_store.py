@@ -278,4 +278,6 @@ def _in_order() -> list[str]:
 def _folder(path: str | os.PathLike[str]) -> Path:
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
         raise ArgumentError('store', f'has to be the path of a folder, not {safe_repr(path)}')
+    if '\0' in str(path):
+        raise ArgumentError('store', f'has a zero byte in its path: {safe_repr(path)}')
     return Path(path).absolute()

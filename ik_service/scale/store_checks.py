@@ -11,6 +11,7 @@ import numpy as np
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import StoreError
+from ik_service.scale.chain_spec import digest_of
 from ik_service.scale.new_store import ArrayLayout, CODECS, layout
 from ik_service.scale.settings_files import settings_fault
 
@@ -51,6 +52,8 @@ def check_attributes(path: Path, attributes: Mapping[str, object]) -> None:
     elif wrong := [name for name in _DETAILS if not _is_possible(name, attributes[name])]:
         name = wrong[0]
         fault = f'is damaged: its attribute {name} is {safe_repr(attributes[name])}; {_REMEDY}'
+    elif digest_of(str(attributes['chain'])) != attributes['spec']:
+        fault = f'is damaged: its attribute chain is not that of its attribute spec; {_REMEDY}'
     else:
         return
     raise StoreError(path, fault)

@@ -119,3 +119,21 @@ def test_missing_parts_are_named(solve, tmp_path):
     settings.write_text(json.dumps(details))
     with pytest.raises(StoreError, match='joint_names'):
         solve()
+
+
+def test_changed_chain_is_told_also_by_those_who_only_read(solve, tmp_path):
+    solve()
+    settings = tmp_path / 's' / 'zarr.json'
+    whole = settings.read_text()
+    content = json.loads(whole)
+    chain = json.loads(content['attributes']['chain'])
+    chain['options']['position_tolerance'] *= 2.0
+    for changed in (json.dumps(chain), '{', 'null', '[' * 10_000):
+        content['attributes']['chain'] = changed
+        settings.write_text(json.dumps(content))
+        with pytest.raises(StoreError, match='attribute chain is not that of its attribute spec'):
+            ResultStore.existing(tmp_path / 's')
+    settings.write_text(whole)
+    assert (
+        ResultStore.existing(tmp_path / 's').chain_spec.digest == solve().store.chain_spec.digest
+    )

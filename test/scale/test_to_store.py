@@ -42,6 +42,17 @@ def test_rows_that_are_no_poses_are_marked(spec, targets, tmp_path):
     assert (np.delete(status, [7, 20, 49]) == SUCCESS).all()
 
 
+def test_rows_with_masked_elements_are_no_poses(spec, targets, expected, tmp_path):
+    masked = np.ma.array(targets[:50])
+    masked[7], masked[20, 0, 3] = np.ma.masked, np.ma.masked
+    assert np.isfinite(masked.data).all()
+    store = solve_to_store(spec, masked, tmp_path / 's', chunk=16, progress=False).store
+    assert np.flatnonzero(store.read('status') == NO_POSE).tolist() == [7, 20]
+    np.testing.assert_array_equal(
+        np.delete(store.read('q'), [7, 20], axis=0), np.delete(expected.q[:50], [7, 20], axis=0)
+    )
+
+
 GIVEN = {'array': lambda rows: rows, 'stream': lambda rows: iter([rows[:33], rows[33:]])}
 
 
@@ -193,6 +204,12 @@ def test_whole_numbers_may_be_those_of_numpy(spec, targets, tmp_path):
     for chunk in (True, np.True_, 50.0, np.float64(50.0), 1_000_001):
         with pytest.raises(ArgumentError, match='chunk: has to be a whole number from 1 to'):
             solve_to_store(spec, targets, tmp_path / 't', chunk=chunk, progress=False)
+
+
+def test_path_with_a_zero_byte_is_refused(spec, targets, tmp_path):
+    with pytest.raises(ArgumentError, match='store: has a zero byte in its path'):
+        solve_to_store(spec, targets, f'{tmp_path}/a\0b', progress=False)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize('name', ['chunk', 'threads', 'store', 'chain_spec'])
