@@ -131,8 +131,9 @@ def _check_names(cell: Cell, arm: ArmEntry, robot: RobotModel) -> None:
 
 def _check_start(cell: Cell, arm: ArmEntry, robot: RobotModel) -> None:
     """Refuse positions at which the simulated arm cannot start."""
-    for name, position in arm.initial_positions.items():
-        reason = fault_of_start(robot, f'{arm.prefix}{name}', position)
+    positions = {f'{arm.prefix}{name}': at for name, at in arm.initial_positions.items()}
+    for name in arm.initial_positions:
+        reason = fault_of_start(robot, f'{arm.prefix}{name}', positions)
         if reason:
             raise cell.error(arm.name, f'initial_positions.{name}', reason)
 
