@@ -77,11 +77,20 @@ class PathSearch:
             best = beam if len(beam) >= len(best) else best
             if len(best) == count or self._problem.out_of_time:
                 break
-        if self._problem.redundancy >= _MANY_WAYS:
-            best = self._repeated(starts, costs, best, _WIDER, thorough=False)
-        if self._problem.redundancy and self._steps_hinder(starts, costs, best):
-            best = self._repeated(starts, costs, best, _THOROUGH, thorough=True)
+        redundancy = self._problem.redundancy
+        if redundancy and self._ends_in_reach(best):
+            if redundancy >= _MANY_WAYS:
+                best = self._repeated(starts, costs, best, _WIDER, thorough=False)
+            if self._steps_hinder(starts, costs, best):
+                best = self._repeated(starts, costs, best, _THOROUGH, thorough=True)
         return Outcome(best.way(), best.layers[-1])
+
+    def _ends_in_reach(self, beam: Beam) -> bool:
+        """Return whether there is time left, and a target after a beam, which has a solution."""
+        if len(beam) == len(self._problem.targets) or self._problem.out_of_time:
+            return False
+        _, solved, _ = self._problem.solved(len(beam), beam.layers[-1][:1])
+        return bool(solved[0])
 
     def _steps_hinder(self, starts: np.ndarray, costs: np.ndarray, best: Beam) -> bool:
         """Return whether a search with larger steps gets farther than a beam."""
@@ -107,11 +116,6 @@ class PathSearch:
         :param widths: numbers of candidates.
         :param thorough: whether every way on is looked for.
         """
-        if len(best) == len(self._problem.targets) or self._problem.out_of_time:
-            return best
-        _, solved, _ = self._problem.solved(len(best), best.layers[-1][:1])
-        if not solved[0]:  # then it is out of reach
-            return best
         search = PathSearch(self._problem.hurried(_FOR_REPEATS, thorough), self._most)
         for width in widths:
             if width > self._most or search._problem.out_of_time:
