@@ -19,14 +19,14 @@ PLOT = '04_batch.png'
 
 BEGINNING = """# Examples
 
-Short programs, to be read in order. They run from a checkout, once `make env` has made the
+Short programs, in reading order. They run from a checkout, once `make env` has made the
 environment:
 
     .venv/bin/python examples/01_forward_kinematics.py
 
-With ROS 2 installed, `python3` takes the place of `.venv/bin/python`, and they lie in
-`share/ik_service/examples`. Each is run by the tests, and what is shown here is what it prints,
-but for times and rounding errors.
+With ROS 2 installed, `python3` replaces `.venv/bin/python`, and they are in
+`share/ik_service/examples`. The tests run each of them; times and rounding errors differ from the
+outputs shown here.
 """
 
 TEXTS = {
@@ -37,7 +37,7 @@ TEXTS = {
     ),
     '02': (
         'Inverse kinematics',
-        'one target, solved in all the ways there are, and one that is out of reach.',
+        'one target, solved by every method, and one that is out of reach.',
     ),
     '03': (
         'Position only, and free axes',
@@ -49,19 +49,19 @@ TEXTS = {
     ),
     '05': (
         'Your own robot',
-        'the URDF beside the program is a SCARA arm of four joints; any other can be named on '
-        'the command line. [Your robot](your_robot.md) says what is read of it.',
+        'the URDF beside the program is a SCARA arm of four joints; the command line takes any '
+        'other. [Your robot](your_robot.md) lists the elements that are read.',
     ),
     '06': (
         'A client of `compute_ik`',
-        "plain rclpy and MoveIt's service type. Nothing of it is particular to this package, "
-        'except that the program starts a node where none is running.',
+        "plain rclpy and MoveIt's service type. It works with any server of `compute_ik`, and "
+        'starts a node of this package where there is none.',
     ),
     '07': (
         'Following a moving target',
         'a target on a circle, published some hundred times a second, and the distance of the '
-        'measured tool from it. Commands are bounded in speed and acceleration, so the tool is '
-        'a little behind: [Bounds of the commands](real_arms.md#bounds-of-the-commands).',
+        'measured tool from it. Commands are bounded in speed and acceleration, so the tool '
+        'lags a little: [Bounds of the commands](real_arms.md#bounds-of-the-commands).',
     ),
     '08': (
         'Your own solver',

@@ -94,11 +94,7 @@ class IkResult:
 
 def _sentence(result: IkResult, more: str = '') -> str:
     """Return the outcome of a solve in words; ``more`` follows its effort."""
-    angle = f'{math.degrees(result.orientation_error):.3g}°'
-    distance = result.position_error * 1e3
-    pose = f'{distance:.3g} mm and {angle}'
-    if not math.isfinite(distance):
-        pose = f'farther than numbers can tell and {angle}'
+    pose = offset_text(result.position_error, result.orientation_error)
     effort = (
         f'{_count(result.iterations, "iteration")} in {_count(result.searches, "search", "es")}'
         f'{more}'
@@ -109,6 +105,21 @@ def _sentence(result: IkResult, more: str = '') -> str:
         bodies = ' and '.join(result.collision)
         return f'{result.status.value}: {bodies} collide; within {pose} after {effort}'
     return f'{result.status.value}; the closest pose found is {pose} away, after {effort}'
+
+
+def offset_text(position_error: float, orientation_error: float) -> str:
+    """
+    Distance of a pose from its target in words, in mm and degrees.
+
+    :param position_error: [m].
+    :param orientation_error: [rad].
+    """
+    distance = position_error * 1e3
+    digits = '.0f' if 999.5 <= distance < 1e9 else '.3g'  # 4050 mm, and not 4.05e+03 mm
+    length = f'{distance:{digits}} mm'
+    if not math.isfinite(distance):
+        length = 'farther than numbers can tell'
+    return f'{length} and {math.degrees(orientation_error):.3g}°'
 
 
 def _count(number: int, noun: str, plural: str = 's') -> str:

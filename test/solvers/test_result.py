@@ -37,7 +37,16 @@ def test_reason_of_a_failure_says_how_far_the_closest_pose_is():
     chain = planar(1.0, 0.4)
     result = iks.solve_ik(chain, transform(p=(2.4, 0.0, 0.0)), [0.1, 0.1])
     assert result.reason.startswith('the target lies outside the reach of the chain; ')
-    assert f'the closest pose found is {result.position_error * 1e3:.3g} mm' in result.reason
+    assert f'the closest pose found is {result.position_error * 1e3:.0f} mm' in result.reason
+    assert 'is 1000 mm and ' in result.reason
+
+
+def test_distances_beyond_a_metre_are_told_in_whole_millimetres():
+    chain = planar(1.0, 0.4)
+    result = iks.solve_ik(chain, transform(p=(5.45, 0.0, 0.0)), [0.1, 0.1])
+    assert ' 4050 mm and ' in result.reason
+    path = iks.solve_path(chain, [transform(p=(5.45, 0.0, 0.0))])
+    assert ' 4050 mm and ' in path.end.text
 
 
 def test_poses_too_far_for_numbers_are_told_in_words():

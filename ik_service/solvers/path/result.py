@@ -8,6 +8,8 @@ import math
 
 import numpy as np
 
+from ik_service.solvers.result import offset_text
+
 
 class PathStatus(Enum):
     """Outcome of a search for a path; each value describes it in words."""
@@ -60,10 +62,8 @@ class PathEnd:
     def detail(self) -> str:
         """What is in the way, in words; for others than SUCCESS."""
         if self.status is PathStatus.UNREACHABLE:
-            return (
-                f'{self.status.value}; the closest pose found is {self.position_error * 1e3:.3g} '
-                f'mm and {math.degrees(self.orientation_error):.3g}° away'
-            )
+            offset = offset_text(self.position_error, self.orientation_error)
+            return f'{self.status.value}; the closest pose found is {offset} away'
         if self.status is PathStatus.LIMIT and self.redundant:
             return (
                 f'no way on was found; {self.joint} is in the way at its limit of {self.limit:.4g}'
