@@ -142,6 +142,7 @@ class Unknown:
 def test_threads_are_for_workers_that_have_a_host_for_themselves(
     client, spec, targets, expected, tmp_path
 ):
+    client.wait_for_workers(2)  # one may have been killed
     with pytest.raises(ArgumentError, match='threads'):
         solve_to_store(spec, targets, tmp_path / 's', client=client, threads=2)
     with cluster(n_workers=1) as alone:
