@@ -83,5 +83,18 @@ def changed_attribute(attributes: Mapping[str, object]) -> str:
     return ''
 
 
+def settings_digest(folder: Path) -> str:
+    """
+    Return a digest of the settings of an array, without attributes that somebody has added.
+
+    :param folder: the array.
+    :raises OSError: its file cannot be read.
+    :raises ValueError: it holds no settings.
+    """
+    settings = json.loads((folder / SETTINGS).read_text(encoding='utf-8'))
+    attributes = settings.pop('attributes', {})
+    return _digest([settings, attributes.get('unit')])
+
+
 def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

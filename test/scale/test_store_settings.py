@@ -60,7 +60,8 @@ def test_changed_arrays_are_named(solve, expected, tmp_path, array, changes, tex
         ('chunk', 0), ('chunk', 'a'), ('chunk', None), ('chunk', True), ('chunk', 99),
         ('joint_names', 3), ('joint_names', [1]), ('joint_names', ['a']), ('spec', None),
         ('targets', 3), ('id', 5), ('chain', None), ('id', '0' * 32), ('targets', 'array 999'),
-        ('joint_names', list('abcdefg')), ('format', 2), ('digests', None), ('digests', {'a': 'b'}),
+        ('joint_names', list('abcdefg')), ('format', 2), ('digests', None),
+        ('digests', {'a': 'b'}),
     ],
 )  # fmt: skip
 def test_changed_attributes_are_named(solve, tmp_path, name, value):
