@@ -196,6 +196,30 @@ class ResultStore:
                 'answered are others now; take another folder',
             )
 
+    def check_count(self, count: int) -> None:
+        """
+        Refuse an iterator that has given fewer targets than are answered.
+
+        :param count: number of targets that it has given.
+        :raises StoreError: there were fewer.
+        """
+        if count < self.size:
+            raise StoreError(
+                self.path,
+                f'holds answers for {self.size} targets, of which the iterator has given {count}: '
+                'it has to give all of them again; what the store holds is kept',
+            )
+
+    def discard(self, first: int) -> None:
+        """
+        Call a chunk unsolved again.
+
+        :param first: number of its first row, a multiple of ``chunk``.
+        :raises StoreError: the disk refuses.
+        """
+        with disk_errors(self.path):
+            self._chunks.discard(first // self.chunk)
+
     def write(self, first: int, answers: Answers) -> int:
         """
         Write a chunk; arrays that are too short grow. The status comes last.

@@ -65,13 +65,22 @@ class StoreChunks:
         :param rows: of each array of the answers, by name.
         :raises OSError: the disk refuses.
         """
-        self._file(_LAST, number).unlink(missing_ok=True)
+        self.discard(number)
         chunks = {name: self._encoded(name, rows[name]) for name in self._names}
         if CHECKSUMS in self._arrays:
             marks = [self._mark(name, number, chunks[name].checksum) for name in self._names]
             chunks = {CHECKSUMS: self._encoded(CHECKSUMS, np.array([marks])), **chunks}
         for name, chunk in chunks.items():
             chunk.write(self._file(name, number))
+
+    def discard(self, number: int) -> None:
+        """
+        Remove the status of a chunk, so that it counts as unsolved.
+
+        :param number: of the chunk.
+        :raises OSError: the disk refuses.
+        """
+        self._file(_LAST, number).unlink(missing_ok=True)
 
     def grow(self, count: int, size: int) -> None:
         """
