@@ -155,17 +155,35 @@ class FileTargets:
         :returns: (last − first, 4, 4).
         :raises ArgumentError: the file has got shorter, or cannot be read.
         """
+        rows = np.empty((last - first, 4, 4), self.dtype)
+        self._read(first, rows)
+        return np.asarray(rows, dtype=np.float64)
+
+    def fill(self, first: int, rows: np.ndarray) -> None:
+        """
+        Write some of the targets to an array.
+
+        :param first: number of the first.
+        :param rows: (k, 4, 4) of floats, changed.
+        :raises ArgumentError: as :meth:`block`.
+        """
+        if self.dtype == rows.dtype:
+            self._read(first, rows)
+        else:
+            rows[:] = self.block(first, first + len(rows))
+
+    def _read(self, first: int, rows: np.ndarray) -> None:
+        """Read rows of the type of the file."""
         file, dtype, _, offset = self._place
-        rows = np.empty((last - first, 4, 4), dtype)
         wanted = memoryview(rows.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
         place, done = offset + 16 * dtype.itemsize * first, 0
         while done < len(wanted):
             with _read_errors(file):
                 got = os.preadv(self._file.fileno(), [wanted[done:]], place + done)
             if got == 0:
+                last = first + len(rows)
                 raise ArgumentError('targets', f'in {file} end before row {last}: it was cut')
             done += got
-        return np.asarray(rows, dtype=np.float64)
 
     @property
     def digest(self) -> str:

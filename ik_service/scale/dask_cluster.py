@@ -21,7 +21,7 @@ from ik_service.scale.progress import Progress
 from ik_service.scale.result_store import ResultStore
 from ik_service.scale.solving import solve_and_write
 from ik_service.scale.store_files import disk_errors, targets_name
-from ik_service.scale.targets import BlockTargets, reader_of
+from ik_service.scale.targets import block_reader, BlockTargets, reader_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -222,8 +222,9 @@ def _solve_chunks(
     """
     targets, results = work.targets, opened(path, identity)
     bounds = chunks.tolist()
+    read = block_reader(targets, min(results.chunk, len(targets)))
     missing = (
-        (first, targets.block(first, last))
+        (first, read(first, last))
         for first, last in bounds
         # A worker may have died after it.
         if not results.compare(first, last, reader_of(targets, first, last)).is_answered

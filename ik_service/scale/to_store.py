@@ -20,7 +20,13 @@ from ik_service.scale.progress import Progress, progress_of
 from ik_service.scale.result_store import ResultStore
 from ik_service.scale.solving import solve_and_write
 from ik_service.scale.target_comparison import check_targets, Comparison
-from ik_service.scale.targets import block_targets, blocks_of, BlockTargets, reader_of
+from ik_service.scale.targets import (
+    block_reader,
+    block_targets,
+    blocks_of,
+    BlockTargets,
+    reader_of,
+)
 from ik_service.solvers.argument_checks import check_course
 
 if TYPE_CHECKING:
@@ -145,7 +151,8 @@ def _solve_blocks(
 
         solve_on_cluster(client, spec, targets, results, missing, threads, progress)
     else:
-        blocks = ((first, targets.block(first, last)) for first, last in missing)
+        read = block_reader(targets, min(results.chunk, count))
+        blocks = ((first, read(first, last)) for first, last in missing)
         for written in solve_and_write(spec, blocks, results.write, threads):
             progress.advance(written)
     if isinstance(targets, FileTargets) and not targets.is_original:
