@@ -44,7 +44,7 @@ setup(
         'path': ['toppra'],
         'plot': ['matplotlib', 'tqdm'],
         'learn': ['scikit-learn', 'scipy'],
-        'scale': ['dask[distributed]', 'tqdm', 'zarr>=3'],
+        'scale': ['dask[distributed]', 'google-crc32c', 'tqdm', 'zarr>=3'],
         'sim': ['mujoco>=3.2'],
         'viewer': ['viser>=1.0', 'trimesh'],
         'xacro': ['xacro'],

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ik_service.reach.inverse_map import InverseMap
 
 KIND = 'inverse map'
-FORMAT = 1
-"""Version of the layout."""
+FORMAT = 2
+"""Version of the layout; 1 had no digests of the attributes."""
 
 _UNITS = {'origin': 'm', 'rotations': '1', 'quality': '1'}
 

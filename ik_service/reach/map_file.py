@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ik_service.reach.capability import CapabilityMap
 
 KIND = 'capability map'
-FORMAT = 1
-"""Version of the layout."""
+FORMAT = 2
+"""Version of the layout; 1 had no digests of the attributes."""
 
 _UNITS = {
     'positions': 'm',

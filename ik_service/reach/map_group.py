@@ -12,11 +12,20 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ik_service.exceptions import StoreError
-from ik_service.scale.settings_files import opening_fault, settings_fault
+from ik_service.scale.settings_files import (
+    changed_attribute,
+    DIGESTS,
+    digests_of,
+    opening_fault,
+    SETTINGS,
+    settings_digest,
+    settings_fault,
+)
 from ik_service.scale.store_files import disk_errors, load_zarr, missing_fault
 
 _CHUNK = 1_000_000  # rows of a chunk, divided by the width of a row
 _MAKER = 'of ik_service'
+_ARRAY_DIGESTS = 'array_digests'
 
 Content = TypeVar('Content')
 Reader = Callable[[str], np.ndarray]
@@ -33,8 +42,8 @@ def write_group(
     """
     Write a group; an existing one of its kind is replaced once the new one is whole.
 
-    Each file has a checksum, and chunks of nothing but zeros have files too, so that damaged and
-    missing ones are noticed.
+    Each file has a checksum, chunks of nothing but zeros have files too, and there are digests of
+    all settings, so that damaged and missing ones are noticed.
 
     :param path: folder of the group.
     :param kind: what it is, such as 'capability map'.
@@ -60,7 +69,13 @@ def write_group(
             )
             array[:] = values
             array.attrs['unit'] = unit
-        group.attrs.update({'kind': f'{kind} {_MAKER}', 'format': version, **attributes})
+        details = {
+            'kind': f'{kind} {_MAKER}',
+            'format': version,
+            **attributes,
+            _ARRAY_DIGESTS: {name: settings_digest(made / name) for name in arrays},
+        }
+        group.attrs.update({**details, DIGESTS: digests_of(details)})
         if folder.exists():
             shutil.rmtree(folder)
         made.rename(folder)
@@ -88,11 +103,11 @@ def read_group(
     interpret: Callable[[Reader, dict[str, Any]], Content],
 ) -> Content:
     """
-    Read a group. Those that were written without checksums are read as they are.
+    Read a group. Those of earlier layouts, without checksums or digests, are read as they are.
 
     :param path: its folder.
     :param kind: what it has to be.
-    :param version: of the layout.
+    :param version: of the layout; those before it have no digests.
     :param interpret: returns the content of a group, from what reads its arrays and from its
         attributes; whatever it raises means that these are damaged.
     :raises StoreError: there is none, it is of another version, or damaged.
@@ -101,11 +116,12 @@ def read_group(
     zarr, folder = load_zarr(), Path(path)
     with disk_errors(folder):
         attributes = _attributes(folder, kind)
-        if attributes.get('format') != version:
+        if attributes.get('format') not in range(1, version + 1):
             raise StoreError(
                 folder, f'has layout {attributes.get("format")}, which is not {version}'
             )
         try:
+            _check_digests(folder, attributes, version)
             group = zarr.open_group(folder, mode='r')
             return interpret(lambda name: _numbers(folder, group, name), attributes)
         except OSError:
@@ -122,6 +138,17 @@ def _attributes(folder: Path, kind: str) -> dict[str, Any]:
     if found.get('kind') != f'{kind} {_MAKER}':
         raise StoreError(folder, f'holds something else than the {kind} of an arm')
     return found
+
+
+def _check_digests(folder: Path, attributes: dict[str, Any], version: int) -> None:
+    """Refuse settings that are others than were written."""
+    if DIGESTS not in attributes and attributes['format'] == version:
+        raise ValueError(f'it lacks the attribute {DIGESTS}')
+    if name := changed_attribute(attributes):
+        raise ValueError(f'its attribute {name} is not what was written')
+    for name, digest in attributes.get(_ARRAY_DIGESTS, {}).items():
+        if (folder / name / SETTINGS).exists() and settings_digest(folder / name) != digest:
+            raise ValueError(f'the settings of its array {name} are not what was written')
 
 
 def _checked() -> dict[str, Any]:

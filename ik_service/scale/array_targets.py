@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+_SAMPLE = 64  # rows
+
+
 class SlicedArray(Protocol):
     """Array that can be sliced, wherever its numbers are."""
 
@@ -90,16 +93,25 @@ class FileTargets:
     Targets in a file, which is read block by block.
 
     It is not mapped: pages of a map count as memory of the process, and a file that gets shorter
-    would end it. A file that is removed meanwhile can still be read to the end.
+    would end it. A file that is removed meanwhile can still be read to the end. Another process
+    opens the file of that path anew, which need not be the same: :attr:`is_original` tells.
 
     :param file: its path.
     :param dtype: type of the numbers.
     :param shape: (N, 4, 4).
     :param offset: where they begin [byte].
+    :param original: what tells the file that was opened at first from others.
     :raises ArgumentError: the file cannot be read, or it holds another shape or type.
     """
 
-    def __init__(self, file: str, dtype: np.dtype, shape: tuple[int, ...], offset: int) -> None:
+    def __init__(
+        self,
+        file: str,
+        dtype: np.dtype,
+        shape: tuple[int, ...],
+        offset: int,
+        original: tuple[int, ...] | None = None,
+    ) -> None:
         self._place = file, dtype, shape, offset
         _check(self)
         try:
@@ -108,6 +120,17 @@ class FileTargets:
             raise ArgumentError(
                 'targets', f'in {file} cannot be read: {error.strerror}'
             ) from error
+        self._original = original or self._stamp()
+
+    def _stamp(self) -> tuple[int, ...]:
+        """Return what other files do not have, nor the same one after it was written to."""
+        found = os.fstat(self._file.fileno())
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+    @property
+    def is_original(self) -> bool:
+        """Whether this is the file that was opened at first, and unchanged since."""
+        return self._stamp() == self._original
 
     @property
     def dtype(self) -> np.dtype:
@@ -132,17 +155,35 @@ class FileTargets:
         :returns: (last − first, 4, 4).
         :raises ArgumentError: the file has got shorter, or cannot be read.
         """
+        rows = np.empty((last - first, 4, 4), self.dtype)
+        self._read(first, rows)
+        return np.asarray(rows, dtype=np.float64)
+
+    def fill(self, first: int, rows: np.ndarray) -> None:
+        """
+        Write some of the targets to an array.
+
+        :param first: number of the first.
+        :param rows: (k, 4, 4) of floats, changed.
+        :raises ArgumentError: as :meth:`block`.
+        """
+        if self.dtype == rows.dtype:
+            self._read(first, rows)
+        else:
+            rows[:] = self.block(first, first + len(rows))
+
+    def _read(self, first: int, rows: np.ndarray) -> None:
+        """Read rows of the type of the file."""
         file, dtype, _, offset = self._place
-        rows = np.empty((last - first, 4, 4), dtype)
         wanted = memoryview(rows.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
         place, done = offset + 16 * dtype.itemsize * first, 0
         while done < len(wanted):
             with _read_errors(file):
                 got = os.preadv(self._file.fileno(), [wanted[done:]], place + done)
             if got == 0:
+                last = first + len(rows)
                 raise ArgumentError('targets', f'in {file} end before row {last}: it was cut')
             done += got
-        return np.asarray(rows, dtype=np.float64)
 
     @property
     def digest(self) -> str:
@@ -150,7 +191,7 @@ class FileTargets:
         return f'array {len(self)}'
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), self._place
+        return type(self), (*self._place, self._original)
 
 
 def array_targets(array: SlicedArray) -> ArrayTargets | FileTargets:
@@ -173,7 +214,24 @@ def array_targets(array: SlicedArray) -> ArrayTargets | FileTargets:
     # The offset of a part of a map is given as that of the whole.
     began = np.frombuffer(pages, np.uint8).ctypes.data
     offset = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY + array.ctypes.data - began
-    return FileTargets(str(array.filename), array.dtype, array.shape, offset)
+    found = FileTargets(str(array.filename), array.dtype, array.shape, offset)
+    return found if _is_mapped(found, array) else ArrayTargets(array)
+
+
+def sampled_rows(count: int) -> list[int]:
+    """Return numbers of some rows all over so many."""
+    return np.unique(np.linspace(0, count - 1, min(_SAMPLE, count)).astype(int)).tolist()
+
+
+def _is_mapped(found: FileTargets, array: np.memmap) -> bool:
+    """Return whether a map is one of the file that its path leads to now, by some of its rows."""
+    try:
+        return all(
+            found.block(row, row + 1).tobytes() == _numbers(array[row : row + 1]).tobytes()
+            for row in sampled_rows(len(found))
+        )
+    except ArgumentError:  # shorter than the one that is mapped
+        return False
 
 
 def _numbers(rows: ArrayLike) -> np.ndarray:

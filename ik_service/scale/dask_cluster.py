@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
-import hashlib
-import os
 from typing import TYPE_CHECKING
 import uuid
 
@@ -15,20 +12,22 @@ import numpy as np
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ClusterError, IkServiceError, MissingExtraError
-from ik_service.scale.array_targets import ArrayTargets
+from ik_service.kinematics.transform_digests import transform_digests
+from ik_service.scale.array_targets import ArrayTargets, FileTargets
 from ik_service.scale.chain_spec import ChainSpec
+from ik_service.scale.chunk_files import checksum
+from ik_service.scale.dask_workers import check_workers, KEPT, opened, Work
 from ik_service.scale.progress import Progress
 from ik_service.scale.result_store import ResultStore
 from ik_service.scale.solving import solve_and_write
 from ik_service.scale.store_files import disk_errors, targets_name
-from ik_service.scale.targets import BlockTargets, reader_of
+from ik_service.scale.targets import block_reader, BlockTargets, reader_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
 _LONGEST_TASK = 8  # chunks
-_SAMPLE = 64  # targets
-_KEPT = 'the store keeps all whole chunks, and the same call goes on'
+_ORIGINAL = -1  # in the place of a digest: the targets are of the client's own file
 
 
 def check_client(client: object) -> None:
@@ -90,22 +89,25 @@ def solve_on_cluster(
         return
     chosen = _threads_of_task(client, threads)
     with _readable(targets, results) as source:
-        _check_workers(client, source, _sample(targets), results)
+        work = Work(spec, source)
+        check_workers(client, work, results)
         # One key of the graph, so that it goes to each worker once, and again if that is lost.
-        work = dask.delayed((spec, source), name=f'work-{uuid.uuid4().hex}', traverse=False)
+        sent = dask.delayed(work, name=f'work-{uuid.uuid4().hex}', traverse=False)
         sizes = task_sizes(len(missing), sum(client.nthreads().values()))
         counts = da.from_array(np.array(missing), chunks=(sizes, 2)).map_blocks(
             _solve_chunks,
-            work,
+            sent,
             str(results.path),
             results.attributes['id'],
             chosen,
             dtype=int,
-            meta=np.empty(0, int),
-            drop_axis=1,
+            meta=np.empty((0, 2), int),
             name=f'solve-{uuid.uuid4().hex}',  # never what an earlier call has left
         )
-        _collect(client, list(counts.to_delayed()), progress)
+        parts = np.split(np.array(missing), np.cumsum(sizes)[:-1])
+        for number, rows in _collect(client, list(counts.to_delayed().ravel())):
+            _check_read(targets, results, parts[number], rows[:, 1])
+            progress.advance(int(rows[:, 0].sum()))
 
 
 def task_sizes(chunks: int, places: int) -> tuple[int, ...]:
@@ -125,38 +127,61 @@ def task_sizes(chunks: int, places: int) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _collect(client: Client, tasks: list[object], progress: Progress) -> None:
-    """Compute tasks, and tell their results as they come; after an error, cancel the others."""
+def _check_read(
+    targets: BlockTargets, results: ResultStore, chunks: np.ndarray, digests: np.ndarray
+) -> None:
+    """Refuse answers to others than these targets, where a worker has read another file."""
+    if (digests == _ORIGINAL).all():
+        return
+    others = [
+        (first, last)
+        for (first, last), digest in zip(chunks.tolist(), digests.tolist(), strict=True)
+        if digest not in (_ORIGINAL, checksum(transform_digests(targets.block(first, last))))
+    ]
+    for first, _ in others:
+        results.discard(first)
+    if others:
+        first, last = others[0]
+        raise ClusterError(
+            f'a worker has read other targets than this process, {first} to {last}: their file '
+            f'was changed or replaced, or is another one on its host; {KEPT}'
+        )
+
+
+def _collect(client: Client, tasks: list[object]) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield numbers of tasks and what they return, as they end; then cancel what has not ended."""
     futures = client.compute(tasks, optimize_graph=False)
+    numbers = {future.key: number for number, future in enumerate(futures)}
     try:
-        for count in _counts(client, futures):
-            progress.advance(count)
+        for future, rows in _answers(client, futures):
+            yield numbers[future.key], rows
+            future.release()
     finally:
         if client.status == 'running':
             client.cancel([future for future in futures if not future.done()])
 
 
-def _counts(client: Client, futures: list[Future]) -> Iterator[int]:
-    """Yield how many targets each task has solved; faults of the cluster are ClusterErrors."""
+def _answers(client: Client, futures: list[Future]) -> Iterator[tuple[Future, np.ndarray]]:
+    """Yield futures with what they return; faults of the cluster are ClusterErrors."""
     from distributed import as_completed
 
     try:
         # The default loop is that of the client made last, which need not be this one.
-        for future, counted in as_completed(futures, loop=client.loop, with_results=True):
-            if isinstance(counted, BaseException):  # the scheduler is gone
-                raise counted
-            yield int(np.asarray(counted).sum())
-            future.release()
+        for future, rows in as_completed(futures, loop=client.loop, with_results=True):
+            if isinstance(rows, BaseException):  # the scheduler is gone
+                raise rows
+            yield future, np.asarray(rows)
     except IkServiceError:
         raise
     except Exception as error:  # of any kind, such as for a worker that dies of each attempt
-        raise ClusterError(f'the cluster has failed: {error}; {_KEPT}') from error
+        raise ClusterError(f'the cluster has failed: {error}; {KEPT}') from error
 
 
 def _threads_of_task(client: Client, threads: int | None) -> int | None:
     """Return the threads of a task: one where a host solves several chunks at a time."""
     from distributed.comm import get_address_host
 
+    check_client(client)  # the store was looked through meanwhile
     workers = client.nthreads()
     hosts = Counter(get_address_host(address) for address in workers)
     if max(workers.values()) == 1 and max(hosts.values()) == 1:
@@ -168,45 +193,6 @@ def _threads_of_task(client: Client, threads: int | None) -> int | None:
             f'threads, not {threads}: they would wait for each other',
         )
     return 1
-
-
-def _check_workers(
-    client: Client, source: BlockTargets, sample: str, results: ResultStore
-) -> None:
-    """Refuse workers that lack the package, the folder or the targets."""
-    path, identity = str(results.path), results.attributes['id']
-    _refuse(client.run(_fault_of_store, path, identity, on_error='return'))
-    _refuse(client.run(_fault_of_targets, source, sample, on_error='return'))
-
-
-def _refuse(faults: Mapping[str, str | Exception]) -> None:
-    for worker, fault in faults.items():
-        if fault:
-            raise ClusterError(f'worker {worker} cannot take part: {fault}')
-
-
-def _fault_of_store(path: str, identity: str) -> str:
-    """Return why a worker cannot use the store; empty when it can."""
-    _opened.cache_clear()
-    try:
-        _opened(path, identity)
-    except IkServiceError as error:
-        return str(error)
-    return '' if os.access(path, os.W_OK) else f'it must not write to {path}'
-
-
-def _fault_of_targets(source: BlockTargets, sample: str) -> str:
-    """Return why a worker cannot read the targets; empty when it can."""
-    return '' if _sample(source) == sample else 'it reads other targets than this process'
-
-
-def _sample(targets: BlockTargets) -> str:
-    """Return a digest of targets by rows all over them."""
-    count = len(targets)
-    digest = hashlib.sha256(targets.digest.encode())
-    for row in np.unique(np.linspace(0, count - 1, min(_SAMPLE, count)).astype(int)).tolist():
-        digest.update(np.ascontiguousarray(targets.block(row, row + 1)).tobytes())
-    return digest.hexdigest()
 
 
 @contextmanager
@@ -226,31 +212,28 @@ def _readable(targets: BlockTargets, results: ResultStore) -> Iterator[BlockTarg
 
 
 def _solve_chunks(
-    chunks: np.ndarray,
-    work: tuple[ChainSpec, BlockTargets],
-    path: str,
-    identity: str,
-    threads: int | None,
+    chunks: np.ndarray, work: Work, path: str, identity: str, threads: int | None
 ) -> np.ndarray:
-    """Solve chunks from one target to another, and write them; returns their sizes."""
-    spec, targets = work
-    results = _opened(path, identity)
+    """
+    Solve chunks from one target to another, and write them.
+
+    :returns: (k, 2) sizes of the chunks; digests of their targets, if these were read from another
+        file than the client reads.
+    """
+    targets, results = work.targets, opened(path, identity)
     bounds = chunks.tolist()
+    read = block_reader(targets, min(results.chunk, len(targets)))
     missing = (
-        (first, targets.block(first, last))
+        (first, read(first, last))
         for first, last in bounds
         # A worker may have died after it.
         if not results.compare(first, last, reader_of(targets, first, last)).is_answered
     )
-    for _ in solve_and_write(spec, missing, results.write, threads):
+    for _ in solve_and_write(work.spec, missing, results.write, threads):
         pass
-    return np.array([last - first for first, last in bounds])
-
-
-@lru_cache(maxsize=4)
-def _opened(path: str, identity: str) -> ResultStore:
-    """Return the store of a path, if it is the one that is meant; opened once in a process."""
-    results = ResultStore.existing(path, writable=True)
-    if results.attributes['id'] != identity:
-        raise ClusterError(f'{path} is another folder there: the workers need the same one')
-    return results
+    if not isinstance(targets, FileTargets) or targets.is_original:
+        return np.array([(last - first, _ORIGINAL) for first, last in bounds])
+    return np.array([
+        (last - first, checksum(results.read('target_digest', first, last)))
+        for first, last in bounds
+    ])  # fmt: skip

@@ -16,6 +16,9 @@ from ik_service.scale.store_files import has_content, load_zarr, new_name, sync_
 CODECS = ('bytes', 'crc32c')
 """Names of the codecs of each array."""
 
+CHECKSUMS = 'checksums'
+"""Name of the array with a row for each chunk: what tells its files from those of another one."""
+
 
 class ArrayLayout(NamedTuple):
     """
@@ -25,12 +28,22 @@ class ArrayLayout(NamedTuple):
     :ivar type: of its numbers.
     :ivar width: shape of a row.
     :ivar fill: value of rows that are unsolved.
+    :ivar of_chunks: whether it has a row for each chunk, rather than for each target.
     """
 
     name: str
     type: str
     width: tuple[int, ...]
     fill: float
+    of_chunks: bool = False
+
+    def rows(self, chunk: int) -> int:
+        """
+        Return the rows of a file.
+
+        :param chunk: targets of a chunk.
+        """
+        return 1 if self.of_chunks else chunk
 
 
 def make_store(folder: Path, details: Mapping[str, Any], count: int) -> None:
@@ -49,11 +62,12 @@ def make_store(folder: Path, details: Mapping[str, Any], count: int) -> None:
     chunk, n = details['chunk'], len(details['joint_names'])
     try:
         group = zarr.open_group(made, mode='w')
-        for array in layout(n):
+        for array in (*layout(n), CHECKSUM_LAYOUT):
+            rows = array.rows(chunk)
             group.create_array(
                 array.name,
-                shape=(count, *array.width),
-                chunks=(chunk, *array.width),
+                shape=(-(-count // (chunk // rows)), *array.width),
+                chunks=(rows, *array.width),
                 dtype=array.type,
                 fill_value=array.fill,
                 # Joint vectors hardly get smaller, and compression takes as long as solving does.
@@ -71,7 +85,7 @@ def make_store(folder: Path, details: Mapping[str, Any], count: int) -> None:
 
 def layout(n: int) -> tuple[ArrayLayout, ...]:
     """
-    Return the arrays of a store.
+    Return the arrays of the answers.
 
     :param n: number of joints.
     """
@@ -84,3 +98,7 @@ def layout(n: int) -> tuple[ArrayLayout, ...]:
         ArrayLayout('target_digest', 'uint32', (), 0),
         ArrayLayout('status', 'uint8', (), UNSOLVED),
     )
+
+
+CHECKSUM_LAYOUT = ArrayLayout(CHECKSUMS, 'uint32', (len(layout(0)),), 0, of_chunks=True)
+"""The array :data:`CHECKSUMS`, with a number for each file of a chunk."""

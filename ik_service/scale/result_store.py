@@ -16,15 +16,15 @@ from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, StoreError
 from ik_service.kinematics.transform_digests import transform_digests
 from ik_service.scale.chain_spec import ChainSpec
-from ik_service.scale.new_store import make_store
-from ik_service.scale.settings_files import opening_fault
+from ik_service.scale.new_store import CHECKSUMS, make_store
+from ik_service.scale.settings_files import DIGESTS, digests_of, opening_fault
 from ik_service.scale.solving import Answers, NO_POSE, UNSOLVED
 from ik_service.scale.store_checks import check_attributes, checked_arrays, FAULTS, FORMAT, KIND
+from ik_service.scale.store_chunks import StoreChunks
 from ik_service.scale.store_files import (
     disk_errors,
     has_content,
     load_zarr,
-    missing_fault,
     only_writer,
     remove_remains,
 )
@@ -46,7 +46,8 @@ class ResultStore:
     (N,), by which targets are compared with those that were answered. A chunk is whole once its
     part of ``status`` is there, which is written last; a number of
     :data:`~ik_service.scale.UNSOLVED` means that the row has not been solved yet. Each file has a
-    checksum, so that one which a crash of the machine has left half written is found.
+    checksum, so that one which a crash of the machine has left half written is found; and
+    ``checksums`` tells the files of a chunk from those of others.
 
     :param path: folder of the group.
     :param group: the group.
@@ -61,7 +62,10 @@ class ResultStore:
         self.attributes: Mapping[str, Any] = MappingProxyType(dict(group.attrs))
         check_attributes(path, self.attributes)
         self.chunk = int(self.attributes['chunk'])
-        arrays = checked_arrays(path, group, self.chunk, len(self.attributes['joint_names']))
+        n, version = len(self.attributes['joint_names']), self.attributes['format']
+        arrays = checked_arrays(path, group, version, self.chunk, n)
+        self._chunks = StoreChunks(path, arrays, self.attributes['id'])
+        arrays = {name: array for name, array in arrays.items() if name != CHECKSUMS}
         self.arrays: Mapping[str, Array] = MappingProxyType(arrays)
 
     @classmethod
@@ -94,7 +98,7 @@ class ResultStore:
                     'spec': spec.digest, 'targets': targets, 'joint_names': list(joint_names),
                     'chain': spec.to_json(),
                 }  # fmt: skip
-                make_store(folder, details, count)
+                make_store(folder, {**details, DIGESTS: digests_of(details)}, count)
         store = cls.existing(folder, writable=True)
         given = {'spec': spec.digest, 'targets': targets, 'joint_names': list(joint_names)}
         others = ('chains, solvers or options', 'targets', 'joints')
@@ -114,9 +118,7 @@ class ResultStore:
         """
         folder = _folder(path)
         zarr = load_zarr()
-        # Zarr leaves out chunks of nothing but fill values, and then a missing one looks whole;
-        # an array keeps the setting that it is opened with.
-        with disk_errors(folder), zarr.config.set({'array.write_empty_chunks': True}):
+        with disk_errors(folder):
             try:
                 group = zarr.open_group(folder, mode='r+' if writable else 'r')
                 return cls(folder, group)
@@ -146,19 +148,21 @@ class ResultStore:
         :param first: number of its first row, a multiple of ``chunk``.
         :param last: number after its last row.
         """
-        if last > self.size or not all(
-            self._file(name, first // self.chunk).is_file() for name in self.arrays
-        ):
-            return False
-        try:
-            # A chunk that was the last one of a stream, and smaller, may have grown since.
-            if self.read('status', last - 1, last)[0] == UNSOLVED:
-                return False
-            for name in self.arrays:
-                self.read(name, first, last)
-        except StoreError:
-            return False
-        return True
+        return bool(self._whole(first, last))
+
+    def _whole(self, first: int, last: int) -> dict[str, np.ndarray]:
+        """Return the rows of all arrays of a chunk; none when it is not whole."""
+        number = first // self.chunk
+        if last > self.size or not self._chunks.is_complete(number):
+            return {}
+        rows = slice(0, last - first)
+        with disk_errors(self.path):
+            try:
+                found = {name: self._chunks.read(name, number)[rows] for name in self.arrays}
+            except FAULTS:
+                return {}
+        # A chunk that was the last one of a stream, and smaller, may have grown since.
+        return {} if found['status'][-1] == UNSOLVED else found
 
     def compare(self, first: int, last: int, block: Callable[[], np.ndarray] | None) -> Comparison:
         """
@@ -169,12 +173,13 @@ class ResultStore:
         :param block: returns the targets (last − first, 4, 4); None when they are known to be
             the same.
         """
-        if not self.is_whole(first, last):
+        whole = self._whole(first, last)
+        if not whole:
             return Comparison(missing=last - first)
         if block is None:
             return Comparison(last - first)
-        changed = self.read('target_digest', first, last) != transform_digests(block())
-        replaced = changed & (self.read('status', first, last) != NO_POSE)
+        changed = whole['target_digest'] != transform_digests(block())
+        replaced = changed & (whole['status'] != NO_POSE)
         return Comparison(last - first, int(changed.sum()), int(replaced.sum()))
 
     def check(self, found: Comparison) -> None:
@@ -191,6 +196,30 @@ class ResultStore:
                 'answered are others now; take another folder',
             )
 
+    def check_count(self, count: int) -> None:
+        """
+        Refuse an iterator that has given fewer targets than are answered.
+
+        :param count: number of targets that it has given.
+        :raises StoreError: there were fewer.
+        """
+        if count < self.size:
+            raise StoreError(
+                self.path,
+                f'holds answers for {self.size} targets, of which the iterator has given {count}: '
+                'it has to give all of them again; what the store holds is kept',
+            )
+
+    def discard(self, first: int) -> None:
+        """
+        Call a chunk unsolved again.
+
+        :param first: number of its first row, a multiple of ``chunk``.
+        :raises StoreError: the disk refuses.
+        """
+        with disk_errors(self.path):
+            self._chunks.discard(first // self.chunk)
+
     def write(self, first: int, answers: Answers) -> int:
         """
         Write a chunk; arrays that are too short grow. The status comes last.
@@ -202,11 +231,8 @@ class ResultStore:
         """
         last = first + len(answers.status)
         with disk_errors(self.path):
-            for array in self.arrays.values():
-                if array.shape[0] < last:
-                    array.resize((last, *array.shape[1:]))
-            for name in _in_order():
-                self.arrays[name][first:last] = getattr(answers, name)
+            self._chunks.grow(last, self.chunk)
+            self._chunks.write(first // self.chunk, answers._asdict())
         return last - first
 
     def read(self, name: str, first: int = 0, last: int | None = None) -> np.ndarray:
@@ -223,9 +249,15 @@ class ResultStore:
             raise ArgumentError(
                 'name', f'has to be one of {", ".join(self.arrays)}, not {safe_repr(name)}'
             )
+        array = self.arrays[name]
+        rows = range(*slice(first, last).indices(int(array.shape[0])))
+        found = np.empty((len(rows), *array.shape[1:]), array.dtype)
         with disk_errors(self.path), self._damage(name, first, last):
-            self._check_files(name, first, last)
-            return np.asarray(self.arrays[name][first:last])
+            for place in range(rows.start - rows.start % self.chunk, rows.stop, self.chunk):
+                start, stop = max(rows.start, place), min(rows.stop, place + self.chunk)
+                part = self._chunks.read(name, place // self.chunk)
+                found[start - rows.start : stop - rows.start] = part[start - place : stop - place]
+        return found
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -251,28 +283,6 @@ class ResultStore:
             raise StoreError(
                 self.path, f'is damaged: {name}, {rows}: {error}; solve_to_store mends it'
             ) from error
-
-    def _check_files(self, name: str, first: int, last: int | None) -> None:
-        """Refuse a file that is missing although the status of its chunk is there."""
-        rows = range(*slice(first, last).indices(int(self.arrays[name].shape[0])))
-        if not rows:
-            return
-        for number in range(rows[0] // self.chunk, rows[-1] // self.chunk + 1):
-            file = self._file(name, number)
-            if file.is_file() or not self._file('status', number).is_file():
-                continue
-            if not file.is_file():  # nor written since, before the status
-                raise ValueError(missing_fault(file, self.path))
-
-    def _file(self, name: str, number: int) -> Path:
-        """Return the file of a chunk of an array."""
-        array = self.arrays[name]
-        place = (number, *(0 for _ in array.shape[1:]))
-        return self.path / name / array.metadata.encode_chunk_key(place)
-
-
-def _in_order() -> list[str]:
-    return [*(name for name in Answers._fields if name != 'status'), 'status']
 
 
 def _folder(path: str | os.PathLike[str]) -> Path:

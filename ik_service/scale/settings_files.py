@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+import hashlib
 import json
 from pathlib import Path
 
 SETTINGS = 'zarr.json'
 """Name of the file that a group, and each of its arrays, has."""
+
+DIGESTS = 'digests'
+"""Name of the attribute with digests of the others, by their names."""
 
 _REMEDY = 'restore that file, or take another folder'
 
@@ -50,3 +55,46 @@ def settings_fault(folder: Path) -> str:
         if not isinstance(settings, dict) or 'node_type' not in settings:
             return f'is damaged: its file {name} holds no settings of Zarr; {_REMEDY}'
     return ''
+
+
+def digests_of(attributes: Mapping[str, object]) -> dict[str, str]:
+    """
+    Return digests of attributes, to be noted beside them as :data:`DIGESTS`.
+
+    :param attributes: the attributes, by their names.
+    """
+    return {name: _digest(value) for name, value in attributes.items()}
+
+
+def changed_attribute(attributes: Mapping[str, object]) -> str:
+    """
+    Return the name of an attribute that is another one than was written; empty when none is.
+
+    What somebody else has added is not looked at.
+
+    :param attributes: of a group; without :data:`DIGESTS` nothing is known of the others.
+    """
+    digests = attributes.get(DIGESTS, {})
+    if not isinstance(digests, Mapping):
+        return DIGESTS
+    for name, digest in digests.items():
+        if name not in attributes or _digest(attributes[name]) != digest:
+            return str(name)
+    return ''
+
+
+def settings_digest(folder: Path) -> str:
+    """
+    Return a digest of the settings of an array, without attributes that somebody has added.
+
+    :param folder: the array.
+    :raises OSError: its file cannot be read.
+    :raises ValueError: it holds no settings.
+    """
+    settings = json.loads((folder / SETTINGS).read_text(encoding='utf-8'))
+    attributes = settings.pop('attributes', {})
+    return _digest([settings, attributes.get('unit')])
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

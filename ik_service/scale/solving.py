@@ -11,8 +11,10 @@ import numpy as np
 from ik_service.kinematics.pose_error import mark_rigid
 from ik_service.kinematics.transform_digests import transform_digests
 from ik_service.scale.chain_spec import ChainSpec
-from ik_service.solvers.batch import solve_ik_batch
-from ik_service.solvers.result import IkBatchResult, IkStatus
+from ik_service.solvers.batch import solve_rows
+from ik_service.solvers.batch_rows import Rows
+from ik_service.solvers.collision_test import collision_test
+from ik_service.solvers.solver import prepared
 
 UNSOLVED = 255
 """Number in the place of a status: the row has not been solved yet."""
@@ -20,7 +22,7 @@ UNSOLVED = 255
 NO_POSE = 254
 """Number in the place of a status: the target holds NaN or infinity, or is not rigid."""
 
-_NUMBER = {status: status.number for status in IkStatus}
+_TURNS = 2  # while one block is solved, the answers to that before it are written
 
 
 class Answers(NamedTuple):
@@ -45,36 +47,64 @@ class Answers(NamedTuple):
     target_digest: np.ndarray
 
 
-def solve_block(spec: ChainSpec, targets: np.ndarray, threads: int | None = None) -> Answers:
+class BlockSolver:
     """
-    Solve for some targets; each row is what a single solve answers.
+    Solver of blocks of targets.
+
+    Its arrays are used again and again: where a process gives freed memory back to the system at
+    once, as Dask's workers do, new ones would take a tenth of the time in which they are filled.
 
     :param spec: chain, solver and options.
-    :param targets: (k, 4, 4) T_base_tip; rows that are no poses get the status :data:`NO_POSE`.
     :param threads: number of threads; as many as there are cores when left out.
     :raises IkServiceError: the specification cannot be built.
     """
-    solver = spec.build()
-    poses = np.zeros(len(targets), bool)
-    mark_rigid(targets, poses)
-    batch = solve_ik_batch(
-        solver.chain,
-        targets if poses.all() else targets[poses],
-        solver=spec.solver,
-        options=spec.options,
-        threads=threads,
-        collisions=solver.collisions,
-    )
-    answers = Answers(
-        batch.q,
-        _numbers(batch),
-        batch.position_error,
-        batch.orientation_error,
-        batch.iterations,
-        batch.searches,
-        transform_digests(targets),
-    )
-    return answers if poses.all() else _with_gaps(answers, poses)
+
+    def __init__(self, spec: ChainSpec, threads: int | None = None) -> None:
+        built = spec.build()
+        self._solver = prepared(built.chain, spec.solver, spec.options)
+        self._test = None
+        if built.collisions is not None:
+            self._test = collision_test(built.collisions, built.chain)
+        self._threads = threads
+        self._seeds = np.empty((0, built.chain.n))
+        self._rows = [self._room(0) for _ in range(_TURNS)]
+
+    def solve(self, targets: np.ndarray) -> Answers:
+        """
+        Solve for some targets; each row is what a single solve answers.
+
+        :param targets: (k, 4, 4) T_base_tip; rows that are no poses get the status
+            :data:`NO_POSE`.
+        :returns: the answers, whose arrays are used again by the next call but one.
+        """
+        targets = np.require(targets, np.float64, ['C', 'W'])
+        poses = np.zeros(len(targets), bool)
+        mark_rigid(targets, poses)
+        rows = self._next(targets if poses.all() else targets[poses])
+        solve_rows(self._solver, rows, self._threads, self._test)
+        answers = Answers(
+            rows.q,
+            rows.status.astype(np.uint8),
+            rows.errors[:, 0],
+            rows.errors[:, 1],
+            rows.counts[:, 0],
+            rows.counts[:, 1],
+            transform_digests(targets),
+        )
+        return answers if poses.all() else _with_gaps(answers, poses)
+
+    def _next(self, targets: np.ndarray) -> Rows:
+        """Return rows for some targets, in the arrays that have not been used for longest."""
+        rows = self._rows.pop(0)
+        if rows.size < len(targets):
+            rows = self._room(len(targets))
+        self._rows.append(rows)
+        return rows.take(slice(len(targets)))._replace(targets=targets)
+
+    def _room(self, count: int) -> Rows:
+        if len(self._seeds) < count:
+            self._seeds = np.tile(self._solver.chain.middle, (count, 1))
+        return Rows.unsolved(np.empty((count, 0)), self._seeds[:count])
 
 
 def _with_gaps(answers: Answers, poses: np.ndarray) -> Answers:
@@ -104,26 +134,20 @@ def solve_and_write(
     Solve blocks; while one is solved, the answers to that before it are written.
 
     :param spec: chain, solver and options.
-    :param blocks: number of the first target of each, and its (k, 4, 4) targets.
+    :param blocks: number of the first target of each, and its (k, 4, 4) targets, whose array may
+        be that of the block before.
     :param write: writes the answers to a block, from the first target on; returns their number.
     :param threads: number of threads that solve; as many as there are cores when left out.
     :returns: what ``write`` has returned, block by block.
     :raises IkServiceError: the specification cannot be built, or what ``write`` raises.
     """
+    solver = BlockSolver(spec, threads)
     with ThreadPoolExecutor(1) as writer:
         writing: Future[int] | None = None
         for first, targets in blocks:
-            answers = solve_block(spec, targets, threads)
+            answers = solver.solve(targets)
             if writing is not None:
                 yield writing.result()
             writing = writer.submit(write, first, answers)
         if writing is not None:
             yield writing.result()
-
-
-def _numbers(batch: IkBatchResult) -> np.ndarray:
-    """Return the numbers of the statuses; enumerations are slow, and most rows are solved."""
-    numbers = np.full(len(batch.success), IkStatus.SUCCESS.number, np.uint8)
-    failed = np.flatnonzero(~batch.success)
-    numbers[failed] = [_NUMBER[status] for status in batch.status[failed]]
-    return numbers

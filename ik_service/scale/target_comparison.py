@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, TYPE_CHECKING
+
+from ik_service.exceptions import ArgumentError
+from ik_service.kinematics.transform_digests import transform_digests
+
+if TYPE_CHECKING:
+    from ik_service.scale.result_store import ResultStore
+    from ik_service.scale.targets import BlockTargets
 
 
 class Comparison(NamedTuple):
@@ -33,3 +41,31 @@ class Comparison(NamedTuple):
     def is_of_others(self) -> bool:
         """Whether these are other targets, rather than the same of which some were changed."""
         return 2 * self.replaced > self.rows
+
+
+def check_targets(
+    targets: BlockTargets, results: ResultStore, chunks: Iterable[tuple[int, int]]
+) -> None:
+    """
+    Discard chunks that hold answers for other targets than can be read now, and refuse them.
+
+    :param targets: the targets.
+    :param results: the store.
+    :param chunks: numbers of the first target of each chunk, and of that after its last.
+    :raises ArgumentError: there are such chunks.
+    """
+    others = [
+        (first, last)
+        for first, last in chunks
+        if (results.read('target_digest', first, last)
+            != transform_digests(targets.block(first, last))).any()
+    ]  # fmt: skip
+    for first, _ in others:
+        results.discard(first)
+    if others:
+        first, last = others[0]
+        raise ArgumentError(
+            'targets',
+            f'{first} to {last} are others now than those that were solved: their file was '
+            f'changed meanwhile; the same call solves {len(others)} chunks again',
+        )

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
+from ik_service.kinematics.grid_poses import write_grid_poses
 from ik_service.kinematics.pose_error import check_transforms
 from ik_service.scale.array_targets import array_targets, ArrayTargets, SlicedArray
 
@@ -115,10 +116,21 @@ class PoseGrid:
         :param last: number after the last.
         :returns: (last − first, 4, 4).
         """
-        place, turn = np.divmod(np.arange(first, last), max(len(self.rotations), 1))
-        poses = self._turned[turn]
-        poses[:, :3, 3] = self.positions[place]
+        poses = np.empty((last - first, 4, 4))
+        self.fill(first, poses)
         return poses
+
+    def fill(self, first: int, poses: np.ndarray) -> None:
+        """
+        Write some of the poses to an array.
+
+        :param first: number of the first.
+        :param poses: (k, 4, 4), changed.
+        """
+        if first < 0 or first + len(poses) > len(self):
+            last = first + len(poses)
+            raise IndexError(f'there are {len(self)} poses, and not {first} to {last}')
+        write_grid_poses(self.positions, self._turned, first, poses)
 
     @cached_property
     def _turned(self) -> np.ndarray:
@@ -179,6 +191,25 @@ def reader_of(targets: BlockTargets, first: int, last: int) -> Callable[[], np.n
     :param last: number after the last.
     """
     return None if isinstance(targets, PoseGrid) else partial(targets.block, first, last)
+
+
+def block_reader(targets: BlockTargets, size: int) -> Callable[[int, int], np.ndarray]:
+    """
+    Return what reads blocks, each into the array of the one before where the targets can do so.
+
+    :param targets: the targets.
+    :param size: number of targets of the largest block.
+    """
+    fill = getattr(targets, 'fill', None)
+    if fill is None:
+        return targets.block
+    room = np.empty((size, 4, 4))
+
+    def read(first: int, last: int) -> np.ndarray:
+        fill(first, room[: last - first])
+        return room[: last - first]
+
+    return read
 
 
 def blocks_of(stream: Iterable[ArrayLike], size: int) -> Iterator[np.ndarray]:

@@ -14,12 +14,19 @@ import numpy as np
 from ik_service.common.quoting import safe_repr
 from ik_service.common.whole_numbers import whole_number
 from ik_service.exceptions import ArgumentError, StoreInterruptedError
+from ik_service.scale.array_targets import FileTargets
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.progress import Progress, progress_of
 from ik_service.scale.result_store import ResultStore
 from ik_service.scale.solving import solve_and_write
-from ik_service.scale.target_comparison import Comparison
-from ik_service.scale.targets import block_targets, blocks_of, BlockTargets, reader_of
+from ik_service.scale.target_comparison import check_targets, Comparison
+from ik_service.scale.targets import (
+    block_reader,
+    block_targets,
+    blocks_of,
+    BlockTargets,
+    reader_of,
+)
 from ik_service.solvers.argument_checks import check_course
 
 if TYPE_CHECKING:
@@ -74,7 +81,8 @@ def solve_to_store(
     :param chain_spec: chain, solver and options.
     :param targets: (N, 4, 4) T_base_tip in an array of NumPy, a memory map, or an array of Zarr;
         a :class:`~ik_service.scale.PoseGrid`; or an iterator of such arrays, which has to give the
-        same again when the call is to go on. A row that is no pose is marked, and stops nothing.
+        same again when the call is to go on, and may give more. A row that is no pose is marked,
+        and stops nothing.
     :param store: folder of the store; read its arrays with Zarr.
     :param chunk: targets of a chunk, a million at most; a store that is there keeps its own.
     :param threads: number of threads of a process; as many as it has cores when left out. On a
@@ -84,11 +92,13 @@ def solve_to_store(
         raises ends the call, with or without a cluster.
     :param client: ``dask.distributed.Client`` whose workers solve; they need the folder too. Not
         for iterators.
-    :raises ArgumentError: an argument has another shape or type.
-    :raises StoreError: the store holds something else, is written by somebody else, or cannot be
-        written; what it holds is kept.
+    :raises ArgumentError: an argument has another shape or type, or a file of targets was changed
+        meanwhile.
+    :raises StoreError: the store holds something else, or more than an iterator has given, is
+        written by somebody else, or cannot be written; what it holds is kept.
     :raises StoreInterruptedError: on Ctrl-C; also a KeyboardInterrupt.
-    :raises ClusterError: a cluster has no workers, they do not see the folder, or it is lost.
+    :raises ClusterError: a cluster has no workers, they do not see the folder or the same targets,
+        or it is lost.
     :raises MissingExtraError: zarr, or for ``client`` dask, is not installed.
     """
     began = time.monotonic()
@@ -141,9 +151,12 @@ def _solve_blocks(
 
         solve_on_cluster(client, spec, targets, results, missing, threads, progress)
     else:
-        blocks = ((first, targets.block(first, last)) for first, last in missing)
+        read = block_reader(targets, min(results.chunk, count))
+        blocks = ((first, read(first, last)) for first, last in missing)
         for written in solve_and_write(spec, blocks, results.write, threads):
             progress.advance(written)
+    if isinstance(targets, FileTargets) and not targets.is_original:
+        check_targets(targets, results, missing)
     return before
 
 
@@ -173,6 +186,7 @@ def _solve_stream(
 
     for written in solve_and_write(spec, missing(), results.write, threads):
         progress.advance(written)
+    results.check_count(count)
     return count, before
 
 

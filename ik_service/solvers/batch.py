@@ -85,12 +85,31 @@ def solve_ik_batch(
     seeds = check_seeds(chosen.chain, seeds, len(targets))
     # Along a path each answer has to be near the one before it, whatever the first one's seed was.
     test = None if collisions is None else collision_test(collisions, chosen.chain)
-    job = _Job(chosen, targets, seeds, chained, guessed and not chained, test)
+    rows = Rows.unsolved(targets, seeds)
+    job = _Job(chosen, rows, chained, guessed and not chained, test)
     try:
         job.run(progress, 1 if chained else int(threads or core_count()))
     except KeyboardInterrupt as error:
         raise BatchInterruptedError(job.result()) from error
     return job.result()
+
+
+def solve_rows(
+    solver: Solver, rows: Rows, threads: int | None = None, test: CollisionTest | None = None
+) -> None:
+    """
+    Solve rows, of which nothing is checked: each is what :func:`solve_ik_batch` answers.
+
+    :param solver: the solver.
+    :param rows: rows with targets, whose arrays may have been used before; their seeds are those
+        of the solver if it guesses them.
+    :param threads: number of threads; as many as there are cores when left out.
+    :param test: what the answers must be free of.
+    """
+    if solver.guess is not None:
+        rows.seeds[:] = solver.guess.guess_many(rows.targets)
+    job = _Job(solver, rows, False, solver.guess is not None, test)
+    job.run(None, int(threads or core_count()))
 
 
 def _starts(solver: Solver, targets: np.ndarray) -> np.ndarray:
@@ -106,14 +125,13 @@ class _Job:
     def __init__(
         self,
         solver: Solver,
-        targets: np.ndarray,
-        seeds: np.ndarray,
+        rows: Rows,
         chained: bool,
         guessed: bool,
         test: CollisionTest | None,
     ) -> None:
         self._solver = solver if test is None else solver.candidates
-        self._rows = Rows.unsolved(targets, seeds)
+        self._rows = rows
         self._chained = chained
         self._guessed = guessed
         self._test = test

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.chains import arm
+from support.made_maps import as_layout_1
 from support.small_arms import GANTRY, SCARA, TWO_LINKS
 
 from ik_service.common.resources import urdf_path
@@ -133,14 +134,23 @@ def test_other_and_damaged_files_are_refused(scara, tmp_path):
     zarr.open_group(path, mode='r+').attrs['format'] = 99
     with pytest.raises(StoreError, match='has layout 99'):
         InverseMap.load(path)
+    for spacing in ('wide', -1.0):
+        for change in (as_layout_1, lambda path: None):
+            scara.save(path)
+            change(path)
+            zarr.open_group(path, mode='r+').attrs['spacing'] = spacing
+            with pytest.raises(StoreError, match=r'is damaged: .*(spacing|wide)'):
+                InverseMap.load(path)
+
+
+def test_changed_attributes_are_refused(scara, tmp_path):
+    path = tmp_path / 'scara.zarr'
     scara.save(path)
-    zarr.open_group(path, mode='r+').attrs['spacing'] = 'wide'
-    with pytest.raises(StoreError, match='is damaged'):
+    zarr.open_group(path, mode='r+').attrs['spacing'] = 1.1 * scara.spacing
+    with pytest.raises(StoreError, match='its attribute spacing is not what was written'):
         InverseMap.load(path)
-    scara.save(path)
-    zarr.open_group(path, mode='r+').attrs['spacing'] = -1.0
-    with pytest.raises(StoreError, match=r'is damaged.*spacing'):
-        InverseMap.load(path)
+    as_layout_1(path)
+    assert InverseMap.load(path).spacing == 1.1 * scara.spacing
 
 
 @pytest.mark.parametrize('array', ['origin', 'rotations', 'quality'])

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from support.made_maps import made_map
+from support.made_maps import as_layout_1, made_map
 from support.small_arms import GANTRY
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
@@ -77,7 +77,7 @@ def cut_short(path):
 @pytest.mark.parametrize(
     ('damage', 'text'),
     [
-        (lambda path: edit(path, format=2), 'layout 2, which is not 1'),
+        (lambda path: edit(path, format=3), 'layout 3, which is not 2'),
         (lambda path: edit(path, kind='shopping list'), 'something else'),
         (lambda path: edit(path, chain='{}'), 'damaged'),
         (lambda path: edit(path, missed_poses=3), 'damaged'),
@@ -92,11 +92,51 @@ def cut_short(path):
         ),
     ],
 )
-def test_damaged_and_foreign_files_are_refused(made, tmp_path, damage, text):
+@pytest.mark.parametrize('change', [as_layout_1, lambda path: None], ids=['1', '2'])
+def test_damaged_and_foreign_files_are_refused(made, tmp_path, damage, text, change):
     path = tmp_path / 'm.zarr'
     made.save(path)
+    change(path)
     damage(path)
     with pytest.raises(StoreError, match=text):
+        CapabilityMap.load(path)
+
+
+@pytest.mark.parametrize(
+    ('name', 'value'),
+    [
+        ('spacing', 0.11), ('spacing', None), ('searches', 19), ('base_link', 'a'),
+        ('chain', '{}'), ('missed_poses', {'sampled': 1, 'missed': 0, 'count': 1}), ('format', 1),
+        ('array_digests', {}), ('digests', None), ('digests', {'a': 'b'}),
+    ],
+)  # fmt: skip
+def test_changed_attributes_are_refused(made, tmp_path, name, value):
+    path = tmp_path / 'm.zarr'
+    made.save(path)
+    edit(path, operator='Ada')
+    assert_same(CapabilityMap.load(path), made)
+    edit(path, **{name: value})
+    with pytest.raises(StoreError, match=r'is damaged: its attribute .* is not what was written'):
+        CapabilityMap.load(path)
+    del zarr.open_group(path, mode='r+').attrs[name]
+    with pytest.raises(StoreError, match=f'.*attribute {name}|has layout None'):
+        CapabilityMap.load(path)
+
+
+@pytest.mark.parametrize(
+    ('array', 'right', 'wrong'),
+    [('positions', '"little"', '"big"'), ('free', '"unit": "1"', '"unit": "m"'),
+     ('manipulability', '27', '26')],
+)  # fmt: skip
+def test_changed_settings_of_arrays_are_refused(made, tmp_path, array, right, wrong):
+    path = tmp_path / 'm.zarr'
+    made.save(path)
+    zarr.open_group(path, mode='r+')[array].attrs['note'] = 'mine'
+    assert_same(CapabilityMap.load(path), made)
+    settings = path / array / 'zarr.json'
+    assert right in settings.read_text()
+    settings.write_text(settings.read_text().replace(right, wrong, 1))
+    with pytest.raises(StoreError, match=f'the settings of its array {array} are not what was'):
         CapabilityMap.load(path)
 
 
@@ -146,6 +186,7 @@ def test_maps_without_checksums_are_read_as_they_were(made, tmp_path, monkeypatc
     monkeypatch.setattr(map_group, '_checked', dict)
     for each, files in ((made, 1), (empty, 0)):  # nothing but False had no file
         each.save(path)
+        as_layout_1(path)
         assert len(files_of(path, 'free')) == files
         assert_same(CapabilityMap.load(path), each)
 

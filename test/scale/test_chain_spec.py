@@ -13,7 +13,7 @@ from support.solid_arms import cube, slider, solid, write_stl
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, CollisionGeometryError, OptionError, SrdfError
 from ik_service.scale import ChainSpec
-from ik_service.scale.solving import solve_block
+from ik_service.scale.solving import BlockSolver
 
 PANDA = REPOSITORY / 'urdf' / 'panda.urdf'
 MESH = solid('<mesh filename="cube.stl"/>')
@@ -146,8 +146,9 @@ class TestCollisions:
         # Neighbours are checked only where an SRDF says which pairs are not.
         srdf = '<robot name="row"><disable_collisions link1="b" link2="b" reason="Own"/></robot>'
         answers = {
-            given: solve_block(ChainSpec.of(file, options=options, srdf=srdf, collisions=given),
-                               targets).status.tolist()
+            given: BlockSolver(
+                ChainSpec.of(file, options=options, srdf=srdf, collisions=given)
+            ).solve(targets).status.tolist()
             for given in (False, True)
         }  # fmt: skip
         success, collision = iks.IkStatus.SUCCESS.number, iks.IkStatus.IN_COLLISION.number

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import numpy as np
 import pytest
 
@@ -87,6 +89,20 @@ def test_cluster_without_workers_is_refused(spec, targets, tmp_path):
         with pytest.raises(ClusterError, match='closed'):
             solve_to_store(spec, targets, tmp_path / 's', client=client)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize('error', [OSError('closed'), asyncio.CancelledError()])
+def test_cluster_that_is_lost_while_workers_are_asked_is_told(
+    client, spec, targets, tmp_path, monkeypatch, error
+):
+    def lost(*words, **settings):
+        raise error
+
+    monkeypatch.setattr(client, 'run', lost)
+    with pytest.raises(ClusterError, match='the scheduler, or a worker, has ended while'):
+        solve_to_store(spec, targets, tmp_path / 's', client=client)
+    monkeypatch.undo()
+    assert solve_to_store(spec, targets, tmp_path / 's', client=client).count == 300
 
 
 @pytest.mark.parametrize('places', [1, 2, 64])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -127,6 +128,75 @@ def test_workers_that_cannot_take_part_are_refused(client, spec, targets, tmp_pa
         solve_to_store(spec, Unknown(), tmp_path / 't', client=client)
 
 
+def test_worker_that_ends_while_it_is_asked_is_named(client, spec, targets, expected, tmp_path):
+    flag, here = tmp_path / 'flag', os.getpid()
+    flag.touch()
+
+    class Deadly:
+        """Targets that end one of the processes that read them."""
+
+        digest = 'deadly'
+
+        def __len__(self):
+            return 100
+
+        def block(self, first, last):
+            if os.getpid() != here:
+                try:
+                    flag.unlink()
+                except FileNotFoundError:
+                    pass
+                else:
+                    os._exit(1)
+            return targets[first:last]
+
+    workers = client.nthreads()
+    call = {'store': tmp_path / 's', 'client': client, 'progress': False}
+    text = r'worker (tcp://\S+) has ended while it was asked .* its log, and call again'
+    with pytest.raises(ClusterError, match=text) as caught:
+        solve_to_store(spec, Deadly(), **call)
+    assert re.match(text, str(caught.value))[1] in workers
+    client.wait_for_workers(2)
+    np.testing.assert_array_equal(
+        solve_to_store(spec, Deadly(), **call).store.read('q'), expected.q[:100]
+    )
+
+
+@pytest.mark.parametrize('fault', ['copied', 'changed', 'other'])
+def test_file_that_is_replaced_before_workers_start(
+    client, spec, targets, expected, tmp_path, fault
+):
+    client.wait_for_workers(2)
+    workers, file = list(client.run(os.getpid).values()), tmp_path / 'targets.npy'
+    new = {'copied': targets, 'changed': targets.copy(), 'other': targets[::-1]}[fault]
+    if fault == 'changed':
+        new[1990] = targets[0]
+
+    def replace(done, _):
+        if done and workers:
+            np.save(tmp_path / 'new.npy', new)
+            os.replace(tmp_path / 'new.npy', file)
+            while workers:
+                os.kill(workers.pop(), signal.SIGKILL)
+
+    np.save(file, targets)
+    of_file = np.load(file, mmap_mode='r')
+    call = {'store': tmp_path / 's', 'chunk': 50, 'client': client}
+    if fault != 'copied':
+        texts = {
+            'changed': 'has read other targets .* 1950 to 2000',
+            'other': 'reads other targets',
+        }
+        with pytest.raises(ClusterError, match=texts[fault]):
+            solve_to_store(spec, of_file, progress=replace, **call)
+        np.save(file, targets)
+        of_file = np.load(file, mmap_mode='r')
+        assert solve_to_store(spec, of_file, progress=False, **call).solved_before < 2000
+    report = solve_to_store(spec, of_file, progress=replace, **call)
+    assert not workers
+    np.testing.assert_array_equal(report.store.read('q'), expected.q)
+
+
 class Unknown:
     """Targets of a module that the workers do not have."""
 
@@ -142,6 +212,7 @@ class Unknown:
 def test_threads_are_for_workers_that_have_a_host_for_themselves(
     client, spec, targets, expected, tmp_path
 ):
+    client.wait_for_workers(2)  # one may have been killed
     with pytest.raises(ArgumentError, match='threads'):
         solve_to_store(spec, targets, tmp_path / 's', client=client, threads=2)
     with cluster(n_workers=1) as alone:

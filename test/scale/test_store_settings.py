@@ -59,7 +59,9 @@ def test_changed_arrays_are_named(solve, expected, tmp_path, array, changes, tex
     [
         ('chunk', 0), ('chunk', 'a'), ('chunk', None), ('chunk', True), ('chunk', 99),
         ('joint_names', 3), ('joint_names', [1]), ('joint_names', ['a']), ('spec', None),
-        ('targets', 3), ('id', 5), ('chain', None),
+        ('targets', 3), ('id', 5), ('chain', None), ('id', '0' * 32), ('targets', 'array 999'),
+        ('joint_names', list('abcdefg')), ('format', 2), ('digests', None),
+        ('digests', {'a': 'b'}),
     ],
 )  # fmt: skip
 def test_changed_attributes_are_named(solve, tmp_path, name, value):
@@ -72,6 +74,16 @@ def test_changed_attributes_are_named(solve, tmp_path, name, value):
     with pytest.raises(StoreError, match=r'is damaged: .*another folder'):
         solve()
     assert files_of(tmp_path / 's') == before
+
+
+def test_attributes_of_others_stay(solve, tmp_path):
+    solve()
+    settings = tmp_path / 's' / 'zarr.json'
+    content = json.loads(settings.read_text())
+    content['attributes'] |= {'operator': 'Ada'}
+    settings.write_text(json.dumps(content))
+    assert solve().solved_before == 1000
+    assert ResultStore.existing(tmp_path / 's').attributes['operator'] == 'Ada'
 
 
 def test_array_in_the_place_of_a_group_is_told(solve, tmp_path):

@@ -188,6 +188,18 @@ def test_pieces_of_a_stream_may_have_any_size_and_be_used_again(targets):
     np.testing.assert_array_equal(np.concatenate(blocks), targets[:950])
 
 
+def test_stream_that_gives_fewer_than_before_is_told(spec, targets, expected, tmp_path):
+    solve_to_store(spec, iter([targets[:250]]), tmp_path / 's', chunk=100, progress=False)
+    for count in (0, 100, 230):
+        with pytest.raises(
+            StoreError, match=f'answers for 250 targets, of which .* given {count}:'
+        ):
+            solve_to_store(spec, iter([targets[:count]]), tmp_path / 's', progress=False)
+    report = solve_to_store(spec, iter([targets[:250]]), tmp_path / 's', progress=False)
+    assert report.solved_before >= 200
+    np.testing.assert_array_equal(report.store.read('q'), expected.q[:250])
+
+
 def test_error_of_a_stream_keeps_the_chunks_before_it(spec, targets, expected, tmp_path):
     def stream(fault):
         yield targets[:250]
@@ -250,6 +262,41 @@ class TestFiles:
         np.testing.assert_array_equal(read.block(0, 2000), targets)
         with pytest.raises(ArgumentError, match='No such file'):
             pickle.loads(pickle.dumps(read))
+
+    def test_map_of_a_file_that_was_replaced_is_what_is_solved(
+        self, spec, expected, targets, file, tmp_path
+    ):
+        mapped = np.load(file, mmap_mode='r')
+        for name, rows in (('other', targets[::-1]), ('short', targets[:7])):
+            np.save(tmp_path / 'new.npy', rows)
+            os.replace(tmp_path / 'new.npy', file)
+            report = solve_to_store(spec, mapped[:1000], tmp_path / name, progress=False)
+            np.testing.assert_array_equal(report.store.read('q'), expected.q[:1000])
+
+    def test_file_that_is_changed_meanwhile_is_told(self, spec, expected, targets, file, tmp_path):
+        def change(done, _):
+            if done == 600:
+                written = np.load(file, mmap_mode='r+')
+                written[5] = targets[6]
+                written.flush()
+
+        of_file = np.load(file, mmap_mode='r')
+        with pytest.raises(
+            ArgumentError, match=r'0 to 300 are others now .* solves 1 chunks again'
+        ):
+            solve_to_store(spec, of_file, tmp_path / 's', chunk=300, progress=change)
+        report = solve_to_store(spec, of_file, tmp_path / 's', progress=False)
+        assert report.solved_before == 1700
+        wanted = expected.q.copy()
+        wanted[5] = expected.q[6]
+        np.testing.assert_array_equal(report.store.read('q'), wanted)
+
+    def test_file_that_is_only_touched_meanwhile_is_no_fault(self, spec, file, tmp_path):
+        of_file = np.load(file, mmap_mode='r')
+        report = solve_to_store(
+            spec, of_file, tmp_path / 's', chunk=300, progress=lambda *_: os.utime(file)
+        )
+        assert report.count == 2000
 
     def test_file_that_is_cut_is_an_error(self, spec, expected, targets, file, tmp_path):
         def cut(done, _):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+import json
 
 import numpy as np
 
@@ -41,3 +42,13 @@ def made_map(urdf, axes, free_counts, orientations=4, **changes):
         searches=20,
     )
     return replace(found, **changes)
+
+
+def as_layout_1(path):
+    """Turn the file of a map into one of layout 1, which has no digests."""
+    settings = path / 'zarr.json'
+    content = json.loads(settings.read_text())
+    content['attributes']['format'] = 1
+    for name in ('digests', 'array_digests'):
+        del content['attributes'][name]
+    settings.write_text(json.dumps(content))

@@ -13,3 +13,8 @@ def assert_same(store, expected, rows=slice(None)):
     for name in ARRAYS:
         np.testing.assert_array_equal(store.read(name)[rows], getattr(expected, name)[rows])
     assert (store.read('status')[rows] == SUCCESS).all()
+
+
+def file_of(store, array, number):
+    """Return the file of a chunk of an array."""
+    return store / array / 'c' / (f'{number}/0' if array in ('q', 'checksums') else f'{number}')
