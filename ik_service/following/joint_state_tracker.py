@@ -49,6 +49,8 @@ class JointStateTracker:
         self._rest = RestMonitor(chain.joint_names, self.noise)
         self._restless: tuple[float, float] | None = None
         self._received: np.ndarray | None = None
+        self._received_at = 0.0
+        self._wraps = np.zeros(chain.n)
         self._measured_at = 0.0
         self._interval = 0.0
         self._ticked_at: float | None = None
@@ -82,8 +84,7 @@ class JointStateTracker:
             put; None without one.
         :returns: whether it is believed.
         """
-        q = q if self._received is None else self.unwrapped(q, self._received)
-        self._received = q
+        self._received = q = self._continued(q, now)
         self._rest.update(q, now)
         if not self._plausibility.update(q, now):
             self.reason = self._plausibility.doubt
@@ -189,6 +190,28 @@ class JointStateTracker:
         :param now: on the clock of :meth:`update` [s].
         """
         return self._plausibility.speed(now) if self.current else None
+
+    def _continued(self, q: np.ndarray, now: float) -> np.ndarray:
+        """
+        Return received positions (n,) without the leaps of drivers that wrap continuous joints.
+
+        Such a leap is one that the joint cannot have moved by, but by the rest of it (of full
+        turns) it can. All else is where the arm is, on the turn that its states tell: the commands
+        have to start there, also after wrong states.
+        """
+        last, passed = self._received, now - self._received_at
+        self._received_at = now
+        if last is None or not self._turns:
+            return q
+        reach = self._plausibility.reach(passed)
+        if self._plausibility.doubt:
+            self._wraps, reach = np.zeros(len(q)), self.noise
+        step = q + self._wraps - last
+        turns = self._turn * np.round(step / self._divisor)
+        rest = np.abs(step - turns)
+        wrapped = (rest <= self.noise) | ((rest <= reach) & (np.abs(step) > reach))
+        self._wraps = self._wraps - np.where(wrapped, turns, 0.0)
+        return q + self._wraps
 
     def unwrapped(self, q: np.ndarray, reference: np.ndarray) -> np.ndarray:
         """
