@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ik_service.common.finite_times import check_time
 from ik_service.following.plausibility import FINE, FINE_LINEAR, PlausibilityMonitor
 from ik_service.following.rest_monitor import RestMonitor
 from ik_service.following.settings import FollowerState
@@ -83,7 +84,9 @@ class JointStateTracker:
         :param commanded: (n,) the last command [rad] or [m], on whose turn continuous joints are
             put; None without one.
         :returns: whether it is believed.
+        :raises ArgumentError: the time is not finite.
         """
+        check_time(now, 'now')
         self._received = q = self._continued(q, now)
         self._rest.update(q, now)
         if not self._plausibility.update(q, now):
@@ -98,7 +101,9 @@ class JointStateTracker:
         Note that time passes; after a suspension of the process, states get time to come in.
 
         :param now: on the clock of :meth:`update` [s].
+        :raises ArgumentError: it is not finite.
         """
+        check_time(now, 'now')
         if self._ticked_at is not None and now - self._ticked_at > _SUSPENDED:
             self._resumed_at, self._awaited_since = now, None
         self._ticked_at = now
