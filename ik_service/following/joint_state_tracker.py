@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ik_service.common.finite_times import check_time
 from ik_service.following.plausibility import FINE, FINE_LINEAR, PlausibilityMonitor
 from ik_service.following.rest_monitor import RestMonitor
 from ik_service.following.settings import FollowerState
@@ -49,6 +50,8 @@ class JointStateTracker:
         self._rest = RestMonitor(chain.joint_names, self.noise)
         self._restless: tuple[float, float] | None = None
         self._received: np.ndarray | None = None
+        self._received_at = 0.0
+        self._wraps = np.zeros(chain.n)
         self._measured_at = 0.0
         self._interval = 0.0
         self._ticked_at: float | None = None
@@ -81,9 +84,10 @@ class JointStateTracker:
         :param commanded: (n,) the last command [rad] or [m], on whose turn continuous joints are
             put; None without one.
         :returns: whether it is believed.
+        :raises ArgumentError: the time is not finite.
         """
-        q = q if self._received is None else self.unwrapped(q, self._received)
-        self._received = q
+        check_time(now, 'now')
+        self._received = q = self._continued(q, now)
         self._rest.update(q, now)
         if not self._plausibility.update(q, now):
             self.reason = self._plausibility.doubt
@@ -97,7 +101,9 @@ class JointStateTracker:
         Note that time passes; after a suspension of the process, states get time to come in.
 
         :param now: on the clock of :meth:`update` [s].
+        :raises ArgumentError: it is not finite.
         """
+        check_time(now, 'now')
         if self._ticked_at is not None and now - self._ticked_at > _SUSPENDED:
             self._resumed_at, self._awaited_since = now, None
         self._ticked_at = now
@@ -189,6 +195,28 @@ class JointStateTracker:
         :param now: on the clock of :meth:`update` [s].
         """
         return self._plausibility.speed(now) if self.current else None
+
+    def _continued(self, q: np.ndarray, now: float) -> np.ndarray:
+        """
+        Return received positions (n,) without the leaps of drivers that wrap continuous joints.
+
+        Such a leap is one that the joint cannot have moved by, but by the rest of it (of full
+        turns) it can. All else is where the arm is, on the turn that its states tell: the commands
+        have to start there, also after wrong states.
+        """
+        last, passed = self._received, now - self._received_at
+        self._received_at = now
+        if last is None or not self._turns:
+            return q
+        reach = self._plausibility.reach(passed)
+        if self._plausibility.doubt:
+            self._wraps, reach = np.zeros(len(q)), self.noise
+        step = q + self._wraps - last
+        turns = self._turn * np.round(step / self._divisor)
+        rest = np.abs(step - turns)
+        wrapped = (rest <= self.noise) | ((rest <= reach) & (np.abs(step) > reach))
+        self._wraps = self._wraps - np.where(wrapped, turns, 0.0)
+        return q + self._wraps
 
     def unwrapped(self, q: np.ndarray, reference: np.ndarray) -> np.ndarray:
         """

@@ -96,6 +96,15 @@ class PlausibilityMonitor:
             self._settle(q, now)
         return not self.doubt
 
+    def reach(self, passed: float) -> np.ndarray:
+        """
+        Return the largest steps that are plausible.
+
+        :param passed: time that they take [s].
+        :returns: (n,) [rad] or [m].
+        """
+        return self._speeds * (_MARGIN * max(passed, 0.0) + _SLACK) + self._noise
+
     def position(self) -> np.ndarray:
         """
         Return where the arm is: the median of the last states, unaffected by single wrong ones.
@@ -132,7 +141,7 @@ class PlausibilityMonitor:
         if not fast.any() and not self._contradictions.awaits_return(now):
             return ''
         known = self._contradictions.update(step, size, fast, now) and now >= then
-        excess = size - self._speeds * (_MARGIN * passed + _SLACK) - self._noise
+        excess = size - self.reach(passed)
         worst = int(np.argmax(excess))
         if excess[worst] > 0.0:
             self._flips = self._flips + 1 if self.doubt else 1

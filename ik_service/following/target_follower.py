@@ -87,7 +87,7 @@ class TargetFollower(FollowerStatus):
 
         :param q: (n,) positions [rad] or [m]; may lie outside the limits.
         :param now: when it was measured, on a monotonic clock [s].
-        :raises ArgumentError: when q has another shape or is not finite.
+        :raises ArgumentError: when q has another shape, or it or the time is not finite.
         """
         with self._lock:
             q = self._solver.chain.check_q(q, 'measured')
@@ -128,16 +128,16 @@ class TargetFollower(FollowerStatus):
         :param arrived: when this became known [s]; where it is given, a target that falls silent
             is noticed as soon as the next one is overdue.
         :returns: the solution, or the nearest pose found, which is then gone to.
-        :raises ArgumentError: when this is no pose; the old target is then followed further.
+        :raises ArgumentError: when pose, times or twist cannot be; the old target stays then.
         :raises TargetRefusedError: when nothing may be followed now; the message says why.
         """
         T_base_tip = check_transform(T_base_tip, 'target')
         with self._lock:
             self._refuse(self._machine.admission.refusal())
-            version = self._aims.next_version()
-            solver, passage, seeds = self._solver, self._passage, self._machine.seeds()
             moves_at = at if self._machine.settings.feed_forward else None
             motion = self._velocity.update(T_base_tip, moves_at, twist, arrived)
+            version = self._aims.next_version()
+            solver, passage, seeds = self._solver, self._passage, self._machine.seeds()
             last = self._trail_end() if motion.interval > 0.0 else None
             settings, limits = self._machine.settings, self._machine.limits
         if at is None or last is None:
@@ -270,6 +270,7 @@ class TargetFollower(FollowerStatus):
 
         :param now: on the clock of :meth:`set_measured` [s].
         :returns: the command to publish; None to publish nothing.
+        :raises ArgumentError: when the time is not finite.
         """
         with self._lock:
             return self._machine.tick(now)

@@ -19,6 +19,10 @@ from statistics import median
 
 import numpy as np
 
+from ik_service.common.finite_times import check_time
+from ik_service.common.quoting import safe_repr
+from ik_service.common.real_arrays import real_array
+from ik_service.exceptions import ArgumentError
 from ik_service.following.fit_kernels import fit_motion
 from ik_service.following.target_gaps import TargetGaps
 from ik_service.kinematics.entry import entry_point
@@ -99,17 +103,22 @@ class TargetVelocity:
             another motion begins.
         :param twist: (6,) its velocity in the base frame [m/s, rad/s], where that is known.
         :param arrived: when this became known [s]; None when that is not told.
+        :raises ArgumentError: a time is not finite, or the twist is none.
         """
         if at is None:
             self.reset()
             return AT_REST
+        check_time(at, 'at')
+        if arrived is not None:
+            check_time(arrived, 'arrived')
+        velocity = None if twist is None else _checked_twist(twist)
         self._append(T_base_target, at)
         self._gaps.update(at, arrived)
         while len(self._times) > _LEAST and at - self._times[0] > _WINDOW:
             self._times.popleft()
             self._ways.popleft()
-        if twist is not None:
-            return self._with_times(np.array(twist, dtype=np.float64), np.zeros(6))
+        if velocity is not None:
+            return self._with_times(velocity, np.zeros(6))
         return self._fitted() if len(self._times) > 2 else AT_REST
 
     def _with_times(self, velocity: np.ndarray, acceleration: np.ndarray) -> TargetMotion:
@@ -145,6 +154,13 @@ class TargetVelocity:
         times, ways = np.array(self._times), np.array(self._ways)
         self._fit(times, ways, quadratic, _NOISE, _MISFIT, motion)
         return self._with_times(motion[0], motion[1])
+
+
+def _checked_twist(twist: np.ndarray) -> np.ndarray:
+    velocity = real_array(twist, 'twist')
+    if velocity.shape != (6,) or not np.isfinite(velocity).all():
+        raise ArgumentError('twist', f'has to be 6 finite numbers, not {safe_repr(twist, str)}')
+    return velocity
 
 
 @cache

@@ -120,6 +120,45 @@ def test_a_bad_state_is_refused(rig, q):
         rig.follower.set_measured(q, 0.0)
 
 
+def test_a_state_without_a_time_is_refused_and_cannot_hide_that_states_end(solver, rig):
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.1, 0.1]))
+    rig.tick(10)
+    for time in (np.nan, np.inf, 'now'):
+        with pytest.raises(ArgumentError, match='now: has to be a time in seconds'):
+            rig.follower.set_measured(rig.q, time)
+    rig.tick(300, measured=False)
+    assert rig.follower.state is FollowerState.STATE_STALE
+
+
+def test_a_tick_without_a_time_is_refused_and_the_motion_goes_on(solver, rig):
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.1, 0.1]))
+    rig.tick(10)
+    with pytest.raises(ArgumentError, match='now: has to be a time in seconds, not nan'):
+        rig.follower.tick(np.nan)
+    rig.tick_until(FollowerState.REACHED)
+    rig.assert_within(1.0, 0.2)
+
+
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        {'at': np.nan},
+        {'arrived': np.inf, 'at': 100.0},
+        {'twist': [1.0, 2.0], 'at': 100.0},
+        {'twist': [np.nan] * 6, 'at': 100.0},
+    ],
+)
+def test_a_target_whose_motion_cannot_be_is_refused_by_name(solver, rig, wrong):
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.0, 0.0, 0.1]))
+    before = rig.follower.aim
+    with pytest.raises(ArgumentError, match=f'^{next(iter(wrong))}: has to be '):
+        rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.1, 0.1]), **wrong)
+    assert rig.follower.aim is before
+
+
 def test_a_smooth_path_makes_a_smooth_motion_also_beyond_the_reach(solver, rig):
     """A circle that leaves the reach and comes back: the arm never changes configuration."""
     rig.measure()

@@ -82,3 +82,36 @@ def test_a_driver_may_wrap_a_continuous_joint():
         last = command.q
     assert rig.follower.state is FollowerState.REACHED
     assert last[0] == pytest.approx(3.5, abs=1e-4)
+
+
+def start_after(*states):
+    """Return where a continuous joint starts, after states of it: positions, counts, intervals."""
+    rig, chain = odd_rig('velocity="1"')
+    for position, count, interval in states:
+        rig.q[0] = position
+        for _ in range(count):
+            rig.measure()
+            rig.now += interval
+            assert rig.follower.tick(rig.now) is None
+    rig.follower.set_target(chain.forward(np.add(rig.q, [0.1, 0.0, 0.1])))
+    return rig.tick_until(FollowerState.FOLLOWING).q[0]
+
+
+def test_a_continuous_joint_that_turns_while_no_state_comes_starts_where_it_is():
+    assert start_after((0.0, 30, 0.01), (0.0, 1, 5.0), (4.0, 60, 0.01)) == pytest.approx(4.0)
+
+
+def test_of_two_contradictory_sources_the_turn_of_the_one_that_stays_counts():
+    both = [(0.0, 1, 0.01), (4.0, 1, 0.01)] * 20
+    assert start_after(*both, (4.0, 100, 0.01)) == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize('lies', [(2.0, 4.0, 6.0), (3.0, 6.1), (6.0, 9.0)])
+def test_wrong_states_do_not_lead_a_continuous_joint_to_another_turn(lies):
+    wrong = [(lie, 3, 0.01) for lie in lies]
+    assert start_after((0.0, 30, 0.01), *wrong, (0.0, 100, 0.01)) == pytest.approx(0.0)
+
+
+def test_a_driver_may_wrap_a_continuous_joint_that_rests_at_the_seam():
+    seam = [(np.pi - 0.001, 1, 0.5), (0.001 - np.pi, 1, 0.5)] * 5
+    assert start_after((3.1, 30, 0.01), *seam, (3.141, 30, 0.01)) == pytest.approx(3.141, abs=0.01)

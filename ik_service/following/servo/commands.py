@@ -123,7 +123,8 @@ def joint_command(
             f'{quote(unknown[0])} is none of the joints that are moved: {", ".join(names)}',
         )
     given = tuple(velocities)
-    values = _checked(np.array([velocities[name] for name in given], dtype=np.float64), given)
+    values = real_array([velocities[name] for name in given], 'velocities')
+    values = _checked(values, given)
     note = ''
     if settings.unitless:
         values, note = _shares(values, given)

@@ -10,6 +10,9 @@ from ik_service.kinematics.compile import inner_kernel, kernel
 _BRAKING = 0.5
 """Share of the acceleration that is used before a joint limit; the rest is room for lag."""
 
+_NOTHING = 1e-9
+"""Share of the fastest joint's speed that is next to nothing."""
+
 
 @kernel
 def bounded_joints(q, wanted, bounds, scratch, velocity):
@@ -59,14 +62,20 @@ def scale_to_speeds(free, velocity):
     """
     Scale velocities down until none is too high, which keeps the direction of the tip.
 
+    Next to nothing is cut off instead: rounding must not stop the whole motion at a joint limit.
+
     :param free: (2, n) highest speeds downwards and upwards.
     :param velocity: (n,) in and out.
     :returns: index of the joint that needs it most, −1 for none.
     """
-    share, worst = 1.0, -1
+    share, worst, fastest = 1.0, -1, 0.0
+    for i in range(velocity.shape[0]):
+        fastest = max(fastest, abs(velocity[i]))
     for i in range(velocity.shape[0]):
         most = free[1, i] if velocity[i] > 0.0 else free[0, i]
-        if abs(velocity[i]) * share > most:
+        if abs(velocity[i]) <= _NOTHING * fastest:
+            velocity[i] = math.copysign(min(abs(velocity[i]), most), velocity[i])
+        elif abs(velocity[i]) * share > most:
             share, worst = most / abs(velocity[i]), i
     for i in range(velocity.shape[0]):
         velocity[i] *= share

@@ -25,6 +25,12 @@ def test_beyond_one_a_unitless_command_keeps_its_direction_and_is_brought_to_one
     assert "'linear.y' is 3" in note
 
 
+@pytest.mark.parametrize('value', ['fast', None, 1j])
+def test_a_joint_velocity_that_is_no_number_is_refused_by_name(value):
+    with pytest.raises(ArgumentError, match='velocities: has to be'):
+        joint_command({'panda_joint1': value}, UNITLESS, panda())
+
+
 @pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf, 1e6])
 def test_numbers_that_can_be_no_speed_are_refused_by_name(value):
     twist = np.zeros(6)

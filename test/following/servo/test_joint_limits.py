@@ -40,6 +40,18 @@ def test_a_straight_motion_stops_as_a_whole_where_a_joint_has_to():
     assert rig.q[5] < chain.upper[5] - MARGIN - 0.2
 
 
+@pytest.mark.parametrize('side', [1.0, -1.0])
+@pytest.mark.parametrize('joint', [0, 1])
+def test_a_joint_within_its_margin_stops_no_motion_that_needs_it_not(joint, side):
+    chain = ur5e()
+    start = BENT.copy()
+    start[joint] = side * (chain.upper[joint] - 0.5 * MARGIN)
+    rig = ServoRig(chain, start)
+    rig.drive(1.0, [0.0, 0.0, 0.0, *(0.3 * rig.tip[:3, 2])])  # by the last joint alone
+    assert rig.q[5] - start[5] > 0.2
+    np.testing.assert_allclose(rig.q[:5], start[:5], atol=1e-6)
+
+
 def test_from_within_its_margin_a_joint_may_only_come_back():
     chain = panda()
     start = 0.5 * (chain.lower + chain.upper)
