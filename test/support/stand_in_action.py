@@ -35,7 +35,8 @@ class StandInController:
         self.names, self.q = list(names), np.array(q, dtype=float)
         self.rejects = self.refuses = self.lingers = False
         self.fails = None  # an error code and a text
-        self.goals, self.canceled, self.ended = [], 0, 0
+        self.goals, self.lost = [], []
+        self.canceled = self.begun = self.ended = 0
         context = bench.node.context
         self._states = bench.node.create_publisher(JointState, 'joint_states', 10)
         self._clock = bench.node.get_clock()
@@ -100,7 +101,7 @@ class StandInController:
     def lose_results(self):
         """Send no results from now on, as if they were lost on their way; return how to end it."""
         send = self._server._send_result_response
-        self._server._send_result_response = lambda *_: None
+        self._server._send_result_response = lambda request, _: self.lost.append(request)
         return lambda: setattr(self._server, '_send_result_response', send)
 
     def _execute(self, handle):
@@ -111,6 +112,7 @@ class StandInController:
 
     def _played(self, handle):
         trajectory = handle.request.trajectory
+        self.begun += 1
         self.goals.append(handle.request)
         order = [trajectory.joint_names.index(name) for name in self.names]
         times = [

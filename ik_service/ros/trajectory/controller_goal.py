@@ -18,10 +18,8 @@ PATIENCE = 3.0
 """How long the controller's action may be missing before a trajectory fails [s]."""
 
 _RETRY = 2.0
-"""Time after which a controller that does not agree to cancel is asked again [s]."""
-
-_MOST_ASKED = 2
-"""Requests for the result that may wait for an answer."""
+"""Time after which a controller that does not agree to cancel is asked again [s]; and for the
+result, after twice the time each time, as every request is kept until it is answered."""
 
 _ANEW = 'has gone with its goals, and is there again: the controller has started anew'
 _RESPONSE = CancelGoal.Response
@@ -53,6 +51,7 @@ class ControllerGoal:
         self._feedback: FollowJointTrajectory.Feedback | None = None
         self._handle: ClientGoalHandle | None = None
         self._results: list[Future] = []
+        self._result_at, self._result_pause = now, _RETRY
         self._cancellation: Future | None = None
         self._agreed = self._refused = False
         self._sent_at, self._asked_at = now, -float('inf')
@@ -116,11 +115,17 @@ class ControllerGoal:
         return None
 
     def _ask_for_result(self, handle: ClientGoalHandle) -> None:
-        if len(self._results) < _MOST_ASKED:
-            with self._client.lock:
-                result = handle.get_result_async()
-            self._results.append(result)
-            result.add_done_callback(self._on_done)
+        with self._client.lock:
+            result = handle.get_result_async()
+        self._results.append(result)
+        result.add_done_callback(self._on_done)
+
+    def _ask_again_for_result(self, handle: ClientGoalHandle, now: float) -> None:
+        """Ask when that is due: an answer may have been lost."""
+        if now >= self._result_at:
+            self._result_at = now + self._result_pause
+            self._result_pause *= 2.0
+            self._ask_for_result(handle)
 
     def _result(self) -> GoalOutcome | None:
         for future in [result for result in self._results if result.done()]:
@@ -165,12 +170,15 @@ class ControllerGoal:
         )
 
     def _cancel(self, now: float) -> None:
-        """Ask for the cancellation, and again as long as the controller does not agree."""
+        """Ask for the cancellation until the controller agrees, and then for the result."""
         handle = self._handle
-        if handle is None or self._agreed:
+        if handle is None:
+            return
+        if self._agreed:
+            self._ask_again_for_result(handle, now)
             return
         if self._cancellation is not None and self._cancellation.done():
-            self._take_cancel_answer(handle, self._cancellation.result())
+            self._take_cancel_answer(handle, self._cancellation.result(), now)
             self._cancellation = None
         if not self._agreed and now - self._asked_at >= _RETRY:
             self._asked_at = now
@@ -178,14 +186,17 @@ class ControllerGoal:
                 self._cancellation = handle.cancel_goal_async()
             self._cancellation.add_done_callback(self._on_done)
 
-    def _take_cancel_answer(self, handle: ClientGoalHandle, answer: CancelGoal.Response) -> None:
+    def _take_cancel_answer(
+        self, handle: ClientGoalHandle, answer: CancelGoal.Response, now: float
+    ) -> None:
         if answer.goals_canceling:
             self._agreed, self._refused = True, False
+            self._result_at = now + self._result_pause
         elif answer.return_code in (
             _RESPONSE.ERROR_UNKNOWN_GOAL_ID,
             _RESPONSE.ERROR_GOAL_TERMINATED,  # so it is also called while it is being canceled
         ):
-            self._ask_for_result(handle)  # it tells what has become of the goal
+            self._ask_again_for_result(handle, now)  # it tells what has become of the goal
         else:
             self._refused = True
 

@@ -40,8 +40,14 @@ class Setup:
         """Wait until a trajectory gets through to the last controller."""
         until_known(self.player, self.controllers[-1])
 
+    def is_idle(self, controller):
+        """Wait until all goals that the controller has got have ended there."""
+        until(lambda: controller.ended == controller.begun, what='the end at the controller')
+
     def send(self, controller, seconds=6.0, action='follow'):
-        """Send a trajectory, and wait until the controller has it."""
+        """Send a trajectory, and wait until the controller has this one."""
+        self.is_idle(controller)
+        controller.goals.clear()
         goal = getattr(self.player, action)(smooth(seconds=seconds))
         until(lambda: controller.goals, what='the goal')
         return goal
@@ -150,7 +156,7 @@ def test_a_controller_that_starts_anew_has_lost_the_goal(setup, controller, canc
 def test_a_result_that_was_lost_is_asked_for_again_with_the_cancellation(setup, controller):
     send_again = controller.lose_results()
     goal = setup.send(controller, 1.0)
-    until(lambda: controller.ended > 1, what='the end at the controller')
+    setup.is_idle(controller)
     assert not goal.ended
     send_again()
     setup.stop()
@@ -158,12 +164,34 @@ def test_a_result_that_was_lost_is_asked_for_again_with_the_cancellation(setup, 
     assert (end, result.error_string) == ('succeeded', 'Goal successfully reached!')
 
 
+def test_a_result_that_is_lost_again_and_again_is_still_asked_for(setup, controller):
+    send_again = controller.lose_results()
+    goal = setup.send(controller, 1.0)
+    setup.is_idle(controller)
+    goal.cancel()
+    until(lambda: len(controller.lost) > 2, 20.0, 'the third request for the result')
+    assert not goal.ended
+    send_again()
+    end, result = goal.result()
+    assert (end, result.error_string) == ('succeeded', 'Goal successfully reached!')
+
+
+def test_a_lost_result_of_a_cancellation_is_asked_for_again(setup, controller):
+    send_again = controller.lose_results()
+    goal = setup.send(controller, 60.0)
+    goal.cancel()
+    until(lambda: controller.lost, what='the lost result')
+    assert not goal.ended
+    send_again()
+    assert goal.result()[0] == 'canceled'
+
+
 def test_a_goal_that_the_controller_does_not_know_any_more_is_over(setup):
     controller = setup.controller(keeps=0)
     setup.is_heard()
     controller.lose_results()
     goal = setup.send(controller, 1.0)
-    until(lambda: controller.ended > 1, what='the end at the controller')
+    setup.is_idle(controller)
     assert not goal.ended
     goal.cancel()
     end, result = goal.result()
