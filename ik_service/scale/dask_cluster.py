@@ -114,8 +114,8 @@ def task_sizes(chunks: int, places: int) -> tuple[int, ...]:
     """
     Return how many chunks each task solves, in their order.
 
-    A worker is idle for some 10 ms between two tasks, so the first
-    tasks are long; the last ones are short, so that all workers end at the same time.
+    A worker is idle for some 10 ms between two tasks, so the first tasks are long; the last ones
+    are short, so that all workers end at the same time.
 
     :param chunks: number of chunks.
     :param places: tasks that run at a time.
