@@ -26,8 +26,13 @@ from ik_service.scale import ChainSpec, PoseGrid, solve_to_store
 if TYPE_CHECKING:
     from distributed import Client
 
-KEEPING = {'MALLOC_MMAP_THRESHOLD_': 64 << 20, 'MALLOC_TRIM_THRESHOLD_': 128 << 20}
-"""Environment of workers that keep freed memory; Dask's default returns it to the system."""
+QUIET = {
+    'distributed.worker.profile.enabled': False,
+    'distributed.admin.tick.interval': '500ms',
+    'distributed.admin.system-monitor.interval': '10s',
+    'distributed.worker.memory.monitor-interval': '1s',
+}
+"""Settings of a cluster that watches itself less often than by default."""
 
 
 def main() -> None:
@@ -97,9 +102,9 @@ def measure_rates(count: int, chunk: int, repeats: int, folder: Path) -> list[di
     for way, workers, cores, settings in (
         ('Dask, a worker with one thread', 1, 1, {}),
         ('Dask, a worker with our threads', 1, all_, {}),
-        ('Dask, a worker with our threads, memory kept', 1, all_, KEEPING),
+        ('Dask, a worker with our threads, less watched', 1, all_, QUIET),
         (f'Dask, {all_} workers with one thread', all_, all_, {}),
-        (f'Dask, {all_} workers with one thread, memory kept', all_, all_, KEEPING),
+        (f'Dask, {all_} workers with one thread, less watched', all_, all_, QUIET),
     ):
         with cluster_of(workers, settings) as client:
             threads = {'threads': 1} if cores == 1 else {}
@@ -109,15 +114,14 @@ def measure_rates(count: int, chunk: int, repeats: int, folder: Path) -> list[di
 
 
 @contextmanager
-def cluster_of(workers: int, environment: dict[str, int]) -> Iterator[Client]:
+def cluster_of(workers: int, settings: dict[str, object]) -> Iterator[Client]:
     """Client of workers with one thread each; only for its time, as idle ones take some, too."""
     import dask
     from distributed import Client, LocalCluster
 
     quiet = {'processes': True, 'dashboard_address': ':0', 'threads_per_worker': 1}
-    place = 'distributed.nanny.pre-spawn-environ'
     with (
-        dask.config.set({place: {**dask.config.get(place), **environment}}),
+        dask.config.set(settings),
         LocalCluster(n_workers=workers, **quiet) as cluster,
         Client(cluster) as client,
     ):

@@ -21,7 +21,7 @@ from ik_service.scale.progress import Progress
 from ik_service.scale.result_store import ResultStore
 from ik_service.scale.solving import solve_and_write
 from ik_service.scale.store_files import disk_errors, targets_name
-from ik_service.scale.targets import block_reader, BlockTargets, reader_of
+from ik_service.scale.targets import BlockTargets, reader_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -114,8 +114,8 @@ def task_sizes(chunks: int, places: int) -> tuple[int, ...]:
     """
     Return how many chunks each task solves, in their order.
 
-    A worker is idle for some 25 ms between two tasks, in which others solve thousands of poses. So
-    the first tasks are long; the last ones are short, so that all workers end at the same time.
+    A worker is idle for some 10 ms between two tasks, so the first tasks are long; the last ones
+    are short, so that all workers end at the same time.
 
     :param chunks: number of chunks.
     :param places: tasks that run at a time.
@@ -222,15 +222,15 @@ def _solve_chunks(
     """
     targets, results = work.targets, opened(path, identity)
     bounds = chunks.tolist()
-    read = block_reader(targets, min(results.chunk, len(targets)))
-    missing = (
-        (first, read(first, last))
-        for first, last in bounds
-        # A worker may have died after it.
-        if not results.compare(first, last, reader_of(targets, first, last)).is_answered
-    )
-    for _ in solve_and_write(work.spec, missing, results.write, threads):
-        pass
+    with work.tools(min(results.chunk, len(targets)), threads) as (solver, read):
+        missing = (
+            (first, read(first, last))
+            for first, last in bounds
+            # A worker may have died after it.
+            if not results.compare(first, last, reader_of(targets, first, last)).is_answered
+        )
+        for _ in solve_and_write(solver, missing, results.write):
+            pass
     if not isinstance(targets, FileTargets) or targets.is_original:
         return np.array([(last - first, _ORIGINAL) for first, last in bounds])
     return np.array([

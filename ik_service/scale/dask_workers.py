@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property, lru_cache
 import hashlib
 import os
@@ -16,10 +17,13 @@ from ik_service.exceptions import ClusterError, IkServiceError
 from ik_service.scale.array_targets import sampled_rows
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.result_store import ResultStore
-from ik_service.scale.targets import BlockTargets
+from ik_service.scale.solving import BlockSolver
+from ik_service.scale.targets import block_reader, BlockTargets
 
 if TYPE_CHECKING:
     from distributed import Client
+
+_Reader = Callable[[int, int], np.ndarray]
 
 KEPT = 'the store keeps all whole chunks, and the same call goes on'
 
@@ -37,6 +41,7 @@ class Work:
         self.spec = spec
         self._targets = targets
         self._sample = sample or _sample(targets)
+        self._idle: list[tuple[BlockSolver, _Reader]] = []
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.spec, self._targets, self._sample)
@@ -58,6 +63,22 @@ class Work:
         if self.fault:
             raise ClusterError(f'a worker cannot go on: {self.fault}; {KEPT}')
         return self._targets
+
+    @contextmanager
+    def tools(self, size: int, threads: int | None) -> Iterator[tuple[BlockSolver, _Reader]]:
+        """
+        Lend a solver, and what reads blocks of targets, with their memory, to one task at a time.
+
+        :param size: number of targets of the largest block.
+        :param threads: number of threads of a solver; the same in all tasks.
+        :raises IkServiceError: the specification cannot be built.
+        """
+        try:
+            lent = self._idle.pop()
+        except IndexError:  # others have them
+            lent = BlockSolver(self.spec, threads), block_reader(self._targets, size)
+        yield lent
+        self._idle.append(lent)
 
 
 def check_workers(client: Client, work: Work, results: ResultStore) -> None:

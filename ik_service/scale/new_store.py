@@ -73,7 +73,7 @@ def make_store(folder: Path, details: Mapping[str, Any], count: int) -> None:
                 # Joint vectors hardly get smaller, and compression takes as long as solving does.
                 compressors=zarr.codecs.Crc32cCodec(),
             )
-        group.attrs.update(details)
+        group.update_attributes(dict(details))
         for file in made.rglob('zarr.json'):
             sync_file(file)
         made.rename(folder)

@@ -125,23 +125,20 @@ def _with_gaps(answers: Answers, poses: np.ndarray) -> Answers:
 
 
 def solve_and_write(
-    spec: ChainSpec,
+    solver: BlockSolver,
     blocks: Iterable[tuple[int, np.ndarray]],
     write: Callable[[int, Answers], int],
-    threads: int | None = None,
 ) -> Iterator[int]:
     """
     Solve blocks; while one is solved, the answers to that before it are written.
 
-    :param spec: chain, solver and options.
+    :param solver: solves a block.
     :param blocks: number of the first target of each, and its (k, 4, 4) targets, whose array may
         be that of the block before.
     :param write: writes the answers to a block, from the first target on; returns their number.
-    :param threads: number of threads that solve; as many as there are cores when left out.
     :returns: what ``write`` has returned, block by block.
-    :raises IkServiceError: the specification cannot be built, or what ``write`` raises.
+    :raises IkServiceError: what ``write`` raises.
     """
-    solver = BlockSolver(spec, threads)
     with ThreadPoolExecutor(1) as writer:
         writing: Future[int] | None = None
         for first, targets in blocks:

@@ -18,7 +18,7 @@ from ik_service.scale.array_targets import FileTargets
 from ik_service.scale.chain_spec import ChainSpec
 from ik_service.scale.progress import Progress, progress_of
 from ik_service.scale.result_store import ResultStore
-from ik_service.scale.solving import solve_and_write
+from ik_service.scale.solving import BlockSolver, solve_and_write
 from ik_service.scale.target_comparison import check_targets, Comparison
 from ik_service.scale.targets import (
     block_reader,
@@ -153,7 +153,7 @@ def _solve_blocks(
     else:
         read = block_reader(targets, min(results.chunk, count))
         blocks = ((first, read(first, last)) for first, last in missing)
-        for written in solve_and_write(spec, blocks, results.write, threads):
+        for written in solve_and_write(BlockSolver(spec, threads), blocks, results.write):
             progress.advance(written)
     if isinstance(targets, FileTargets) and not targets.is_original:
         check_targets(targets, results, missing)
@@ -184,7 +184,7 @@ def _solve_stream(
             else:
                 yield first, block
 
-    for written in solve_and_write(spec, missing(), results.write, threads):
+    for written in solve_and_write(BlockSolver(spec, threads), missing(), results.write):
         progress.advance(written)
     results.check_count(count)
     return count, before

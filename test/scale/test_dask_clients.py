@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ import ik_service as iks
 from ik_service.exceptions import ArgumentError, ClusterError, StoreInterruptedError
 from ik_service.scale import solve_to_store
 from ik_service.scale.dask_cluster import task_sizes
+from ik_service.scale.dask_workers import Work
+from ik_service.scale.targets import block_targets
 
 
 @pytest.fixture(scope='module')
@@ -115,3 +118,12 @@ def test_tasks_get_shorter_so_that_all_workers_end_at_the_same_time(chunks, plac
     assert set(sizes[-min(places, len(sizes)) :]) == {1}
     if chunks >= 32 * places:
         assert max(sizes) == 8
+
+
+def test_tasks_of_a_worker_solve_in_the_same_memory(spec, targets):
+    work = Work(spec, block_targets(targets))
+    with work.tools(100, 1) as first, work.tools(100, 1) as second:  # of two threads
+        assert first[0] is not second[0]
+    with work.tools(100, 1) as again, work.tools(100, 1) as other:
+        assert {again[0], other[0]} == {first[0], second[0]}
+    assert len(pickle.dumps(work)) < len(pickle.dumps((spec, targets))) + 1000
