@@ -52,7 +52,7 @@ def draw_reach(path: Path, found: CapabilityMap) -> Path:
         below = [figure.add_subplot(places[1, i]) for i in range(3)]
         _draw_quantities(figure, below[:2], found, cuts, across)
         if found.collisions:
-            lost = _colors(_LOST_COLORS, 0.0, max(1e-9, float((found.share - share).max())))
+            lost = _colors(_LOST_COLORS, 0.0, float((found.share - share).max()) or 1.0)
             title = f'lost to self-collision, {cuts.place(across)}'
             _draw_cut(below[2], cuts, found.share - share, across, lost, title)
             _bar(figure, lost, below[2], 'share of orientations')
