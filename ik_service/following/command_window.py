@@ -13,7 +13,8 @@ point: a cubic through them keeps the bounds that the commands keep.
 
 What a controller may be playing when a window arrives is as the window before has it. When a tick
 was late, that is a part of the motion in case that nothing more comes; from where this has led,
-the motion comes back to the commands within the limits.
+the motion comes back to the commands within the limits. Where steps of uneven lengths would need
+more than the acceleration, it leaves the commands a little, and comes back slowly.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ik_service.following.command_step import CommandStep
+from ik_service.following.command_step import CommandStep, cubic_changes
 from ik_service.following.motion_limits import MotionLimits
 from ik_service.following.ways_to_rest import way_to, way_to_rest
 from ik_service.trajectory.joint_trajectory import JointTrajectory
@@ -87,13 +88,13 @@ class PlannedMotion:
 @dataclass(frozen=True)
 class _State:
     points: tuple[_Point, ...] = ()
-    q: np.ndarray | None = None  # where the motion of the window leads
-    command: np.ndarray | None = None  # the newest command, which that is but after late ticks
-    due: float = 0.0  # when it is to be reached
+    command: np.ndarray | None = None  # the newest command
+    due: float = 0.0  # when the step to there ends
     now: float = 0.0  # when it was made
     braking: np.ndarray | None = None  # largest decrease of the speeds since rest [1/s]
     fastest: np.ndarray | None = None  # highest speeds allowed since rest
     apart: bool = False  # whether the motion is on its way to the commands
+    led: bool = False  # whether a late tick has led it away from them
     sent: PlannedMotion | None = None
 
 
@@ -132,7 +133,7 @@ class CommandWindow:
             slows down at once.
         """
         last = self._state
-        if last.q is not None and now - last.now < 0.25 * period:
+        if last.command is not None and now - last.now < 0.25 * period:
             last = self._before
         self._before = last
         self._state = self._next(last, q, limits, now, period)
@@ -146,78 +147,100 @@ class CommandWindow:
         self, last: _State, command: np.ndarray, limits: MotionLimits, now: float, period: float
     ) -> _State:
         wanted = now + DELAY * period + MARGIN
-        if last.q is None or last.command is None or last.braking is None or last.fastest is None:
+        if last.command is None or last.braking is None or last.fastest is None:
             still = np.zeros_like(command)
             begun = (now - HISTORY, command, still), (wanted - 0.5 * period, command, still)
-            return _State(
-                begun, command, command, wanted, now, limits.braking, limits.velocity_now
-            )
+            return _State(begun, command, wanted, now, limits.braking, limits.velocity_now)
         dt = min(now - last.now, period)
         begins = max(last.due, wanted - period)
         late = begins - last.due > _NOTHING
-        points, q = last.points, last.q
+        points = last.points
         if late and last.sent is not None:
-            points, q = _gone_on(points, last.sent, begins, dt)
-            q = limits.inside(q, points[-1][1])
-        before, speed = points[-1][2], (command - last.command) / dt
+            points = _gone_on(points, last.sent, begins, dt)
+        (since, there, before), due = points[-1], begins + dt
+        middle, speed = 0.5 * (last.command + command), (command - last.command) / dt
         moving, fastest = bool(before.any()), limits.velocity_now
         braking = limits.braking_since_rest(last.braking, moving)
         fastest = np.maximum(last.fastest, fastest) if moving else fastest
-        step = CommandStep(q, before, braking, fastest, dt)
-        apart = late or last.apart or not step.may_lead_to(command, limits)
-        moved = step.towards(command, speed, limits) if apart else command
-        due = begins + dt
-        if not (before.any() or speed.any() or (moved != q).any()):  # a lead may be given up
+        step = CommandStep(there, before, braking, fastest, begins + 0.5 * dt - since)
+        apart = late or last.apart or not step.may_lead_to(middle, speed, limits)
+        led, moved, velocity = late or last.led, middle, speed
+        if apart:
+            moved, velocity = step.towards(middle, speed, limits, slowly=not led)
+        if not (before.any() or speed.any() or velocity.any()):  # a lead may be given up
             due = min(max(wanted, begins + 0.5 * dt), due)
-        point = (0.5 * (begins + due), 0.5 * (q + moved), (moved - q) / (due - begins))
-        points = (*_thinned(points, now), point)
-        apart = apart and not (_same(q, last.command) and _same(moved, command))
-        return _State(points, moved, command, due, now, braking, fastest, apart, last.sent)
+        point = 0.5 * (begins + due), moved, velocity
+        points = (*_thinned(points, now, braking * limits.unit), point)
+        apart = apart and not (_same(moved, middle) and _same(velocity * dt, speed * dt))
+        led = led and apart
+        return _State(points, command, due, now, braking, fastest, apart, led, last.sent)
 
     def _planned(
         self, limits: MotionLimits, coast: float, period: float, resting: bool
     ) -> PlannedMotion:
         """Return the window: past, newest command, and the way to rest."""
         state = self._state
-        assert state.q is not None
-        start, velocity = state.points[0][0], state.points[-1][2]
+        start, (middle, there, velocity) = state.points[0][0], state.points[-1]
         way, goal = None, state.command if state.apart and resting else None
         if goal is not None:  # it may be the last command
-            way = way_to(goal, state.q, velocity, limits, period)
-        times, positions, velocities = way or way_to_rest(state.q, velocity, limits, coast, period)
-        end = max(float(times[-1]), AHEAD) if len(times) else AHEAD
-        if not len(times) or end > times[-1]:
-            rest = positions[-1] if len(times) else state.q
+            half = 0.5 * period
+            way = way_to(goal, there + half * velocity, velocity, limits, period)
+            way = way and (way[0] + half, *way[1:])
+        coast += state.due - middle
+        times, positions, velocities = way or way_to_rest(there, velocity, limits, coast, period)
+        end = state.due - middle + AHEAD
+        if not len(times) or end > times[-1] + _NEAR:
+            rest = positions[-1] if len(times) else there
             times = np.append(times, end)
             positions = np.vstack([positions, rest])
             velocities = np.vstack([velocities, np.zeros_like(rest)])
         past = np.array([time for time, _, _ in state.points])
         trajectory = JointTrajectory(
             self._names,
-            np.concatenate([past, state.due + times]) - start,
+            np.concatenate([past, middle + times]) - start,
             np.vstack([*(q for _, q, _ in state.points), positions]),
             np.vstack([*(v for _, _, v in state.points), velocities]),
         )
         return PlannedMotion(start, trajectory)
 
 
-def _thinned(points: tuple[_Point, ...], now: float) -> tuple[_Point, ...]:
-    """Return the points that a controller may still need; of the past few are enough."""
+def _thinned(
+    points: tuple[_Point, ...], now: float, acceleration: np.ndarray
+) -> tuple[_Point, ...]:
+    """
+    Return the points that a controller may still need; of the past few are enough.
+
+    A cubic over points that are left out keeps the acceleration (n,), too.
+    """
     old = [i for i, (time, _, _) in enumerate(points) if time <= now - HISTORY]
     points = points[old[-1] if old else 0 :]
     kept = [points[0]]
     for point, after in zip(points[1:], (*points[2:], None), strict=True):
         past = after is not None and after[0] <= now
-        if not past or point[0] - kept[-1][0] >= _SPACING:
+        if (
+            not past
+            or point[0] - kept[-1][0] >= _SPACING
+            or not _is_gentle(kept[-1], after, acceleration)
+        ):
             kept.append(point)
     return tuple(kept)
 
 
+def _is_gentle(point: _Point, after: _Point | None, acceleration: np.ndarray) -> bool:
+    """Return whether the cubic between two points keeps an acceleration (n,)."""
+    if after is None:
+        return False
+    (time, q, velocity), (end_time, end, end_velocity) = point, after
+    dt = end_time - time
+    changes = np.abs(cubic_changes(q, velocity, end, end_velocity, dt))
+    return bool((changes <= acceleration * (dt * (1.0 + _NOTHING)) + _SAME).all())
+
+
 def _gone_on(
     points: tuple[_Point, ...], sent: PlannedMotion, begins: float, dt: float
-) -> tuple[tuple[_Point, ...], np.ndarray]:
+) -> tuple[_Point, ...]:
     """
-    Return the points up to a step after a late tick, and where it begins.
+    Return the points up to a step after a late tick.
 
     The points are those of the window before, whose motion in case that nothing more comes the
     controller plays by then.
@@ -232,7 +255,7 @@ def _gone_on(
     )
     if since > last + _NEAR:
         points = (*points, *between, (since, there, velocity))
-    return points, there + velocity * (begins - since)
+    return points
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:

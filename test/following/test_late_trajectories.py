@@ -6,6 +6,7 @@ from support.follower_helpers import panda_solver, READY
 from support.playing import AWAY, chosen, Playing
 from support.trajectories import distance_from_line, smooth_trajectory
 
+import ik_service as iks
 from ik_service.following.trajectory_outcome import TrajectoryEnd, TrajectoryTolerances
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 
@@ -67,6 +68,18 @@ def test_with_limited_jerk_it_is_as_exact_and_half_a_window_late(solver):
     jerk = np.diff(rig.path, n=3, axis=0) * rig.rate**3
     assert np.abs(jerk).max() <= 60.0 * (1.0 + 1e-6)
     assert rig.ends[0] - 100.0 < 2.0  # 2.9 s where the clock waits for the late commands
+
+
+def test_limited_jerk_rounds_the_corners_of_positions_alone_by_little(solver):
+    aside = READY + 0.4 * np.eye(7)[0]
+    corner = np.array([READY, aside, aside + 0.4 * np.eye(7)[1]])
+    trajectory = iks.JointTrajectory(solver.chain.joint_names, np.arange(3.0), corner)
+    rig = Playing(solver, trajectory, velocity_scaling=1.0, bounds=jerk_limited(solver))
+    assert rig.finish() is TrajectoryEnd.REACHED
+    path = np.array(rig.path)
+    away = np.minimum(corner[2, 0] - path[:, 0], path[:, 1] - corner[0, 1])
+    assert away.max() < 0.004
+    np.testing.assert_allclose(path[-1], corner[2], atol=1e-9)
 
 
 @pytest.mark.parametrize('seed', range(4))

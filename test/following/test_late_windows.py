@@ -9,7 +9,7 @@ import pytest
 from support.late_ticks import CYCLE, LIMITS, play
 
 from ik_service.following.command_gate import CommandGate
-from ik_service.following.command_window import COAST, CommandWindow, MARGIN
+from ik_service.following.command_window import COAST, CommandWindow, DELAY, MARGIN
 from ik_service.following.jerk_limited_motion import JerkLimitedMotion
 from ik_service.following.motion import JointMotion
 
@@ -113,6 +113,49 @@ def test_whatever_is_late_the_motion_keeps_its_bounds(seed, limits):
     assert ((played.output >= low - beyond) & (played.output <= high + beyond)).all()
     outside = np.maximum(limits.lower - played.output, played.output - limits.upper)
     assert outside.max() <= 1e-4
+
+
+UNEVEN = {
+    'even': lambda random: 0.0,
+    'a little uneven': lambda random: random.uniform(-0.1, 0.1),
+    'uneven': lambda random: random.uniform(-0.3, 0.5),
+    'some early': lambda random: random.choice([0.0, -0.49]),
+    'some late': lambda random: random.choice([0.0, 0.0, random.uniform(0.0, 6.0)]),
+}
+"""Lateness of ticks, in periods."""
+
+
+@pytest.mark.parametrize('rate', [50.0, 100.0, 250.0])
+@pytest.mark.parametrize('ticks', UNEVEN)
+def test_the_cubics_of_windows_keep_the_acceleration_however_uneven_the_ticks(ticks, rate):
+    random = np.random.default_rng(1)
+    drive = Wanderer(random, LIMITS)
+    played = play(lambda k: UNEVEN[ticks](random) / rate, drive, round(4.0 * rate), rate)
+    assert (played.accelerations <= 1.001 * ACCELERATION).all()
+    assert (played.jumps <= 1.001 * ACCELERATION * CYCLE).all()
+
+
+@pytest.mark.parametrize('rate', [100.0, 250.0])
+def test_the_motion_of_windows_stays_near_the_commands_when_ticks_are_early(rate):
+    random, period, now, before = np.random.default_rng(3), 1.0 / rate, 5.0, 5.0
+    window, motion = CommandWindow(('a', 'b')), JointMotion(np.zeros(2))
+    drive = Wanderer(random, LIMITS)
+    window.add(motion.q, LIMITS, now, period)
+    for _ in range(round(8.0 * rate)):
+        now += period * random.choice([1.0, 0.51])
+        drive(motion, now, now - before)
+        planned = window.add(motion.q, LIMITS, now, period)
+        there, _ = planned.at(now + DELAY * period + MARGIN)
+        np.testing.assert_allclose(there, motion.q, atol=5e-3)
+        before = now
+
+
+@pytest.mark.parametrize('seed', [0, 1, 6, 15])
+def test_next_to_a_joint_limit_uneven_ticks_do_not_make_the_arm_brake_sharply(seed):
+    random, rate = np.random.default_rng(seed), 100.0
+    drive = Wanderer(random, NARROW)
+    played = play(lambda k: random.uniform(-0.003, 0.005), drive, 400, rate, limits=NARROW)
+    assert_kept(played, NARROW, 1.01)
 
 
 def test_what_is_played_already_is_not_changed_by_a_late_tick():

@@ -14,6 +14,7 @@ import numpy as np
 
 from ik_service.following.command_window import CommandWindow, PlannedMotion
 from ik_service.following.motion import JointMotion, MotionLimits
+from ik_service.trajectory.segments import segment_coefficients
 
 NAMES = ('shoulder', 'elbow')
 LIMITS = MotionLimits(np.full(2, -3.0), np.full(2, 3.0), np.array([2.0, 1.5]), 0.5, 2.5)
@@ -52,6 +53,11 @@ class Played:
     def jumps(self) -> np.ndarray:
         """Changes of velocity from sample to sample (k − 2, 2) [rad/s]."""
         return np.abs(np.diff(self.speeds, axis=0))
+
+    @property
+    def accelerations(self) -> np.ndarray:
+        """Largest accelerations (c, 2) of the cubics of each window [rad/s²]."""
+        return np.array([_largest_accelerations(planned) for planned in self.windows])
 
 
 def play(
@@ -97,6 +103,14 @@ def _sampled(arrivals: list[tuple[float, PlannedMotion]]) -> np.ndarray:
             i += 1
         output.append(_at(arrivals[i][1], time))
     return np.array(output)
+
+
+def _largest_accelerations(planned: PlannedMotion) -> np.ndarray:
+    way = planned.trajectory
+    polynomials = segment_coefficients(way.times, way.positions, way.velocities, None)
+    begin = 2.0 * polynomials[:, 2]
+    end = begin + 6.0 * polynomials[:, 3] * np.diff(way.times)[:, None]
+    return np.abs([begin, end]).max(axis=(0, 1))
 
 
 def _at(planned: PlannedMotion, time: float) -> np.ndarray:
