@@ -38,6 +38,13 @@ def client(spec):
         yield client
 
 
+@pytest.fixture
+def mortal(spec):
+    """Client of a cluster for a test that kills workers, which need not all come back."""
+    with cluster(n_workers=2) as client:
+        yield client
+
+
 def test_answers_are_those_of_a_batch(client, spec, targets, expected, tmp_path):
     done = []
     report = solve_to_store(
@@ -128,7 +135,7 @@ def test_workers_that_cannot_take_part_are_refused(client, spec, targets, tmp_pa
         solve_to_store(spec, Unknown(), tmp_path / 't', client=client)
 
 
-def test_worker_that_ends_while_it_is_asked_is_named(client, spec, targets, expected, tmp_path):
+def test_worker_that_ends_while_it_is_asked_is_named(mortal, spec, targets, expected, tmp_path):
     flag, here = tmp_path / 'flag', os.getpid()
     flag.touch()
 
@@ -150,13 +157,13 @@ def test_worker_that_ends_while_it_is_asked_is_named(client, spec, targets, expe
                     os._exit(1)
             return targets[first:last]
 
-    workers = client.nthreads()
-    call = {'store': tmp_path / 's', 'client': client, 'progress': False}
+    workers = mortal.nthreads()
+    call = {'store': tmp_path / 's', 'client': mortal, 'progress': False}
     text = r'worker (tcp://\S+) has ended while it was asked .* its log, and call again'
     with pytest.raises(ClusterError, match=text) as caught:
         solve_to_store(spec, Deadly(), **call)
     assert re.match(text, str(caught.value))[1] in workers
-    client.wait_for_workers(2)
+    mortal.wait_for_workers(1, timeout=60)
     np.testing.assert_array_equal(
         solve_to_store(spec, Deadly(), **call).store.read('q'), expected.q[:100]
     )
@@ -164,10 +171,9 @@ def test_worker_that_ends_while_it_is_asked_is_named(client, spec, targets, expe
 
 @pytest.mark.parametrize('fault', ['copied', 'changed', 'other'])
 def test_file_that_is_replaced_before_workers_start(
-    client, spec, targets, expected, tmp_path, fault
+    mortal, spec, targets, expected, tmp_path, fault
 ):
-    client.wait_for_workers(2)
-    workers, file = list(client.run(os.getpid).values()), tmp_path / 'targets.npy'
+    workers, file = list(mortal.run(os.getpid).values()), tmp_path / 'targets.npy'
     new = {'copied': targets, 'changed': targets.copy(), 'other': targets[::-1]}[fault]
     if fault == 'changed':
         new[1990] = targets[0]
@@ -181,7 +187,7 @@ def test_file_that_is_replaced_before_workers_start(
 
     np.save(file, targets)
     of_file = np.load(file, mmap_mode='r')
-    call = {'store': tmp_path / 's', 'chunk': 50, 'client': client}
+    call = {'store': tmp_path / 's', 'chunk': 50, 'client': mortal}
     if fault != 'copied':
         texts = {
             'changed': 'has read other targets .* 1950 to 2000',
@@ -210,11 +216,10 @@ class Unknown:
 
 
 def test_threads_are_for_workers_that_have_a_host_for_themselves(
-    client, spec, targets, expected, tmp_path
+    mortal, spec, targets, expected, tmp_path
 ):
-    client.wait_for_workers(2)  # one may have been killed
     with pytest.raises(ArgumentError, match='threads'):
-        solve_to_store(spec, targets, tmp_path / 's', client=client, threads=2)
+        solve_to_store(spec, targets, tmp_path / 's', client=mortal, threads=2)
     with cluster(n_workers=1) as alone:
         report = solve_to_store(
             spec, targets, tmp_path / 's', client=alone, threads=2, progress=False

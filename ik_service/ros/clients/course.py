@@ -24,7 +24,12 @@ MOST_TRIES = 3
 _TURN = 0.1  # time from a request to its response for which the blocks are made [s]
 _SMALLEST, _FIRST = 16, 100  # poses of a block
 _HEAD_START = 1.0  # of the service that is preferred, where the other is found first [s]
-_SETTLING = 0.3  # of the connection to a server that has just come [s]
+_SETTLING = 0.3, 0.6, 1.2, 2.4, 4.8
+"""When calls are made again that a server may have missed: after it was first seen [s].
+
+It is seen before it is connected, and what is sent in between is lost. A lost message of discovery
+comes again within 3 s.
+"""
 _TIMED_OUT = -6
 
 
@@ -37,8 +42,6 @@ class _Call:
     tries: int = 0
     future: Future | None = None
     sent: float = 0.0
-    due: float = math.inf
-    servers: int = 0
 
 
 class Course:
@@ -76,6 +79,8 @@ class Course:
         self._calls: Calls | None = None
         self._size = _FIRST
         self._lost_since: float | None = None
+        self._servers: int | None = None  # when last looked at
+        self._came = -math.inf  # the newest one
 
     def go_on(self) -> None:
         """Ask for what may be under way, and again for what is lost; to be called now and then."""
@@ -136,8 +141,7 @@ class Course:
         with self._lock:
             while self._left and len(self._flying) < calls.in_flight:
                 call = self._next(min(self._size, calls.most))
-                call.sent, call.servers = time.monotonic(), self._servers(calls)
-                call.tries, call.due = call.tries + 1, math.inf
+                call.sent, call.tries = time.monotonic(), call.tries + 1
                 self._flying.add(call)
                 with calls.lock:  # against other batches
                     request = calls.request(self._question, call.frame, call.rows)
@@ -181,13 +185,10 @@ class Course:
     def _take_back(self, calls: Calls, now: float) -> None:
         """Ask again for what was sent to a server that is gone, or is not answered for long."""
         with self._lock:
-            servers = self._servers(calls)
+            missed = self._missed_until(calls, now)
             for call in list(self._flying):
                 late = now - call.sent > self._patience * 2 ** (call.tries - 1)
-                if servers > call.servers:  # another one has come since
-                    call.due = min(call.due, now + _SETTLING)
-                call.servers = servers
-                if late or now > call.due:
+                if late or call.sent < missed:
                     self._flying.discard(call)
                     self._forget(call)
                     tries = call.tries if late else call.tries - 1
@@ -206,15 +207,21 @@ class Course:
         with self._lock:
             if self._lost_since is None:
                 self._lost_since = now
-            for call in self._flying:
-                call.servers = 0
+            self._servers = 0
         if now - self._lost_since > self._patience:
             name = calls.client.srv_name
             text = f'{name} is gone, and has not come back for {self._patience:g} s'
             raise NoServerError(text, (name,))
 
-    def _servers(self, calls: Calls) -> int:
-        return self._node.count_services(calls.client.srv_name)
+    def _missed_until(self, calls: Calls, now: float) -> float:
+        """Return the time until which a server that came later may have missed calls."""
+        servers = self._node.count_services(calls.client.srv_name)
+        if self._servers is not None and servers > self._servers:
+            self._came = now
+        self._servers = servers
+        # Not the last of these times: what was sent just before has its answer on the way.
+        passed = [self._came + after for after in (0.0, *_SETTLING) if self._came + after <= now]
+        return passed[-2] if len(passed) > 1 else -math.inf
 
     def _forget(self, call: _Call) -> None:
         if call.future is not None and self._calls is not None:

@@ -12,6 +12,7 @@ from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.solve_record import solve_values, SolveRecord
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
+from ik_service.ros.ik.description_fault import DescriptionFault
 from ik_service.ros.ik.service_handler import RequestStatistics
 
 _LEVELS = {
@@ -69,17 +70,19 @@ class DiagnosticsPublisher:
             now = self._node.get_clock().now()
             self._target_solves[topic] = SolveRecord(now, topic, solver, result)
 
-    def publish(self, waiting_for: str, refused: str, followers: Followers | None) -> None:
+    def publish(
+        self, waiting_for: str, fault: DescriptionFault, followers: Followers | None
+    ) -> None:
         """
         Publish the diagnostics.
 
         :param waiting_for: what the node waits for while there is no arm.
-        :param refused: why the last robot description was refused; empty when it was not.
+        :param fault: why the newest robot description is not in use.
         :param followers: the followers of the arm in use; None without one.
         """
         array = DiagnosticArray()
         array.header.stamp = self._node.get_clock().now().to_msg()
-        array.status = [_description(waiting_for, refused, followers)]
+        array.status = [_description(waiting_for, fault, followers)]
         if followers is not None:
             array.status.append(_following('following', followers.default))
             array.status += [
@@ -111,8 +114,11 @@ class DiagnosticsPublisher:
         return max(known, key=lambda solve: solve.stamp.nanoseconds, default=None)
 
 
-def _description(waiting_for: str, refused: str, followers: Followers | None) -> DiagnosticStatus:
-    values = {'refused': refused} if refused else {}
+def _description(
+    waiting_for: str, fault: DescriptionFault, followers: Followers | None
+) -> DiagnosticStatus:
+    refused = fault.reason
+    values = {'refused': refused} if refused and not fault.in_use else {}
     if followers is None:
         # With a refused description there is nothing to work with; else it is only early.
         level = DiagnosticStatus.ERROR if refused else DiagnosticStatus.WARN
@@ -125,7 +131,11 @@ def _description(waiting_for: str, refused: str, followers: Followers | None) ->
         'joints': ', '.join(arm.chain.joint_names),
     }
     if refused:
-        message = f'a new description was refused, the old one stays: {refused}'
+        message = (
+            f'in use, but not all is set up: {refused}'
+            if fault.in_use
+            else f'a new description was refused, the old one stays: {refused}'
+        )
         return _status('robot description', DiagnosticStatus.WARN, message, values)
     return _status('robot description', DiagnosticStatus.OK, 'in use', values)
 

@@ -42,6 +42,7 @@ from ik_service.ros.following.stamps import queue_delay
 from ik_service.ros.following.stop_services import StopServices
 from ik_service.ros.following.target_topics import TargetTopics
 from ik_service.ros.ik.announcement import announce, announce_late
+from ik_service.ros.ik.description_fault import DescriptionFault
 from ik_service.ros.ik.diagnostics import DiagnosticsPublisher
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT
 from ik_service.ros.ik.node_threads import NodeThreads
@@ -86,7 +87,7 @@ class IkNode(NodeWithActions):
         self._state_group = MutuallyExclusiveCallbackGroup()
         ParameterServices(self, ReentrantCallbackGroup(), self._change_group)
         self._followers: Followers | None = None
-        self._refused = ''
+        self._fault = DescriptionFault()
         self._started_at = time.monotonic()
         joints = [name for name in self.parameters[COMMAND_JOINTS] if name]
         self._commands = CommandPublisher(self, self.parameters[COMMAND_INTERFACE], joints)
@@ -198,9 +199,8 @@ class IkNode(NodeWithActions):
     def _on_target(self, group: str, message: PoseStamped, info: Mapping[str, int]) -> None:
         followers = self._followers
         if followers is None:
-            self.get_logger().warning(
-                f'target_pose ignored: {self._descriptions.waiting_for}', throttle_duration_sec=5.0
-            )
+            why = self._fault.reason or self._descriptions.waiting_for
+            self.get_logger().warning(f'target_pose ignored: {why}', throttle_duration_sec=5.0)
             return
         following = followers.on_target(group, message, queue_delay(info))
         if following is not None:
@@ -217,9 +217,9 @@ class IkNode(NodeWithActions):
         self._markers.switch(self.parameters[PUBLISH_MARKERS])
         if followers is not None:
             followers.log_states()
-        elif not self._refused:
+        elif not self._fault.reason:
             self.get_logger().info(self._descriptions.waiting_for, throttle_duration_sec=10.0)
-        self._diagnostics.publish(self._descriptions.waiting_for, self._refused, followers)
+        self._diagnostics.publish(self._descriptions.waiting_for, self._fault, followers)
 
     def _tick(self, now: float) -> None:
         followers = self._followers
@@ -248,9 +248,8 @@ class IkNode(NodeWithActions):
             )
             followers.forward_state()
             self._stop.replace(followers, self._use)
+        self._arm_services.advertise()
         self._targets.update(followers.others)
-        if old is None:
-            self._arm_services.advertise()
         self._threads.wake()
         announce(log, followers, before, self.parameters, time.monotonic() - self._started_at)
         self._arm_services.prepare(arm, self.parameters.solver)
@@ -262,13 +261,14 @@ class IkNode(NodeWithActions):
     def _use(self, followers: Followers) -> None:
         self.collisions.adopt(followers.arm)
         self._arm_services.measured = followers.measured
-        self._followers, self._refused = followers, ''
+        self._followers, self._fault = followers, DescriptionFault()
 
     def _on_refused(self, error: Exception) -> None:
-        self._refused = str(error)
+        used = self._followers.arm if self._followers is not None else None
+        self._fault = self._descriptions.failed(error, used)
         if not isinstance(error, IkServiceError):
             self._on_error(error)
-        self.get_logger().error(f'robot description refused: {error}')
+        self.get_logger().error(self._fault.text)
 
     # Changes of parameters
 

@@ -16,10 +16,11 @@ from ik_service.arm.loader import (
     srdf_source,
     with_semantics,
 )
-from ik_service.exceptions import SrdfError
+from ik_service.exceptions import IkServiceError, SrdfError
 from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.robot import Robot
 from ik_service.ros.common.qos import DESCRIPTION_QOS
+from ik_service.ros.ik.description_fault import DescriptionFault
 from ik_service.ros.ik.frame_parameters import XACRO_ARGS
 from ik_service.ros.ik.group_parameters import ROBOT_DESCRIPTION_SEMANTIC, SRDF
 from ik_service.ros.ik.parameter_table import ROBOT_DESCRIPTION, URDF
@@ -60,6 +61,10 @@ class RobotDescriptions:
         self._received: tuple[Source, Source] = (urdf, srdf)
         self._sources = self._received
         self._good: tuple[tuple[Source, Source], Robot] | None = None
+        self._good_before: tuple[tuple[Source, Source], Robot] | None = None
+        self._building = self._sources
+        self._newest: Arm | None = None
+        self._failed: tuple[Source, Source] | None = None
         self._given = bool(urdf), bool(srdf)
 
     def start(self) -> None:
@@ -87,6 +92,24 @@ class RobotDescriptions:
         if self._sources[0]:
             self._loader.submit(self._build)
 
+    def failed(self, error: Exception, used: Arm | None) -> DescriptionFault:
+        """
+        Return why the newest description is not in use; to be called before another is built.
+
+        Nothing may be wrong with the description itself where the error is an unexpected one: it
+        is built again when it is published again, though it has not changed.
+
+        :param error: what was raised while its arm was built, or put to use.
+        :param used: the arm in use; None without one.
+        """
+        in_use = used is not None and used is self._newest
+        if self._newest is not None and not in_use:  # built, but no more
+            self._good = self._good_before
+            self._go_back(self._building, self._good)
+        if not isinstance(error, IkServiceError):
+            self._failed = self._building
+        return DescriptionFault.of(error, in_use, not self._given[0])
+
     @property
     def waiting_for(self) -> str:
         """What is waited for before there is an arm, in words."""
@@ -108,7 +131,8 @@ class RobotDescriptions:
         self._take((self._received[0], message.data))
 
     def _take(self, received: tuple[Source, Source]) -> None:
-        if received != self._received:  # publishers that restart repeat themselves
+        # Publishers that restart repeat themselves.
+        if received != self._received or received == self._failed:
             # Of a robot that is replaced, one of the two comes first, and does not go with the
             # other one of the old robot: so what was refused counts again with the next one.
             self._received = self._sources = received
@@ -117,17 +141,27 @@ class RobotDescriptions:
     def _build(self) -> Arm:
         """Build the arm of the newest descriptions; refused ones are not used again."""
         sources, good = self._sources, self._good
+        self._building, self._newest = sources, None
+        if self._failed == sources:
+            self._failed = None
         try:
             robot = good[1] if good and good[0] == sources else self._read(sources)
             arm = Arm(robot, self._parameters.arm)
             for check in self._checks:
                 check(arm)
         except Exception:
-            if good is not None and self._sources == sources:
-                self._sources = good[0]
+            self._go_back(sources, good)
             raise
-        self._good = (sources, robot)
+        self._good_before, self._good = good, (sources, robot)
+        self._newest = arm
         return arm
+
+    def _go_back(
+        self, sources: tuple[Source, Source], good: tuple[tuple[Source, Source], Robot] | None
+    ) -> None:
+        """Use the last good descriptions again, unless newer ones have come."""
+        if good is not None and self._sources == sources:
+            self._sources = good[0]
 
     def _read(self, sources: tuple[Source, Source]) -> Robot:
         urdf, srdf = sources

@@ -69,6 +69,7 @@ class Services:
         on_offered: Callable[[str], object],
     ) -> None:
         self._node, self._on_offered = node, on_offered
+        self._offered: set[str] = set()
         settings, motion = parameters.solver, parameters.follower
         self.group, self.path_group = ReentrantCallbackGroup(), ReentrantCallbackGroup()
         self.batch_group = ReentrantCallbackGroup()
@@ -138,9 +139,9 @@ class Services:
             preparation.end()
 
     def advertise(self) -> None:
-        """Offer the services that need no further kernels, once there is an arm."""
+        """Offer those that need no further kernels, and are not offered yet, for an arm."""
         for name in self._handlers:
-            if name not in self._late:
+            if name not in self._late and name not in self._offered:
                 self._offer(name, self.group, SERVICE_QOS)
         retry_dropped_responses(self._node)
 
@@ -154,3 +155,4 @@ class Services:
         self._node.create_service(
             kind, name, handler.handle, qos_profile=qos, callback_group=group
         )
+        self._offered.add(name)

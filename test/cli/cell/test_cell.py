@@ -9,7 +9,7 @@ import pytest
 from support.harness import START_TIMEOUT, until
 from support.repository import REPOSITORY
 
-from ik_service.cli.cell.arguments import spread, STARTED
+from ik_service.cli.cell.arguments import parser, spread, STARTED
 
 PROGRAM = 'ik_service.cli.cell.main'
 EXAMPLE = REPOSITORY / 'config' / 'cell.yaml'
@@ -116,6 +116,14 @@ def test_an_arm_that_there_is_not_is_named(bench, file):
     until(lambda: program.exit_code is not None, 60.0, 'the end of the program')
     assert program.exit_code == 1
     assert "unknown arm 'middle'; valid: left, right" in program.output
+
+
+@pytest.mark.parametrize('names', ['', ',', ',,'])
+def test_a_choice_of_no_arms_is_refused(file, capsys, names):
+    with pytest.raises(SystemExit) as ended:
+        parser().parse_args([str(file), '--arms', names])
+    assert ended.value.code == 2
+    assert f'argument --arms: {names!r} names no arm' in capsys.readouterr().err
 
 
 def test_a_namespace_for_all_nodes_is_refused(bench, file):

@@ -33,8 +33,8 @@ class Graph:
     arm = ArmSettings()
 
     def __init__(self):
-        self.topics, self.built = {}, []
-        self.descriptions = RobotDescriptions(self, self, self)
+        self.topics, self.built, self.fault = {}, [], None
+        self.descriptions = RobotDescriptions(self, self, self, [self._check])
         self.descriptions.start()
 
     def __getitem__(self, spec):
@@ -49,11 +49,16 @@ class Graph:
     def error(self, text):
         self.built.append(text)
 
+    def _check(self, _arm):
+        if self.fault:
+            raise self.fault
+
     def submit(self, build):
         try:
             arm = build()
             self.built.append((arm.robot.name, arm.group_names[0]))
-        except IkServiceError as error:
+        except (IkServiceError, OSError) as error:
+            self.descriptions.failed(error, None)
             self.built.append(type(error).__name__)
 
     def send(self, topic, text):
@@ -80,6 +85,28 @@ def test_a_refused_description_leaves_the_last_good_one_for_changed_parameters()
     assert graph.send('robot_description', '<robot') == 'UrdfError'
     graph.descriptions.rebuild()
     assert graph.built[-1][0] == 'one'
+
+
+def test_what_an_unexpected_error_has_kept_back_counts_when_it_is_repeated():
+    graph = Graph()
+    graph.fault = OSError('no space')
+    assert graph.send('robot_description', urdf('one')) == 'OSError'
+    assert graph.send('robot_description', urdf('one')) == 'OSError'
+    graph.fault = None
+    assert graph.send('robot_description', urdf('one'))[0] == 'one'
+    assert graph.send('robot_description', urdf('one')) is None
+    assert graph.send('robot_description', '<robot') == 'UrdfError'
+    assert graph.send('robot_description', '<robot') is None, 'nothing else comes of it'
+
+
+def test_an_arm_that_is_built_but_cannot_be_used_is_not_built_again_for_changed_parameters():
+    graph = Graph()
+    assert graph.send('robot_description', urdf('one'))[0] == 'one'
+    assert graph.send('robot_description', urdf('two'))[0] == 'two'
+    graph.descriptions.failed(MemoryError(), None)
+    graph.descriptions.rebuild()
+    assert graph.built[-1][0] == 'one'
+    assert graph.send('robot_description', urdf('two'))[0] == 'two'
 
 
 def test_xacro_on_the_topic_is_not_run():

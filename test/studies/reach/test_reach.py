@@ -173,6 +173,27 @@ def test_grids_that_are_too_large_are_told_with_the_option(tmp_path, capsys, opt
     assert 2 <= few < options[1]
 
 
+@pytest.mark.parametrize(
+    ('address', 'reason'),
+    [
+        ('nonsense', 'port'),
+        ('nowhere://a', 'unknown address scheme'),
+        ('tcp://127.0.0.1:1', 'tcp://'),
+    ],
+)
+def test_a_scheduler_that_cannot_be_reached_is_told(tmp_path, capsys, address, reason):
+    config = pytest.importorskip('dask.config')
+    pytest.importorskip('distributed')
+    options = ['--points', 3, '--orientations', 1, '--client', address]
+    with (
+        config.set({'distributed.comm.timeouts.connect': '200ms'}),
+        pytest.raises(ArgumentError, match=f"--client: '{address}': .*{reason}"),
+    ):
+        study(tmp_path, *options)
+    assert capsys.readouterr().out == ''
+    assert not list(tmp_path.iterdir())
+
+
 def test_level_cuts_of_two_arms_are_at_one_height():
     steps = np.arange(4) * 0.1
     # Orientations by height: the fullest layer is the first of one, and the last of the other.
