@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
+from ik_service.arm.description_fault import DescriptionFault
 from ik_service.following.settings import FollowerState
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.solve_record import solve_values, SolveRecord
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
-from ik_service.ros.ik.description_fault import DescriptionFault
 from ik_service.ros.ik.service_handler import RequestStatistics
 
 _LEVELS = {

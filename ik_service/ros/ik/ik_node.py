@@ -15,6 +15,7 @@ from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import Arm, ArmSettings, MeasuredState
+from ik_service.arm.description_fault import DescriptionFault
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import ArmLoader
 from ik_service.common.fault_logger import FaultLogger
@@ -42,7 +43,6 @@ from ik_service.ros.following.stamps import queue_delay
 from ik_service.ros.following.stop_services import StopServices
 from ik_service.ros.following.target_topics import TargetTopics
 from ik_service.ros.ik.announcement import announce, announce_late
-from ik_service.ros.ik.description_fault import DescriptionFault
 from ik_service.ros.ik.diagnostics import DiagnosticsPublisher
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT
 from ik_service.ros.ik.node_threads import NodeThreads

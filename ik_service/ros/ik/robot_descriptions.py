@@ -8,6 +8,7 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from ik_service.arm.arm import Arm
+from ik_service.arm.description_fault import DescriptionFault
 from ik_service.arm.loader import (
     ArmLoader,
     read_robot,
@@ -20,7 +21,6 @@ from ik_service.exceptions import IkServiceError, SrdfError
 from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.robot import Robot
 from ik_service.ros.common.qos import DESCRIPTION_QOS
-from ik_service.ros.ik.description_fault import DescriptionFault
 from ik_service.ros.ik.frame_parameters import XACRO_ARGS
 from ik_service.ros.ik.group_parameters import ROBOT_DESCRIPTION_SEMANTIC, SRDF
 from ik_service.ros.ik.parameter_table import ROBOT_DESCRIPTION, URDF
