@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import array
 from collections.abc import Sequence
+import math
 import re
 import threading
+import time
 from typing import NamedTuple, Protocol
 
 from geometry_msgs.msg import Pose
@@ -13,6 +15,7 @@ from moveit_msgs.srv import GetCartesianPath, GetPositionIK
 import numpy as np
 from rclpy.client import Client
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 
 from ik_service.ros.clients.question import Question
 from ik_service.ros.common.qos import BATCH_QOS, SERVICE_QOS
@@ -49,12 +52,22 @@ class Calls(Protocol):
     :ivar lock: held while a request is made and sent, as the next one is made of the same parts.
     :ivar in_flight: calls that are under way at once.
     :ivar most: poses of a call, at most.
+    :ivar stall: time without an answer that is longer than servers work on their calls [s].
+    :ivar renewed: when the client was last replaced [s]; what was sent before is not answered.
+    :ivar stuck: whether the client is to be replaced.
     """
 
     client: Client
     lock: threading.Lock
     in_flight: int
     most: int
+    stall: float
+    renewed: float
+    stuck: bool
+
+    def renew(self) -> None:
+        """Replace a client that is stuck; to be called in the thread that spins the node."""
+        ...
 
     def request(self, question: Question, frame: str, rows: np.ndarray) -> object:
         """
@@ -76,7 +89,39 @@ class Calls(Protocol):
         ...
 
 
-class BatchCalls:
+class _RenewedClient:
+    """
+    Client of a service that is replaced when it is stuck.
+
+    Where one of two servers was killed, requests of large messages may no longer reach the other
+    one, not even after the first is known to be gone: so with Fast DDS 2.14. Those of a new client
+    do.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        type_: type[GetCartesianPath] | type[GetPositionIK],
+        service: str,
+        qos: QoSProfile,
+    ) -> None:
+        self._create = lambda: node.create_client(type_, service, qos_profile=qos)
+        self._destroy = node.destroy_client
+        self.client: Client = self._create()
+        self.lock = threading.Lock()
+        self.renewed, self.stuck = -math.inf, False
+
+    def renew(self) -> None:
+        """Replace the client; see :class:`Calls`."""
+        if not self.stuck:
+            return
+        with self.lock:
+            self._destroy(self.client)
+            self.client = self._create()
+            self.renewed, self.stuck = time.monotonic(), False
+
+
+class BatchCalls(_RenewedClient):
     """
     Calls of ``compute_ik_batch``.
 
@@ -86,10 +131,10 @@ class BatchCalls:
 
     in_flight = 2  # one is solved while the other is converted
     most = 300  # the node converts a call at a stretch, for which all others wait
+    stall = 5.0  # the node begins no pose of a call after 2 s
 
     def __init__(self, node: Node, service: str) -> None:
-        self.client = node.create_client(GetCartesianPath, service, qos_profile=BATCH_QOS)
-        self.lock = threading.Lock()
+        super().__init__(node, GetCartesianPath, service, BATCH_QOS)
         self._poses: list[Pose] = []  # made once: that takes ten times as long as filling them
 
     def request(self, question: Question, frame: str, rows: np.ndarray) -> object:
@@ -137,7 +182,7 @@ class BatchCalls:
         return BlockAnswers(rows, codes, messages, names, postures)
 
 
-class SingleCalls:
+class SingleCalls(_RenewedClient):
     """
     Calls of ``compute_ik``, several under way at once.
 
@@ -147,10 +192,10 @@ class SingleCalls:
 
     in_flight = 8  # servers with the default quality of service lose what is beyond 10
     most = 1
+    stall = math.inf  # a single pose may take as long as the server's solver may
 
     def __init__(self, node: Node, service: str) -> None:
-        self.client = node.create_client(GetPositionIK, service, qos_profile=SERVICE_QOS)
-        self.lock = threading.Lock()
+        super().__init__(node, GetPositionIK, service, SERVICE_QOS)
 
     def request(self, question: Question, frame: str, rows: np.ndarray) -> object:
         """Return a request; see :class:`Calls`."""

@@ -30,6 +30,8 @@ _SETTLING = 0.3, 0.6, 1.2, 2.4, 4.8
 It is seen before it is connected, and what is sent in between is lost. A lost message of discovery
 comes again within 3 s.
 """
+_SLOWER = 10.0
+"""How many of the longest turns a client takes that counts as stuck."""
 _TIMED_OUT = -6
 
 
@@ -81,6 +83,7 @@ class Course:
         self._lost_since: float | None = None
         self._servers: int | None = None  # when last looked at
         self._came = -math.inf  # the newest one
+        self._longest = math.inf  # turn, of those since calls were last made by a new client [s]
 
     def go_on(self) -> None:
         """Ask for what may be under way, and again for what is lost; to be called now and then."""
@@ -115,7 +118,7 @@ class Course:
             self.stop()
         elif calls is None:
             return
-        elif calls.client.service_is_ready():
+        elif _is_ready(calls):
             self._lost_since = None
             self._take_back(calls, now)
             self._send(calls)
@@ -126,9 +129,7 @@ class Course:
         """Choose the service, once one is there."""
         waited = now - self._began
         for calls in self._choices:
-            if calls.client.service_is_ready() and (
-                calls is self._choices[0] or waited > _HEAD_START
-            ):
+            if _is_ready(calls) and (calls is self._choices[0] or waited > _HEAD_START):
                 self._calls = calls
                 return calls
         if waited > self._patience:
@@ -161,7 +162,9 @@ class Course:
             if call not in self._flying:
                 return  # asked for again meanwhile
             self._flying.discard(call)
-            self._fit(len(call.rows), time.monotonic() - call.sent)
+            turn = time.monotonic() - call.sent
+            self._longest = turn if self._longest == math.inf else max(turn, self._longest)
+            self._fit(len(call.rows), turn)
         try:
             answers = calls.read(call.rows, future.result())
             self._batch.put(*answers)
@@ -186,13 +189,21 @@ class Course:
         """Ask again for what was sent to a server that is gone, or is not answered for long."""
         with self._lock:
             missed = self._missed_until(calls, now)
+            self._watch(calls, now)
             for call in list(self._flying):
                 late = now - call.sent > self._patience * 2 ** (call.tries - 1)
+                calls.stuck = calls.stuck or late
                 if late or call.sent < missed:
                     self._flying.discard(call)
                     self._forget(call)
                     tries = call.tries if late else call.tries - 1
                     self._again(calls, call.frame, call.rows, tries)
+
+    def _watch(self, calls: Calls, now: float) -> None:
+        """Have a client replaced by which no call is answered any more; once until one is."""
+        stall = max(calls.stall, _SLOWER * self._longest)
+        if self._flying and all(now - call.sent > stall for call in self._flying):
+            calls.stuck, self._longest = True, math.inf
 
     def _again(self, calls: Calls, frame: str, rows: np.ndarray, tries: int) -> None:
         if tries >= MOST_TRIES:
@@ -219,10 +230,16 @@ class Course:
         if self._servers is not None and servers > self._servers:
             self._came = now
         self._servers = servers
+        self._came = max(self._came, calls.renewed)
         # Not the last of these times: what was sent just before has its answer on the way.
         passed = [self._came + after for after in (0.0, *_SETTLING) if self._came + after <= now]
-        return passed[-2] if len(passed) > 1 else -math.inf
+        return max(passed[-2] if len(passed) > 1 else -math.inf, calls.renewed)
 
     def _forget(self, call: _Call) -> None:
         if call.future is not None and self._calls is not None:
             self._calls.client.remove_pending_request(call.future)
+
+
+def _is_ready(calls: Calls) -> bool:
+    with calls.lock:  # against its replacement
+        return calls.client.service_is_ready()

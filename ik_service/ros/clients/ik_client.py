@@ -221,6 +221,8 @@ class IkClient:
             self._node.destroy_node()
 
     def _look(self) -> None:
+        for calls in (self._batches, self._singles):
+            calls.renew()
         with self._lock:
             courses = list(self._courses.items())
         for batch, course in courses:

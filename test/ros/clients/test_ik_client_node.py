@@ -54,6 +54,20 @@ def test_a_killed_node_that_is_started_again_loses_nothing(bench, client, panda_
     assert np.array_equal(batch.q, np.tile(batch.q[:100], (300, 1)))
 
 
+@pytest.mark.slow
+def test_one_of_two_nodes_is_killed_and_the_other_one_answers_the_rest(bench, panda_model):
+    nodes = start(bench), start(bench)
+    poses = np.tile([reachable(panda_model, seed) for seed in range(100)], (400, 1, 1))
+    with IkClient(bench.node) as client:
+        batch = client.solve(poses)
+        assert next(iter(batch)).success
+        nodes[0].kill()
+        for answers in (batch, client.solve(poses)):
+            answers.result(LONG)
+            assert answers.success.all()
+            assert np.array_equal(answers.q, np.tile(answers.q[:100], (400, 1)))
+
+
 def test_two_clients_at_once(bench, client, panda_model):
     start(bench)
     poses = np.array([reachable(panda_model, seed) for seed in range(500)])
