@@ -197,8 +197,7 @@ class TrajectoryAim(Aim):
 
     def _advance(self, tick: Tick) -> Step:
         """Go on along the trajectory."""
-        before, self._rate = self._rate, self._next_rate(tick)
-        time = self._time + 0.5 * (before + self._rate) * tick.dt
+        time, self._rate = self._next_place(tick)
         if time >= self.trajectory.duration:
             time, self._ended_at, self._rate = self.trajectory.duration, tick.now, 0.0
         self._set_time(time)
@@ -223,8 +222,8 @@ class TrajectoryAim(Aim):
         time = self._time + min(max(ahead, -_FURTHEST), _FURTHEST)
         self._set_time(min(max(time, float(self.trajectory.times[0])), self.trajectory.duration))
 
-    def _next_rate(self, tick: Tick) -> float:
-        """Return the rate of the clock at the end of this tick."""
+    def _next_place(self, tick: Tick) -> tuple[float, float]:
+        """Return time and rate of the clock at the end of this tick."""
         rate, dt = self._rate, tick.dt
         behind = np.abs(self._goal - tick.leading[0])[tick.limits.movable]
         allowed = self._fastest[tick.limits.movable] * (_WAIT * dt)
@@ -236,7 +235,8 @@ class TrajectoryAim(Aim):
         on_it = (behind <= _NOTHING).all()
         share = _SHARE if on_it else _CATCHING_UP
         slower, faster = self._rate_changes(rate, share)
-        return max(min(wanted, rate + faster * dt), rate + slower * dt, 0.0)
+        wanted = min(wanted, rate + faster * dt)
+        return self._rates.next_place(self._time, rate, slower, wanted, dt)
 
     def _rate_changes(self, rate: float, share: float) -> tuple[float, float]:
         """

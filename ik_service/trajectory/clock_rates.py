@@ -23,6 +23,9 @@ _INTERVALS = 1500
 _MOST_PARTS = 400
 """Parts that a segment is divided into, at most."""
 
+_HALVINGS = 12
+"""Halvings in which a rate is found."""
+
 _NOTHING = 1e-12
 
 
@@ -33,10 +36,12 @@ class ClockRates:
 
     :ivar times: (g,) times in the trajectory [s].
     :ivar squares: (g,) squares of the highest rates there, 0 to 1.
+    :ivar corners: (c,) times at which a velocity jumps [s].
     """
 
     times: np.ndarray
     squares: np.ndarray
+    corners: np.ndarray
 
     def between(self, t: float, later: float) -> float:
         """
@@ -48,6 +53,48 @@ class ClockRates:
         first, last = self.times.searchsorted((t, later))
         ends = np.interp((t, later), self.times, self.squares)
         return float(np.sqrt(min(*ends, self.squares[first:last].min(initial=1.0))))
+
+    def next_place(
+        self, t: float, rate: float, slower: float, wanted: float, dt: float
+    ) -> tuple[float, float]:
+        """
+        Return where a clock is after a while (time [s] and rate), as fast as it may be until then.
+
+        :param t: its time [s].
+        :param rate: its rate.
+        :param slower: lowest change of the rate in a second [1/s].
+        :param wanted: highest rate that is looked for.
+        :param dt: the while [s].
+        """
+        lowest = max(rate + slower * dt, 0.0)
+        rate_then = self._highest(t, rate, lowest, max(wanted, lowest), dt)
+        passed = 0.5 * (rate + rate_then) * dt
+        at_corner = self._at_corner(t, t + passed)
+        if at_corner < rate and lowest < rate:  # it slows down at once, to be slow enough there
+            rate_then = max(min(rate_then, at_corner), lowest)
+            changing = min((rate_then - rate) / slower, dt)
+            passed = 0.5 * (rate + rate_then) * changing + rate_then * (dt - changing)
+        return t + passed, rate_then
+
+    def _highest(self, t: float, rate: float, lowest: float, wanted: float, dt: float) -> float:
+        """Return the highest rate, lowest to wanted, that may be had after dt and until then."""
+        low, high = lowest, wanted
+        if high <= self.between(t, t + 0.5 * (rate + high) * dt):
+            return high
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            if middle <= self.between(t, t + 0.5 * (rate + middle) * dt):
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def _at_corner(self, t: float, later: float) -> float:
+        """Return the highest rate at the first corner between two times; inf without any."""
+        i = int(self.corners.searchsorted(t, 'right'))
+        if i == len(self.corners) or self.corners[i] >= later:
+            return np.inf
+        return self.between(self.corners[i], self.corners[i])
 
 
 class ClockGrid:
@@ -88,7 +135,7 @@ class ClockGrid:
         :param period: time in which a velocity that jumps may change [s].
         """
         if not len(self._spacing):
-            return ClockRates(self._times, np.ones(1))
+            return ClockRates(self._times, np.ones(1), np.empty(0))
         n = len(velocity)
         still = np.zeros((1, n))
         before = np.concatenate([still, self._velocity[:, 1]])
@@ -96,11 +143,12 @@ class ClockGrid:
         fastest = np.maximum(np.abs(before), np.abs(after))
         squares = _squares(velocity, fastest)
         # From and to rest, and at a corner, the velocity changes within a period.
-        squares = np.minimum(squares, _squares(acceleration * period, np.abs(after - before)))
+        jumps = np.abs(after - before)
+        squares = np.minimum(squares, _squares(acceleration * period, jumps))
         write_highest_squares(
             self._spacing, self._velocity, self._acceleration, np.array(acceleration), squares
         )
-        return ClockRates(self._times, squares)
+        return ClockRates(self._times, squares, self._times[(jumps > _NOTHING).any(axis=1)])
 
 
 def _squares(limits: np.ndarray, sizes: np.ndarray) -> np.ndarray:

@@ -20,6 +20,15 @@ def solver():
     return panda_solver()
 
 
+def broken_line(seed):
+    """Points from READY on, in any order of slow and fast segments, and the times there."""
+    rng = np.random.default_rng(seed)
+    count = rng.integers(3, 9)
+    steps = rng.uniform(-0.15, 0.15, (count, 7)) * rng.choice([0.1, 1.0], (count, 1))
+    points = READY + np.vstack([np.zeros(7), np.cumsum(steps, axis=0)])
+    return np.append(0.0, np.cumsum(rng.uniform(0.15, 0.8, count))), points
+
+
 def continuous_arm():
     """A chain of a continuous joint and one with limits."""
     joints = [
@@ -28,6 +37,18 @@ def continuous_arm():
     ]
     urdf = robot_xml(('base', 'upper', 'tip'), joints)
     return iks.Robot.from_urdf(urdf).chain('base', 'tip')
+
+
+@pytest.mark.parametrize('rate', [50.0, 100.0, 250.0])
+@pytest.mark.parametrize('seed', range(6))
+def test_corners_between_slow_and_fast_segments_are_rounded_by_nothing(solver, seed, rate):
+    times, points = broken_line(seed)
+    rig = Playing(solver, iks.JointTrajectory(solver.chain.joint_names, times, points), rate=rate)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    legs = zip(points[:-1], points[1:], strict=True)
+    away = np.min([distance_from_line(rig.path, *leg) for leg in legs], axis=0)
+    assert away.max() < 1e-4
+    rig.assert_within(1.0, 0.2)
 
 
 @pytest.mark.parametrize('derivatives', [0, 1, 2])
