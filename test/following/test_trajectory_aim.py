@@ -1,5 +1,7 @@
 """Playback of trajectories: exactly along them, within all limits, and what ends it."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from support.chains import joint_xml, limit_xml, robot_xml
@@ -45,7 +47,7 @@ def test_corners_between_slow_and_fast_segments_are_rounded_by_nothing(solver, s
     times, points = broken_line(seed)
     rig = Playing(solver, iks.JointTrajectory(solver.chain.joint_names, times, points), rate=rate)
     assert rig.finish() is TrajectoryEnd.REACHED
-    legs = zip(points[:-1], points[1:], strict=True)
+    legs = pairwise(points)
     away = np.min([distance_from_line(rig.path, *leg) for leg in legs], axis=0)
     assert away.max() < 1e-4
     rig.assert_within(1.0, 0.2)
