@@ -41,6 +41,8 @@ def place_lines(request: PlaceRequest, search: PlaceSearch) -> list[str]:
     for note in request.notes:
         lines += labelled('Note', note)
     lines += labelled('Result', result_text(search))
+    if search.best.share < 1.0 and (note := _few_joints_text(request)):
+        lines += labelled('Note', note)
     rows: list[Sequence[str]] = [_HEADING]
     rows += [_row(number, placement) for number, placement in enumerate(search.placements, 1)]
     lines += ['', *table(rows)]
@@ -129,8 +131,20 @@ def result_text(search: PlaceSearch) -> str:
         return f'{every} reached from {"this place" if full == 1 else f"each of {full} places"}'
     reached = int(best.reached.sum())
     if not reached:
-        return 'no pose is reached from anywhere'
+        return 'no pose is reached from any of these places'
     return f'no place was found that reaches all poses; the best reaches {reached} of {count}'
+
+
+def _few_joints_text(request: PlaceRequest) -> str:
+    """Return why an arm reaches most poses from exact places only; empty where it does not."""
+    joints, rows = len(request.chain.joint_names), np.count_nonzero(request.options.task_weights)
+    if joints >= rows:
+        return ''
+    return (
+        f'{joints} joints cannot meet {rows} conditions at will: most poses are reached from exact '
+        'places only, which lie between those compared; free axes (--position-only, '
+        '--set task_weights=…), or check places of your own (--region, --yaw)'
+    )
 
 
 def _free_text(request: PlaceRequest) -> str:

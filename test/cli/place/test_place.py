@@ -77,6 +77,16 @@ def test_poses_that_are_not_reached_are_listed_with_their_distance(far_poses, ik
     assert 'the target lies outside the reach of the chain' in row
 
 
+def test_an_arm_of_few_joints_is_told_to_reach_poses_from_exact_places_only(far_poses, ik_place):
+    five = 'panda', far_poses, '--candidates', 100, '--lock', 'panda_joint3=0.3', 'panda_joint5=0.2'
+    _, out, _ = ik_place(*five)
+    assert 'no pose is reached from any of these places' in out
+    assert '5 joints cannot meet 6 conditions at will' in ' '.join(out.split())
+    _, out, _ = ik_place(*five, '--position-only')
+    assert 'the best reaches 2 of 3' in out
+    assert 'conditions' not in out
+
+
 def test_one_place_is_checked(poses, ik_place):
     words = ('--region', -0.3, -0.3, 0.1, 0.1, '--height', 0.1, '--yaw', 90, '--json')
     code, out, _ = ik_place('panda', poses, *words)
