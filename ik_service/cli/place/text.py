@@ -141,8 +141,8 @@ def _few_joints_text(request: PlaceRequest) -> str:
     if joints >= rows:
         return ''
     return (
-        f'{joints} joints cannot meet {rows} conditions at will: most poses are reached from exact '
-        'places only, which lie between those compared; free axes (--position-only, '
+        f'{joints} joints cannot meet {rows} conditions at will: most poses are reached from '
+        'exact places only, which lie between those compared; free axes (--position-only, '
         '--set task_weights=…), or check places of your own (--region, --yaw)'
     )
 

@@ -78,7 +78,8 @@ def test_poses_that_are_not_reached_are_listed_with_their_distance(far_poses, ik
 
 
 def test_an_arm_of_few_joints_is_told_to_reach_poses_from_exact_places_only(far_poses, ik_place):
-    five = 'panda', far_poses, '--candidates', 100, '--lock', 'panda_joint3=0.3', 'panda_joint5=0.2'
+    locked = '--lock', 'panda_joint3=0.3', 'panda_joint5=0.2'
+    five = 'panda', far_poses, '--candidates', 100, *locked
     _, out, _ = ik_place(*five)
     assert 'no pose is reached from any of these places' in out
     assert '5 joints cannot meet 6 conditions at will' in ' '.join(out.split())
