@@ -11,6 +11,9 @@ Commands are positions after steps of constant speed. The way points lie in the 
 steps, where position and speed are those of a motion whose acceleration is constant from point to
 point: a cubic through them keeps the bounds that the commands keep.
 
+Ticks that are late would leave a window without commands. So steps take longer where ticks are
+late, and are planned further ahead (:mod:`.step_clock`).
+
 What a controller may be playing when a window arrives is as the window before has it. When a tick
 was late, that is a part of the motion in case that nothing more comes; from where this has led,
 the motion comes back to the commands within the limits. Where steps of uneven lengths would need
@@ -20,12 +23,13 @@ more than the acceleration, it leaves the commands a little, and comes back slow
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ik_service.following.command_step import CommandStep, cubic_changes
 from ik_service.following.motion_limits import MotionLimits
+from ik_service.following.step_clock import StepClock
 from ik_service.following.ways_to_rest import way_to, way_to_rest
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 from ik_service.trajectory.segments import segment_coefficients, time_powers
@@ -38,7 +42,8 @@ AHEAD = 0.1
 
 DELAY, MARGIN = 1.5, 0.005
 """
-Time from a command to when it is to be reached: in periods, and for the transport [s]. The next
+Time from a command to when it is to be reached: in periods, and for the transport [s]; more where
+ticks are late. The next
 command then arrives before the window is played any further than its commands are final.
 """
 
@@ -95,6 +100,7 @@ class _State:
     fastest: np.ndarray | None = None  # highest speeds allowed since rest
     apart: bool = False  # whether the motion is on its way to the commands
     led: bool = False  # whether a late tick has led it away from them
+    clock: StepClock = field(default_factory=StepClock)  # how long steps take
     sent: PlannedMotion | None = None
 
 
@@ -151,29 +157,32 @@ class CommandWindow:
             still = np.zeros_like(command)
             begun = (now - HISTORY, command, still), (wanted - 0.5 * period, command, still)
             return _State(begun, command, wanted, now, limits.braking, limits.velocity_now)
-        dt = min(now - last.now, period)
-        begins = max(last.due, wanted - period)
-        late = begins - last.due > _NOTHING
-        points = last.points
+        points, begins, final = last.points, last.due, now + MARGIN
+        late = begins < final + max(0.5 * period, begins - points[-1][0]) - _NOTHING
+        elapsed, way = now - last.now, command - last.command
+        braking, dt = float(limits.braking.min()), min(elapsed, period)
+        clock = last.clock.ticked(elapsed, period).stepped(wanted - begins, dt, braking)
+        dt *= clock.ratio
         if late and last.sent is not None:
+            begins = max(begins, final + 0.5 * max(period, dt))
             points = _gone_on(points, last.sent, begins, dt)
         (since, there, before), due = points[-1], begins + dt
-        middle, speed = 0.5 * (last.command + command), (command - last.command) / dt
+        middle, speed = 0.5 * (last.command + command), way / dt
         moving, fastest = bool(before.any()), limits.velocity_now
-        braking = limits.braking_since_rest(last.braking, moving)
+        slows = limits.braking_since_rest(last.braking, moving)
         fastest = np.maximum(last.fastest, fastest) if moving else fastest
-        step = CommandStep(there, before, braking, fastest, begins + 0.5 * dt - since)
+        step = CommandStep(there, before, slows, fastest, begins + 0.5 * dt - since)
         apart = late or last.apart or not step.may_lead_to(middle, speed, limits)
         led, moved, velocity = late or last.led, middle, speed
         if apart:
             moved, velocity = step.towards(middle, speed, limits, slowly=not led)
         if not (before.any() or speed.any() or velocity.any()):  # a lead may be given up
-            due = min(max(wanted, begins + 0.5 * dt), due)
+            due = max(wanted + clock.reserve, begins + 0.5 * dt)
         point = 0.5 * (begins + due), moved, velocity
-        points = (*_thinned(points, now, braking * limits.unit), point)
+        points = (*_thinned(points, now, slows * limits.unit), point)
         apart = apart and not (_same(moved, middle) and _same(velocity * dt, speed * dt))
         led = led and apart
-        return _State(points, command, due, now, braking, fastest, apart, led, last.sent)
+        return _State(points, command, due, now, slows, fastest, apart, led, clock, last.sent)
 
     def _planned(
         self, limits: MotionLimits, coast: float, period: float, resting: bool

@@ -92,9 +92,9 @@ def test_one_late_tick_changes_the_velocity_no_faster_than_the_acceleration(late
 @pytest.mark.parametrize('longer', [0.05, 0.3, 0.9])
 @pytest.mark.parametrize('rate', [50.0, 100.0, 500.0])
 def test_ticks_that_are_always_late_move_the_arm_evenly(rate, longer):
-    played = play(lambda k: longer / rate, forward, round(2.0 * rate), rate)
+    played = play(lambda k: longer / rate, forward, round(4.0 * rate), rate)
     assert_kept(played, LIMITS, 1.6)
-    moving = played.speeds[round(1.0 / CYCLE) : round(2.0 / CYCLE)]
+    moving = played.speeds[round(3.0 / CYCLE) : round(4.0 / CYCLE)]  # planned far enough ahead
     expected = FASTEST / (1.0 + longer)  # a command moves on by one period at most
     np.testing.assert_allclose(moving.mean(axis=0), expected, rtol=0.01)
     assert (moving.max(axis=0) <= moving.min(axis=0) + 2.5 * ACCELERATION / rate).all()
@@ -133,6 +133,26 @@ def test_the_cubics_of_windows_keep_the_acceleration_however_uneven_the_ticks(ti
     played = play(lambda k: UNEVEN[ticks](random) / rate, drive, round(4.0 * rate), rate)
     assert (played.accelerations <= 1.001 * ACCELERATION).all()
     assert (played.jumps <= 1.001 * ACCELERATION * CYCLE).all()
+
+
+def distance_from_way(points, way):
+    """Return how far points (k, n) are from lines between the places (m, n) of a way."""
+    begins, steps = way[:-1], np.diff(way, axis=0)
+    away = points[:, None] - begins
+    sizes = np.maximum((steps**2).sum(axis=1), 1e-18)
+    along = np.clip((away * steps).sum(axis=2) / sizes, 0.0, 1.0)
+    return np.linalg.norm(away - along[..., None] * steps, axis=2).min(axis=1)
+
+
+@pytest.mark.parametrize('rate', [50.0, 100.0, 250.0, 500.0])
+@pytest.mark.parametrize('seed', range(4))
+def test_the_motion_of_windows_stays_on_the_way_of_the_commands_when_ticks_jitter(seed, rate):
+    random = np.random.default_rng(seed)
+    drive = Wanderer(random, LIMITS)
+    late = [random.uniform(-0.2, 0.2) / rate for _ in range(round(4.0 * rate) + 1)]
+    played = play(late.__getitem__, drive, round(4.0 * rate), rate)
+    far = distance_from_way(played.output[::5], played.commands).max()
+    assert far < (2e-3 if rate == 500.0 else 1e-3)
 
 
 @pytest.mark.parametrize('rate', [100.0, 250.0])
