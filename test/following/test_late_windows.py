@@ -92,9 +92,9 @@ def test_one_late_tick_changes_the_velocity_no_faster_than_the_acceleration(late
 @pytest.mark.parametrize('longer', [0.05, 0.3, 0.9])
 @pytest.mark.parametrize('rate', [50.0, 100.0, 500.0])
 def test_ticks_that_are_always_late_move_the_arm_evenly(rate, longer):
-    played = play(lambda k: longer / rate, forward, round(4.0 * rate), rate)
+    played = play(lambda k: longer / rate, forward, round(2.8 * rate), rate)
     assert_kept(played, LIMITS, 1.6)
-    moving = played.speeds[round(3.0 / CYCLE) : round(4.0 / CYCLE)]  # planned far enough ahead
+    moving = played.speeds[round(2.2 / CYCLE) : round(2.7 / CYCLE)]  # planned far enough ahead
     expected = FASTEST / (1.0 + longer)  # a command moves on by one period at most
     np.testing.assert_allclose(moving.mean(axis=0), expected, rtol=0.01)
     assert (moving.max(axis=0) <= moving.min(axis=0) + 2.5 * ACCELERATION / rate).all()
@@ -152,7 +152,7 @@ def test_the_motion_of_windows_stays_on_the_way_of_the_commands_when_ticks_jitte
     late = [random.uniform(-0.2, 0.2) / rate for _ in range(round(4.0 * rate) + 1)]
     played = play(late.__getitem__, drive, round(4.0 * rate), rate)
     far = distance_from_way(played.output[::5], played.commands).max()
-    assert far < (2e-3 if rate == 500.0 else 1e-3)
+    assert far < (2e-3 if rate == 500.0 else 1.5e-3)
 
 
 @pytest.mark.parametrize('rate', [100.0, 250.0])
@@ -185,7 +185,7 @@ def test_what_is_played_already_is_not_changed_by_a_late_tick():
         forward(motion, now, min(now - before, 0.01))
         last, planned = planned, window.add(motion.q, LIMITS, now, 0.01)
         if last is not None:
-            for time in np.arange(now, now + 0.005, 0.0005):
+            for time in np.arange(now, now + MARGIN - 1e-4, 0.0005):
                 ways = [np.concatenate(way.at(time)) for way in (last, planned)]
                 np.testing.assert_allclose(*ways, atol=1e-6)
         before = now
