@@ -94,7 +94,8 @@ def test_one_late_tick_changes_the_velocity_no_faster_than_the_acceleration(late
 def test_ticks_that_are_always_late_move_the_arm_evenly(rate, longer):
     played = play(lambda k: longer / rate, forward, round(2.8 * rate), rate)
     assert_kept(played, LIMITS, 1.6)
-    moving = played.speeds[round(2.2 / CYCLE) : round(2.7 / CYCLE)]  # planned far enough ahead
+    lasts = round(2.8 * (1.0 + longer) / CYCLE)
+    moving = played.speeds[round(0.8 * lasts) : round(0.95 * lasts)]  # planned far enough ahead
     expected = FASTEST / (1.0 + longer)  # a command moves on by one period at most
     np.testing.assert_allclose(moving.mean(axis=0), expected, rtol=0.01)
     assert (moving.max(axis=0) <= moving.min(axis=0) + 2.5 * ACCELERATION / rate).all()
