@@ -36,7 +36,8 @@ class Cuts:
         chain = found.spec.build().chain
         self._first_joint = chain.arrays.reach[:3]
         self._arm = skeleton(chain, chain.mid_range()).points
-        reached = found.positions[found.position_free]
+        shown = found.position_free if found.position_free.any() else slice(None)
+        reached = found.positions[shown]
         margin = found.spacing if np.isfinite(found.spacing) else 1.0
         self.low = reached.min(axis=0, initial=0.0) - margin
         self.high = reached.max(axis=0, initial=0.0) + margin

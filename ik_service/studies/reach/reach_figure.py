@@ -135,7 +135,9 @@ def _draw_quantities(
         (axes[0], found.manipulability, 'manipulability', 'in metres and radians'),
         (axes[1], found.limit_distance, 'distance from limits', "share of the joint's range"),
     ):
-        colors = _colors(_QUANTITY_COLORS, 0.0, max(float(np.nanmax(values)), 1e-9))
+        known = values[np.isfinite(values)]  # nothing where no position is reached
+        highest = max(float(known.max()), 1e-9) if len(known) else 1.0
+        colors = _colors(_QUANTITY_COLORS, 0.0, highest)
         _draw_cut(place, cuts, values, across, colors, f'{title}, {cuts.place(across)}')
         _bar(figure, colors, place, label)
 
@@ -147,8 +149,8 @@ def _draw_cloud(
     points, share = found.positions[found.position_free], share[found.position_free]
     middle = np.array([axis.mean() for axis in found.axes or ()])
     hiding = (points[:, 0] > middle[0]) & (points[:, 1] < middle[1])
-    title = 'all positions that are reached'
-    if np.ptp(points, axis=0).min() > 0.0:  # a flat arm hides nothing
+    title = 'all positions that are reached' if len(points) else 'no position is reached'
+    if len(points) and np.ptp(points, axis=0).min() > 0.0:  # a flat arm hides nothing
         points, share = points[~hiding], share[~hiding]
         title += ', but for one quarter'
     axes.scatter(
@@ -158,7 +160,7 @@ def _draw_cloud(
         linewidths=0,
         depthshade=False,
     )
-    _frame(axes, points, found.spacing)
+    _frame(axes, points if len(points) else found.positions, found.spacing)
     axes.set_title(title)
 
 

@@ -25,6 +25,19 @@ from ik_service.studies.reach import reach
 from ik_service.studies.reach.cuts import common_height, Cuts
 from ik_service.studies.tables import read_csv
 
+ONE_JOINT = """
+<robot name="one_joint">
+  <link name="base"/><link name="turned"/><link name="tool"/>
+  <joint name="turn" type="revolute">
+    <parent link="base"/><child link="turned"/><axis xyz="0 0 1"/>
+    <limit lower="-2" upper="2" velocity="1" effort="1"/>
+  </joint>
+  <joint name="reach" type="fixed">
+    <parent link="turned"/><child link="tool"/><origin xyz="0.4 0 0"/>
+  </joint>
+</robot>
+"""  # its tip moves along an arc, which passes between the positions of a grid
+
 
 def study(tmp_path, *options):
     parser = ArgumentParser()
@@ -106,6 +119,15 @@ def test_an_arm_that_reaches_no_orientation_has_a_note(tmp_path, capsys):
     file.write_text(TWO_LINKS)
     study(tmp_path, '--urdf', file, '--points', 6, '--orientations', 4)
     assert 'cannot choose how its tip is turned' in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings('error')
+def test_an_arm_that_reaches_no_position_of_the_grid_is_drawn(tmp_path, capsys):
+    file = tmp_path / 'one_joint.urdf'
+    file.write_text(ONE_JOINT)
+    study(tmp_path, '--urdf', file, '--points', 6, '--orientations', 2)
+    assert '\n0 of 42 positions are reached' in capsys.readouterr().out
+    assert (tmp_path / 'reach.png').read_bytes().startswith(b'\x89PNG')
 
 
 def test_arms_of_one_name_are_told_apart(tmp_path, capsys):
