@@ -3,8 +3,8 @@ Clock of the steps of a window, for ticks that come unevenly.
 
 A command moves on by one period at most, however late its tick was; a window whose steps took no
 longer would run out of commands, a little with every late tick. So its steps take longer, by the
-share by which ticks were late of late, and are planned further ahead, by what the ticks that
-follow may be late. Both change slowly: a phase-locked loop, as in the jitter buffers of audio
+share by which ticks have been late lately, and are planned further ahead, by what the next ones
+may be late. Both change slowly: a phase-locked loop, as in the jitter buffers of audio
 streams. Steps are never shorter than their ticks, so what is planned further ahead comes nearer
 again only when the motion rests.
 """
@@ -32,7 +32,7 @@ class StepClock:
     Length of steps, and how far ahead they are planned.
 
     :ivar ratio: length of the last step by that of its tick.
-    :ivar lateness: by how much ticks were late of late, as a share of the time between them.
+    :ivar lateness: by how much ticks have been late lately, as a share of the time between them.
     :ivar reserve: how much further ahead steps are planned [s].
     """
 
