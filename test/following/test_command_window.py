@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.streaming import GOALS, LIMITS, Link, NAMES, stream
-from support.trajectory_controller import Point, Trajectory, TrajectoryController
 
 from ik_service.following.command_window import AHEAD, COAST, CommandWindow, HISTORY
 from ik_service.following.motion import JointMotion, MotionLimits
@@ -139,34 +138,3 @@ def test_without_a_limit_of_acceleration_an_arm_comes_to_rest_within_a_period():
     limits = MotionLimits(LIMITS.lower, LIMITS.upper, LIMITS.velocity, 0.5, np.inf)
     times, _, _ = way_to_rest(np.zeros(2), np.ones(2), limits, 0.0, PERIOD)
     assert times[-1] == pytest.approx(PERIOD)
-
-
-# The stand-in itself
-
-
-def trajectory(*points, names=NAMES, stamp=0.0):
-    return Trajectory(names, stamp, tuple(points))
-
-
-REST = (0.0, 0.0)
-
-
-@pytest.mark.parametrize(
-    ('message', 'reason'),
-    [
-        (trajectory(), 'no points'),
-        (trajectory(Point(0.1, REST), names=()), 'empty joint names'),
-        (trajectory(Point(0.1, (0.0,)), names=('elbow',)), 'not all joints'),
-        (trajectory(Point(0.1, REST), names=('elbow', 'nose')), 'not of this controller'),
-        (trajectory(Point(0.1, REST, (0.0, 0.1))), 'velocity at the end'),
-        (trajectory(Point(0.1, REST), stamp=9.0), 'ends in the past'),
-        (trajectory(Point(0.1, REST), Point(0.1, REST)), 'do not increase'),
-        (trajectory(Point(0.1, REST, (0.0,))), 'lengths'),
-        (trajectory(Point(0.1, REST, effort=REST)), 'efforts'),
-    ],
-)
-def test_the_stand_in_refuses_what_the_controller_refuses(message, reason):
-    controller = TrajectoryController(NAMES)
-    assert reason in controller.receive(message, now=10.0)
-    assert sum(controller.refused.values()) == 1
-    assert controller.accepted == 0
