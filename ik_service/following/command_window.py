@@ -124,7 +124,13 @@ class CommandWindow:
         self._state = self._before
 
     def add(
-        self, q: np.ndarray, limits: MotionLimits, now: float, period: float, coast: bool = True
+        self,
+        q: np.ndarray,
+        limits: MotionLimits,
+        now: float,
+        period: float,
+        coast: bool = True,
+        history: float = HISTORY,
     ) -> PlannedMotion:
         """
         Add a command, and return the window around it.
@@ -137,12 +143,13 @@ class CommandWindow:
         :param period: time between two commands [s].
         :param coast: whether the motion goes on for a while when nothing more comes; otherwise it
             slows down at once.
+        :param history: how far the window reaches into the past [s].
         """
         last = self._state
         if last.command is not None and now - last.now < 0.25 * period:
             last = self._before
         self._before = last
-        self._state = self._next(last, q, limits, now, period)
+        self._state = self._next(last, q, limits, now, period, history)
         longest = max(COAST, 3.0 * period) if coast else 0.0
         resting = last.command is not None and not (q != last.command).any()
         planned = self._planned(limits, longest, period, resting)
@@ -150,12 +157,18 @@ class CommandWindow:
         return planned
 
     def _next(
-        self, last: _State, command: np.ndarray, limits: MotionLimits, now: float, period: float
+        self,
+        last: _State,
+        command: np.ndarray,
+        limits: MotionLimits,
+        now: float,
+        period: float,
+        history: float,
     ) -> _State:
         wanted = now + DELAY * period + MARGIN
         if last.command is None or last.braking is None or last.fastest is None:
             still = np.zeros_like(command)
-            begun = (now - HISTORY, command, still), (wanted - 0.5 * period, command, still)
+            begun = (now - history, command, still), (wanted - 0.5 * period, command, still)
             return _State(begun, command, wanted, now, limits.braking, limits.velocity_now)
         points, begins, final = last.points, last.due, now + MARGIN
         late = begins < final + max(0.5 * period, begins - points[-1][0]) - _NOTHING
@@ -179,7 +192,7 @@ class CommandWindow:
         if not (before.any() or speed.any() or velocity.any()):  # a lead may be given up
             due = max(wanted + clock.reserve, begins + 0.5 * dt)
         point = 0.5 * (begins + due), moved, velocity
-        points = (*_thinned(points, now, slows * limits.unit), point)
+        points = (*_thinned(points, now, history, slows * limits.unit), point)
         apart = apart and not (_same(moved, middle) and _same(velocity * dt, speed * dt))
         led = led and apart
         return _State(points, command, due, now, slows, fastest, apart, led, clock, last.sent)
@@ -214,14 +227,14 @@ class CommandWindow:
 
 
 def _thinned(
-    points: tuple[_Point, ...], now: float, acceleration: np.ndarray
+    points: tuple[_Point, ...], now: float, history: float, acceleration: np.ndarray
 ) -> tuple[_Point, ...]:
     """
     Return the points that a controller may still need; of the past few are enough.
 
     A cubic over points that are left out keeps the acceleration (n,), too.
     """
-    old = [i for i, (time, _, _) in enumerate(points) if time <= now - HISTORY]
+    old = [i for i, (time, _, _) in enumerate(points) if time <= now - history]
     points = points[old[-1] if old else 0 :]
     kept = [points[0]]
     for point, after in zip(points[1:], (*points[2:], None), strict=True):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 import itertools
-import time
 
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -16,14 +15,12 @@ from ik_service.following.commanded_joints import CommandedJoints
 from ik_service.following.settings import FollowerCommand
 from ik_service.following.target_follower import TargetFollower
 from ik_service.following.velocity_command import VelocityCommand
+from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following.command_messages import (
     joint_command,
     joint_trajectory,
     multi_array,
 )
-
-StampOf = Callable[[float], int]
-"""Converts a time on the monotonic clock [s] to one of the ROS graph [ns]."""
 
 _FRESH = 0.1
 """Age up to which a joint state tells how far the arm is from its command [s]."""
@@ -41,7 +38,7 @@ class CommandChannel(ABC):
     :param joints: joints that the messages are about, those of the group among them.
     :param names: joints of the group.
     :param measured: the measured state of the arm.
-    :param stamp_of: converts times of commands to stamps.
+    :param clock: the clock of the commands, for their stamps.
     :ivar others: indices, in the full posture, of the joints that are not of the group; they have
         to be measured before anything moves.
     """
@@ -51,12 +48,12 @@ class CommandChannel(ABC):
         joints: CommandedJoints,
         names: Sequence[str],
         measured: MeasuredState,
-        stamp_of: StampOf,
+        clock: MotionClock,
     ) -> None:
         self._joints = joints
         self._names = tuple(names)
         self._indices = joints.indices(names)
-        self._stamp_of = stamp_of
+        self._clock = clock
         self._measured = measured
         postures = measured.arm.postures
         self._all = postures.indices(joints.names)
@@ -77,7 +74,7 @@ class CommandChannel(ABC):
 
         :param command: what the follower commands in this tick; None for nothing.
         :param follower: the follower.
-        :param now: time of the tick on the monotonic clock [s].
+        :param now: time of the tick on the clock of what moves the arm [s].
         :returns: the message; None when there is nothing to send.
         """
         if command is None:
@@ -125,7 +122,7 @@ class JointCommandChannel(CommandChannel):
     def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
         """Return positions and velocities of the group, stamped with the present."""
         message = self._message = joint_command(self._names, command, self._message)
-        stamp = self._stamp_of(time.monotonic())
+        stamp = self._clock.stamp_of(self._clock.now())
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(max(stamp, 0), 10**9)
         return message
 
@@ -143,8 +140,9 @@ class TrajectoryChannel(CommandChannel):
             now,
             1.0 / settings.rate,
             coast=not settings.avoid_collisions,
+            history=self._clock.behind,
         )
-        return joint_trajectory(planned.trajectory, self._stamp_of(planned.start))
+        return joint_trajectory(planned.trajectory, self._clock.stamp_of(planned.start))
 
     def discard(self) -> None:
         """Forget the last window."""
@@ -168,9 +166,9 @@ class VelocityChannel(CommandChannel):
         joints: CommandedJoints,
         names: Sequence[str],
         measured: MeasuredState,
-        stamp_of: StampOf,
+        clock: MotionClock,
     ) -> None:
-        super().__init__(joints, names, measured, stamp_of)
+        super().__init__(joints, names, measured, clock)
         self._velocities = VelocityCommand(len(self._names))
         self._commands: deque[tuple[float, np.ndarray]] = deque()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-import math
-import time
+from typing import cast
 
+from rclpy.clock import ROSClock
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
@@ -17,6 +17,7 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.common.quoting import quote
 from ik_service.exceptions import OptionError
 from ik_service.following.commanded_joints import CommandedJoints
+from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.common.qos import COMMAND_QOS
 from ik_service.ros.following.command_channels import (
     CommandChannel,
@@ -36,9 +37,6 @@ _KINDS: Mapping[str, tuple[type, type[CommandChannel]]] = {
 }
 """Type of the messages and channel of each command interface."""
 
-_LOOKS, _AT_ONCE = 3, 2e-5
-"""How often two clocks are read, and the time within which that is soon enough [s]."""
-
 
 class CommandPublisher:
     """
@@ -52,10 +50,11 @@ class CommandPublisher:
         ``joint_command`` does without them, as its messages name the joints, and only checks them.
     :raises OptionError: a joint is named twice.
     :ivar monitor: monitor of other publishers of commands.
+    :ivar clock: the clock of what moves the arm; commands are stamped by it.
     """
 
     def __init__(self, node: Node, interface: str, command_joints: Sequence[str] = ()) -> None:
-        self._clock = node.get_clock()
+        self.clock = MotionClock(cast(ROSClock, node.get_clock()))
         self._interface = interface
         names_joints = interface == 'joint_command'
         self._given = tuple(command_joints)
@@ -105,7 +104,7 @@ class CommandPublisher:
         """
         if self.missing(names):
             return None
-        return self._channel(self._joints(names, measured), names, measured, self._stamp_of)
+        return self._channel(self._joints(names, measured), names, measured, self.clock)
 
     def _joints(self, names: Sequence[str], measured: MeasuredState) -> CommandedJoints:
         if not self._names:
@@ -140,15 +139,3 @@ class CommandPublisher:
             'command topic': self._publisher.topic_name,
             'listeners to the commands': str(max(listeners, 0)),
         }
-
-    def _stamp_of(self, moment: float) -> int:
-        """Return the time of the ROS graph [ns] for one on the monotonic clock [s]."""
-        closest = math.inf
-        for _ in range(_LOOKS):  # another thread may get the core between two looks at clocks
-            before = time.monotonic()
-            now, after = self._clock.now().nanoseconds, time.monotonic()
-            if after - before < closest:
-                closest, middle, stamp = after - before, 0.5 * (before + after), now
-            if closest < _AT_ONCE:
-                break
-        return stamp - round(1e9 * (middle - moment))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-import time
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
 
@@ -63,6 +62,7 @@ class FollowerInterface:
     :ivar measured: the measured state of the arm.
     :ivar follower: the follower.
     :ivar topic: name of the topic of its targets.
+    :ivar clock: the clock of what moves the arm.
     :ivar ignored_targets: log of the targets that were ignored.
     :ivar stopped: whether all targets are refused, as the robot is being replaced.
     """
@@ -91,6 +91,7 @@ class FollowerInterface:
         self._states = states
         self._commands = GroupCommands(output, group.chain.joint_names, states.measured)
         self._context = context
+        self.clock = context.motion_clock
         named = group.name if topic != TARGET_TOPIC else ''
         self._log = FollowingLog(self.follower, named, warn)
         self.stopped = False
@@ -160,17 +161,18 @@ class FollowerInterface:
         """
         Publish the next command, if there is one.
 
-        :param now: time on the monotonic clock [s].
+        :param now: time on the clock of what moves the arm [s].
         """
-        began = time.monotonic()
+        clock = self.clock
+        began = clock.now()
         message = self._commands.next(self.follower, now)
-        if message is not None and self.follower.discard_late(time.monotonic() - began):
+        if message is not None and self.follower.discard_late(clock.now() - began):
             self._commands.discard()
-            began = time.monotonic()
+            began = clock.now()
             message = self._commands.next(self.follower, began)
         if message is not None:
             self._commands.publish(message)
-            self.follower.mark_sent(time.monotonic() - began)
+            self.follower.mark_sent(clock.now() - began)
         self._log.log_stops()
 
     @property

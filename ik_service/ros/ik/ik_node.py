@@ -96,7 +96,11 @@ class IkNode(NodeWithActions):
         self._stop = StopServices(self, lambda: self._followers)
         self._targets = TargetTopics(self, self._on_target, self._on_twist)
         self._motions = MotionInterfaces(
-            self, lambda: self._followers, self.parameters, self._on_error
+            self,
+            lambda: self._followers,
+            self.parameters,
+            self._on_error,
+            self._commands.clock,
         )
         self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT], transforms)
         self._frames = Frames(self._tf)
@@ -114,6 +118,7 @@ class IkNode(NodeWithActions):
             self._commands.monitor,
             self._frames,
             self.collisions,
+            self._commands.clock,
         )
         self._arm_services = Services(
             self, self.parameters, self._frames, self.collisions, self._on_error, self._on_offered
@@ -125,7 +130,8 @@ class IkNode(NodeWithActions):
             self, self._arm_services.statistics, self.collisions, self._motions.report
         )
         rate = self.parameters.follower.rate
-        self._ticker = periodic_call(commands, self._tick, rate, self._on_error)
+        clock = self._commands.clock
+        self._ticker = periodic_call(commands, self._tick, rate, self._on_error, clock)
         self._compiler = Compiler(warn)
         self._arm_services.compile_with(self._compiler.prepare)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)

@@ -14,6 +14,7 @@ from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
 from ik_service.following.commanded_joints import CommandedJoints
 from ik_service.following.settings import FollowerCommand
+from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following.command_channels import TrajectoryChannel, VelocityChannel
 
 FINGER = 'panda_finger_joint1'
@@ -35,7 +36,8 @@ def measured(solver):
 def channel(kind, solver, measured, *others):
     names = solver.chain.joint_names
     joints = CommandedJoints((*others, *names))
-    return kind(joints, names, measured, lambda moment: round(1e9 * moment))
+    clock = MotionClock(real=lambda: 0.0)
+    return kind(joints, names, measured, clock)
 
 
 def stream(channel, rig, seconds):
