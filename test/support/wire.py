@@ -38,9 +38,10 @@ READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 CYCLE = 0.002  # of the controller [s]
 _STEP = 0.0005  # of the real time [s]
 _POLL = 0.0025  # of the node, for a simulated clock [s]
-_SERVO = 0.02  # time constant of the arm [s]
 _REAL, _GRAPH = 500.0, 1000.0  # where the two clocks begin [s]
 _MEAN = 5  # cycles over which velocities are taken for accelerations
+_LATELY = 11  # cycles from which the present speed is taken
+_REACTION, _NOTHING = 0.13, 0.005  # a motion may go on for so long [s]; a way that is none [rad]
 _SHORTEST = 0.98  # time between two ticks, in periods
 
 CHANNELS = {
@@ -99,7 +100,8 @@ class Verdict:
     :ivar velocity: the highest velocity, over 10 ms.
     :ivar acceleration: the largest change of that velocity in 10 ms.
     :ivar join: the largest distance of a new message from what was being executed.
-    :ivar runs_on: the longest way to rest after a message if nothing more comes.
+    :ivar overrun: how much farther a joint goes after a message, if nothing more comes, than by
+        braking within the limits after 0.13 s; inf where it never stops.
     :ivar outside: how far that leads beyond a joint limit.
     :ivar lasts: how long it takes [s].
     :ivar messages: how many came.
@@ -110,7 +112,7 @@ class Verdict:
     velocity: float = 0.0
     acceleration: float = 0.0
     join: float = 0.0
-    runs_on: float = 0.0
+    overrun: float = 0.0
     outside: float = 0.0
     lasts: float = 0.0
     messages: int = 0
@@ -126,6 +128,7 @@ class Wire:
     :param graph: time of the graph.
     :param seed: of what is random.
     :param controller: parameters of the trajectory controller.
+    :param servo: time by which the arm lags behind its set-points [s].
     :param settings: fields of the settings of following.
     :ivar loss: share of the messages that are lost.
     :ivar late: returns by how much a message is late [s], by its number.
@@ -141,6 +144,7 @@ class Wire:
         graph: GraphTime | None = None,
         seed: int = 0,
         controller: dict | None = None,
+        servo: float = 0.02,
         **settings: float,
     ) -> None:
         self.interface, self.graph = interface, graph or GraphTime()
@@ -154,13 +158,13 @@ class Wire:
         self.controller = TrajectoryController(
             tuple(self.names), 1.0 / CYCLE, version=version, **controller or {}
         )
-        self.real = 0.0
+        self.real, self._servo = 0.0, servo
         clock = SimpleNamespace(
             ros_time_is_active=self.graph.simulated,
             now=lambda: SimpleNamespace(nanoseconds=round(1e9 * self.graph.shown)),
         )
         self.clock = MotionClock(clock, lambda: _REAL + self.real)
-        self.loss, self.killed, self.jitter = 0.0, False, 0.001
+        self.loss, self.killed, self.jitter = 0.0, False, 0.002
         self.late: Callable[[int], float] = lambda number: 0.0
         self.late_tick: Callable[[int], float] = lambda number: 0.0
         self.sending: Callable[[int], float] = lambda number: 0.0
@@ -254,6 +258,10 @@ class Wire:
                 self._tick()
         return self
 
+    def pause(self, seconds: float) -> None:
+        """Let real time pass while the node does nothing."""
+        self._pass(seconds)
+
     def _tick(self) -> None:
         now = self.clock.now()
         self._poll = self.real + (_POLL if self.graph.simulated else 0.0)
@@ -295,7 +303,7 @@ class Wire:
         else:
             out = self._forward
         self.executed.append((now, np.array(out)))
-        moved = (out - self.q) * -np.expm1(-CYCLE / _SERVO)
+        moved = (out - self.q) * -np.expm1(-CYCLE / self._servo)
         if self.interface == 'velocity_commands':
             moved = 0.95 * CYCLE * self._forward
         self.q, self.velocity = self.q + moved, moved / CYCLE
@@ -312,6 +320,8 @@ class Wire:
         self.verdict.messages += 1
         if self.interface != 'joint_trajectory':
             self._forward = self._values(message)
+            if self.interface == 'velocity_commands' and self._forward.any():
+                self.verdict.overrun = np.inf
             return
         stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
         points = tuple(
@@ -346,16 +356,24 @@ class Wire:
         self.verdict.join = max(self.verdict.join, float(np.abs(away).max()))
 
     def _judge_rest(self, message: Trajectory) -> None:
-        last = message.points[-1]
-        end = np.array(last.positions)
-        here = self.executed[-1][1] if self.executed else self.q
-        chain = self.chain
-        outside = np.maximum(chain.lower - end, end - chain.upper).max()
-        verdict = self.verdict
-        verdict.runs_on = max(verdict.runs_on, float(np.abs(end - here).max()))
-        verdict.outside = max(verdict.outside, float(outside))
-        lasts = message.stamp + last.time - self.graph.now
+        end = np.array(message.points[-1].positions)
+        here, speed = self._executing()
+        chain, verdict = self.chain, self.verdict
+        braking = speed**2 / (2.0 * self.limits.acceleration_now)
+        over = np.abs(end - here) - braking - _REACTION * speed - _NOTHING
+        verdict.overrun = max(verdict.overrun, float(over.max()))
+        outside = np.maximum(chain.lower - end, end - chain.upper)
+        verdict.outside = max(verdict.outside, float(outside.max()))
+        lasts = message.stamp + message.points[-1].time - self.graph.now
         verdict.lasts = max(verdict.lasts, lasts)
+
+    def _executing(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the set-points are, and their highest speeds in the last 20 ms."""
+        rows = np.array([q for _, q in self.executed[-_LATELY:]] or [self.q])
+        if len(rows) < 2:
+            return rows[-1], np.zeros_like(rows[-1])
+        speeds = np.abs(np.diff(rows, axis=0)).max(axis=0) / CYCLE
+        return rows[-1], np.minimum(speeds, self.limits.velocity_now)
 
     def judged(self, scaling: float | None = None) -> Verdict:
         """

@@ -9,8 +9,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from support.wire import GraphTime, READY, Verdict, Wire
 
-A = READY + [1.2, 0.4, -0.5, 0.3, 0.4, -0.3, 0.5]
-B = READY + [-0.8, 0.2, 0.6, -0.2, -0.4, 0.4, -0.9]
+A = READY + np.array([1.2, 0.4, -0.5, 0.3, 0.4, -0.3, 0.5])
+B = READY + np.array([-0.8, 0.2, 0.6, -0.2, -0.4, 0.4, -0.9])
 AT = 2.3  # a moment at which the arm moves at its speed, in real time since the start [s]
 
 
