@@ -29,7 +29,7 @@ def assert_smooth(wire):
     verdict = wire.judged()
     assert verdict.refused == 0
     assert verdict.step <= 1.001
-    assert verdict.acceleration <= 1.1
+    assert verdict.acceleration <= 1.25
     assert verdict.join < 1e-3
 
 
