@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ik_service.following.command_window import CommandWindow
+from ik_service.following.command_window import CommandWindow, PlannedMotion
 from ik_service.following.motion_limits import MotionLimits
+from ik_service.motion.command.gate import CubicMotion, TrajectoryGate
 
 GroupLimits = tuple[np.ndarray, MotionLimits]
 """Places (n,) of a group's joints among those of a controller, and the limits of their motion."""
@@ -23,6 +24,7 @@ class CommandedJoints:
         when the commands began.
     :ivar velocity: (m,) velocities [rad/s] or [m/s]; 0 for a joint that no group moves.
     :ivar window: window around these commands.
+    :ivar gate: gate of the windows.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -30,6 +32,7 @@ class CommandedJoints:
         self.q = np.zeros(len(self.names))
         self.velocity = np.zeros(len(self.names))
         self.window = CommandWindow(self.names)
+        self.gate = TrajectoryGate()
         self._users: set[int] = set()
         self._bounds: dict[int, GroupLimits] = {}
         self._limits: MotionLimits | None = None
@@ -80,6 +83,21 @@ class CommandedJoints:
             self._bounds[user] = indices, limits  # the newest one counts for joints of several
             self._limits = limits_among(tuple(self._bounds.values()), len(self.names))
         return self._limits
+
+    def admit(self, planned: PlannedMotion, limits: MotionLimits, now: float) -> bool:
+        """
+        Return whether the gate lets a window pass.
+
+        :param planned: the window.
+        :param limits: bounds on the motion of all joints.
+        :param now: on the clock of the commands [s].
+        """
+        points = planned.trajectory
+        assert points.velocities is not None
+        if planned.fresh:
+            self.gate.begin(points.positions[0], now)
+        motion = CubicMotion.of(planned.start + points.times, points.positions, points.velocities)
+        return self.gate.admit(motion, limits.joint_bounds, now)
 
     def end(self, user: int, indices: np.ndarray) -> None:
         """
