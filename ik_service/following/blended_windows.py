@@ -2,9 +2,9 @@
 Windows of motion for controllers that blend each of them into what they play.
 
 Such a controller forgets when a window was to begin: it begins when it comes. So it executes the
-motion late, by as much as the window reaches into the past, and its first point lies a little after
-its beginning: on the way there the controller goes from where it is, at the speed that it has.
-Each window costs it a cycle, in which the set-point stays. So there are few of them, each for long
+motion late, by as much as the window reaches into the past, and its first point lies a little
+after its beginning: on the way there the controller goes on from where it is, at the speed that it
+has. Each window costs it a cycle, in which the set-point stays. So they are few, each for long
 enough to bridge that.
 """
 
@@ -12,54 +12,73 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_service.following.command_window import PlannedMotion
+from ik_service.following.command_window import DELAY, MARGIN, PlannedMotion
+from ik_service.motion.command.gate import TAKEN_UP
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 
-LAG = 0.06
-"""Time by which the motion is executed late [s]: to the next window, one that is a little late."""
-
-BRIDGE = 0.04
-"""Time from the beginning of a window to its first point [s]: a late one changes the speed less."""
+LAG, BRIDGE = 0.06, 0.04
+"""
+How late the motion is executed [s]: to the next window, and one that comes a little late. Time
+from the beginning of a window to its first point [s]: the longer, the less changes a late window.
+"""
 
 INTERVAL = 0.05
-"""Time between two windows [s], five periods of the commands at least."""
+"""Time between two windows [s], a period of the commands at least."""
+
+HISTORY = LAG + 0.01
+"""How far a window has to reach into the past [s]."""
 
 
 class BlendedWindows:
-    """Choice of the windows that are sent to a controller that blends them."""
+    """
+    Choice of the windows that are sent to a controller that blends them.
+
+    :ivar newest: the newest window, which was not sent yet; None without one.
+    """
 
     def __init__(self) -> None:
-        self._sent_at = -np.inf
-        self._newest: PlannedMotion | None = None
+        self.newest: PlannedMotion | None = None
+        self._sent_at = self._before = -np.inf
 
     @property
     def busy(self) -> bool:
         """Whether the newest window is still to be sent."""
-        return self._newest is not None
+        return self.newest is not None
 
-    def add(self, planned: PlannedMotion, now: float, period: float) -> PlannedMotion | None:
+    def has_stalled(self, now: float, period: float) -> bool:
         """
-        Return what is to be sent at a tick; None for nothing.
+        Return whether the controller has come to the way to rest of the last window.
+
+        :param now: on the clock of the commands [s].
+        :param period: time between two commands [s].
+        """
+        known = LAG + (DELAY - 0.5) * period + MARGIN - TAKEN_UP
+        return self._sent_at > -np.inf and now - self._sent_at > known
+
+    def is_due(self, planned: PlannedMotion, now: float, period: float) -> bool:
+        """
+        Return whether a window is to be sent.
 
         :param planned: the window of this tick.
         :param now: on the clock of the commands [s].
         :param period: time between two commands [s].
         """
-        self._newest = planned
-        wait = max(INTERVAL, 5.0 * period) - 0.5 * period
-        return self.last(now) if now - self._sent_at >= wait else None
+        self.newest = planned
+        return now - self._sent_at >= max(INTERVAL, period) - 0.5 * period
 
-    def last(self, now: float) -> PlannedMotion | None:
+    def sent(self, planned: PlannedMotion, now: float) -> PlannedMotion:
         """
-        Return the newest window, if it was not sent yet.
+        Take note that a window is sent, and return it in the form for such controllers.
 
+        :param planned: the window.
         :param now: on the clock of the commands [s].
         """
-        planned, self._newest = self._newest, None
-        if planned is None:
-            return None
-        self._sent_at = now
+        self.newest, self._before, self._sent_at = None, self._sent_at, now
         return delayed(planned, now)
+
+    def discard(self) -> None:
+        """Take note that the last window was not sent after all."""
+        self._sent_at = self._before
 
 
 def delayed(planned: PlannedMotion, now: float) -> PlannedMotion:

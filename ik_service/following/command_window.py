@@ -132,13 +132,25 @@ class CommandWindow:
 
     def __init__(self, joint_names: Sequence[str]) -> None:
         self._names = tuple(joint_names)
-        self._state = self._before = _State()
+        self._state = self._before = self._sent = self._sent_before = _State()
 
     def end(self) -> None:
         """Forget the commands, but not what was sent; the next one begins a new motion."""
         last = self._state
         sent = _State(braking=last.braking, fastest=last.fastest, sent=last.sent)
         self._state = self._before = sent
+
+    def mark_sent(self) -> None:
+        """Take note that the last window was sent, where not all of them are."""
+        self._sent_before, self._sent = self._sent, self._state
+
+    def unmark_sent(self) -> None:
+        """Take note that it was not sent after all."""
+        self._sent = self._sent_before
+
+    def back_to_sent(self) -> None:
+        """Forget what came after the last window that was sent: the controller plays that one."""
+        self._state = self._before = self._sent
 
     def discard(self) -> None:
         """Forget the last command, which was not sent; the next one goes on from what was."""

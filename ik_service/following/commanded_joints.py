@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ik_service.following.blended_windows import BlendedWindows
 from ik_service.following.command_window import CommandWindow, PlannedMotion
 from ik_service.following.motion_limits import MotionLimits
 from ik_service.motion.command.gate import CubicMotion, TrajectoryGate
@@ -25,6 +26,7 @@ class CommandedJoints:
     :ivar velocity: (m,) velocities [rad/s] or [m/s]; 0 for a joint that no group moves.
     :ivar window: window around these commands.
     :ivar gate: gate of the windows.
+    :ivar blended: the choice of windows for a controller that blends them.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -33,6 +35,7 @@ class CommandedJoints:
         self.velocity = np.zeros(len(self.names))
         self.window = CommandWindow(self.names)
         self.gate = TrajectoryGate()
+        self.blended = BlendedWindows()
         self._users: set[int] = set()
         self._bounds: dict[int, GroupLimits] = {}
         self._limits: MotionLimits | None = None

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import itertools
 
 import numpy as np
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import MeasuredState
+from ik_service.following.blended_windows import HISTORY, LAG
+from ik_service.following.command_window import PlannedMotion
 from ik_service.following.commanded_joints import CommandedJoints
+from ik_service.following.motion_limits import MotionLimits
 from ik_service.following.settings import FollowerCommand
 from ik_service.following.target_follower import TargetFollower
 from ik_service.following.velocity_command import VelocityCommand
@@ -139,7 +142,35 @@ class JointCommandChannel(CommandChannel):
 
 
 class TrajectoryChannel(CommandChannel):
-    """Commands as a window of a joint trajectory."""
+    """
+    Commands as a window of a joint trajectory.
+
+    :param joints: joints that the messages are about, those of the group among them.
+    :param names: joints of the group.
+    :param measured: the measured state of the arm.
+    :param clock: the clock of the commands, for their stamps.
+    :param blends: returns whether the controller blends windows into what it plays.
+    """
+
+    def __init__(
+        self,
+        joints: CommandedJoints,
+        names: Sequence[str],
+        measured: MeasuredState,
+        clock: MotionClock,
+        blends: Callable[[], bool] = lambda: False,
+    ) -> None:
+        super().__init__(joints, names, measured, clock)
+        self._asked, self._blends = blends, False
+
+    @property
+    def busy(self) -> bool:
+        """Whether the last window is still to be sent."""
+        return self._blends and self._joints.blended.busy
+
+    def begin(self) -> None:
+        """Begin a stream of commands."""
+        self._blends = self._asked()
 
     def encode(
         self, command: FollowerCommand, follower: TargetFollower, now: float
@@ -148,17 +179,43 @@ class TrajectoryChannel(CommandChannel):
         joints, settings = self._joints, follower.settings
         joints.put(self._indices, command.q, command.velocity)
         limits = joints.limits(self._number, self._indices, follower.limits)
+        blended, period = joints.blended if self._blends else None, 1.0 / settings.rate
+        if blended is not None and blended.has_stalled(now, period):
+            joints.window.back_to_sent()
         planned = joints.window.add(
             joints.q,
             limits,
             now,
-            1.0 / settings.rate,
+            period,
             coast=not settings.avoid_collisions,
-            history=self._clock.behind,
+            history=max(self._clock.behind, HISTORY if self._blends else 0.0),
         )
-        if not joints.admit(planned, limits, now):
-            joints.window.discard()
+        if blended is not None and not blended.is_due(planned, now, period):
             return None
+        return self._sent(planned, limits, now)
+
+    def rest(self, follower: TargetFollower, now: float) -> object | None:
+        """Return the last window, where that was not sent yet."""
+        if not self.busy:
+            return None
+        joints = self._joints
+        limits = joints.limits(self._number, self._indices, follower.limits)
+        newest = joints.blended.newest
+        return None if newest is None else self._sent(newest, limits, now)
+
+    def _sent(self, planned: PlannedMotion, limits: MotionLimits, now: float) -> object | None:
+        """Return the message of a window; None when the gate does not let it pass."""
+        joints = self._joints
+        if not joints.admit(planned, limits, now - (LAG if self._blends else 0.0)):
+            if self._blends:
+                joints.window.back_to_sent()
+                joints.blended.newest = None
+            else:
+                joints.window.discard()
+            return None
+        if self._blends:
+            joints.window.mark_sent()
+            planned = joints.blended.sent(planned, now)
         return joint_trajectory(planned.trajectory, self._clock.stamp_of(planned.start))
 
     @property
@@ -168,12 +225,17 @@ class TrajectoryChannel(CommandChannel):
 
     def is_late(self, now: float) -> bool:
         """Return whether the controller would leap, as it plays on meanwhile."""
-        return self._joints.gate.is_late(now)
+        return self._joints.gate.is_late(now - (LAG if self._blends else 0.0))
 
     def discard(self) -> None:
         """Forget the last window."""
-        self._joints.window.discard()
         self._joints.gate.withdraw()
+        if self._blends:
+            self._joints.blended.discard()
+            self._joints.window.unmark_sent()
+            self._joints.window.back_to_sent()
+        else:
+            self._joints.window.discard()
 
 
 class PositionChannel(CommandChannel):
