@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None, docs: Path = DOCS) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     path = docs / PAGE
     old = path.read_text(encoding='utf-8')
-    tables = written(_read('wire_before'), _read('wire'))
+    tables = written(read('wire_before'), read('wire'))
     text, count = _MARKS.subn(lambda m: f'{m[1]}{tables}\n{m[2]}', old)
     if count != 1:
         raise ValueError(f'{PAGE} has to hold "<!-- wire -->" once, and "<!-- end wire -->" after')
@@ -45,7 +45,12 @@ def main(arguments: Sequence[str] | None = None, docs: Path = DOCS) -> int:
     return 0
 
 
-def _read(name: str) -> Rows:
+def read(name: str) -> Rows:
+    """
+    Return the figures of a file.
+
+    :param name: of the file.
+    """
     with (RESULTS / f'{name}.csv').open(newline='') as file:
         return {(r['interface'], r['controller'], r['case']): r for r in csv.DictReader(file)}
 
