@@ -66,13 +66,14 @@ class BlendedWindows:
         self.newest = planned
         return now - self._sent_at >= max(INTERVAL, period) - 0.5 * period
 
-    def sent(self, planned: PlannedMotion, now: float) -> PlannedMotion:
+    def sent(self, now: float) -> PlannedMotion:
         """
-        Take note that a window is sent, and return it in the form for such controllers.
+        Take note that the newest window is sent; return it in the form for such controllers.
 
-        :param planned: the window.
         :param now: on the clock of the commands [s].
         """
+        planned = self.newest
+        assert planned is not None
         self.newest, self._before, self._sent_at = None, self._sent_at, now
         return delayed(planned, now)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -36,6 +37,7 @@ class CommandedJoints:
         self.window = CommandWindow(self.names)
         self.gate = TrajectoryGate()
         self.blended = BlendedWindows()
+        self._gates_sent = self.gate, self.gate  # after the last two windows that were sent
         self._users: set[int] = set()
         self._bounds: dict[int, GroupLimits] = {}
         self._limits: MotionLimits | None = None
@@ -101,6 +103,22 @@ class CommandedJoints:
             self.gate.begin(points.positions[0], now)
         motion = CubicMotion.of(planned.start + points.times, points.positions, points.velocities)
         return self.gate.admit(motion, limits.joint_bounds, now)
+
+    def mark_sent(self) -> None:
+        """Take note that the last window was sent, where not all of them are."""
+        self.window.mark_sent()
+        self._gates_sent = self._gates_sent[-1], replace(self.gate)
+
+    def unmark_sent(self) -> None:
+        """Take note that it was not sent after all."""
+        self.window.unmark_sent()
+        self._gates_sent = self._gates_sent[0], self._gates_sent[0]
+
+    def back_to_sent(self) -> None:
+        """Forget what came after the last window that was sent: the controller plays that one."""
+        self.window.back_to_sent()
+        gate, sent = self.gate, self._gates_sent[-1]
+        self.gate = replace(sent, refused=gate.refused, reason=gate.reason)
 
     def end(self, user: int, indices: np.ndarray) -> None:
         """

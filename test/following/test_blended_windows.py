@@ -48,7 +48,7 @@ def test_few_windows_are_sent_and_the_first_at_once(period):
     blended, sent = BlendedWindows(), []
     for now, planned in windows(100, period):
         if blended.is_due(planned, now, period):
-            blended.sent(planned, now)
+            blended.sent(now)
             assert not blended.busy
             sent.append(now)
         else:
@@ -64,7 +64,8 @@ def test_a_stall_is_noticed_when_the_controller_comes_to_the_way_to_rest():
     blended = BlendedWindows()
     assert not blended.has_stalled(5.0, PERIOD)
     ((now, planned),) = windows(1)
-    blended.sent(planned, now)
+    assert blended.is_due(planned, now, PERIOD)
+    blended.sent(now)
     assert not blended.has_stalled(now + INTERVAL + PERIOD, PERIOD)
     assert blended.has_stalled(now + LAG + 2.0 * PERIOD, PERIOD)
 
@@ -72,6 +73,8 @@ def test_a_stall_is_noticed_when_the_controller_comes_to_the_way_to_rest():
 def test_a_window_that_was_not_sent_after_all_is_due_again():
     blended = BlendedWindows()
     (now, planned), (later, newer) = windows(2)
-    blended.sent(planned, now)
+    assert blended.is_due(planned, now, PERIOD)
+    blended.sent(now)
+    assert not blended.is_due(newer, later, PERIOD)
     blended.discard()
     assert blended.is_due(newer, later, PERIOD)

@@ -11,10 +11,9 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import MeasuredState
-from ik_service.following.blended_windows import HISTORY, LAG
+from ik_service.following.blended_windows import HISTORY
 from ik_service.following.command_window import PlannedMotion
 from ik_service.following.commanded_joints import CommandedJoints
-from ik_service.following.motion_limits import MotionLimits
 from ik_service.following.settings import FollowerCommand
 from ik_service.following.target_follower import TargetFollower
 from ik_service.following.velocity_command import VelocityCommand
@@ -179,9 +178,9 @@ class TrajectoryChannel(CommandChannel):
         joints, settings = self._joints, follower.settings
         joints.put(self._indices, command.q, command.velocity)
         limits = joints.limits(self._number, self._indices, follower.limits)
-        blended, period = joints.blended if self._blends else None, 1.0 / settings.rate
-        if blended is not None and blended.has_stalled(now, period):
-            joints.window.back_to_sent()
+        period, blended = 1.0 / settings.rate, joints.blended
+        if self._blends and blended.has_stalled(now, period):
+            joints.back_to_sent()
         planned = joints.window.add(
             joints.q,
             limits,
@@ -190,32 +189,23 @@ class TrajectoryChannel(CommandChannel):
             coast=not settings.avoid_collisions,
             history=max(self._clock.behind, HISTORY if self._blends else 0.0),
         )
-        if blended is not None and not blended.is_due(planned, now, period):
+        if not joints.admit(planned, limits, now):
+            joints.window.discard()
             return None
-        return self._sent(planned, limits, now)
+        if not self._blends:
+            return self._message(planned)
+        return self._blended(now) if blended.is_due(planned, now, period) else None
 
     def rest(self, follower: TargetFollower, now: float) -> object | None:
         """Return the last window, where that was not sent yet."""
-        if not self.busy:
-            return None
-        joints = self._joints
-        limits = joints.limits(self._number, self._indices, follower.limits)
-        newest = joints.blended.newest
-        return None if newest is None else self._sent(newest, limits, now)
+        return self._blended(now) if self.busy else None
 
-    def _sent(self, planned: PlannedMotion, limits: MotionLimits, now: float) -> object | None:
-        """Return the message of a window; None when the gate does not let it pass."""
-        joints = self._joints
-        if not joints.admit(planned, limits, now - (LAG if self._blends else 0.0)):
-            if self._blends:
-                joints.window.back_to_sent()
-                joints.blended.newest = None
-            else:
-                joints.window.discard()
-            return None
-        if self._blends:
-            joints.window.mark_sent()
-            planned = joints.blended.sent(planned, now)
+    def _blended(self, now: float) -> object:
+        """Return the message of the newest window, for a controller that blends."""
+        self._joints.mark_sent()
+        return self._message(self._joints.blended.sent(now))
+
+    def _message(self, planned: PlannedMotion) -> object:
         return joint_trajectory(planned.trajectory, self._clock.stamp_of(planned.start))
 
     @property
@@ -225,17 +215,15 @@ class TrajectoryChannel(CommandChannel):
 
     def is_late(self, now: float) -> bool:
         """Return whether the controller would leap, as it plays on meanwhile."""
-        return self._joints.gate.is_late(now - (LAG if self._blends else 0.0))
+        return self._joints.gate.is_late(now)
 
     def discard(self) -> None:
         """Forget the last window."""
+        self._joints.window.discard()
         self._joints.gate.withdraw()
         if self._blends:
             self._joints.blended.discard()
-            self._joints.window.unmark_sent()
-            self._joints.window.back_to_sent()
-        else:
-            self._joints.window.discard()
+            self._joints.unmark_sent()
 
 
 class PositionChannel(CommandChannel):
