@@ -40,6 +40,10 @@ Difference of positions [rad] or [m], velocities [rad/s] or [m/s] and accelerati
 """
 
 
+_CREEP = 1e-6
+"""Speed between points that are the same but for 1e-9 rad or m of rounding, 1 ms apart."""
+
+
 @dataclass(frozen=True)
 class JointBounds:
     """
@@ -222,7 +226,7 @@ def _fault(
     low, high, fastest, most = extremes
     if (most > acceleration * (1.0 + _ACCELERATION) + _CHANGE).any():
         return 'it accelerates faster than the limits allow'
-    if (fastest > speed * (1.0 + _SPEED) + _VELOCITY).any():
+    if (fastest > speed * (1.0 + _SPEED) + _CREEP).any():
         return 'it is faster than the limits allow'
     least, highest = bounds.lower, bounds.upper
     if left is not None:  # joints outside their limits may stay or come back
