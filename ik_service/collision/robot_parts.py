@@ -38,6 +38,8 @@ def robot_parts(
     parts: list[Part] = []
     left_out: dict[str, str] = {}
     for element in read_collision_geometry(robot.urdf_text) if robot.urdf_text else ():
+        if element.remark:
+            continue
         try:
             shape = _shape(element, reader)
         except CollisionGeometryError as error:

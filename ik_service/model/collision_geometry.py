@@ -18,12 +18,15 @@ class CollisionGeometry:
     :ivar geometry: the shape; None where the element is faulty.
     :ivar T_link_geometry: (4, 4) pose of the shape's centre in the link's frame [m].
     :ivar fault: what is wrong with the element; empty where nothing is.
+    :ivar remark: why it is no obstacle although nothing is wrong, such as a box without extent;
+        then there is no shape and no fault. Stands in :attr:`ik_service.Robot.remarks`.
     """
 
     link: str
     geometry: Geometry | None
     T_link_geometry: np.ndarray
     fault: str = ''
+    remark: str = ''
 
 
 def read_collision_geometry(text: str) -> tuple[CollisionGeometry, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 import os
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +15,7 @@ from ik_service.model.joint import Joint
 from ik_service.model.link_tree import build_tree
 from ik_service.model.mimic import resolve_mimics
 from ik_service.model.motion_bounds import MotionBounds
+from ik_service.model.part_names import named
 from ik_service.model.tool_frame import tool_joints, ToolFrame
 from ik_service.model.urdf import parse_urdf
 
@@ -32,6 +34,7 @@ class RobotModel:
     :param joints: all joints.
     :param urdf_text: the URDF text that this was read from, if any.
     :param source: the file that it was read from, if any.
+    :param remarks: parts of the description that are not used, and why; a sentence each.
     :raises UrdfError: they form no tree, a name stands twice, or a mimic joint cannot be followed.
     """
 
@@ -42,6 +45,7 @@ class RobotModel:
         joints: Iterable[Joint],
         urdf_text: str = '',
         source: Path | None = None,
+        remarks: Iterable[str] = (),
     ) -> None:
         self._name = name
         self._links = tuple(links)
@@ -51,6 +55,7 @@ class RobotModel:
         self._mimics = resolve_mimics(self._joints)
         self._urdf_text = urdf_text
         self._source = source
+        self._read_remarks = tuple(remarks)
 
     @classmethod
     def from_urdf(
@@ -118,6 +123,17 @@ class RobotModel:
         # As for a copy that is unpickled, so that what a subclass adds is kept.
         kind, (name, _, _, *rest) = cast('tuple[type[Self], Any]', self.__reduce__())
         return kind(name, tuple(links), tuple(joints), *rest)
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """Parts of the description that are not used, and why; a sentence each."""
+        from ik_service.model.collision_geometry import read_collision_geometry  # slow to import
+
+        shapes = read_collision_geometry(self._urdf_text) if self._urdf_text else ()
+        found = (
+            f'{named("link", shape.link)}: {shape.remark}' for shape in shapes if shape.remark
+        )
+        return tuple(dict.fromkeys((*self._read_remarks, *found)))
 
     @property
     def name(self) -> str:
@@ -227,7 +243,14 @@ class RobotModel:
     def __reduce__(self) -> tuple[object, ...]:
         # The read-only mapping cannot be pickled; all else follows from these.
         joints = tuple(self._joints.values())
-        return type(self), (self._name, self._links, joints, self._urdf_text, self._source)
+        return type(self), (
+            self._name,
+            self._links,
+            joints,
+            self._urdf_text,
+            self._source,
+            self._read_remarks,
+        )
 
     def _check_link(self, link: str) -> None:
         if not isinstance(link, str) or link not in self._tree.children:
