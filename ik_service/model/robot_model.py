@@ -136,7 +136,7 @@ class RobotModel:
         if not all(isinstance(folder, (str, os.PathLike)) for folder in folders):
             raise ArgumentError('package_dirs', 'has to be a sequence of paths')
         kind, arguments = cast('tuple[type[Self], Any]', self.__reduce__())
-        return kind(*arguments[:-1], folders)._sharing(self)
+        return kind(*arguments[:-1], package_dirs=folders)._sharing(self)
 
     def with_limits(self, bounds: MotionBounds) -> Self:
         """
