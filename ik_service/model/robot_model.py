@@ -135,8 +135,9 @@ class RobotModel:
         folders = tuple(package_dirs)
         if not all(isinstance(folder, (str, os.PathLike)) for folder in folders):
             raise ArgumentError('package_dirs', 'has to be a sequence of paths')
-        kind, arguments = cast('tuple[type[Self], Any]', self.__reduce__())
-        return kind(*arguments[:-1], package_dirs=folders)._sharing(self)
+        kind, arguments = cast('tuple[Any, Any]', self.__reduce__())
+        copy: Self = kind(*arguments[:-1], folders)
+        return copy._sharing(self)
 
     def with_limits(self, bounds: MotionBounds) -> Self:
         """
