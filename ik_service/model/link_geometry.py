@@ -98,8 +98,9 @@ def parsed_element(
     :returns: its shape, (4, 4) T_link_shape [m], and the material where there is one.
     :raises Exception: it is faulty; urdf_parser_py raises whatever its helpers raise.
     """
-    if element.find('geometry') is None:
-        raise ValueError('it has no <geometry>')
+    count = len(element.findall('geometry'))
+    if count != 1:
+        raise ValueError(f'it has {"more than one" if count else "no"} <geometry>')
     kind = urdf_xml.Visual if element.tag == 'visual' else urdf_xml.Collision
     parsed = kind.from_xml_string(ElementTree.tostring(known_part(element)))
     material = parsed.material if element.tag == 'visual' else None
