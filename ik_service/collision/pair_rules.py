@@ -16,6 +16,8 @@ import numpy as np
 
 from ik_service.collision.pair_cache import load_pairs, model_digest, save_pairs
 from ik_service.collision.scene_arrays import robot_arrays, RobotArrays, world_arrays
+from ik_service.kinematics.search_range import sampling_bounds
+from ik_service.model.joint import JointType
 from ik_service.model.semantics import Semantics
 
 if TYPE_CHECKING:
@@ -104,12 +106,11 @@ def random_postures(model: CheckedRobot, count: int) -> np.ndarray:
     :returns: (count, m) [rad] or [m].
     """
     joints = [model.robot.joints[name] for name in model.joint_names]
-    lower, upper = [], []
-    for joint in joints:
-        most = _ENDLESS[joint.type.value != 'prismatic']
-        low, high = joint.limits.lower, joint.limits.upper
-        lower.append(low if math.isfinite(low) else min(-most, high))
-        upper.append(high if math.isfinite(high) else max(most, low))
+    lower, upper = sampling_bounds(
+        [joint.limits.lower for joint in joints],
+        [joint.limits.upper for joint in joints],
+        [_ENDLESS[joint.type is not JointType.PRISMATIC] for joint in joints],
+    )
     return np.random.default_rng(_SEED).uniform(lower, upper, (count, len(joints)))
 
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 """Task weights that leave the orientation free."""
-_WIDEST = 1e6  # limits beyond this are as good as none [rad] or [m]
 
 
 @dataclass(frozen=True)
@@ -205,8 +204,7 @@ def random_posture(chain: KinematicChain, seed: int) -> np.ndarray:
     :param seed: of the random numbers: the same one gives the same posture.
     :returns: (n,) [rad] or [m].
     """
-    lower = np.where(chain.lower > -_WIDEST, chain.lower, np.minimum(chain.upper, 0.0) - math.pi)
-    upper = np.where(chain.upper < _WIDEST, chain.upper, np.maximum(chain.lower, 0.0) + math.pi)
+    lower, upper = chain.sampling_bounds()
     return np.random.default_rng(seed).uniform(lower, upper)
 
 
