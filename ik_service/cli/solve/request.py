@@ -247,9 +247,15 @@ def notes_about_collisions(collisions: CollisionChecker | None) -> list[str]:
 
     :param collisions: what solutions have to be free of.
     """
-    if collisions is None or collisions.has_geometry:
+    if collisions is None:
         return []
-    return ['no link of the robot has a collision shape, so nothing can collide']
+    if not collisions.has_geometry:
+        return ['no link of the robot has a collision shape, so nothing can collide']
+    from ik_service.collision.pair_texts import home_text, left_out_text
+
+    left_out = left_out_text(collisions)
+    notes = [f'links that are not checked with each other are {left_out}' if left_out else '']
+    return [note for note in (*notes, home_text(collisions)) if note]
 
 
 def _notes_about_reach(

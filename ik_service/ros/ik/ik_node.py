@@ -107,6 +107,7 @@ class IkNode(NodeWithActions):
             lambda: self.measured,
             lambda: self.parameters[REQUIRE_COLLISION_CHECKING],
             warn,
+            self.get_logger().info,
         )
         self._around = NodeContext(
             lambda: self.get_clock().now().nanoseconds,
