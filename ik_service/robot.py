@@ -14,7 +14,7 @@ from ik_service.model.description_file import load_srdf_text, takes_xacro_args
 from ik_service.model.joint import Joint
 from ik_service.model.named_states import named_states
 from ik_service.model.planning_group import PlanningGroup
-from ik_service.model.robot_groups import default_tip, own_groups, robot_groups
+from ik_service.model.robot_groups import choice_remarks, default_tip, own_groups, robot_groups
 from ik_service.model.robot_model import RobotModel
 from ik_service.model.semantics import Semantics
 from ik_service.model.srdf import parse_srdf
@@ -39,6 +39,7 @@ class Robot(RobotModel):
     :param semantics: what an SRDF says about it; without one the well-known names of its maker's
         MoveIt configuration are its groups (:mod:`ik_service.model.known_groups`).
     :param own_groups: groups that go before those.
+    :param remarks: parts of the URDF that are not used, and why; a sentence each.
     :raises UrdfError: the links form no tree, a name stands twice, or a mimic joint cannot be
         followed.
     :raises SrdfError: the SRDF does not go with the robot.
@@ -53,8 +54,9 @@ class Robot(RobotModel):
         source: Path | None = None,
         semantics: Semantics | None = None,
         own_groups: Iterable[PlanningGroup] = (),
+        remarks: Iterable[str] = (),
     ) -> None:
-        super().__init__(name, links, joints, urdf_text, source)
+        super().__init__(name, links, joints, urdf_text, source, remarks)
         self._own_groups = tuple(own_groups)
         self._given_semantics = semantics
         self._semantics = None if semantics is None else checked_semantics(semantics, self)
@@ -126,6 +128,12 @@ class Robot(RobotModel):
     def semantics(self) -> Semantics:
         """What the SRDF says; an empty one without an SRDF."""
         return Semantics() if self._semantics is None else self._semantics
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """Parts of URDF and SRDF that are not used, and why; a sentence each."""
+        srdf = (f'SRDF: {remark}' for remark in self.semantics.remarks)
+        return (*super().remarks, *srdf, *choice_remarks(self, self.groups))
 
     @cached_property
     def groups(self) -> Mapping[str, PlanningGroup]:
@@ -249,7 +257,8 @@ class Robot(RobotModel):
     def __reduce__(self) -> tuple[object, ...]:
         joints = tuple(self.joints.values())
         parts = (self.name, self.links, joints, self.urdf_text, self.source)
-        return type(self), (*parts, self._given_semantics, self._own_groups)
+        groups = self._given_semantics, self._own_groups
+        return type(self), (*parts, *groups, self._read_remarks)
 
     def _group(self, name: str) -> PlanningGroup:
         if not isinstance(name, str) or name not in self.groups:
@@ -258,5 +267,6 @@ class Robot(RobotModel):
 
     def _copy(self, semantics: Semantics | None, own: Iterable[PlanningGroup]) -> Self:
         joints = self.joints.values()
-        text, source = self.urdf_text, self.source
-        return type(self)(self.name, self.links, joints, text, source, semantics, own)
+        parts = (self.name, self.links, joints, self.urdf_text, self.source)
+        copy = type(self)(*parts, semantics, own, self._read_remarks)
+        return copy._sharing(self)

@@ -10,6 +10,7 @@ from support.humanoid import humanoid_robot
 from ik_service import Robot
 from ik_service.exceptions import ChainError, UnknownLinkError
 from ik_service.model.robot_model import RobotModel
+from ik_service.model.tool_frame import ToolFrame
 
 
 @pytest.fixture
@@ -58,3 +59,17 @@ def test_import_brings_neither_parser_nor_compiler():
     )
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ''
+
+
+def test_remarks_are_kept_by_copies_and_pickles():
+    robot = Robot('arm', ['base'], [], remarks=['a part is not used'])
+    copies = [
+        robot.with_tool_frames({'tcp': ToolFrame('base')}),
+        pickle.loads(pickle.dumps(robot)),
+    ]
+    assert [copy.remarks for copy in copies] == [('a part is not used',)] * 2
+
+
+def test_remarks_of_the_srdf_are_among_those_of_the_robot():
+    robot = Robot('arm', ['base'], []).with_srdf_text('<robot name="arm"/>')
+    assert robot.remarks == ('SRDF: it has no planning groups',)

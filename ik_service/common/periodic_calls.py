@@ -6,6 +6,7 @@ from collections.abc import Callable
 import threading
 import time
 import traceback
+from typing import Protocol
 
 _SHORTEST = 0.98
 """Shortest time between two calls, in periods; less than 1, to make up for small delays."""
@@ -15,6 +16,36 @@ _REST = 0.6
 
 _PATIENCE = 0.2
 """Time that the last call may take when they end [s]."""
+
+
+class CallClock(Protocol):
+    """Clock by which calls are made, such as one of simulated time; it never runs back."""
+
+    def now(self) -> float:
+        """Return the time [s]."""
+
+    def wait(self, moment: float) -> float:
+        """
+        Return how long to wait in real time for a moment, or until it is to be asked again [s].
+
+        :param moment: on this clock [s].
+        """
+
+
+class RealClock:
+    """The monotonic clock."""
+
+    def now(self) -> float:
+        """Return the time [s]."""
+        return time.monotonic()
+
+    def wait(self, moment: float) -> float:
+        """
+        Return how long to wait for a moment [s].
+
+        :param moment: on this clock [s].
+        """
+        return moment - time.monotonic()
 
 
 class PeriodicCalls:
@@ -49,7 +80,8 @@ class PeriodicCalls:
         :param call: the call.
         """
         with self._changed:
-            call.due = call.last = time.monotonic()
+            call.due = time.monotonic()
+            call.moment = call.last = call.clock.now()
             self._calls.append(call)
             self._changed.notify_all()
 
@@ -65,15 +97,15 @@ class PeriodicCalls:
             if threading.current_thread() is not self._thread:
                 self._changed.wait_for(lambda: self._running is not call, _PATIENCE)
 
-    def put_off(self, call: PeriodicCall, due: float) -> None:
+    def put_off(self, call: PeriodicCall, moment: float) -> None:
         """
         Change when a call is due next.
 
         :param call: the call.
-        :param due: the time on the monotonic clock [s].
+        :param moment: the time on its clock [s].
         """
         with self._changed:
-            call.due = due
+            call.moment, call.due = moment, time.monotonic() + call.clock.wait(moment)
             self._changed.notify_all()
 
     def _run(self) -> None:
@@ -108,11 +140,14 @@ class PeriodicCall:
     one to the next it is never much less than a period.
 
     :param thread: the thread that makes it.
-    :param call: called with the time on the monotonic clock [s].
-    :param rate: calls a second [Hz].
+    :param call: called with the time on its clock [s].
+    :param rate: calls a second on its clock [Hz].
     :param on_error: called with what ``call`` raised; the calls go on.
-    :ivar due: when it is due next, on the monotonic clock [s].
-    :ivar last: when it was made last, or began [s].
+    :param clock: its clock; None for the monotonic one.
+    :ivar clock: its clock.
+    :ivar moment: when it is due next, on its clock [s].
+    :ivar due: when to look for that next, on the monotonic clock [s].
+    :ivar last: when it was made last, or began, on its clock [s].
     """
 
     def __init__(
@@ -121,8 +156,10 @@ class PeriodicCall:
         call: Callable[[float], None],
         rate: float,
         on_error: Callable[[Exception], None],
+        clock: CallClock | None = None,
     ) -> None:
-        self.due = self.last = 0.0
+        self.clock = clock or RealClock()
+        self.due = self.moment = self.last = 0.0
         self._thread = thread
         self._call = call
         self._rate = rate
@@ -147,13 +184,17 @@ class PeriodicCall:
         self._thread.end(self)
 
     def make(self) -> None:
-        """Make the call that is due, and find out when the next one is."""
-        due, period = self.due, 1.0 / self._rate
-        self.last = time.monotonic()
+        """Make the call if its clock has come to it, and find out when the next one is due."""
+        clock, due, period = self.clock, self.moment, 1.0 / self._rate
+        now = clock.now()
         try:
-            self._call(self.last)
+            if now >= due:
+                self.last = now
+                self._call(now)
         except Exception as error:
             self._on_error(error)
         finally:
-            end = time.monotonic()
-            self.due = max(due + period, self.last + _SHORTEST * period, end + _REST * period)
+            if now >= due:
+                soonest = max(now + _SHORTEST * period, clock.now() + _REST * period)
+                self.moment = max(due + period, soonest)
+            self.due = time.monotonic() + clock.wait(self.moment)

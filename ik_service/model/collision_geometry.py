@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_service.model.link_geometry import elements_of_links, Geometry, parsed_element, read_tree
+from ik_service.model.description import RobotDescription
+from ik_service.model.link_geometry import Geometry, parsed_element
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,23 +19,25 @@ class CollisionGeometry:
     :ivar geometry: the shape; None where the element is faulty.
     :ivar T_link_geometry: (4, 4) pose of the shape's centre in the link's frame [m].
     :ivar fault: what is wrong with the element; empty where nothing is.
+    :ivar remark: why it is no obstacle although nothing is wrong, such as a box without extent;
+        then there is no shape and no fault. Stands in :attr:`ik_service.Robot.remarks`.
     """
 
     link: str
     geometry: Geometry | None
     T_link_geometry: np.ndarray
     fault: str = ''
+    remark: str = ''
 
 
-def read_collision_geometry(text: str) -> tuple[CollisionGeometry, ...]:
+def read_collision_geometry(description: RobotDescription) -> tuple[CollisionGeometry, ...]:
     """
     Read the shapes for collision checks, in document order.
 
-    :param text: URDF text.
-    :raises UrdfError: the text is no URDF, or is hostile.
+    :param description: the parsed text of the robot.
     """
     found = []
-    for link, element in elements_of_links(read_tree(text), 'collision'):
+    for link, element in description.elements_of_links('collision'):
         try:
             geometry, T, _ = parsed_element(element)
             found.append(CollisionGeometry(link, geometry, T))

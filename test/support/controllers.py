@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 import threading
+import time
 
+from builtin_interfaces.msg import Time
 import numpy as np
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -15,6 +18,10 @@ from support.trajectory_controller import Point, Trajectory, TrajectoryControlle
 
 RATE = 100.0  # cycles of the arm's control loop a second [Hz]
 _SERVO = 0.02  # time constant of the servos [s]
+
+
+def _stamp(seconds):
+    return Time(sec=int(seconds), nanosec=int(1e9 * (seconds % 1.0)))
 
 
 class ControlledArm:
@@ -58,7 +65,7 @@ class ControlledArm:
             self.velocity = (self.q - before) / dt
         if not self.silent:
             state = JointState(name=list(self.names), position=self.q.tolist())
-            state.header.stamp = self.bench.node.get_clock().now().to_msg()
+            state.header.stamp = _stamp(self.time)
             self._states.publish(state)
 
     def _on_error(self, error):
@@ -89,6 +96,44 @@ class TrajectoryArm(ControlledArm):
 
     def moved(self, dt):
         output = self.controller.update(self.time, self.q, self.velocity)
+        return self.q + (output - self.q) * -np.expm1(-dt / _SERVO)
+
+
+class SimulatedTrajectoryArm(TrajectoryArm):
+    """
+    The same in a simulation that publishes ``/clock``, and runs in its own time.
+
+    :param frequency: how often the clock is published, in its own time [Hz].
+    :ivar rate: how fast it runs against the real time.
+    :ivar executed: (time, set-points) of each cycle.
+    """
+
+    def __init__(self, bench, names, q, frequency, rate, **settings):
+        self.rate, self.frequency, self.executed = rate, frequency, []
+        self._since, self._then, self._published = time.monotonic(), 100.0, 0.0
+        self._clock = bench.node.create_publisher(Clock, '/clock', 10)
+        super().__init__(bench, names, q, **settings)
+
+    @property
+    def time(self):
+        return self._then + self.rate * (time.monotonic() - self._since)
+
+    def run_at(self, rate):
+        """Go on at another rate."""
+        self._then, self._since, self.rate = self.time, time.monotonic(), rate
+
+    def _on_cycle(self, now):
+        there = self.time
+        if there - self._published >= 1.0 / self.frequency:
+            self._published = there - there % (1.0 / self.frequency)
+            self._clock.publish(Clock(clock=_stamp(self._published)))
+        if self.rate > 0.0:
+            super()._on_cycle(self.rate * now)
+
+    def moved(self, dt):
+        there = self.time
+        output = self.controller.update(there, self.q, self.velocity)
+        self.executed.append((there, output))
         return self.q + (output - self.q) * -np.expm1(-dt / _SERVO)
 
 

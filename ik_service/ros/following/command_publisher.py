@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-import math
-import time
+from typing import cast
 
+from rclpy.clock import ROSClock
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
@@ -17,6 +17,7 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.common.quoting import quote
 from ik_service.exceptions import OptionError
 from ik_service.following.commanded_joints import CommandedJoints
+from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.common.qos import COMMAND_QOS
 from ik_service.ros.following.command_channels import (
     CommandChannel,
@@ -26,6 +27,7 @@ from ik_service.ros.following.command_channels import (
     VelocityChannel,
 )
 from ik_service.ros.following.command_monitor import CommandMonitor
+from ik_service.ros.following.controller_version import ControllerVersion
 from ik_service.ros.following.follower_parameters import COMMAND_JOINTS
 
 _KINDS: Mapping[str, tuple[type, type[CommandChannel]]] = {
@@ -35,9 +37,6 @@ _KINDS: Mapping[str, tuple[type, type[CommandChannel]]] = {
     'velocity_commands': (Float64MultiArray, VelocityChannel),
 }
 """Type of the messages and channel of each command interface."""
-
-_LOOKS, _AT_ONCE = 3, 2e-5
-"""How often two clocks are read, and the time within which that is soon enough [s]."""
 
 
 class CommandPublisher:
@@ -50,12 +49,20 @@ class CommandPublisher:
         the topic.
     :param command_joints: joints of the controller, in its order; empty for those of each group.
         ``joint_command`` does without them, as its messages name the joints, and only checks them.
+    :param replacement: what a trajectory controller does with a new trajectory; 'auto' to ask it.
     :raises OptionError: a joint is named twice.
     :ivar monitor: monitor of other publishers of commands.
+    :ivar clock: the clock of what moves the arm; commands are stamped by it.
     """
 
-    def __init__(self, node: Node, interface: str, command_joints: Sequence[str] = ()) -> None:
-        self._clock = node.get_clock()
+    def __init__(
+        self,
+        node: Node,
+        interface: str,
+        command_joints: Sequence[str] = (),
+        replacement: str = 'auto',
+    ) -> None:
+        self.clock = MotionClock(cast(ROSClock, node.get_clock()))
         self._interface = interface
         names_joints = interface == 'joint_command'
         self._given = tuple(command_joints)
@@ -66,7 +73,16 @@ class CommandPublisher:
         kind, self._channel = _KINDS[interface]
         self._publisher = node.create_publisher(kind, interface, COMMAND_QOS)
         self.monitor = CommandMonitor(node, self._publisher)
+        self._version: ControllerVersion | None = None
+        if interface == 'joint_trajectory':
+            say = node.get_logger().warning
+            self._version = ControllerVersion(node, interface, say, replacement)
         self._shared: tuple[MeasuredState, CommandedJoints] | None = None
+
+    def look(self) -> None:
+        """Look who listens to the commands; called every now and then."""
+        if self._version is not None:
+            self._version.look()
 
     def check(self, arm: Arm) -> None:
         """
@@ -105,7 +121,11 @@ class CommandPublisher:
         """
         if self.missing(names):
             return None
-        return self._channel(self._joints(names, measured), names, measured, self._stamp_of)
+        joints = self._joints(names, measured)
+        if self._version is not None:
+            version = self._version
+            return TrajectoryChannel(joints, names, measured, self.clock, lambda: version.blends)
+        return self._channel(joints, names, measured, self.clock)
 
     def _joints(self, names: Sequence[str], measured: MeasuredState) -> CommandedJoints:
         if not self._names:
@@ -135,20 +155,10 @@ class CommandPublisher:
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""
         listeners = self._publisher.get_subscription_count() - 1  # without the monitor
+        version = {} if self._version is None else {'new windows are': self._version.report()}
         return {
             'command interface': self._interface,
             'command topic': self._publisher.topic_name,
             'listeners to the commands': str(max(listeners, 0)),
+            **version,
         }
-
-    def _stamp_of(self, moment: float) -> int:
-        """Return the time of the ROS graph [ns] for one on the monotonic clock [s]."""
-        closest = math.inf
-        for _ in range(_LOOKS):  # another thread may get the core between two looks at clocks
-            before = time.monotonic()
-            now, after = self._clock.now().nanoseconds, time.monotonic()
-            if after - before < closest:
-                closest, middle, stamp = after - before, 0.5 * (before + after), now
-            if closest < _AT_ONCE:
-                break
-        return stamp - round(1e9 * (middle - moment))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-import time
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
 
@@ -63,6 +62,7 @@ class FollowerInterface:
     :ivar measured: the measured state of the arm.
     :ivar follower: the follower.
     :ivar topic: name of the topic of its targets.
+    :ivar clock: the clock of what moves the arm.
     :ivar ignored_targets: log of the targets that were ignored.
     :ivar stopped: whether all targets are refused, as the robot is being replaced.
     """
@@ -91,6 +91,7 @@ class FollowerInterface:
         self._states = states
         self._commands = GroupCommands(output, group.chain.joint_names, states.measured)
         self._context = context
+        self.clock = context.motion_clock
         named = group.name if topic != TARGET_TOPIC else ''
         self._log = FollowingLog(self.follower, named, warn)
         self.stopped = False
@@ -160,18 +161,29 @@ class FollowerInterface:
         """
         Publish the next command, if there is one.
 
-        :param now: time on the monotonic clock [s].
+        :param now: time on the clock of what moves the arm [s].
         """
-        began = time.monotonic()
+        clock = self.clock
+        began = clock.now()
         message = self._commands.next(self.follower, now)
-        if message is not None and self.follower.discard_late(time.monotonic() - began):
-            self._commands.discard()
-            began = time.monotonic()
+        if message is not None and self._discards(began):
+            began = clock.now()
             message = self._commands.next(self.follower, began)
+            if message is not None and self._discards(began):
+                message = None  # the arm goes on with what was sent before
         if message is not None:
             self._commands.publish(message)
-            self.follower.mark_sent(time.monotonic() - began)
+            self.follower.mark_sent(clock.now() - began)
         self._log.log_stops()
+
+    def _discards(self, began: float) -> bool:
+        """Discard the message of a tick if it is too late to send it; return whether it was."""
+        now = self.clock.now()
+        late = self._commands.is_late(now)
+        if not (self.follower.discard_late(now - began, at_once=late) or late):
+            return False
+        self._commands.discard()
+        return True
 
     @property
     def active(self) -> bool:
@@ -263,7 +275,7 @@ class FollowerInterface:
             'following error [rad or m]': 'none' if error is None else f'{error:.6f}',
             'dropped target': self.follower.drop_reason or 'none',
             'collision': self._collision(),
-            'stopped by the gate': str(self.follower.violations),
+            'stopped by the gate': str(self.follower.violations + self._commands.refusals),
             'joint states': self.state_fault() or 'good',
             'changes of configuration': str(self.follower.configuration_changes),
             'moved by something else': str(self.follower.displacements),

@@ -71,9 +71,12 @@ class Followers:
         context: NodeContext,
     ) -> None:
         self.measured = measured
+        self._warn = warn
         self.arm: Arm = measured.arm
-        self.states = JointStateIntake(measured, context.clock, warn)
+        self.states = JointStateIntake(measured, context.clock, warn, context.motion_clock)
         self._settings = settings
+        self._clock = context.motion_clock
+        self._set_back = self._clock.set_back
         sharing = JointSharing()
 
         def follower(group: ArmGroup, topic: str) -> FollowerInterface:
@@ -111,7 +114,7 @@ class Followers:
         if self.states.take(message, waited):
             self.default.forward_state()
             if self._others:
-                self._forward_to_others(time.monotonic())
+                self._forward_to_others(self._clock.now())
 
     def forward_state(self) -> None:
         """Give the measured joints to all followers whose joints are known."""
@@ -154,6 +157,7 @@ class Followers:
 
         :param now: time on the monotonic clock [s].
         """
+        self._stop_if_set_back()
         self.default.tick(now)
         if not self._others:
             return
@@ -163,6 +167,15 @@ class Followers:
         for following in self._others:
             if due or not following.idle:
                 following.tick(now)
+
+    def _stop_if_set_back(self) -> None:
+        """End all motion when a simulated clock was set back: the simulation begins anew."""
+        if self._clock.set_back != self._set_back:
+            self._set_back = self._clock.set_back
+            self._warn('the simulated clock was set back: all motion ends')
+            # Not at once: what was sent meanwhile has stamps far ahead, and leads on and on.
+            for following in self:
+                following.follower.stop()
 
     def _forward_to_others(self, now: float) -> None:
         due = now - self._idle_measured_at >= _IDLE_PERIOD

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import time
 
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -11,6 +10,7 @@ from sensor_msgs.msg import JointState
 from ik_service.arm.arm import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError
+from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following.stamps import StampConverter
 
 _ELSEWHERE = 0.005
@@ -24,14 +24,20 @@ class JointStateIntake:
     :param measured: the measured state.
     :param clock: the node's time [ns], which may be simulated.
     :param warn: logs a warning.
+    :param motion_clock: the clock of what moves the arm; None for the real time.
     :ivar measured: the measured state.
     :ivar stamps: converter of the stamps, with the faults that it has noticed.
     :ivar ignored: log of the joint states that were ignored.
     """
 
     def __init__(
-        self, measured: MeasuredState, clock: Callable[[], int], warn: Callable[[str], object]
+        self,
+        measured: MeasuredState,
+        clock: Callable[[], int],
+        warn: Callable[[str], object],
+        motion_clock: MotionClock | None = None,
     ) -> None:
+        self._motion_clock = motion_clock or MotionClock()
         self.measured = measured
         self.stamps = StampConverter(clock)
         self.ignored = FaultLogger(warn, recovered='joint states are good again')
@@ -48,7 +54,7 @@ class JointStateIntake:
         :param waited: how long it has waited in the queue [s].
         :returns: whether it tells something new.
         """
-        now = self.stamps.measured_at(message, time.monotonic(), waited)
+        now = self.stamps.measured_at(message, self._motion_clock.now(), waited)
         now = self._same_time(message) if now is None else now
         if now is None:
             return False

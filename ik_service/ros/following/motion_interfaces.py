@@ -9,6 +9,7 @@ from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 
 from ik_service.arm.arm import Arm
+from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.servo.servo_interface import ServoInterface
 from ik_service.ros.servo.servo_parameters import check_servo
@@ -46,6 +47,7 @@ class MotionInterfaces:
     :param followers: returns the followers of the present arm; None before there is one.
     :param parameters: the node's parameters.
     :param on_error: called with an unexpected exception.
+    :param clock: the clock of what moves the arm.
     :ivar groups: callback groups that need threads of their own.
     """
 
@@ -55,10 +57,11 @@ class MotionInterfaces:
         followers: Callable[[], Followers | None],
         parameters: NodeParameters,
         on_error: Callable[[Exception], object],
+        clock: MotionClock,
     ) -> None:
         self._parts: Sequence[MotionInterface] = (
             TrajectoryActions(node, followers, parameters[TRAJECTORY_ACTION], on_error),
-            ServoInterface(node, followers, parameters),
+            ServoInterface(node, followers, parameters, clock),
         )
         self._parameters = parameters
         self.groups = tuple(part.group for part in self._parts if part.group is not None)
@@ -81,7 +84,7 @@ class MotionInterfaces:
         """
         Do what every period of the commands asks for.
 
-        :param now: time on the monotonic clock [s].
+        :param now: time on the clock of what moves the arm [s].
         """
         for part in self._parts:
             part.tick(now)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.frames import Frames
+from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following.command_monitor import CommandMonitor
 
 
@@ -20,6 +21,7 @@ class NodeContext:
     :ivar monitor: monitor of other publishers of commands; None without one.
     :ivar frames: frames besides the links of the robot.
     :ivar collisions: the known world, and the checker of collisions with it.
+    :ivar motion_clock: the clock of everything that moves the arm.
     """
 
     clock: Callable[[], int]
@@ -27,6 +29,7 @@ class NodeContext:
     monitor: CommandMonitor | None = None
     frames: Frames = field(default_factory=Frames)
     collisions: CollisionWorld = field(default_factory=lambda: CollisionWorld(Frames()))
+    motion_clock: MotionClock = field(default_factory=MotionClock)
 
     def other_commanders(self) -> str:
         """Return the names of the other nodes that command the arm; empty for none."""

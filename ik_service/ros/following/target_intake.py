@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-import time
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
 import numpy as np
@@ -47,7 +46,7 @@ class TargetIntake:
     :param measured: the measured state of the arm, for frames that move with it.
     :param group: the group.
     :param context: access to the frames and to the node's time.
-    :param clock: the monotonic clock [s].
+    :param clock: the clock of what moves the arm [s]; None for that of the context.
     """
 
     def __init__(
@@ -55,12 +54,12 @@ class TargetIntake:
         measured: MeasuredState,
         group: ArmGroup,
         context: NodeContext,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self._measured = measured
         self._group = group
         self._context = context
-        self._clock = clock
+        self._clock = clock or context.motion_clock.now
         self._times = TargetTimes()
         self._twist = np.zeros(6)
         self._twist_at = -np.inf

@@ -35,7 +35,11 @@ from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.following.command_monitor import publishers_of
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.follower_interface import FollowerInterface
-from ik_service.ros.following.follower_parameters import COMMAND_INTERFACE, COMMAND_JOINTS
+from ik_service.ros.following.follower_parameters import (
+    COMMAND_INTERFACE,
+    COMMAND_JOINTS,
+    TRAJECTORY_REPLACEMENT,
+)
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.following.motion_interfaces import MotionInterfaces
 from ik_service.ros.following.node_context import NodeContext
@@ -90,13 +94,22 @@ class IkNode(NodeWithActions):
         self._fault = DescriptionFault()
         self._started_at = time.monotonic()
         joints = [name for name in self.parameters[COMMAND_JOINTS] if name]
-        self._commands = CommandPublisher(self, self.parameters[COMMAND_INTERFACE], joints)
+        self._commands = CommandPublisher(
+            self,
+            self.parameters[COMMAND_INTERFACE],
+            joints,
+            self.parameters[TRAJECTORY_REPLACEMENT],
+        )
         commands, checks = (shared.commands, shared.checks) if shared else (None, None)
         self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error, checks)
         self._stop = StopServices(self, lambda: self._followers)
         self._targets = TargetTopics(self, self._on_target, self._on_twist)
         self._motions = MotionInterfaces(
-            self, lambda: self._followers, self.parameters, self._on_error
+            self,
+            lambda: self._followers,
+            self.parameters,
+            self._on_error,
+            self._commands.clock,
         )
         self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT], transforms)
         self._frames = Frames(self._tf)
@@ -115,6 +128,7 @@ class IkNode(NodeWithActions):
             self._commands.monitor,
             self._frames,
             self.collisions,
+            self._commands.clock,
         )
         self._arm_services = Services(
             self, self.parameters, self._frames, self.collisions, self._on_error, self._on_offered
@@ -126,7 +140,8 @@ class IkNode(NodeWithActions):
             self, self._arm_services.statistics, self.collisions, self._motions.report
         )
         rate = self.parameters.follower.rate
-        self._ticker = periodic_call(commands, self._tick, rate, self._on_error)
+        clock = self._commands.clock
+        self._ticker = periodic_call(commands, self._tick, rate, self._on_error, clock)
         self._compiler = Compiler(warn)
         self._arm_services.compile_with(self._compiler.prepare)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
@@ -215,6 +230,7 @@ class IkNode(NodeWithActions):
 
     def _on_second(self) -> None:
         followers = self._followers
+        self._commands.look()
         self._markers.switch(self.parameters[PUBLISH_MARKERS])
         if followers is not None:
             followers.log_states()

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 import threading
-import time
 from typing import Any, TYPE_CHECKING
 
 from control_msgs.msg import JointJog
@@ -26,6 +25,7 @@ from ik_service.following.servo.settings import ServoSettings
 from ik_service.following.servo.status import NO_WARNING, ServoCode, ServoStatus
 from ik_service.following.servo.velocity_solver import warm_up
 from ik_service.following.settings import FollowerState
+from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.servo.command_age import CommandAge
@@ -84,6 +84,7 @@ class ServoInterface:
     :param node: the node that offers them.
     :param followers: returns the followers of the present arm; None before there is one.
     :param parameters: the node's parameters.
+    :param clock: the clock of what moves the arm.
     :ivar group: None: the callbacks are short.
     :raises OptionError: naming a parameter whose value cannot be.
     """
@@ -95,9 +96,11 @@ class ServoInterface:
         node: Node,
         followers: Callable[[], Followers | None],
         parameters: NodeParameters,
+        clock: MotionClock,
     ) -> None:
         servo_settings(parameters)
         self._node, self._followers, self._parameters = node, followers, parameters
+        self._clock = clock
         self._log = node.get_logger()
         self._ignored, self._notes = FaultLogger(self._log.warning), FaultLogger(self._log.warning)
         self._age = CommandAge(lambda: node.get_clock().now().nanoseconds, self._log.warning)
@@ -144,7 +147,7 @@ class ServoInterface:
         if not self._used:
             return {}
         return {
-            'servo': self._status_at(time.monotonic()).message,
+            'servo': self._status_at(self._clock.now()).message,
             'ignored servo commands': str(self._ignored.count),
             'last ignored servo command': self._ignored.last or 'none',
         }
@@ -153,7 +156,7 @@ class ServoInterface:
 
     def _take(self, kind: _Kind, message: Any) -> None:  # noqa: ANN401 - one of three types
         """Take in a command; a bad one is ignored."""
-        now = time.monotonic()
+        now = self._clock.now()
         with self._lock:
             if self._ended:
                 return

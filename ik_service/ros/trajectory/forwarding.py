@@ -36,7 +36,6 @@ class ForwardedPlayback(Playback):
     :param request: what the client asks for.
     :param following: the follower of its joints.
     :param client: client of the controller's action.
-    :param clock: returns the node's time [ns].
     :param on_news: called when something has changed; must not block.
     :param delays: log of what the controller keeps waiting for.
     :raises GoalRefusedError: nothing moves then.
@@ -47,7 +46,6 @@ class ForwardedPlayback(Playback):
         request: TrajectoryRequest,
         following: FollowerInterface,
         client: ControllerClient,
-        clock: Callable[[], int],
         on_news: Callable[[], object],
         delays: FaultLogger,
     ) -> None:
@@ -59,7 +57,7 @@ class ForwardedPlayback(Playback):
         self._missing_since: float | None = None
         self._canceling, self._stop_reason = False, ''
         prepared(request, following)
-        start_time(request, clock)
+        start_time(request, following.clock)
         self._reservations: dict[FollowerInterface, Reservation] = {}
         try:
             self._reserve(following)

@@ -94,7 +94,7 @@ class CommandedPlayback(Playback):
             follower.limits,
             1.0 / follower.settings.rate,
             tolerances_for(request.tolerances, chain),
-            start_time(request, clock),
+            start_time(request, following.clock),
             on_end,
         )
         try:

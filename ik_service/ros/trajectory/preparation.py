@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 import math
-import time
 from typing import cast
 
 import numpy as np
@@ -16,6 +15,7 @@ from ik_service.following.trajectory_fit import fitted, GOAL_TOLERANCE, limits_o
 from ik_service.following.trajectory_outcome import GOAL_TIME, TrajectoryTolerances
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.part_names import listed
+from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.trajectory.goal_outcome import GoalEnd, GoalRefusedError
@@ -98,17 +98,18 @@ def chain_of(following: FollowerInterface) -> KinematicChain:
     return cast(KinematicChain, following.group.chain)
 
 
-def start_time(request: TrajectoryRequest, clock: Callable[[], int]) -> float:
+def start_time(request: TrajectoryRequest, clock: MotionClock) -> float:
     """
-    Return when a trajectory begins, on the monotonic clock [s]; −inf for now.
+    Return when a trajectory begins, on the clock of what moves the arm [s]; −inf for now.
 
     :param request: what a goal asks for.
-    :param clock: returns the node's time [ns].
+    :param clock: that clock.
     :raises GoalRefusedError: it would be over already.
     """
     if not request.stamp:
         return -math.inf
-    ahead = (request.stamp - clock()) * 1e-9
+    start = clock.moment_of(request.stamp)
+    ahead = start - clock.now()
     if ahead + request.trajectory.duration < 0.0:
         late = -ahead - request.trajectory.duration
         raise GoalRefusedError(
@@ -116,7 +117,7 @@ def start_time(request: TrajectoryRequest, clock: Callable[[], int]) -> float:
             f'by its stamp the trajectory has ended {late:.3f} s ago; the stamp 0 means now, and '
             'clocks have to agree',
         )
-    return time.monotonic() + ahead
+    return start
 
 
 def tolerances_for(requested: RequestedTolerances, chain: KinematicChain) -> TrajectoryTolerances:

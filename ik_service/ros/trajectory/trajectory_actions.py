@@ -181,12 +181,12 @@ class TrajectoryActions:
             raise GoalRefusedError(GoalEnd.REFUSED, reason)
         trajectory = request.trajectory
         following = follower_for(followers, trajectory.joint_names)
-        around = self._clock, self._news.trigger
+        news = self._news.trigger
         playback: Playback
         if self._action:
-            playback = ForwardedPlayback(request, following, self._client, *around, self._delays)
+            playback = ForwardedPlayback(request, following, self._client, news, self._delays)
         else:
-            playback = CommandedPlayback(request, following, *around)
+            playback = CommandedPlayback(request, following, self._clock, news)
         points = f'{len(trajectory)} point{"" if len(trajectory) == 1 else "s"}'
         to = f', passed on to {self._action}' if self._action else ''
         self._log.info(

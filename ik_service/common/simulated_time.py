@@ -1,0 +1,150 @@
+"""
+Smooth time from a simulated clock, which is read now and then and goes on in steps.
+
+Simulators publish their clock 10 to 1,000 times a second, and it runs slower or faster than the
+real one, at a rate that changes; it may be paused, or set back. Motion that is timed by the real
+clock, or by the steps of this one, leaps in the simulated controller. So the clock's rate is
+learnt from its last steps, and between two of them the time goes on at this rate, corrected by
+how far it is off at each step. It never runs back and never far beyond the last step. It aims at
+a little ahead of the clock, as a step is known only some time after it was made: what a simulated
+controller is to do by then has to be there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import pairwise
+
+SETTLED = 0.5
+"""Time on a simulated clock below which nothing moves, as its windows would begin before 0 [s]."""
+
+_SPAN, _FEWEST = 0.25, 3
+"""Real time from whose steps the rate is learnt [s], and the least number of steps for that."""
+
+_RECENT = 0.02
+"""Real time of whose steps the one that was delayed least counts [s]."""
+
+_SETTLES = 0.1
+"""Real time within which the estimate comes to where the clock is [s], three steps at least."""
+
+_BEYOND = 1.25
+"""How far the estimate goes beyond the last step, in steps: the next one may be a little late."""
+
+_UNSURE, _DELIVERY = 0.25, 0.004
+"""Lead of the estimate: share of a step, and real time in which a step gets here [s]."""
+
+_PAUSE = 3.0
+"""Time without a step, in usual ones, after which the clock is taken to have been paused."""
+
+
+class SimulatedTime:
+    """
+    Monotonic estimate of a simulated clock.
+
+    :param start: what its time begins with [s].
+    :ivar set_back: how often the clock was set back; the estimate goes on from where it was.
+    """
+
+    def __init__(self, start: float) -> None:
+        self.set_back = 0
+        self._edges: deque[tuple[float, float]] = deque()  # real times, and the clock's
+        self._anchor = 0.0, start  # real time and estimate
+        self._shift = 0.0  # from the estimate to the clock
+        self._speed = 0.0  # of the estimate, against the real time
+        self._rate = 0.0  # of the clock
+        self._step = 0.0  # of the clock, usually
+        self._most = start  # of the estimate until the next step
+
+    @property
+    def lead(self) -> float:
+        """Time by which the estimate is to be ahead of the clock as it is read [s]."""
+        return _UNSURE * self._step + _DELIVERY * max(self._rate, 1.0)
+
+    @property
+    def ahead(self) -> float:
+        """Time by which the estimate may be ahead of the clock [s]."""
+        return _BEYOND * self._step + 2.0 * self.lead
+
+    def at(self, real: float) -> float:
+        """
+        Return the estimate [s].
+
+        :param real: a real time, not before that of the last reading [s].
+        """
+        since, then = self._anchor
+        return max(min(then + self._speed * (real - since), self._most), then)
+
+    def wait(self, moment: float, real: float) -> float:
+        """
+        Return the real time until a moment comes, if nothing changes [s]; inf for never.
+
+        :param moment: on the time of the estimate [s].
+        :param real: now, in real time [s].
+        """
+        left = moment - self.at(real)
+        if left <= 0.0:
+            return 0.0
+        return left / self._speed if moment <= self._most and self._speed > 0.0 else float('inf')
+
+    def clock_at(self, moment: float) -> float:
+        """
+        Return what the clock shows at a moment [s].
+
+        :param moment: on the time of the estimate [s].
+        """
+        return moment + self._shift
+
+    def moment_of(self, clock: float) -> float:
+        """
+        Return when the clock shows a time, on the time of the estimate [s].
+
+        :param clock: a time on the clock [s].
+        """
+        return clock - self._shift
+
+    def read(self, real: float, clock: float) -> None:
+        """
+        Take in a reading of the clock.
+
+        :param real: when it was read, in real time [s].
+        :param clock: what it shows [s].
+        """
+        last = self._edges[-1] if self._edges else None
+        if last is None or clock < last[1]:
+            self._restart(real, clock)
+            self.set_back += last is not None
+        elif clock > last[1]:
+            self._take_step(real, clock, *last)
+
+    def _restart(self, real: float, clock: float) -> None:
+        now = self.at(real)
+        self._edges.clear()
+        self._edges.append((real, clock))
+        self._anchor, self._shift, self._most = (real, now), clock - now, now
+        self._speed = self._rate = self._step = 0.0
+
+    def _take_step(self, real: float, clock: float, then: float, before: float) -> None:
+        edges = self._edges
+        usual = (edges[-1][0] - edges[0][0]) / (len(edges) - 1) if len(edges) > 1 else real - then
+        if real - then > _PAUSE * usual + _RECENT:
+            edges.clear()
+        edges.append((real, clock))
+        while len(edges) > _FEWEST and edges[0][0] < real - _SPAN:
+            edges.popleft()
+        if len(edges) > 1:
+            self._rate = (clock - edges[0][1]) / (real - edges[0][0])
+            self._step = max(later[1] - earlier[1] for earlier, later in pairwise(edges))
+        now, since = self.at(real), real - then
+        truth = max(c + self._rate * (real - r) for r, c in edges if r >= real - _RECENT)
+        behind = self.moment_of(truth) - now
+        if clock < SETTLED:
+            self._anchor, self._most = (real, now), now
+            self._shift = clock - now
+            return
+        if behind > 0.0:  # the clock has overtaken it: as after a tick that is late
+            now += behind + (self.lead if behind > self.lead else 0.0)
+        error = self.moment_of(truth) + self.lead - now
+        settles = max(_SETTLES, 3.0 * since) if len(edges) > 1 else _SETTLES
+        self._speed = min(max(self._rate + error / settles, 0.0), 2.0 * self._rate)
+        self._anchor = real, now
+        self._most = max(self.moment_of(truth) + self.lead + _BEYOND * self._step, now)

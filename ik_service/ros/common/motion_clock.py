@@ -1,0 +1,130 @@
+"""Time by which the arm moves: the real time, or a smooth estimate of the simulated one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+import threading
+import time
+
+from rclpy.clock import ROSClock
+
+from ik_service.common.simulated_time import SimulatedTime
+
+_POLL = 0.0025
+"""Longest time between two readings of a simulated clock while something waits for it [s]."""
+
+_BEHIND = 0.05
+"""How far the clock of a controller may be behind this one where no time is simulated [s]."""
+
+_LOOKS, _AT_ONCE = 3, 2e-5
+"""How often two clocks are read, and the time within which that is soon enough [s]."""
+
+
+class MotionClock:
+    """
+    Monotonic clock of everything that moves the arm; safe to share between threads.
+
+    With ``use_sim_time`` it runs as the simulated time does: ticks come in simulated time, and so
+    limits, timeouts and stamps count in it. While that stands still, so does this clock.
+
+    :param clock: the node's clock; None for the real time, also in stamps.
+    :param real: the real time, a monotonic clock [s].
+    """
+
+    def __init__(
+        self, clock: ROSClock | None = None, real: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._clock = clock
+        self._real = real
+        self._lock = threading.Lock()
+        self._simulated: SimulatedTime | None = None
+        self._shift = 0.0  # from the real time to this one, where that is not simulated
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the time is simulated."""
+        return self._clock is not None and bool(self._clock.ros_time_is_active)
+
+    @property
+    def set_back(self) -> int:
+        """How often a simulated clock was set back."""
+        return 0 if self._simulated is None else self._simulated.set_back
+
+    @property
+    def behind(self) -> float:
+        """How far the clock of a controller may be behind this one [s]."""
+        with self._lock:
+            estimate = self._simulated
+            return _BEHIND + (0.0 if estimate is None else estimate.ahead)
+
+    def now(self) -> float:
+        """Return the time [s]."""
+        with self._lock:
+            real = self._real()
+            estimate = self._read(real)
+            return real + self._shift if estimate is None else estimate.at(real)
+
+    def wait(self, moment: float) -> float:
+        """
+        Return how long to wait in real time for a moment, or until it is to be asked again [s].
+
+        :param moment: on this clock [s].
+        """
+        with self._lock:
+            real = self._real()
+            estimate = self._read(real)
+            if estimate is None:
+                return moment - real - self._shift
+            return min(estimate.wait(moment, real), _POLL)
+
+    def stamp_of(self, moment: float) -> int:
+        """
+        Return the time of the ROS graph [ns] for a moment of a motion.
+
+        :param moment: on this clock [s].
+        """
+        with self._lock:
+            estimate = self._simulated
+            if estimate is not None:
+                return round(1e9 * estimate.clock_at(moment))
+            real, graph = self._both()
+            return graph + round(1e9 * (moment - self._shift - real))
+
+    def moment_of(self, stamp: int) -> float:
+        """
+        Return when it is some time of the ROS graph, on this clock [s].
+
+        :param stamp: the time [ns].
+        """
+        with self._lock:
+            if self._simulated is not None:
+                return self._simulated.moment_of(1e-9 * stamp)
+            real, graph = self._both()
+            return real + self._shift + 1e-9 * (stamp - graph)
+
+    def _read(self, real: float) -> SimulatedTime | None:
+        """Read a simulated clock; return the estimate of it, or None."""
+        if not self.simulated:
+            if self._simulated is not None:
+                self._shift = self._simulated.at(real) - real
+                self._simulated = None
+            return None
+        assert self._clock is not None
+        if self._simulated is None:
+            self._simulated = SimulatedTime(real + self._shift)
+        self._simulated.read(real, 1e-9 * self._clock.now().nanoseconds)
+        return self._simulated
+
+    def _both(self) -> tuple[float, int]:
+        """Return the real time [s] and that of the graph [ns] at one moment."""
+        closest = math.inf
+        for _ in range(_LOOKS):  # another thread may get the core between two looks at clocks
+            before = self._real()
+            graph = time.time_ns() if self._clock is None else self._clock.now().nanoseconds
+            after = self._real()
+            if after - before < closest:
+                closest, middle, stamp = after - before, 0.5 * (before + after), graph
+            if closest < _AT_ONCE:
+                break
+        return middle, stamp
