@@ -36,7 +36,10 @@ def announce(
     log.info(text)
     immobile = followers.immobile_joints
     if immobile:
-        log.warning(f'not moved, because their velocity limit is 0: {", ".join(immobile)}')
+        log.warning(
+            f'not moved, because their velocity limit is 0: {", ".join(immobile)} (velocity="0" in '
+            'the robot description, or in joint_limits)'
+        )
     fault = followers.collision_fault(parameters.follower)
     if fault:
         log.warning(f'nothing is followed: {fault}')
