@@ -22,9 +22,8 @@ def nearest(name: str, names: Sequence[str]) -> str:
     :param names: those to choose from.
     """
     name = truncate(name)
-    whole = [
-        n for n in names if n and (n.endswith(name) or n.startswith(name) or name.endswith(n))
-    ]
+    whole = [n for n in names if n and (n.startswith(name) or n.endswith(name))]
+    whole += [n for n in names if n and name.endswith(n)]
     if whole:
         return min(whole, key=len)
     near = difflib.get_close_matches(name, [truncate(n) for n in names], 1, _ALIKE)

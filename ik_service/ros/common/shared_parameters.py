@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 import sys
 
@@ -23,7 +24,7 @@ def given_to_all_nodes(words: Sequence[str] | None = None) -> frozenset[str]:
     words = sys.argv if words is None else words
     shared: set[str] = set()
     named: set[str] = set()
-    for option, file in zip(words, words[1:], strict=False):
+    for option, file in pairwise(words):
         for node, parameters in _sections(file) if option == _FILE else ():
             names = shared if node.rpartition('/')[2] in _ALL else named
             names.update(_flat(parameters))

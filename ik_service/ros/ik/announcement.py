@@ -37,8 +37,8 @@ def announce(
     immobile = followers.immobile_joints
     if immobile:
         log.warning(
-            f'not moved, because their velocity limit is 0: {", ".join(immobile)} (velocity="0" in '
-            'the robot description, or in joint_limits)'
+            f'not moved, because their velocity limit is 0: {", ".join(immobile)} '
+            '(velocity="0" in the robot description, or in joint_limits)'
         )
     fault = followers.collision_fault(parameters.follower)
     if fault:

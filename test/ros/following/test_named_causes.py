@@ -1,4 +1,4 @@
-"""Causes of a motion that does not begin: names of joints that match none, joints that are held."""
+"""Causes of a motion that does not begin: names that match no joint, joints that are held."""
 
 import re
 
