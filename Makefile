@@ -12,7 +12,7 @@ VENV := $(CURDIR)/.venv
 RUN = env LD_LIBRARY_PATH="$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" "$(VENV)"/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint soak fuzz bench figures docs docs-links env clean
+.PHONY: help demo test lint soak fuzz bench bench-wire figures docs docs-links env clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -50,6 +50,9 @@ fuzz: env ## only the fuzzers, long, and atheris on robot descriptions where it 
 bench: env ## measure against other libraries and write docs/benchmarks.md (ARGS=--quick or --full)
 	@$(PYTHON) benchmarks/setup_env.py
 	@.bench-venv/bin/python benchmarks/run.py $(ARGS)
+
+bench-wire: env ## what controllers would execute in every case; writes tables into docs/withstands.md
+	@$(RUN)/python benchmarks/wire.py && $(RUN)/python docs/write_wire.py
 
 figures: env ## all studies into docs/figures, and docs/methods.md from their numbers
 	@$(RUN)/ik_study all --output docs/figures

@@ -23,6 +23,7 @@ sys.path[:0] = [str(HERE.parent / 'test'), str(HERE.parent)]
 
 from support.trajectory_controller import Version  # noqa: E402
 from support.wire import CHANNELS, GraphTime, READY, Wire  # noqa: E402
+from wire_servo import SERVO_CASES, ServoWire  # noqa: E402
 
 A = READY + np.array([1.2, 0.4, -0.5, 0.3, 0.4, -0.3, 0.5])
 B = READY + np.array([-0.8, 0.2, 0.6, -0.2, -0.4, 0.4, -0.9])
@@ -294,7 +295,24 @@ def main(results: str = 'wire') -> None:
         for name, graph in CLOCKS.items():
             wire = Wire(**arguments, graph=graph())
             rows.append(_row(interface, controller, name, wire, ordinary))
+    rows += servo()
     save(results, rows)
+
+
+def servo() -> list[dict[str, object]]:
+    """Measure what MoveIt Servo would send in the same cases, as far as it has them."""
+    rows = []
+    for version in Version:
+        for name, case in SERVO_CASES.items():
+            rows.append(
+                _row('MoveIt Servo', version.value, name, ServoWire(version=version), case)
+            )
+        for name, graph in CLOCKS.items():
+            wire = ServoWire(graph=graph(), version=version)
+            rows.append(
+                _row('MoveIt Servo', version.value, name, wire, SERVO_CASES['ordinary motion'])
+            )
+    return rows
 
 
 def _row(interface: str, controller: str, name: str, wire: Wire, case: Case) -> dict[str, object]:

@@ -24,6 +24,7 @@ LAYERS = (
     ('robot',),
     ('solvers',),
     ('trajectory',),
+    ('motion',),
     ('arm', 'collision', 'following', 'seeding', 'sim'),
     ('scale',),
     ('reach',),

@@ -18,13 +18,13 @@ from itertools import pairwise
 SETTLED = 0.5
 """Time on a simulated clock below which nothing moves, as its windows would begin before 0 [s]."""
 
-_SPAN, _FEWEST = 0.5, 3
+_SPAN, _FEWEST = 0.25, 3
 """Real time from whose steps the rate is learnt [s], and the least number of steps for that."""
 
 _RECENT = 0.02
 """Real time of whose steps the one that was delayed least counts [s]."""
 
-_SETTLES = 0.2
+_SETTLES = 0.1
 """Real time within which the estimate comes to where the clock is [s], three steps at least."""
 
 _BEYOND = 1.25

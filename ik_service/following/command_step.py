@@ -107,7 +107,8 @@ class CommandStep:
         end = self.q + 0.5 * dt * (v + gentle)
         # Where that is beyond a limit, it has turned round before.
         most = np.minimum(needed * dt, np.maximum(braking * dt, 2.0 * np.abs(v)))
-        return np.where(limits.inside(end, self.q) == end, gentle, v - np.sign(v) * most)
+        sharp = np.where(limits.inside(end, self.q) == end, gentle, v - np.sign(v) * most)
+        return clamped(sharp, -self.fastest, self.fastest)
 
 
 def cubic_changes(

@@ -103,7 +103,7 @@ class CommandStream:
         start = self.gate.last[0]
         self._velocity.last = np.zeros_like(start)
         self._motion = JerkLimitedMotion(start, window) if window > 0.0 else JointMotion(start)
-        return FollowerCommand(start.copy(), np.zeros_like(start))
+        return FollowerCommand(start.copy(), np.zeros_like(start), begins=True)
 
     def end(self) -> None:
         """Command nothing more; the commands have to be at rest."""
@@ -219,15 +219,16 @@ class CommandStream:
         least = min(min(self._delays), _LONG * period)
         self.gate.delay = least if least > _SLOW * period else 0.0
 
-    def discard_late(self, delay: float, period: float) -> bool:
+    def discard_late(self, delay: float, period: float, at_once: bool = False) -> bool:
         """
         Discard the last command if it is too late to send it, and go back to the one before.
 
         :param delay: since the tick [s].
+        :param at_once: whether it is too late whatever the delay is.
         :param period: time between two commands [s].
         :returns: whether it is discarded.
         """
-        if self._unsent_from is None or delay <= _LATE * period:
+        if self._unsent_from is None or not (at_once or delay > _LATE * period):
             return False
         self._restore(self._unsent_from)
         self._motion, self._unsent_from = self._unsent_from[0], None

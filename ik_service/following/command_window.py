@@ -16,8 +16,9 @@ late, and are planned further ahead (:mod:`.step_clock`).
 
 What a controller may be playing when a window arrives is as the window before has it. When a tick
 was late, that is a part of the motion in case that nothing more comes; from where this has led,
-the motion comes back to the commands within the limits. Where steps of uneven lengths would need
-more than the acceleration, it leaves the commands a little, and comes back slowly.
+the motion comes back to the commands within the limits. So does a motion that begins while the
+one before still runs or the arm stands where it has ended. Where steps of uneven lengths would
+need more than the acceleration, it leaves the commands a little, and comes back slowly.
 """
 
 from __future__ import annotations
@@ -59,6 +60,9 @@ _NOTHING, _SAME = 1e-6, 1e-9
 _NEAR = 1e-4
 """Time between two points that is so short that one of them is enough [s]."""
 
+_STANDS = 0.05
+"""Distance from the end of the last motion at which a joint still stands there [rad] or [m]."""
+
 _Point = tuple[float, np.ndarray, np.ndarray]
 """Time on the clock of the commands [s], positions (n,), velocities (n,)."""
 
@@ -70,10 +74,12 @@ class PlannedMotion:
 
     :ivar start: when it begins, on the clock of the commands [s].
     :ivar trajectory: its points; the last one rests.
+    :ivar fresh: whether it begins at rest where the arm is, whatever was sent before.
     """
 
     start: float
     trajectory: JointTrajectory
+    fresh: bool = False
 
     def at(self, now: float) -> tuple[np.ndarray, np.ndarray]:
         """
@@ -81,13 +87,25 @@ class PlannedMotion:
 
         :param now: on the clock of the commands [s].
         """
-        way, t = self.trajectory, min(max(now - self.start, 0.0), self.trajectory.duration)
+        way, t = self.trajectory, max(now - self.start, 0.0)
         assert way.velocities is not None
+        if t >= way.duration:  # exactly at rest, without rounding
+            return way.positions[-1].copy(), np.zeros_like(way.positions[-1])
         i = min(int(way.times.searchsorted(t, 'right')), len(way) - 1) - 1
         around = way.times[i : i + 2], way.positions[i : i + 2], way.velocities[i : i + 2]
         polynomials = segment_coefficients(*around, None)
         q, velocity, _ = time_powers(t - way.times[i]) @ polynomials[0]
         return q, velocity
+
+    def has_ended_elsewhere(self, q: np.ndarray, now: float) -> bool:
+        """
+        Return whether it is over, and joints stand elsewhere than at its end.
+
+        :param q: (n,) where they stand [rad] or [m].
+        :param now: on the clock of the commands [s].
+        """
+        far = np.abs(self.trajectory.positions[-1] - q) > _STANDS
+        return now >= self.start + self.trajectory.duration and bool(far.any())
 
 
 @dataclass(frozen=True)
@@ -100,6 +118,7 @@ class _State:
     fastest: np.ndarray | None = None  # highest speeds allowed since rest
     apart: bool = False  # whether the motion is on its way to the commands
     led: bool = False  # whether a late tick has led it away from them
+    fresh: bool = False  # whether it begins where the arm rests, whatever was sent before
     clock: StepClock = field(default_factory=StepClock)  # how long steps take
     sent: PlannedMotion | None = None
 
@@ -113,14 +132,28 @@ class CommandWindow:
 
     def __init__(self, joint_names: Sequence[str]) -> None:
         self._names = tuple(joint_names)
-        self._state = self._before = _State()
+        self._state = self._before = self._sent = self._sent_before = _State()
 
     def end(self) -> None:
-        """Forget the commands; the next one begins a new motion, from rest."""
-        self._state = self._before = _State()
+        """Forget the commands, but not what was sent; the next one begins a new motion."""
+        last = self._state
+        sent = _State(braking=last.braking, fastest=last.fastest, sent=last.sent)
+        self._state = self._before = sent
+
+    def mark_sent(self) -> None:
+        """Take note that the last window was sent, where not all of them are."""
+        self._sent_before, self._sent = self._sent, self._state
+
+    def unmark_sent(self) -> None:
+        """Take note that it was not sent after all."""
+        self._sent = self._sent_before
+
+    def back_to_sent(self) -> None:
+        """Forget what came after the last window that was sent: the controller plays that one."""
+        self._state = self._before = self._sent
 
     def discard(self) -> None:
-        """Forget the last command, which was not sent."""
+        """Forget the last command, which was not sent; the next one goes on from what was."""
         self._state = self._before
 
     def add(
@@ -166,10 +199,13 @@ class CommandWindow:
         history: float,
     ) -> _State:
         wanted = now + DELAY * period + MARGIN
-        if last.command is None or last.braking is None or last.fastest is None:
-            still = np.zeros_like(command)
-            begun = (now - history, command, still), (wanted - 0.5 * period, command, still)
-            return _State(begun, command, wanted, now, limits.braking, limits.velocity_now)
+        if last.command is None:
+            last = _begun(last, command, limits, now, period, history)
+            if last.fresh:
+                return replace(last, due=wanted)
+        assert last.command is not None
+        assert last.braking is not None
+        assert last.fastest is not None
         points, begins, final = last.points, last.due, now + MARGIN
         late = begins < final + max(0.5 * period, begins - points[-1][0]) - _NOTHING
         elapsed, way = now - last.now, command - last.command
@@ -195,7 +231,19 @@ class CommandWindow:
         points = (*_thinned(points, now, history, slows * limits.unit), point)
         apart = apart and not (_same(moved, middle) and _same(velocity * dt, speed * dt))
         led = led and apart
-        return _State(points, command, due, now, slows, fastest, apart, led, clock, last.sent)
+        return replace(
+            last,
+            points=points,
+            command=command,
+            due=due,
+            now=now,
+            braking=slows,
+            fastest=fastest,
+            apart=apart,
+            led=led,
+            fresh=False,
+            clock=clock,
+        )
 
     def _planned(
         self, limits: MotionLimits, coast: float, period: float, resting: bool
@@ -203,13 +251,16 @@ class CommandWindow:
         """Return the window: past, newest command, and the way to rest."""
         state = self._state
         start, (middle, there, velocity) = state.points[0][0], state.points[-1]
+        slows = limits.braking if state.braking is None else state.braking
         way, goal = None, state.command if state.apart and resting else None
         if goal is not None:  # it may be the last command
             half = 0.5 * period
-            way = way_to(goal, there + half * velocity, velocity, limits, period)
+            way = way_to(goal, there + half * velocity, velocity, limits, slows, period)
             way = way and (way[0] + half, *way[1:])
         coast += state.due - middle
-        times, positions, velocities = way or way_to_rest(there, velocity, limits, coast, period)
+        if way is None:
+            way = way_to_rest(there, velocity, limits, slows, coast, period)
+        times, positions, velocities = way
         end = state.due - middle + AHEAD
         if not len(times) or end > times[-1] + _NEAR:
             rest = positions[-1] if len(times) else there
@@ -223,7 +274,47 @@ class CommandWindow:
             np.vstack([*(q for _, q, _ in state.points), positions]),
             np.vstack([*(v for _, _, v in state.points), velocities]),
         )
-        return PlannedMotion(start, trajectory)
+        return PlannedMotion(start, trajectory, fresh=state.fresh)
+
+
+def _begun(
+    last: _State,
+    command: np.ndarray,
+    limits: MotionLimits,
+    now: float,
+    period: float,
+    history: float,
+) -> _State:
+    """
+    Return the state before the first command of a motion.
+
+    It goes on from what was sent while that still moves, or where the joints stand at its end;
+    otherwise they rest at the command.
+    """
+    sent, still, final = last.sent, np.zeros_like(command), now + MARGIN
+    if sent is None or sent.has_ended_elsewhere(command, final):
+        begun = (now - history, command, still), (final + period, command, still)
+        return _State(
+            begun,
+            command,
+            now=now,
+            braking=limits.braking,
+            fastest=limits.velocity_now,
+            fresh=True,
+        )
+    assert last.braking is not None
+    assert last.fastest is not None
+    moving = bool(sent.at(final)[1].any())
+    return replace(
+        last,
+        points=((now - history, *sent.at(now - history)),),
+        command=command,
+        due=final + 0.5 * period,
+        now=now - period,
+        braking=limits.braking_since_rest(last.braking, moving),
+        led=True,
+        clock=StepClock(),
+    )
 
 
 def _thinned(

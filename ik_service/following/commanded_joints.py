@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from ik_service.following.command_window import CommandWindow
+from ik_service.following.blended_windows import BlendedWindows
+from ik_service.following.command_window import CommandWindow, PlannedMotion
 from ik_service.following.motion_limits import MotionLimits
+from ik_service.motion.command.gate import CubicMotion, TrajectoryGate
 
 GroupLimits = tuple[np.ndarray, MotionLimits]
 """Places (n,) of a group's joints among those of a controller, and the limits of their motion."""
@@ -23,6 +26,8 @@ class CommandedJoints:
         when the commands began.
     :ivar velocity: (m,) velocities [rad/s] or [m/s]; 0 for a joint that no group moves.
     :ivar window: window around these commands.
+    :ivar gate: gate of the windows.
+    :ivar blended: the choice of windows for a controller that blends them.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -30,6 +35,9 @@ class CommandedJoints:
         self.q = np.zeros(len(self.names))
         self.velocity = np.zeros(len(self.names))
         self.window = CommandWindow(self.names)
+        self.gate = TrajectoryGate()
+        self.blended = BlendedWindows()
+        self._gates_sent = self.gate, self.gate  # after the last two windows that were sent
         self._users: set[int] = set()
         self._bounds: dict[int, GroupLimits] = {}
         self._limits: MotionLimits | None = None
@@ -80,6 +88,37 @@ class CommandedJoints:
             self._bounds[user] = indices, limits  # the newest one counts for joints of several
             self._limits = limits_among(tuple(self._bounds.values()), len(self.names))
         return self._limits
+
+    def admit(self, planned: PlannedMotion, limits: MotionLimits, now: float) -> bool:
+        """
+        Return whether the gate lets a window pass.
+
+        :param planned: the window.
+        :param limits: bounds on the motion of all joints.
+        :param now: on the clock of the commands [s].
+        """
+        points = planned.trajectory
+        assert points.velocities is not None
+        if planned.fresh:
+            self.gate.begin(points.positions[0], now)
+        motion = CubicMotion.of(planned.start + points.times, points.positions, points.velocities)
+        return self.gate.admit(motion, limits.joint_bounds, now)
+
+    def mark_sent(self) -> None:
+        """Take note that the last window was sent, where not all of them are."""
+        self.window.mark_sent()
+        self._gates_sent = self._gates_sent[-1], replace(self.gate)
+
+    def unmark_sent(self) -> None:
+        """Take note that it was not sent after all."""
+        self.window.unmark_sent()
+        self._gates_sent = self._gates_sent[0], self._gates_sent[0]
+
+    def back_to_sent(self) -> None:
+        """Forget what came after the last window that was sent: the controller plays that one."""
+        self.window.back_to_sent()
+        gate, sent = self.gate, self._gates_sent[-1]
+        self.gate = replace(sent, refused=gate.refused, reason=gate.reason)
 
     def end(self, user: int, indices: np.ndarray) -> None:
         """

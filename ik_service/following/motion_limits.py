@@ -10,6 +10,7 @@ import numpy as np
 
 from ik_service.following.motion_kernels import motion_kernels, state_of
 from ik_service.following.speed_kernels import BRAKING, HIGH, LOW, Q, SPEED
+from ik_service.motion.command.gate import JointBounds
 
 LONGEST_RAMP = 2.0
 """Time in which a command comes to rest from full speed, however gentle its acceleration [s]."""
@@ -75,6 +76,12 @@ class MotionLimits:
     def acceleration_now(self) -> np.ndarray:
         """Accelerations of the joints, at most (n,) [rad/s²] or [m/s²]."""
         return self.acceleration * self.unit
+
+    @cached_property
+    def joint_bounds(self) -> JointBounds:
+        """The bounds as the gate takes them."""
+        braking = self.braking * self.unit
+        return JointBounds(self.lower, self.upper, self.velocity_now, braking)
 
     @cached_property
     def rows(self) -> np.ndarray:

@@ -59,10 +59,12 @@ class FollowerCommand:
 
     :ivar q: (n,) positions [rad] or [m], read-only.
     :ivar velocity: (n,) the rate at which the commands move [rad/s] or [m/s], read-only.
+    :ivar begins: whether it is the first one of a stream, at rest where the motion starts.
     """
 
     q: np.ndarray
     velocity: np.ndarray
+    begins: bool = False
 
     def __post_init__(self) -> None:
         self.q.setflags(write=False)

@@ -166,14 +166,15 @@ class FollowerStateMachine:
         seeds = [np.clip(commanded, chain.lower, chain.upper)]
         return seeds if target is None or target.goal is None else [*seeds, target.goal]
 
-    def discard_late(self, delay: float) -> bool:
+    def discard_late(self, delay: float, at_once: bool) -> bool:
         """
         Discard the command of the last tick if it is too late to send it.
 
         :param delay: since the tick [s].
+        :param at_once: whether it is too late whatever the delay is.
         :returns: whether it is discarded.
         """
-        discarded = self.stream.discard_late(delay, 1.0 / self.settings.rate)
+        discarded = self.stream.discard_late(delay, 1.0 / self.settings.rate, at_once)
         if discarded and self.aims.current is not None:
             self.aims.current.missed()
         return discarded

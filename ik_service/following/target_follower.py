@@ -284,7 +284,7 @@ class TargetFollower(FollowerStatus):
         with self._lock:
             self._machine.stream.mark_sent(delay, 1.0 / self._machine.settings.rate)
 
-    def discard_late(self, delay: float) -> bool:
+    def discard_late(self, delay: float, at_once: bool = False) -> bool:
         """
         Discard the command of the last tick if it is too late to send it.
 
@@ -292,7 +292,8 @@ class TargetFollower(FollowerStatus):
         come to rest meanwhile.
 
         :param delay: since the tick [s].
+        :param at_once: whether it is too late whatever the delay is.
         :returns: whether it is discarded; then :meth:`tick` is to be called again.
         """
         with self._lock:
-            return self._machine.discard_late(delay)
+            return self._machine.discard_late(delay, at_once)

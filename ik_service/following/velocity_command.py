@@ -31,6 +31,7 @@ class VelocityCommand:
         self._sent_at = -np.inf
         self._rested_at = -np.inf
         self._farewell = False
+        self._before = vars(self).copy()
 
     @property
     def busy(self) -> bool:
@@ -57,6 +58,7 @@ class VelocityCommand:
         :param now: on a monotonic clock [s].
         :param period: time between two commands [s].
         """
+        self._before = {**vars(self), '_before': {}}
         self._farewell = True
         wanted = velocity / limits.unit
         if error is not None:
@@ -74,6 +76,10 @@ class VelocityCommand:
         elif self._rested_at == np.inf or self._rested_at == -np.inf:
             self._rested_at = now
         return self._speed * limits.unit
+
+    def discard(self) -> None:
+        """Forget the last velocities, which were not sent."""
+        vars(self).update(self._before)
 
     def rest(
         self, q: np.ndarray, limits: MotionLimits, now: float, period: float

@@ -15,17 +15,24 @@ _Way = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def way_to_rest(
-    q: np.ndarray, velocity: np.ndarray, limits: MotionLimits, coast: float, shortest: float
+    q: np.ndarray,
+    velocity: np.ndarray,
+    limits: MotionLimits,
+    braking: np.ndarray,
+    coast: float,
+    shortest: float,
 ) -> _Way:
     """
     Return how joints go on with their velocity for a while, and come to rest inside their limits.
 
-    All slow down in proportion, as quickly as the acceleration allows; one that would go beyond
-    its limit stops there.
+    All slow down in proportion, as quickly as the braking allows; one that would go beyond its
+    limit stops there.
 
     :param q: (n,) where they are [rad] or [m].
     :param velocity: (n,) how fast they move [rad/s] or [m/s].
     :param limits: bounds on the motion.
+    :param braking: (n,) largest decrease of the speeds since they rested, in shares of the
+        velocity limits [1/s]: what was in time to stop stays so when limits change.
     :param coast: time for which they go on at most [s]; shorter where a limit is near.
     :param shortest: shortest time in which they come to rest [s], where no acceleration is given.
     :returns: times (k,) [s] above 0, positions (k, n) and velocities (k, n); k is 0 at rest.
@@ -35,8 +42,7 @@ def way_to_rest(
         return np.zeros(0), np.zeros((0, len(q))), np.zeros((0, len(q)))
     moving = size > 0.0
     speed = np.where(moving, size, 1.0)
-    braking = np.maximum(limits.braking * limits.unit, 1e-9)
-    duration = max(float((size / braking).max()), shortest)
+    duration = max(float((size / np.maximum(braking * limits.unit, 1e-9)).max()), shortest)
     room = np.maximum(np.where(velocity > 0.0, limits.upper - q, q - limits.lower), 0.0)
     free = np.where(moving, room / speed, np.inf) - 0.5 * duration  # before it has to slow down
     before = min(max(float(free.min()), 0.0), coast)
@@ -52,7 +58,12 @@ def way_to_rest(
 
 
 def way_to(
-    goal: np.ndarray, q: np.ndarray, velocity: np.ndarray, limits: MotionLimits, period: float
+    goal: np.ndarray,
+    q: np.ndarray,
+    velocity: np.ndarray,
+    limits: MotionLimits,
+    braking: np.ndarray,
+    period: float,
 ) -> _Way | None:
     """
     Return how joints come to rest at a goal.
@@ -61,11 +72,12 @@ def way_to(
     :param q: (n,) where they are [rad] or [m].
     :param velocity: (n,) how fast they move [rad/s] or [m/s].
     :param limits: bounds on the motion.
+    :param braking: as of :func:`way_to_rest`.
     :param period: length of the steps in which they go there, and of the one before [s].
     :returns: as of :func:`way_to_rest`; None when that takes too long.
     """
     motion, still = JointMotion(q), np.zeros_like(q)
-    motion.speed = velocity / limits.unit
+    motion.speed, motion.braking = velocity / limits.unit, braking
     points = []
     for k in range(round(_LONGEST / period)):
         before = motion.q

@@ -45,6 +45,7 @@ SOURCE_FOLDERS = (
     'collision',
     'following',
     'kinematics',
+    'motion',
     'reach',
     'seeding',
     'solvers',

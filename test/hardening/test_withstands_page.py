@@ -16,6 +16,7 @@ def load(path):
 
 
 writer = load(DOCS / 'write_withstands.py')
+wire = load(DOCS / 'write_wire.py')
 
 
 def test_the_page_is_what_the_figures_give():
@@ -37,3 +38,23 @@ def test_another_figure_gives_another_page(tmp_path):
 def test_nothing_was_lost_or_wrong():
     figures = json.loads((DOCS / writer.FIGURES).read_text())
     assert [row['test'] for row in figures['rows'] if row['lost'] or row['wrong']] == []
+
+
+def test_the_tables_of_the_wire_are_those_of_the_results(tmp_path):
+    assert wire.main(['--check']) == 0, 'run: python docs/write_wire.py'
+    (tmp_path / wire.PAGE).write_text('<!-- wire -->\nold\n<!-- end wire -->\n')
+    assert wire.main(['--check'], tmp_path) == 1
+    assert wire.main([], tmp_path) == 0
+    assert wire.main(['--check'], tmp_path) == 0
+    assert '| node killed |' in (tmp_path / wire.PAGE).read_text()
+
+
+def test_nothing_leads_beyond_a_joint_limit_or_leaps_on_a_controller_that_replaces():
+    late = {'10 % of the messages lost', 'every fifth message 30 ms late'}
+    for (interface, controller, case), row in wire.read('wire').items():
+        if interface != 'joint_trajectory':
+            continue
+        assert float(row['outside']) <= 0.0
+        assert float(row['lasts']) <= 0.5
+        if controller != 'blends' and case not in late:
+            assert float(row['step']) <= 1.001

@@ -28,6 +28,7 @@ from ik_service.following.trajectory_aim import TrajectoryAim
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following import command_channels as channels
+from ik_service.ros.following.command_channels import TrajectoryChannel
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.following.node_context import NodeContext
 from ik_service.trajectory.joint_trajectory import JointTrajectory
@@ -40,8 +41,8 @@ _STEP = 0.0005  # of the real time [s]
 _POLL = 0.0025  # of the node, for a simulated clock [s]
 _REAL, _GRAPH = 500.0, 1000.0  # where the two clocks begin [s]
 _MEAN = 5  # cycles over which velocities are taken for accelerations
-_LATELY = 11  # cycles from which the present speed is taken
 _REACTION, _NOTHING = 0.13, 0.005  # a motion may go on for so long [s]; a way that is none [rad]
+_BLENDED = 0.09  # and so much longer on a controller that executes windows late [s]
 _SHORTEST = 0.98  # time between two ticks, in periods
 
 CHANNELS = {
@@ -158,6 +159,7 @@ class Wire:
         self.controller = TrajectoryController(
             tuple(self.names), 1.0 / CYCLE, version=version, **controller or {}
         )
+        self.blends = version is Version.BLENDS  # as the node finds out
         self.real, self._servo = 0.0, servo
         clock = SimpleNamespace(
             ros_time_is_active=self.graph.simulated,
@@ -225,7 +227,10 @@ class Wire:
     # The publisher of commands, for the followers
 
     def channel(self, names, measured):
-        return CHANNELS[self.interface](CommandedJoints(names), names, measured, self.clock)
+        joints = CommandedJoints(names)
+        if self.interface == 'joint_trajectory':
+            return TrajectoryChannel(joints, names, measured, self.clock, lambda: self.blends)
+        return CHANNELS[self.interface](joints, names, measured, self.clock)
 
     def missing(self, names):
         return []
@@ -357,23 +362,17 @@ class Wire:
 
     def _judge_rest(self, message: Trajectory) -> None:
         end = np.array(message.points[-1].positions)
-        here, speed = self._executing()
+        here = self.executed[-1][1] if self.executed else self.q
+        speed = np.abs([point.velocities for point in message.points]).max(axis=0)
         chain, verdict = self.chain, self.verdict
         braking = speed**2 / (2.0 * self.limits.acceleration_now)
-        over = np.abs(end - here) - braking - _REACTION * speed - _NOTHING
+        reaction = _REACTION + (_BLENDED if self.blends else 0.0)
+        over = np.abs(end - here) - braking - reaction * speed - _NOTHING
         verdict.overrun = max(verdict.overrun, float(over.max()))
         outside = np.maximum(chain.lower - end, end - chain.upper)
         verdict.outside = max(verdict.outside, float(outside.max()))
         lasts = message.stamp + message.points[-1].time - self.graph.now
         verdict.lasts = max(verdict.lasts, lasts)
-
-    def _executing(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the set-points are, and their highest speeds in the last 20 ms."""
-        rows = np.array([q for _, q in self.executed[-_LATELY:]] or [self.q])
-        if len(rows) < 2:
-            return rows[-1], np.zeros_like(rows[-1])
-        speeds = np.abs(np.diff(rows, axis=0)).max(axis=0) / CYCLE
-        return rows[-1], np.minimum(speeds, self.limits.velocity_now)
 
     def judged(self, scaling: float | None = None) -> Verdict:
         """

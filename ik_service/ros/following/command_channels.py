@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import itertools
 
 import numpy as np
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import MeasuredState
+from ik_service.following.blended_windows import HISTORY
+from ik_service.following.command_window import PlannedMotion
 from ik_service.following.commanded_joints import CommandedJoints
 from ik_service.following.settings import FollowerCommand
 from ik_service.following.target_follower import TargetFollower
 from ik_service.following.velocity_command import VelocityCommand
+from ik_service.motion.command.gate import VelocityGate
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following.command_messages import (
     joint_command,
@@ -59,12 +62,17 @@ class CommandChannel(ABC):
         self._all = postures.indices(joints.names)
         self.others = np.setdiff1d(self._all, postures.indices(names))
         self._number = next(_numbers)
-        self._last: np.ndarray | None = None  # command of the stream that goes on
+        self._streams = False  # whether a stream of commands goes on
 
     @property
     def busy(self) -> bool:
         """Whether something is still to be sent after the last command."""
         return False
+
+    @property
+    def refusals(self) -> int:
+        """Number of messages that the gate did not let pass as they were; 0 in health."""
+        return 0
 
     def message(
         self, command: FollowerCommand | None, follower: TargetFollower, now: float
@@ -80,38 +88,43 @@ class CommandChannel(ABC):
         if command is None:
             if not follower.active:
                 self._end()
-            return self.rest(follower, now) if self._last is None else None
-        if self._last is not None and _begins_elsewhere(command, self._last):
+            return None if self._streams else self.rest(follower, now)
+        if command.begins:
             self._end()
-        if self._last is None:
+        if not self._streams:
+            self._streams = True
             self.begin()
             self._joints.begin(self._number, self._measured.posture()[self._all])
-        self._last = command.q
         return self.encode(command, follower, now)
 
     def _end(self) -> None:
-        if self._last is not None:
-            self._last = None
+        if self._streams:
+            self._streams = False
             self._joints.end(self._number, self._indices)
 
     def begin(self) -> None:  # noqa: B027 - not all have a use for it
         """Begin a stream of commands."""
 
+    def is_late(self, now: float) -> bool:
+        """
+        Return whether the last message is too late to be sent.
+
+        :param now: on the monotonic clock [s].
+        """
+        return False
+
     def discard(self) -> None:  # noqa: B027
         """Forget the last message, which was not sent."""
 
     @abstractmethod
-    def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
-        """Return the message for a command; arguments as for :meth:`message`."""
+    def encode(
+        self, command: FollowerCommand, follower: TargetFollower, now: float
+    ) -> object | None:
+        """Return the message for a command; arguments and result as for :meth:`message`."""
 
     def rest(self, follower: TargetFollower, now: float) -> object | None:
         """Return what is to be sent after the last command; arguments as for :meth:`message`."""
         return None
-
-
-def _begins_elsewhere(command: FollowerCommand, last: np.ndarray) -> bool:
-    """Whether a command begins a new stream: it rests, but not where the last one was."""
-    return not command.velocity.any() and bool((command.q != last).any())
 
 
 class JointCommandChannel(CommandChannel):
@@ -128,25 +141,89 @@ class JointCommandChannel(CommandChannel):
 
 
 class TrajectoryChannel(CommandChannel):
-    """Commands as a window of a joint trajectory."""
+    """
+    Commands as a window of a joint trajectory.
 
-    def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
-        """Return the window around the command."""
+    :param joints: joints that the messages are about, those of the group among them.
+    :param names: joints of the group.
+    :param measured: the measured state of the arm.
+    :param clock: the clock of the commands, for their stamps.
+    :param blends: returns whether the controller blends windows into what it plays.
+    """
+
+    def __init__(
+        self,
+        joints: CommandedJoints,
+        names: Sequence[str],
+        measured: MeasuredState,
+        clock: MotionClock,
+        blends: Callable[[], bool] = lambda: False,
+    ) -> None:
+        super().__init__(joints, names, measured, clock)
+        self._asked, self._blends = blends, False
+
+    @property
+    def busy(self) -> bool:
+        """Whether the last window is still to be sent."""
+        return self._blends and self._joints.blended.busy
+
+    def begin(self) -> None:
+        """Begin a stream of commands."""
+        self._blends = self._asked()
+
+    def encode(
+        self, command: FollowerCommand, follower: TargetFollower, now: float
+    ) -> object | None:
+        """Return the window around the command; None when the gate does not let it pass."""
         joints, settings = self._joints, follower.settings
         joints.put(self._indices, command.q, command.velocity)
+        limits = joints.limits(self._number, self._indices, follower.limits)
+        period, blended = 1.0 / settings.rate, joints.blended
+        if self._blends and blended.has_stalled(now, period):
+            joints.back_to_sent()
         planned = joints.window.add(
             joints.q,
-            joints.limits(self._number, self._indices, follower.limits),
+            limits,
             now,
-            1.0 / settings.rate,
+            period,
             coast=not settings.avoid_collisions,
-            history=self._clock.behind,
+            history=max(self._clock.behind, HISTORY if self._blends else 0.0),
         )
+        if not joints.admit(planned, limits, now):
+            joints.window.discard()
+            return None
+        if not self._blends:
+            return self._message(planned)
+        return self._blended(now) if blended.is_due(planned, now, period) else None
+
+    def rest(self, follower: TargetFollower, now: float) -> object | None:
+        """Return the last window, where that was not sent yet."""
+        return self._blended(now) if self.busy else None
+
+    def _blended(self, now: float) -> object:
+        """Return the message of the newest window, for a controller that blends."""
+        self._joints.mark_sent()
+        return self._message(self._joints.blended.sent(now))
+
+    def _message(self, planned: PlannedMotion) -> object:
         return joint_trajectory(planned.trajectory, self._clock.stamp_of(planned.start))
+
+    @property
+    def refusals(self) -> int:
+        """Number of windows that were not sent, as the gate did not let them pass."""
+        return self._joints.gate.refused
+
+    def is_late(self, now: float) -> bool:
+        """Return whether the controller would leap, as it plays on meanwhile."""
+        return self._joints.gate.is_late(now)
 
     def discard(self) -> None:
         """Forget the last window."""
         self._joints.window.discard()
+        self._joints.gate.withdraw()
+        if self._blends:
+            self._joints.blended.discard()
+            self._joints.unmark_sent()
 
 
 class PositionChannel(CommandChannel):
@@ -170,6 +247,7 @@ class VelocityChannel(CommandChannel):
     ) -> None:
         super().__init__(joints, names, measured, clock)
         self._velocities = VelocityCommand(len(self._names))
+        self._gate = VelocityGate(len(self._names))
         self._commands: deque[tuple[float, np.ndarray]] = deque()
 
     @property
@@ -190,24 +268,36 @@ class VelocityChannel(CommandChannel):
         q = command.q
         if measured is not None and now - measured[1] <= _FRESH:
             q, error = measured[0], self._commanded_at(measured[1]) - measured[0]
-        return self._sent(
-            self._velocities.next(
-                command.velocity, error, q, follower.limits, now, 1.0 / follower.settings.rate
-            )
+        velocity = self._velocities.next(
+            command.velocity, error, q, follower.limits, now, 1.0 / follower.settings.rate
         )
+        return self._sent(velocity, q, follower, now)
+
+    def discard(self) -> None:
+        """Forget the last velocities."""
+        self._velocities.discard()
+        self._gate.withdraw()
 
     def rest(self, follower: TargetFollower, now: float) -> object | None:
         """Return velocities on the way to zero, and zeros for a while."""
-        measured = follower.measured
+        measured, period = follower.measured, 1.0 / follower.settings.rate
         if measured is None:
-            return self._sent(np.zeros(len(self._names))) if self.busy else None
-        velocity = self._velocities.rest(
-            measured[0], follower.limits, now, 1.0 / follower.settings.rate
-        )
-        return None if velocity is None else self._sent(velocity)
+            still = np.zeros(len(self._names))
+            return self._sent(still, None, follower, now) if self.busy else None
+        velocity = self._velocities.rest(measured[0], follower.limits, now, period)
+        return None if velocity is None else self._sent(velocity, measured[0], follower, now)
 
-    def _sent(self, velocity: np.ndarray) -> object:
-        self._joints.put(self._indices, self._joints.q[self._indices], velocity)
+    @property
+    def refusals(self) -> int:
+        """Number of velocities that the gate brought inside their bounds."""
+        return self._gate.corrected
+
+    def _sent(
+        self, velocity: np.ndarray, q: np.ndarray | None, follower: TargetFollower, now: float
+    ) -> object:
+        bounds, period = follower.limits.joint_bounds, 1.0 / follower.settings.rate
+        admitted = self._gate.admit(velocity, q, bounds, now, period)
+        self._joints.put(self._indices, self._joints.q[self._indices], admitted)
         return multi_array(self._joints.velocity)
 
     def _commanded_at(self, moment: float) -> np.ndarray:

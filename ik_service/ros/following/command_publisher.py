@@ -28,6 +28,7 @@ from ik_service.ros.following.command_channels import (
     VelocityChannel,
 )
 from ik_service.ros.following.command_monitor import CommandMonitor
+from ik_service.ros.following.controller_version import ControllerVersion
 from ik_service.ros.following.follower_parameters import COMMAND_JOINTS
 
 _KINDS: Mapping[str, tuple[type, type[CommandChannel]]] = {
@@ -49,6 +50,7 @@ class CommandPublisher:
         the topic.
     :param command_joints: joints of the controller, in its order; empty for those of each group.
         ``joint_command`` does without them, as its messages name the joints, and only checks them.
+    :param replacement: what a trajectory controller does with a new trajectory; 'auto' to ask it.
     :param watch: notes what hangs; None for nothing.
     :raises OptionError: a joint is named twice.
     :ivar monitor: monitor of other publishers of commands.
@@ -60,6 +62,7 @@ class CommandPublisher:
         node: Node,
         interface: str,
         command_joints: Sequence[str] = (),
+        replacement: str = 'auto',
         watch: StallWatch | None = None,
     ) -> None:
         self._watch = watch
@@ -74,7 +77,16 @@ class CommandPublisher:
         kind, self._channel = _KINDS[interface]
         self._publisher = node.create_publisher(kind, interface, COMMAND_QOS)
         self.monitor = CommandMonitor(node, self._publisher)
+        self._version: ControllerVersion | None = None
+        if interface == 'joint_trajectory':
+            say = node.get_logger().warning
+            self._version = ControllerVersion(node, interface, say, replacement)
         self._shared: tuple[MeasuredState, CommandedJoints] | None = None
+
+    def look(self) -> None:
+        """Look who listens to the commands; called every now and then."""
+        if self._version is not None:
+            self._version.look()
 
     def check(self, arm: Arm) -> None:
         """
@@ -113,7 +125,11 @@ class CommandPublisher:
         """
         if self.missing(names):
             return None
-        return self._channel(self._joints(names, measured), names, measured, self.clock)
+        joints = self._joints(names, measured)
+        if self._version is not None:
+            version = self._version
+            return TrajectoryChannel(joints, names, measured, self.clock, lambda: version.blends)
+        return self._channel(joints, names, measured, self.clock)
 
     def _joints(self, names: Sequence[str], measured: MeasuredState) -> CommandedJoints:
         if not self._names:
@@ -148,8 +164,10 @@ class CommandPublisher:
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""
         listeners = self._publisher.get_subscription_count() - 1  # without the monitor
+        version = {} if self._version is None else {'new windows are': self._version.report()}
         return {
             'command interface': self._interface,
             'command topic': self._publisher.topic_name,
             'listeners to the commands': str(max(listeners, 0)),
+            **version,
         }

@@ -189,14 +189,24 @@ class FollowerInterface:
         clock = self.clock
         began = clock.now()
         message = self._commands.next(self.follower, now)
-        if message is not None and self.follower.discard_late(clock.now() - began):
-            self._commands.discard()
+        if message is not None and self._discards(began):
             began = clock.now()
             message = self._commands.next(self.follower, began)
+            if message is not None and self._discards(began):
+                message = None  # the arm goes on with what was sent before
         if message is not None:
             self._commands.publish(message)
             self.follower.mark_sent(clock.now() - began)
         self._log.log_stops()
+
+    def _discards(self, began: float) -> bool:
+        """Discard the message of a tick if it is too late to send it; return whether it was."""
+        now = self.clock.now()
+        late = self._commands.is_late(now)
+        if not (self.follower.discard_late(now - began, at_once=late) or late):
+            return False
+        self._commands.discard()
+        return True
 
     @property
     def active(self) -> bool:
@@ -300,7 +310,7 @@ class FollowerInterface:
             'following error [rad or m]': 'none' if error is None else f'{error:.6f}',
             'dropped target': self.follower.drop_reason or 'none',
             'collision': self._collision(),
-            'stopped by the gate': str(self.follower.violations),
+            'stopped by the gate': str(self.follower.violations + self._commands.refusals),
             'joint states': self.state_fault() or 'good',
             'changes of configuration': str(self.follower.configuration_changes),
             'moved by something else': str(self.follower.displacements),

@@ -30,6 +30,15 @@ COMMAND_JOINTS = ParameterSpec(
     'Empty: the joints of the planning group',
     read_only=True,
 )
+TRAJECTORY_REPLACEMENT = ParameterSpec(
+    'trajectory_replacement',
+    'auto',
+    'What the controller that takes joint_trajectory does with a new trajectory: replaces (the '
+    'active one, at once), blends (it into the active one, whatever its stamp, as newer ones of '
+    'ros2_control do unless allow_trajectory_replacement is false), or auto: it is asked',
+    choices=('auto', 'replaces', 'blends'),
+    read_only=True,
+)
 JOINT_LIMITS = ParameterSpec(
     'joint_limits',
     '',

@@ -33,6 +33,11 @@ class GroupCommands:
         """Whether something is still to be sent after the last command."""
         return self._channel is not None and self._channel.busy
 
+    @property
+    def refusals(self) -> int:
+        """Number of messages that the gate did not let pass as they were; 0 in health."""
+        return 0 if self._channel is None else self._channel.refusals
+
     def unmeasured(self) -> list[str]:
         """Return joints that commands name besides the group's, and no joint state so far."""
         channel = self._channel
@@ -53,6 +58,14 @@ class GroupCommands:
             return None
         message = self._channel.message(command, follower, now)
         return None if message is None else self._output.serialize(message)
+
+    def is_late(self, now: float) -> bool:
+        """
+        Return whether the last message is too late to be sent.
+
+        :param now: on the monotonic clock [s].
+        """
+        return self._channel is not None and self._channel.is_late(now)
 
     def discard(self) -> None:
         """Forget the last message, which was not sent."""

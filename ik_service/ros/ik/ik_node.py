@@ -37,7 +37,11 @@ from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.following.command_monitor import full_name, publishers_of
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.follower_interface import FollowerInterface
-from ik_service.ros.following.follower_parameters import COMMAND_INTERFACE, COMMAND_JOINTS
+from ik_service.ros.following.follower_parameters import (
+    COMMAND_INTERFACE,
+    COMMAND_JOINTS,
+    TRAJECTORY_REPLACEMENT,
+)
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.following.motion_interfaces import MotionInterfaces
 from ik_service.ros.following.node_context import NodeContext
@@ -98,8 +102,13 @@ class IkNode(NodeWithActions):
             lambda: self._ticker.due,
             lambda: self._ticker.thread_id,
         )
-        interface = self.parameters[COMMAND_INTERFACE]
-        self._commands = CommandPublisher(self, interface, joints, self._watch)
+        self._commands = CommandPublisher(
+            self,
+            self.parameters[COMMAND_INTERFACE],
+            joints,
+            self.parameters[TRAJECTORY_REPLACEMENT],
+            self._watch,
+        )
         commands, checks = (shared.commands, shared.checks) if shared else (None, None)
         self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error, checks)
         self._stop = StopServices(
@@ -231,6 +240,7 @@ class IkNode(NodeWithActions):
 
     def _on_second(self) -> None:
         followers = self._followers
+        self._commands.look()
         self._markers.switch(self.parameters[PUBLISH_MARKERS])
         if followers is not None:
             followers.log_states()

@@ -9,6 +9,7 @@ from ik_service.ros.following.follower_parameters import (
     COMMAND_JOINTS,
     FOLLOWER_PARAMETERS,
     JOINT_LIMITS,
+    TRAJECTORY_REPLACEMENT,
 )
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT, TOOL_FRAMES_TEXT, XACRO_ARGS
 from ik_service.ros.ik.group_parameters import (
@@ -224,6 +225,7 @@ _CHECKING = collision_parameters.REQUIRE_COLLISION_CHECKING
 NODE_PARAMETERS = (
     COMMAND_INTERFACE,
     COMMAND_JOINTS,
+    TRAJECTORY_REPLACEMENT,
     *TRAJECTORY_PARAMETERS,
     PUBLISH_MARKERS,
     TF_TIMEOUT,

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicHermiteSpline
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from support.arm_helpers import PANDA
 from support.follower_helpers import panda_solver, pose_beside, READY, Rig
+from support.window_storm import EPOCH, StormClock
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
 from ik_service.following.commanded_joints import CommandedJoints
 from ik_service.following.settings import FollowerCommand
-from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following.command_channels import TrajectoryChannel, VelocityChannel
 
 FINGER = 'panda_finger_joint1'
@@ -36,8 +37,7 @@ def measured(solver):
 def channel(kind, solver, measured, *others):
     names = solver.chain.joint_names
     joints = CommandedJoints((*others, *names))
-    clock = MotionClock(real=lambda: 0.0)
-    return kind(joints, names, measured, clock)
+    return kind(joints, names, measured, StormClock())
 
 
 def stream(channel, rig, seconds):
@@ -66,14 +66,62 @@ def test_velocities_end_with_zeros_after_a_stop(solver, measured):
     assert len(ending) < 2.0 * rig.rate
 
 
-def test_a_stream_that_begins_elsewhere_has_no_past(solver, measured):
+def points_of(message):
+    """Return times by the clock of the follower (k,), positions (k, n) and velocities (k, n)."""
+    stamp = message.header.stamp
+    times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in message.points]
+    positions = np.array([point.positions for point in message.points])
+    velocities = np.array([point.velocities for point in message.points])
+    start = stamp.sec + 1e-9 * stamp.nanosec - EPOCH
+    return start + np.array(times), positions, velocities
+
+
+def test_a_motion_that_begins_elsewhere_after_a_rest_has_no_past(solver, measured):
     rig = Rig(solver, READY)
     sender = channel(TrajectoryChannel, solver, measured)
     rig.measure()
     rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.0, 0.0]))
     stream(sender, rig, 0.2)
-    elsewhere = FollowerCommand(READY + 0.3, np.zeros(len(READY)))
-    message = sender.message(elsewhere, rig.follower, rig.now + 0.01)
-    for point in message.points:
-        np.testing.assert_array_equal(point.positions, READY + 0.3)
-        assert not any(point.velocities)
+    elsewhere = FollowerCommand(READY + 0.3, np.zeros(len(READY)), begins=True)
+    _, positions, velocities = points_of(sender.message(elsewhere, rig.follower, rig.now + 5.0))
+    np.testing.assert_array_equal(positions, np.broadcast_to(READY + 0.3, positions.shape))
+    assert not velocities.any()
+    assert sender.refusals == 0
+
+
+@pytest.mark.parametrize('off', [0.0, 0.02, 0.3])
+def test_a_motion_that_begins_while_the_last_one_runs_goes_on_from_that(solver, measured, off):
+    rig = Rig(solver, READY)
+    sender = channel(TrajectoryChannel, solver, measured)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.0, 0.0]))
+    last = points_of(stream(sender, rig, 0.2)[-1])
+    now = rig.now + 0.01
+    command = FollowerCommand(READY + off, np.zeros(len(READY)), begins=True)
+    new = points_of(sender.message(command, rig.follower, now))
+    for time in (now, now + 0.004):
+        ends = [np.searchsorted(times, time) for times, _, _ in (last, new)]
+        assert all(
+            0 < end < len(times) for end, (times, _, _) in zip(ends, (last, new), strict=True)
+        )
+        there = [CubicHermiteSpline(*motion)(time) for motion in (last, new)]
+        np.testing.assert_allclose(*there, atol=2e-5)
+    assert sender.refusals == 0
+
+
+def test_a_window_that_was_not_sent_leaves_no_trace(solver, measured):
+    rig = Rig(solver, READY)
+    sender = channel(TrajectoryChannel, solver, measured)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.2, 0.1, 0.0]))
+    last = points_of(stream(sender, rig, 0.25)[-1])
+    assert sender.message(rig.tick(), rig.follower, rig.now) is not None
+    assert not sender.is_late(rig.now + 0.001)
+    assert sender.is_late(rig.now + 0.25)
+    assert rig.follower.discard_late(0.25)
+    sender.discard()
+    rig.now += 0.25
+    command = rig.follower.tick(rig.now)
+    new = points_of(sender.message(command, rig.follower, rig.now))
+    there = [CubicHermiteSpline(*motion)(min(rig.now, motion[0][-1])) for motion in (last, new)]
+    np.testing.assert_allclose(*there, atol=2e-5)

@@ -49,6 +49,7 @@ class Rig:
     def said(message):
         """What the diagnostics say about following."""
         values = {item.key: item.value for status in message.status for item in status.values}
+        values.setdefault('new windows are', '')
         return {'joint states': '', 'joints without a joint state': '', **values}
 
     def report(self):
@@ -137,6 +138,28 @@ def test_an_arm_comes_to_rest_when_the_node_is_killed(bench, panda, chain):
         rig.node.kill()
         until(lambda: np.abs(arm.velocity).max() < 1e-6, what='rest')
         assert rig.tip_error(rig.pose(*FAR)) > 0.05
+
+
+@pytest.mark.parametrize('blends', [True, False])
+def test_a_controller_is_asked_whether_it_blends(bench, panda, chain, blends):
+    from support.controllers import TrajectoryArm
+
+    bench.node.declare_parameter('allow_trajectory_replacement', blends)
+    bench.node.declare_parameter('positions_upsampling.enable', False)
+    with TrajectoryArm(bench, NAMES, READY, version='blends' if blends else 'replaces') as arm:
+        rig = Rig(bench, panda, chain, 'joint_trajectory', arm)
+        answer = 'blended' if blends else 'replaced'
+        until(lambda: rig.report()['new windows are'] == answer, what='the answer')
+        rig.commands.clear()
+        rig.go_to(rig.pose(*OFFSET))
+        if blends:
+            rig.node.wait_for('test_client blends trajectories', 10.0)
+            assert set(arm.controller.refused) <= LATE
+            assert 10 < np.median(1.0 / np.diff(rig.commands.times)) < 40
+            first = [
+                message.points[0].time_from_start.nanosec for message in rig.commands.messages
+            ]
+            assert min(first) > 0
 
 
 # position_commands

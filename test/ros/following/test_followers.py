@@ -30,6 +30,10 @@ class Output:
 
     def __init__(self, names=()):
         self.sent, self.names, self.busy, self.others = [], names, False, ()
+        self.refusals = 0
+
+    def is_late(self, now):
+        return False
 
     def channel(self, names, measured):
         return Output(tuple(names))

@@ -35,6 +35,7 @@ READ_ONLY = {
     'group_names',
     'command_interface',
     'command_joints',
+    'trajectory_replacement',
     'trajectory_action',
     'joint_limit_margins',
     'lower_singularity_threshold',

@@ -1,0 +1,1 @@
+"""Motion of an arm in time; knows no ROS."""

@@ -1,0 +1,231 @@
+"""The gate before the controllers, fed with motions that no healthy code would make."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+import itertools
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+from scipy.interpolate import CubicHermiteSpline
+
+from ik_service.motion.command import cubic_kernels
+from ik_service.motion.command import gate as gate_module
+from ik_service.motion.command.gate import (
+    CubicMotion,
+    CYCLE,
+    JointBounds,
+    resting,
+    SLOWING,
+    TAKEN_UP,
+    TrajectoryGate,
+    VelocityGate,
+)
+
+NOW = 10.0
+BOUNDS = JointBounds(
+    np.array([-1.0, -np.inf]), np.array([1.0, np.inf]), np.array([2.0, 1.0]), np.array([5.0, 4.0])
+)
+
+
+def ramp(speed=1.0, start=0.0, begins=NOW - 0.05, acceleration=4.0, coast=0.05):
+    """Return a motion of the first joint that goes on with a speed for a while, and then stops."""
+    time = abs(speed) / acceleration
+    corner = start + coast * speed
+    end = corner + 0.5 * speed * time
+    times = begins + np.array([0.0, coast, coast + time, coast + time + 0.5])
+    positions = np.array([[start, 0.0], [corner, 0.0], [end, 0.0], [end, 0.0]])
+    velocities = np.array([[speed, 0.0], [speed, 0.0], [0.0, 0.0], [0.0, 0.0]])
+    return CubicMotion.of(times, positions, velocities)
+
+
+def changed(motion, part, place, value):
+    """Return a motion with another number among its times, positions or velocities."""
+    times, rows = motion.times.copy(), motion.rows.copy()
+    {'times': times, 'positions': rows[0], 'velocities': rows[1]}[part][place] = value
+    return CubicMotion(times, rows)
+
+
+def test_it_shares_nothing_with_what_makes_the_motion():
+    allowed = ('__future__', 'collections', 'dataclasses', 'functools', 'math', 'numpy', 'typing')
+    helpers = ('ik_service.kinematics.compile', 'ik_service.kinematics.entry')
+    for module in (gate_module, cubic_kernels):
+        tree = ast.walk(ast.parse(Path(module.__file__).read_text()))
+        imported = [node for node in tree if isinstance(node, ast.Import | ast.ImportFrom)]
+        assert imported
+        for node in imported:
+            names = [part.name for part in node.names]
+            for name in names if isinstance(node, ast.Import) else [node.module]:
+                own = name == cubic_kernels.__name__
+                assert own or name in helpers or name.split('.')[0] in allowed
+
+
+def test_a_motion_within_the_limits_passes():
+    gate = TrajectoryGate()
+    assert gate.admit(ramp(), BOUNDS, NOW)
+    assert gate.refused == 0
+
+
+@pytest.mark.parametrize(
+    ('motion', 'reason'),
+    [
+        (changed(ramp(), 'velocities', (-1, 0), 1e-9), 'does not end at rest'),
+        (changed(ramp(), 'positions', (2, 1), np.nan), 'finite'),
+        (changed(ramp(), 'velocities', (1, 1), np.inf), 'finite'),
+        (changed(ramp(), 'times', 2, NOW - 0.2), 'times do not increase'),
+        (ramp(begins=NOW + 0.001), 'does not cover the present'),
+        (ramp(begins=NOW - 9.0), 'does not cover the present'),
+        (ramp(speed=2.1, acceleration=4.9), 'faster than the limits'),
+        (ramp(acceleration=5.2), 'accelerates faster'),
+        (ramp(start=0.9), 'leaves the joint limits'),
+        (ramp(speed=-1.0, start=-0.9), 'leaves the joint limits'),
+        (changed(ramp(), 'positions', (2, 1), 0.2), 'faster'),
+    ],
+)
+def test_anything_else_is_refused_with_the_reason(motion, reason):
+    gate = TrajectoryGate()
+    assert not gate.admit(motion, BOUNDS, NOW)
+    assert gate.refused == 1
+    assert reason in gate.reason
+
+
+def test_a_limit_that_is_crossed_only_between_two_points_is_seen():
+    """There and back within one segment: both points are inside."""
+    times = np.array([NOW - 0.1, NOW + 0.9, NOW + 1.5])
+    positions, velocities = np.array([[0.9, 0.0], [0.9, 0.0], [0.9, 0.0]]), np.zeros((3, 2))
+    velocities[0, 0], velocities[1, 0] = 0.6, -0.6
+    velocities[1, 0] = 0.0
+    motion = CubicMotion.of(times, positions, velocities)
+    spline = CubicHermiteSpline(times, positions, velocities)
+    assert spline(np.linspace(*times[[0, -1]], 1000)).max() < 1.0 < 0.9 + 0.6
+    wide = replace(BOUNDS, upper=np.array([0.95, np.inf]))
+    assert TrajectoryGate().admit(motion, BOUNDS, NOW)
+    assert not TrajectoryGate().admit(motion, wide, NOW - 0.05)
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_extremes_between_points_are_exact(data):
+    number = st.floats(-3.0, 3.0)
+    k = data.draw(st.integers(2, 5))
+    steps = data.draw(st.lists(st.floats(0.01, 1.0), min_size=k, max_size=k))
+    rows = [data.draw(st.lists(number, min_size=k, max_size=k)) for _ in range(2)]
+    positions, velocities = (np.array(row)[:, None] for row in rows)
+    motion = CubicMotion.of(np.cumsum(steps), positions, velocities)
+    since = data.draw(st.floats(motion.times[0], motion.times[-2]))
+    spline = CubicHermiteSpline(motion.times, positions, velocities)
+    ends = [since, *motion.times[motion.times > since]]
+    times = np.concatenate([np.linspace(*pair, 2001) for pair in itertools.pairwise(ends)])
+    low, high, fastest, most = motion.extremes(since)[:, 0]
+    seen, speeds, accelerations = spline(times), np.abs(spline(times, 1)), np.abs(spline(times, 2))
+    assert seen.min() - 1e-3 <= low <= seen.min() + 1e-9
+    assert seen.max() - 1e-9 <= high <= seen.max() + 1e-3
+    assert speeds.max() - 1e-6 <= fastest <= speeds.max() * 1.001 + 1e-6
+    np.testing.assert_allclose(most, accelerations.max(), rtol=0.01, atol=1e-6)
+    assert (motion.differences(motion, since) == 0.0).all()
+
+
+@pytest.mark.parametrize('off', [2e-4, -2e-4, 0.3])
+def test_a_leap_from_what_is_executed_is_refused(off):
+    gate = TrajectoryGate()
+    assert gate.admit(ramp(), BOUNDS, NOW)
+    assert not gate.admit(ramp(start=off), BOUNDS, NOW + 0.01)
+    assert 'beside what is executed' in gate.reason
+    assert gate.admit(ramp(), BOUNDS, NOW + 0.01)
+
+
+def test_a_leap_of_the_velocity_is_refused():
+    gate = TrajectoryGate()
+    assert gate.admit(ramp(speed=0.5), BOUNDS, NOW)
+    faster = ramp(speed=0.9, start=0.025 - 0.9 * 0.01, begins=NOW - 0.01)
+    assert not gate.admit(faster, BOUNDS, NOW + 0.01)
+    assert gate.refused == 1
+
+
+def test_a_motion_begins_elsewhere_only_after_a_rest():
+    gate = TrajectoryGate()
+    assert gate.admit(ramp(), BOUNDS, NOW)
+    elsewhere = np.array([-0.5, 0.3])
+    gate.begin(elsewhere, NOW + 0.1)
+    assert not gate.admit(resting(elsewhere, NOW), BOUNDS, NOW + 0.1)
+    gate.begin(elsewhere, NOW + 5.0)
+    assert gate.admit(resting(elsewhere, NOW + 4.5), BOUNDS, NOW + 5.0)
+
+
+def test_limits_that_are_tightened_are_reached_along_a_motion_that_the_old_ones_allow():
+    gate, slow = TrajectoryGate(), replace(BOUNDS, velocity=np.array([0.1, 0.1]))
+    slow = replace(slow, acceleration=np.array([0.5, 0.5]))
+    assert gate.admit(ramp(), BOUNDS, NOW)
+    assert gate.admit(ramp(), slow, NOW + 0.01), 'it still moves as it was told before'
+    faster = ramp(speed=1.2, start=0.05, begins=NOW)
+    assert not gate.admit(faster, slow, NOW + 0.02)
+    gate.begin(np.zeros(2), NOW + 5.0)
+    assert not gate.admit(ramp(begins=NOW + 4.99), slow, NOW + 5.0), 'after a rest it may not'
+
+
+def test_a_motion_does_not_stay_faster_than_tightened_limits_for_ever():
+    gate, slow = TrajectoryGate(), replace(BOUNDS, velocity=np.array([0.3, 0.1]))
+    free = replace(slow, lower=np.full(2, -np.inf), upper=np.full(2, np.inf))
+    assert gate.admit(ramp(coast=0.1), replace(free, velocity=BOUNDS.velocity), NOW)
+    passed = 0.0
+    while gate.refused == 0 and passed < 10.0:
+        passed += 0.01
+        motion = ramp(start=passed, begins=NOW - 0.05 + passed, coast=0.1)
+        gate.admit(motion, free, NOW + passed)
+    assert passed == pytest.approx(SLOWING, abs=0.1)
+
+
+def test_what_was_not_sent_is_not_executed():
+    gate = TrajectoryGate()
+    assert gate.admit(ramp(speed=0.5), BOUNDS, NOW)
+    gate.withdraw()
+    assert gate.admit(ramp(start=0.3), BOUNDS, NOW + 0.01)
+
+
+def test_a_trajectory_is_late_when_the_controller_has_gone_on_without_it():
+    gate = TrajectoryGate()
+    assert gate.admit(ramp(), BOUNDS, NOW)
+    longer = ramp(coast=0.15)
+    assert gate.admit(longer, BOUNDS, NOW - 0.01)
+    assert not gate.is_late(NOW - 0.01)
+    assert gate.is_late(NOW + 0.1)
+
+
+numbers = st.one_of(st.floats(-9.0, 9.0), st.sampled_from([np.nan, np.inf, -np.inf, 1e300, 0.0]))
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_any_velocities_are_brought_inside_the_bounds(data):
+    gate, now, q, last = VelocityGate(2), NOW, np.array([0.2, 0.0]), np.zeros(2)
+    gate.admit(last, q, BOUNDS, now, 0.01)
+    for _ in range(data.draw(st.integers(1, 40))):
+        passed = data.draw(st.sampled_from([0.0, 0.001, 0.01, 0.3]))
+        now += passed
+        q = np.clip(q + last * passed, [-1.0, -np.inf], [1.0, np.inf])
+        wanted = np.array([data.draw(numbers), data.draw(numbers)])
+        velocity = gate.admit(wanted, q, BOUNDS, now, 0.01)
+        assert (np.abs(velocity) <= BOUNDS.velocity + 1e-9).all()
+        step = BOUNDS.acceleration * min(passed, 0.01) + 1e-6
+        at_limit = np.array([abs(q[0]) >= 0.6, False])  # a gap of 0.3 s may lead it there at once
+        assert ((np.abs(velocity - last) <= step) | at_limit).all()
+        last = velocity
+
+
+def test_a_joint_that_is_driven_into_its_limit_stops_before_it():
+    gate, q, velocity, now = VelocityGate(2), np.zeros(2), np.zeros(2), NOW
+    for _ in range(400):
+        now += 0.01
+        q = q + 0.01 * velocity
+        last, velocity = velocity, gate.admit(np.array([2.0, 0.0]), q, BOUNDS, now, 0.01)
+        assert abs(velocity[0] - last[0]) <= BOUNDS.acceleration[0] * 0.01 * 1.01
+    assert 0.99 < q[0] <= 1.0
+    assert gate.corrected > 0
+
+
+def test_the_window_of_the_take_up_is_longer_than_a_cycle_of_the_controller():
+    assert TAKEN_UP >= CYCLE

@@ -1,0 +1,23 @@
+"""What a controller makes of the windows, whatever happens: the storm, judged from outside."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from support.follower_helpers import panda_solver
+from support.window_storm import WindowStorm
+
+
+@pytest.mark.parametrize('seed', [1, 2, 3])
+def test_whatever_happens_a_controller_moves_within_the_limits(seed):
+    storm = WindowStorm(panda_solver(), seed)
+    storm.run(3000)
+    seen = storm.windows
+    assert seen.messages > 300
+    for figure in ('speed', 'step', 'acceleration', 'rest speed', 'rest acceleration'):
+        assert seen.worst[figure] <= 1.021, (figure, seen.moments[figure])
+    assert seen.worst['overrun'] <= 1e-6
+    assert seen.worst['rest lasts'] < 5.0
+    assert storm.joints.gate.refused == 0

@@ -1,0 +1,90 @@
+"""What controllers execute of windows, in all kinds of trouble: cases of the bench of the wire."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from support.repository import REPOSITORY
+from support.trajectory_controller import Version
+from support.wire import Wire
+
+BENCHMARKS = str(REPOSITORY / 'benchmarks')
+LATE = {'10 % of the messages lost', 'every fifth message 30 ms late', 'messages up to 10 ms late'}
+
+
+@pytest.fixture(scope='module')
+def bench():
+    sys.path.insert(0, BENCHMARKS)
+    try:
+        import wire
+    finally:
+        sys.path.remove(BENCHMARKS)
+    return wire
+
+
+def names():
+    """Names of the cases, which cannot be imported before the fixture."""
+    text = (REPOSITORY / 'benchmarks' / 'wire.py').read_text(encoding='utf-8')
+    block = text[text.index('CASES: dict') : text.index('CLOCKS: dict')]
+    return [line.split("'")[1] for line in block.splitlines() if line.startswith("    '")]
+
+
+@pytest.mark.parametrize(
+    ('version', 'name'),
+    [*((Version.REPLACES, name) for name in names()), (Version.DEFERS, 'ordinary motion')],
+)
+def test_a_controller_that_replaces_executes_everything_within_the_limits(bench, name, version):
+    wire = Wire(version=version)
+    bench.CASES[name](wire)
+    verdict = wire.judged(1.0)
+    assert verdict.refused == 0
+    assert verdict.outside <= 0.0
+    assert verdict.lasts <= 0.5
+    if name in LATE:  # of which the node does not know
+        assert verdict.step <= 2.1
+        return
+    assert verdict.step <= 1.001
+    assert verdict.acceleration <= 1.01
+    assert verdict.join <= 1e-3
+
+
+@pytest.mark.parametrize('name', names())
+def test_a_controller_that_blends_executes_it_almost_as_evenly(bench, name):
+    wire = Wire(version=Version.BLENDS)
+    bench.CASES[name](wire)
+    verdict = wire.judged(1.0)
+    assert verdict.refused == 0
+    assert verdict.outside <= 0.0
+    assert verdict.step <= (1.9 if name in LATE else 1.2)
+
+
+def test_windows_in_the_form_for_blending_are_executed_evenly_by_one_that_replaces():
+    wire = Wire()
+    wire.blends = True  # a wrong guess
+    wire.run(0.3)
+    wire.target(wire.q + 0.3)
+    wire.run(2.0)
+    verdict = wire.judged()
+    assert verdict.refused == 0
+    assert verdict.step < 8.0  # as they come too seldom
+    assert np.abs(wire.velocity).max() < 1e-3
+
+
+def test_the_last_window_is_sent_after_a_stop():
+    wire = Wire(version=Version.BLENDS)
+    wire.run(0.3)
+    wire.target(wire.q + 0.5)
+    wire.run(0.3)
+    wire.followers.stop()
+    last = None
+    while wire.follower.active:
+        last = wire.follower.commanded
+        wire.run(0.001)
+    wire.run(0.5)
+    assert np.abs(wire.executed[-1][1] - last).max() < 1e-6
+    assert not wire.followers.default.active
