@@ -120,10 +120,12 @@ class InterpreterWatch:
 
     :param name: name of the program, for messages.
     :param file: what is written to; it has a descriptor.
+    :ivar count: how often something was told.
     """
 
     def __init__(self, name: str, file: TextIO | None = None) -> None:
         self._name, self._file = name, file or sys.stderr
+        self.count = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name='interpreter watch', daemon=True)
 
@@ -149,6 +151,7 @@ class InterpreterWatch:
                     file=self._file,
                     flush=True,
                 )
+                self.count += 1
             looked = now
 
 

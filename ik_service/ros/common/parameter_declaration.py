@@ -12,10 +12,10 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ik_service.common.quoting import quote, truncate
+from ik_service.common.shared_parameters import given_to_all_nodes
 from ik_service.exceptions import OptionError
 from ik_service.ros.common.mapping_parameters import declare_nested, MappingSpec
 from ik_service.ros.common.parameter_refusals import no_such_parameter, wrong_type
-from ik_service.ros.common.shared_parameters import given_to_all_nodes
 
 Value = bool | int | float | str | list[float] | list[str]
 T = TypeVar('T', bound=Value)

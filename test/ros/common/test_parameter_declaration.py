@@ -12,7 +12,7 @@ from support.arm_helpers import PANDA, TIP
 from support.harness import until
 from support.node_helpers import NODE
 
-from ik_service.ros.common.shared_parameters import given_to_all_nodes
+from ik_service.common.shared_parameters import given_to_all_nodes
 
 
 @pytest.mark.parametrize(

@@ -68,5 +68,7 @@ def test_a_velocity_limit_of_0_is_named_where_it_stops_a_motion(bench, tmp_path)
     target = PoseStamped(pose=pose_from_matrix(np.diag([1.0, -1.0, -1.0, 1.0])))
     target.pose.position.x, target.pose.position.z = 0.45, 0.3
     bench.publisher(PoseStamped, 'target_pose').publish(target)
-    node.wait_for('target_pose cannot be reached: panda_joint2 would have to move.*velocity="0"')
+    node.wait_for(
+        'target_pose cannot be reached: panda_joint2 would have to move.*velocity="0"', 10.0
+    )
     status(diagnostics, 'following', target='panda_joint2 would have to move')
