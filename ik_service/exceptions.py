@@ -46,11 +46,13 @@ class RobotDescriptionError(IkServiceError):
     Malformed description of a robot.
 
     :ivar element: the element at fault, such as ``joint 'shoulder'``; empty for the whole file.
+    :ivar reason: what is wrong, without the element.
     """
 
     def __init__(self, message: str, element: str = '') -> None:
         super().__init__(f'{element}: {message}' if element else message)
         self.element = element
+        self.reason = message
 
 
 class UrdfError(RobotDescriptionError):
@@ -82,6 +84,20 @@ class ToolFrameError(IkServiceError, ValueError):
 
 class ChainError(IkServiceError):
     """No usable chain between the requested links."""
+
+
+class FaultyJointError(ChainError):
+    """
+    Chain that needs a joint whose description is faulty.
+
+    :ivar joint: the joint's name.
+    :ivar reason: what is wrong with it.
+    """
+
+    def __init__(self, base_link: str, tip_link: str, joint: str, reason: str) -> None:
+        super().__init__(f'no chain from {base_link!r} to {tip_link!r}: joint {joint!r} {reason}')
+        self.joint = joint
+        self.reason = reason
 
 
 class NoTransformError(IkServiceError):

@@ -14,7 +14,7 @@ from ik_service.model.description_file import load_srdf_text, takes_xacro_args
 from ik_service.model.joint import Joint
 from ik_service.model.named_states import named_states
 from ik_service.model.planning_group import PlanningGroup
-from ik_service.model.robot_groups import default_tip, own_groups, robot_groups
+from ik_service.model.robot_groups import choice_remarks, default_tip, own_groups, robot_groups
 from ik_service.model.robot_model import RobotModel
 from ik_service.model.semantics import Semantics
 from ik_service.model.srdf import parse_srdf
@@ -133,7 +133,7 @@ class Robot(RobotModel):
     def remarks(self) -> tuple[str, ...]:
         """Parts of URDF and SRDF that are not used, and why; a sentence each."""
         srdf = (f'SRDF: {remark}' for remark in self.semantics.remarks)
-        return (*super().remarks, *srdf)
+        return (*super().remarks, *srdf, *choice_remarks(self, self.groups))
 
     @cached_property
     def groups(self) -> Mapping[str, PlanningGroup]:
@@ -268,4 +268,5 @@ class Robot(RobotModel):
     def _copy(self, semantics: Semantics | None, own: Iterable[PlanningGroup]) -> Self:
         joints = self.joints.values()
         parts = (self.name, self.links, joints, self.urdf_text, self.source)
-        return type(self)(*parts, semantics, own, self._read_remarks)
+        copy = type(self)(*parts, semantics, own, self._read_remarks)
+        return copy._sharing(self)

@@ -16,6 +16,7 @@ from ik_service.model.link_geometry import Box as BoxElement
 from ik_service.model.link_geometry import Cylinder as CylinderElement
 from ik_service.model.link_geometry import MeshFile
 from ik_service.model.mesh_files import MeshError
+from ik_service.model.part_names import named
 from ik_service.robot import Robot
 from ik_service.solvers.regions import Box, Cylinder, Sphere
 
@@ -37,10 +38,22 @@ def robot_parts(
     reader = MeshReader(robot.source)
     parts: list[Part] = []
     left_out: dict[str, str] = {}
-    for element in read_collision_geometry(robot.urdf_text) if robot.urdf_text else ():
+    elements = read_collision_geometry(robot.description)
+    if len(elements) != robot.description.shapes:
+        raise CollisionGeometryError(
+            robot.root_link,
+            '',
+            f'the description holds {robot.description.shapes} <collision> elements, of which '
+            f'{len(elements)} can be read; without the others no posture can be called free',
+        )
+    unplaced = _unplaced_links(robot)
+    for element in elements:
         if element.remark:
             continue
         try:
+            if element.link not in bodies.body_of:
+                raise CollisionGeometryError(element.link, '', 'it is no link of the robot')
+            _check_place(element.link, unplaced)
             shape = _shape(element, reader)
         except CollisionGeometryError as error:
             if not skip_faulty:
@@ -53,6 +66,24 @@ def robot_parts(
         checked = element.link not in unchecked
         parts += solid.parts(element.link, LINK, body, T_body_link, checked)
     return tuple(parts), MappingProxyType(left_out)
+
+
+def _unplaced_links(robot: Robot) -> dict[str, str]:
+    """Return the links of which the description does not say where they are, and why."""
+    found: dict[str, str] = {}
+    for joint in robot.joints.values():
+        if not joint.placed:
+            pending = [joint.child]
+            while pending:
+                link = pending.pop()
+                found.setdefault(link, f'{named("joint", joint.name)} {joint.fault}')
+                pending += [below.child for below in robot.child_joints_of(link)]
+    return found
+
+
+def _check_place(link: str, unplaced: Mapping[str, str]) -> None:
+    if link in unplaced:
+        raise CollisionGeometryError(link, '', unplaced[link])
 
 
 def _shape(element: CollisionGeometry, reader: MeshReader) -> Shape:

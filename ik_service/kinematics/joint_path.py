@@ -16,7 +16,7 @@ from ik_service.common.transforms import (
     rotation_about_axis,
     rotation_from_z_to,
 )
-from ik_service.exceptions import ChainError, UnknownJointError
+from ik_service.exceptions import ChainError, FaultyJointError, UnknownJointError
 from ik_service.model.joint import Joint, JointType
 from ik_service.model.robot_model import RobotModel
 
@@ -75,11 +75,14 @@ def joint_path(
     :raises UnknownLinkError: naming the link.
     :raises UnknownJointError: when a locked joint does not exist.
     :raises ChainError: when a locked joint cannot be locked there.
+    :raises FaultyJointError: when the description of a joint between them is faulty.
     """
     check_locked(robot, locked)
     motions: list[JointMotion] = []
     T = np.eye(4)
     for joint, forward in robot.path(base_link, tip_link):
+        if joint.fault:
+            raise FaultyJointError(base_link, tip_link, joint.name, joint.fault)
         if forward:
             T = T @ joint.T_parent_joint
         if joint.movable:

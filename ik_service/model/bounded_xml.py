@@ -1,15 +1,20 @@
 """
-Bounded reading of XML text, safe against hostile input.
+The one pass over XML text: bounded, safe against hostile input, and blind to namespaces.
 
-A robot description may come from anywhere: a file, a parameter, a latched topic. Before any XML
-library builds a tree of it, one streaming pass bounds its size, depth and number of elements, and
-refuses every document type declaration (and with it all entities, so nothing is expanded and no
-other file is read). What is kept of it is left to the kind of description.
+A robot description may come from anywhere: a file, a parameter, a latched topic. A streaming pass
+bounds its size, depth and number of elements, refuses every document type declaration (and with it
+all entities, so nothing is expanded and no other file is read), and builds the tree that everybody
+else reads. In the tree the elements of the format stand under their plain names, whatever default
+namespace or prefix they have and whether or not it is declared: a reader that asks for ``link``
+and ``collision`` finds all of them. Definitions of xacro that were left over are taken out.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from ik_service.exceptions import RobotDescriptionError
@@ -24,39 +29,102 @@ MAX_ITEMS = 200_000
 MAX_TAG_BYTES = 2**18
 """Longest single tag or comment [byte]."""
 
+NEEDS_XACRO = 'expand the file with xacro first, or give the path of a file called *.xacro'
+"""Part of the message about a text that is a program of xacro."""
+
 _CHUNK_BYTES = 2**16
+_LINED_DEPTH = 3  # lines of elements down to here are kept: the parts of links, joints, groups
+_XACRO = 'xacro'
+_DEFINITIONS = ('arg', 'macro', 'property')  # without a call they mean nothing
 
 
-class BoundedXmlReader(ABC):
+@dataclass(frozen=True, eq=False)
+class XmlDocument:
     """
-    Expat handlers that check elements in one streaming pass, and hand them on.
+    Tree of the elements of an XML text.
 
+    :ivar root: its root; not to be changed, as others read it too.
+    :ivar lines: lines of the start tags, from 1, of the elements on the first three levels.
+    :ivar parts: number of the elements on the third level, by the names of their parents and
+        their own, such as ``link/collision``: counted apart from the tree.
+    :ivar remarks: what was taken out, a sentence each.
+    """
+
+    root: Element
+    lines: Mapping[Element, int]
+    parts: Mapping[str, int]
+    remarks: tuple[str, ...]
+
+    def label(self, element: Element) -> str:
+        """
+        Return an element as messages name it: by its name, or else by its line.
+
+        :param element: on the first three levels of the tree.
+        """
+        name = element.get('name', '').strip()
+        return (
+            named(element.tag, name) if name else f'<{element.tag}> at line {self.lines[element]}'
+        )
+
+
+def read_xml(
+    text: str,
+    error: type[RobotDescriptionError],
+    format_name: str,
+    what: str,
+    own: Collection[str] | None = None,
+) -> XmlDocument:
+    """
+    Read the text of a robot description within fixed bounds of time and memory.
+
+    :param text: XML text with a ``<robot>`` root; a declared encoding is ignored.
     :param error: kind of the errors that are raised.
     :param format_name: the format in messages, with its article, such as ``a URDF``.
     :param what: the text in messages, such as ``the robot description``.
+    :param own: elements under the root whose content is of the format itself; that of the others
+        belongs to other programs, and keeps its prefixes. None for all.
+    :raises RobotDescriptionError: it is not well-formed, exceeds a bound, declares a document
+        type, is not a robot, or is a xacro program.
     """
+    reader = _Reader(error, format_name, what, own)
+    reader.feed(text)
+    return XmlDocument(reader.builder.close(), reader.lines, reader.parts, reader.remarks())
 
-    def __init__(self, error: type[RobotDescriptionError], format_name: str, what: str) -> None:
-        self._error_kind = error
-        self._format = format_name
-        self._what = what
+
+class _Reader:
+    """Expat handlers that check elements in one streaming pass, and build the tree of them."""
+
+    def __init__(
+        self,
+        error: type[RobotDescriptionError],
+        format_name: str,
+        what: str,
+        own: Collection[str] | None,
+    ) -> None:
+        self._error_kind, self._format, self._what = error, format_name, what
+        self._own_tags = own
+        self.builder = TreeBuilder()
+        self.lines: dict[Element, int] = {}
+        self.parts: Counter[str] = Counter()
+        self._parent = ''  # name of the element on the second level
         self._skipped_lines = 0
         # The text is encoded here: whatever encoding it declares, these bytes are UTF-8.
         self._parser = expat.ParserCreate('utf-8')
+        self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self.builder.data
         self._parser.StartDoctypeDeclHandler = self._refuse_doctype
         self._depth = 0
         self._items = 0
+        self._own = True  # whether what is read belongs to the format
+        self._root_prefix = ''
+        self._xacro = {_XACRO}  # prefixes that mean xacro
+        self._taken_out: dict[str, int] = {}  # definitions of xacro: their number
+        self._out_at = 0  # depth of the definition that is skipped
+        self._expression = ''  # the first place that uses one
 
     def feed(self, text: str) -> None:
-        """
-        Read a text within fixed bounds of time and memory.
-
-        :param text: XML text; a declared encoding is ignored.
-        :raises RobotDescriptionError: it is not well-formed, exceeds a bound, declares a document
-            type, or holds xacro macros.
-        """
         data = self._encoded(text)
         # An XML declaration must come first, but text in a program often starts with a new line.
         stripped = data.lstrip()
@@ -68,47 +136,34 @@ class BoundedXmlReader(ABC):
                 # What the parser holds back is one unfinished tag. It is bounded here because the
                 # handlers see a tag only after a million attributes would have been collected.
                 if start + len(chunk) - self._parser.CurrentByteIndex > MAX_TAG_BYTES:
-                    raise self.error(f'a tag or comment longer than {MAX_TAG_BYTES} bytes')
+                    raise self._error(f'a tag or comment longer than {MAX_TAG_BYTES} bytes')
             self._parser.Parse(b'', True)
         except expat.ExpatError as error:
-            where = f'line {self.line}, column {error.offset + 1}'
+            where = f'line {self._line}, column {error.offset + 1}'
             reason = expat.ErrorString(error.code)
             raise self._error_kind(f'not well-formed XML: {reason}', where) from error
+        if self._taken_out and self._expression:
+            raise self._error_kind(f'it uses xacro, {NEEDS_XACRO}', self._expression)
+
+    def remarks(self) -> tuple[str, ...]:
+        return tuple(
+            f'{count} left-over {named("element", tag)} of xacro without any use: ignored'
+            for tag, count in self._taken_out.items()
+        )
 
     @property
-    def line(self) -> int:
-        """Line that is read, from 1."""
+    def _line(self) -> int:
         return self._skipped_lines + self._parser.CurrentLineNumber
 
-    def error(self, message: str) -> RobotDescriptionError:
-        """
-        Return an error that names the line.
-
-        :param message: what is wrong there.
-        """
-        return self._error_kind(message, f'line {self.line}')
-
-    @abstractmethod
-    def keep(self, depth: int, tag: str, attributes: dict[str, str]) -> None:
-        """
-        Take an element.
-
-        :param depth: 1 for the root.
-        :param tag: the tag.
-        :param attributes: the attributes' unparsed text.
-        """
-
-    def closed(self, depth: int) -> None:  # noqa: B027 - not all have a use for it
-        """
-        Take the end of an element.
-
-        :param depth: depth of its parent.
-        """
+    def _error(self, message: str) -> RobotDescriptionError:
+        """Return an error that names the line."""
+        return self._error_kind(message, f'line {self._line}')
 
     def _encoded(self, text: str) -> bytes:
         too_long = f'{self._what} is longer than {MAX_BYTES // 2**20} MiB'
         if len(text) > MAX_BYTES:
             raise self._error_kind(too_long)
+        text = text.removeprefix('\ufeff')  # a byte order mark
         if not text.strip():
             raise self._error_kind(f'{self._what} is empty')
         if '\0' in text:
@@ -124,24 +179,66 @@ class BoundedXmlReader(ABC):
         return data
 
     def _refuse_doctype(self, *_: object) -> None:
-        raise self.error(f'{self._format} must not declare a document type (DOCTYPE) or entities')
+        raise self._error(f'{self._format} must not declare a document type (DOCTYPE) or entities')
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         self._items += 1 + len(attributes)
         if self._depth > MAX_DEPTH:
-            raise self.error(f'elements are nested more than {MAX_DEPTH} levels deep')
+            raise self._error(f'elements are nested more than {MAX_DEPTH} levels deep')
         if self._items > MAX_ITEMS:
-            raise self.error(f'more than {MAX_ITEMS} elements and attributes')
-        if tag.startswith('xacro:'):
-            raise self.error(
-                f'{named("element", tag)} is a xacro macro: expand the file with xacro first, '
-                'or give the path of a file called *.xacro'
-            )
-        if self._depth == 1 and tag != 'robot':
-            raise self.error(f'the root {named("element", tag)} is not a robot')
-        self.keep(self._depth, tag, attributes)
+            raise self._error(f'more than {MAX_ITEMS} elements and attributes')
+        if self._out_at:
+            return
+        prefix, _, name = tag.rpartition(':')
+        if self._depth == 1:
+            self._begin(tag, prefix, name)
+        self._note_xacro(attributes)
+        if prefix in self._xacro:
+            self._take_out(tag, name)
+            return
+        if self._depth == 3:
+            self.parts[f'{self._parent}/{name}'] += 1
+        elif self._depth == 2:
+            self._parent = name
+            self._own = self._own_tags is None or name in self._own_tags
+        if self._own or self._depth <= 2 or prefix == self._root_prefix:
+            tag = name
+            attributes.pop('xmlns', None)
+        if self._own and not self._expression:
+            self._look_for_expressions(attributes)
+        element = self.builder.start(tag, attributes)
+        if self._depth <= _LINED_DEPTH:
+            self.lines[element] = self._line
 
-    def _end(self, _: str) -> None:
-        self._depth -= 1
-        self.closed(self._depth)
+    def _begin(self, tag: str, prefix: str, name: str) -> None:
+        if name != 'robot':
+            raise self._error(f'the root {named("element", tag)} is not a robot')
+        self._root_prefix = prefix
+
+    def _note_xacro(self, attributes: Mapping[str, str]) -> None:
+        for attribute, value in attributes.items():
+            if attribute.startswith('xmlns:') and _XACRO in value:
+                self._xacro.add(attribute[6:])
+
+    def _take_out(self, tag: str, name: str) -> None:
+        if self._depth == 1 or name not in _DEFINITIONS:
+            raise self._error(f'{named("element", tag)} is a xacro macro: {NEEDS_XACRO}')
+        self._taken_out[tag] = self._taken_out.get(tag, 0) + 1
+        self._out_at = self._depth
+        self._parser.CharacterDataHandler = None
+
+    def _look_for_expressions(self, attributes: Mapping[str, str]) -> None:
+        for attribute, value in attributes.items():
+            if '${' in value:
+                self._expression = f'line {self._line}'
+                self._expression += f', {attribute}={value[:40]!r}'
+
+    def _end(self, tag: str) -> None:
+        depth, self._depth = self._depth, self._depth - 1
+        if self._out_at:
+            if depth == self._out_at:
+                self._out_at = 0
+                self._parser.CharacterDataHandler = self.builder.data
+            return
+        self.builder.end(tag)

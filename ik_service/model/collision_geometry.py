@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_service.model.link_geometry import elements_of_links, Geometry, parsed_element, read_tree
+from ik_service.model.description import RobotDescription
+from ik_service.model.link_geometry import Geometry, parsed_element
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,15 +30,14 @@ class CollisionGeometry:
     remark: str = ''
 
 
-def read_collision_geometry(text: str) -> tuple[CollisionGeometry, ...]:
+def read_collision_geometry(description: RobotDescription) -> tuple[CollisionGeometry, ...]:
     """
     Read the shapes for collision checks, in document order.
 
-    :param text: URDF text.
-    :raises UrdfError: the text is no URDF, or is hostile.
+    :param description: the parsed text of the robot.
     """
     found = []
-    for link, element in elements_of_links(read_tree(text), 'collision'):
+    for link, element in description.elements_of_links('collision'):
         try:
             geometry, T, _ = parsed_element(element)
             found.append(CollisionGeometry(link, geometry, T))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from ik_service.exceptions import ChainError
+from ik_service.exceptions import ChainError, FaultyJointError
 from ik_service.model.joint import Joint
 from ik_service.model.part_names import listed
 from ik_service.model.robot_model import RobotModel
@@ -35,6 +35,7 @@ def default_tip(model: RobotModel, base_link: str) -> str:
     """
     tips = tip_candidates(model, base_link)
     if not tips:
+        _refuse_faulty(model, base_link)
         raise ChainError(f'no joint moves a link below {base_link!r}')
     if len(tips) > 1:
         raise ChainError(
@@ -44,16 +45,27 @@ def default_tip(model: RobotModel, base_link: str) -> str:
     return tips[0]
 
 
-def tip_candidates(model: RobotModel, base_link: str) -> list[str]:
+def _refuse_faulty(model: RobotModel, base_link: str) -> None:
+    """Raise an error where there would be a tip but for a faulty joint."""
+    pending = [base_link]
+    while pending:
+        for joint in model.child_joints_of(pending.pop()):
+            if joint.fault:
+                raise FaultyJointError(base_link, joint.child, joint.name, joint.fault)
+            pending.append(joint.child)
+
+
+def tip_candidates(model: RobotModel, base_link: str, faulty_too: bool = False) -> list[str]:
     """
     Return the links below a base that could be its tip, the best ones only.
 
     :param model: the robot.
     :param base_link: link in whose frame poses are given.
+    :param faulty_too: whether links count that a faulty joint carries.
     :returns: one link where the choice is clear; none where no joint moves.
     :raises UnknownLinkError: there is no such link.
     """
-    ways = moved_leaves(model, base_link)
+    ways = moved_leaves(model, base_link, faulty_too)
     if any(not serves(leaf) for leaf in ways):
         ways = {leaf: way for leaf, way in ways.items() if not serves(leaf)}
     tips = best_tips(_without_fingers(ways))
@@ -63,12 +75,15 @@ def tip_candidates(model: RobotModel, base_link: str) -> list[str]:
     return [tip for tip in tips if not any(_is_beside(joints[tip], it) for it in joints.values())]
 
 
-def moved_leaves(model: RobotModel, base_link: str) -> dict[str, list[Joint]]:
+def moved_leaves(
+    model: RobotModel, base_link: str, faulty_too: bool = False
+) -> dict[str, list[Joint]]:
     """
     Return the links without children that a joint moves, with the joints from the base.
 
     :param model: the robot.
     :param base_link: link in whose frame poses are given.
+    :param faulty_too: whether links count that a faulty joint carries, as if it moved.
     :raises UnknownLinkError: there is no such link.
     """
     found = {}
@@ -76,7 +91,11 @@ def moved_leaves(model: RobotModel, base_link: str) -> dict[str, list[Joint]]:
     while pending:
         link, moved = pending.pop()
         joints = model.child_joints_of(link)
-        pending += [(joint.child, moved or joint.movable) for joint in reversed(joints)]
+        pending += [
+            (joint.child, moved or joint.movable or bool(joint.fault))
+            for joint in reversed(joints)
+            if faulty_too or not joint.fault
+        ]
         if not joints and moved:
             found[link] = _way(model, base_link, link)
     return found

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Mapping
 import os
+import re
 
 from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import ArgumentError, SrdfError, UrdfError
-from ik_service.model.bounded_xml import MAX_BYTES
+from ik_service.model.bounded_xml import MAX_BYTES, NEEDS_XACRO
+from ik_service.model.description import read_description
 from ik_service.model.part_names import named_file
+
+_DECLARED = re.compile(rb'\s*<\?xml\b[^>]*?\bencoding\s*=\s*["\']([A-Za-z0-9._-]{1,40})["\']')
+_SINGLE_BYTE = re.compile(r'latin-?1|iso-8859-(1|2|9|15)|windows-125[0-8]|cp125[0-8]')
 
 
 def is_xacro(path: str | os.PathLike[str]) -> bool:
@@ -26,7 +32,13 @@ def is_xacro_text(text: str) -> bool:
 
     :param text: XML text.
     """
-    return '<xacro:' in text
+    if '<xacro:' not in text:
+        return False
+    try:
+        read_description(text)
+    except UrdfError as error:
+        return NEEDS_XACRO in error.reason
+    return False
 
 
 def load_text(
@@ -38,7 +50,7 @@ def load_text(
     Return the XML text of a robot description.
 
     :param source: the text itself when it is a string that contains ``<``; otherwise the path of a
-        regular UTF-8 file of :data:`~ik_service.model.bounded_xml.MAX_BYTES` at most, which is
+        regular file of :data:`~ik_service.model.bounded_xml.MAX_BYTES` at most, which is
         expanded if it is called ``*.xacro`` (:mod:`ik_service.model.xacro_file`).
     :param xacro_args: arguments of a xacro file by name, in place of their defaults.
     :param argument: what the source is called in errors.
@@ -54,6 +66,15 @@ def load_text(
     if xacro_args and (is_text or not is_xacro(source)):
         raise ArgumentError('xacro_args', 'only a file called *.xacro takes arguments')
     return str(source) if is_text else _file_text(source, xacro_args)
+
+
+def _encoding_of(data: bytes) -> str:
+    """Return the encoding of an XML file: that of its byte order mark, or else as declared."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return 'utf-16'
+    declared = _DECLARED.match(data)
+    name = declared[1].decode('ascii').lower() if declared else ''
+    return name if _SINGLE_BYTE.fullmatch(name) else 'utf-8-sig'
 
 
 def load_srdf_text(
@@ -95,11 +116,14 @@ def _file_text(file: str | os.PathLike[str], xacro_args: Mapping[str, object] | 
     if not path.strip():
         raise UrdfError('the robot description is empty')
     try:
-        text = read_regular(file, MAX_BYTES).decode('utf-8-sig')
+        data = read_regular(file, MAX_BYTES)
+        encoding = _encoding_of(data)
+        text = data.decode(encoding)
     except OSError as error:
         raise UrdfError(f'cannot be read: {error.strerror or error}', label) from error
     except UnicodeDecodeError as error:
-        raise UrdfError(f'not UTF-8 text (byte {error.start})', label) from error
+        name = encoding.removesuffix('-sig').upper()
+        raise UrdfError(f'not {name} text (byte {error.start})', label) from error
     if not is_xacro(path):
         return text
     from ik_service.model.xacro_file import expand_xacro  # what it needs is not loaded otherwise

@@ -16,7 +16,7 @@ from ik_service.common.transforms import (
     rotation_from_quaternion_xyzw,
     rpy_from_rotation,
 )
-from ik_service.exceptions import ChainError
+from ik_service.exceptions import ChainError, FaultyJointError
 from ik_service.model.group_joints import (
     base_of,
     direct_joints,
@@ -68,6 +68,9 @@ def group_between(
     tips = tuple(dict.fromkeys(tip_links))
     variables: set[str] = set()
     for tip in tips:
+        faulty = model.faulty_joint(base_link, tip)
+        if faulty is not None:
+            raise FaultyJointError(base_link, tip, faulty.name, faulty.fault)
         between = variables_between(model, base_link, tip)
         if not between:
             raise ChainError(
@@ -139,10 +142,13 @@ class _Resolver:
         return {name: self._found[name] for name in self._semantics.groups}
 
     def _resolved(self, group: GroupElements) -> PlanningGroup:
+        if group.fault:
+            return PlanningGroup(group.name, '', (), (), origin=self._origin, fault=group.fault)
         model, joints = self._model, self._joints[group.name]
         passive = set(self._semantics.passive_joints)
         names = tuple(name for name in model.independent_joint_names if name in joints - passive)
         base, tips, fault = self._ends(group)
+        fault = self._faulty_joint(group.name, base, tips) or fault
         fault = fault or self._missing_variable(base, tips, names)
         return PlanningGroup(
             group.name,
@@ -230,6 +236,14 @@ class _Resolver:
         """Return the tips without those that others hang on."""
         above = {link for tip in tips for link in ways_down(self._model, tip)[:-1]}
         return [tip for tip in tips if tip not in above]
+
+    def _faulty_joint(self, name: str, base: str, tips: tuple[str, ...]) -> str:
+        """Return the fault of a joint that a group needs; empty where it needs none."""
+        model = self._model
+        own = (model.joints[joint] for joint in model.joints if joint in self._joints[name])
+        between = (model.faulty_joint(base, tip) for tip in tips)
+        faulty = (joint for joint in (*own, *between) if joint is not None and joint.fault)
+        return next((f'{named("joint", joint.name)} {joint.fault}' for joint in faulty), '')
 
     def _missing_variable(self, base: str, tips: tuple[str, ...], names: tuple[str, ...]) -> str:
         """Return why a group does not determine its tips; empty if it does."""

@@ -20,7 +20,6 @@ import numpy as np
 from ik_service.exceptions import UrdfError
 from ik_service.model.part_names import named
 from ik_service.model.robot_model import RobotModel
-from ik_service.model.urdf_tree import read_tree
 
 DENSITY = 1000.0
 """
@@ -69,7 +68,7 @@ def complete_inertias(robot: RobotModel) -> CompletedInertias:
     :param robot: the robot.
     :raises UrdfError: a mass, a tensor or a size is not a number; the error names the link.
     """
-    root = _bodies(robot.urdf_text)
+    root = _bodies(robot)
     links = {link.get('name', ''): link for link in root.iterfind('link')}
     moved = [robot.joints[name].child for name in robot.movable_joint_names]
     rigid_parts = [[*_rigid_part(robot, link)] for link in moved]
@@ -91,13 +90,25 @@ def complete_inertias(robot: RobotModel) -> CompletedInertias:
     return CompletedInertias(text, tuple(shaped), tuple(corrected), tuple(nominal))
 
 
-def _bodies(text: str) -> Element:
-    """Read the elements that describe bodies."""
-    root = read_tree(text)
+def _bodies(robot: RobotModel) -> Element:
+    """Return a copy of the elements that describe bodies, with faulty joints as fixed ones."""
+    root = robot.description.copied_root()
     for child in [*root]:
-        if child.tag not in _KEPT:
+        name = child.get('name', '')
+        left_out = child.tag in ('link', 'joint') and not name
+        if child.tag not in _KEPT or left_out:
             root.remove(child)
+        elif child.tag == 'joint' and name in robot.joints and robot.joints[name].fault:
+            _fix(child, robot.joints[name].placed)
     return root
+
+
+def _fix(joint: Element, placed: bool) -> None:
+    joint.set('type', 'fixed')
+    kept = ('parent', 'child', 'origin') if placed else ('parent', 'child')
+    for part in [*joint]:
+        if part.tag not in kept:
+            joint.remove(part)
 
 
 def _rigid_part(robot: RobotModel, link: str) -> Iterator[str]:

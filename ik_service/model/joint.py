@@ -67,6 +67,9 @@ class Joint:
     :ivar axis: (3,) unit vector in the joint frame, along or about which it moves. Read-only.
     :ivar limits: its range; zero to zero for a fixed joint.
     :ivar mimic: the joint it follows, or None.
+    :ivar fault: why it cannot be used, as its description is faulty; empty where it can. Such
+        a joint is fixed, in the place where its value would be zero.
+    :ivar placed: whether it is known where it is.
     """
 
     name: str
@@ -77,6 +80,8 @@ class Joint:
     axis: NDArray[np.float64]
     limits: JointLimits = JointLimits()
     mimic: Mimic | None = None
+    fault: str = ''
+    placed: bool = True
 
     def __post_init__(self) -> None:
         for name in ('T_parent_joint', 'axis'):

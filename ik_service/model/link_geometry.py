@@ -1,13 +1,12 @@
 """
 Shapes of the ``<visual>`` and ``<collision>`` elements of a URDF.
 
-The kinematic model does without them (:mod:`ik_service.model.sanitize`), so they are read here, by
-urdf_parser_py, link by link and element by element: a faulty one ends nothing but itself.
+The kinematic model does without them (:mod:`ik_service.model.urdf`), so they are read here, by
+urdf_parser_py, element by element: a faulty one ends nothing but itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 import math
 from xml.etree import ElementTree
@@ -16,7 +15,6 @@ import numpy as np
 from urdf_parser_py import urdf as urdf_xml
 
 from ik_service.common.transforms import transform_from_xyz_rpy
-from ik_service.model.safe_xml import read_elements
 
 _KNOWN: dict[str, tuple[str, ...]] = {  # elements and attributes that are read
     'visual': (),
@@ -81,31 +79,6 @@ class MeshFile:
 
 
 Geometry = Box | Cylinder | Sphere | MeshFile
-
-
-def read_tree(text: str) -> ElementTree.Element:
-    """
-    Return the root element of URDF text.
-
-    :param text: URDF text.
-    :raises UrdfError: the text is no URDF, or is hostile.
-    """
-    read_elements(text)  # bounds, and no document types: what follows can be parsed as a tree
-    return ElementTree.fromstring(text.strip())
-
-
-def elements_of_links(
-    root: ElementTree.Element, tag: str
-) -> Iterator[tuple[str, ElementTree.Element]]:
-    """
-    Yield each element of a kind with the name of its link, in document order.
-
-    :param root: as :func:`read_tree` returns it.
-    :param tag: ``visual`` or ``collision``.
-    """
-    for link in root.findall('link'):
-        for element in link.findall(tag):
-            yield link.get('name', ''), element
 
 
 def parsed_element(

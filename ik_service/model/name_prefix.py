@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from ik_service.model.safe_xml import read_elements
-from ik_service.model.srdf import parse_srdf
-from ik_service.model.urdf_tree import read_tree
+from ik_service.model.description import read_description
+from ik_service.model.srdf import parse_srdf, read_srdf
 
 _URDF_NAMES: Mapping[str, tuple[str, ...]] = {
     'link': ('name',),
@@ -64,10 +63,9 @@ def prefixed_urdf(text: str, prefix: str) -> str:
     :param prefix: the prefix, such as ``left_``; empty for none.
     :raises UrdfError: the text is malformed, hostile, or xacro.
     """
-    read_elements(text)  # within bounds
+    root = read_description(text).root
     if not prefix:
         return text
-    root = read_tree(text)
     _put(root, _URDF_NAMES, prefix)
     for path in _URDF_TEXTS:
         for element in root.iterfind(path):
@@ -84,10 +82,10 @@ def prefixed_srdf(text: str, prefix: str) -> str:
     :param prefix: as for :func:`prefixed_urdf`.
     :raises SrdfError: the text is malformed or hostile.
     """
-    parse_srdf(text)  # within bounds
+    parse_srdf(text)  # refused here already where it is malformed
     if not prefix:
         return text
-    root = read_tree(text)
+    root = read_srdf(text).root
     _put(root, _SRDF_NAMES, prefix)
     return ElementTree.tostring(root, encoding='unicode')
 

@@ -12,6 +12,7 @@ from ik_service.model.default_tip import moved_leaves, tip_candidates
 from ik_service.model.group_joints import variables_between
 from ik_service.model.group_resolution import group_between, resolve_groups, states_of
 from ik_service.model.known_groups import known_semantics
+from ik_service.model.part_names import named
 from ik_service.model.planning_group import PlanningGroup
 from ik_service.model.robot_model import RobotModel
 from ik_service.model.semantics import Semantics
@@ -38,6 +39,9 @@ def robot_groups(
         found = resolve_groups(model, semantics, 'known name')
     else:
         found = _default_first(resolve_groups(model, semantics), semantics)
+        if all(group.fault for group in found.values()):  # what is known goes before the refused
+            known = resolve_groups(model, known_semantics(model), 'known name')
+            found = {name: group for name, group in known.items() if name not in found} | found
     groups = {group.name: _with_states(model, group, semantics) for group in own}
     groups.update((name, group) for name, group in found.items() if name not in groups)
     return groups or _only_group(model)
@@ -82,9 +86,45 @@ def default_tip(model: RobotModel, base_link: str, groups: Mapping[str, Planning
             break  # a tool beyond the tip of the maker's configuration, such as a gripper's TCP
         tip = group.tip_links[0]
         way = model.path(base_link, tip)
+        if model.faulty_joint(base_link, tip) is not None:
+            continue
         if all(forward for _, forward in way) and variables_between(model, base_link, tip):
             return tip
     return tip_by_names(model, base_link)
+
+
+def choice_remarks(model: RobotModel, groups: Mapping[str, PlanningGroup]) -> list[str]:
+    """
+    Return remarks on groups that faulty joints cost, and on the default that is chosen instead.
+
+    :param model: the robot.
+    :param groups: its planning groups, the default first.
+    """
+    joints = [joint for joint in model.joints.values() if joint.fault]
+    faults = [f'{named("joint", joint.name)} {joint.fault}' for joint in joints]
+    refused = [group for group in groups.values() if group.fault and group.fault in faults]
+    remarks = [f'{named("group", group.name)} is refused: {group.fault}' for group in refused]
+    usable = [group.name for group in groups.values() if len(group.tip_links) == 1]
+    if refused and usable:
+        remarks.append(f'the default is {named("group", usable[0])}')
+    elif faults and all(group.origin == 'default' for group in groups.values()):
+        remarks += _tip_remarks(model)
+    return remarks
+
+
+def _tip_remarks(model: RobotModel) -> list[str]:
+    """Return a remark where the default tip is another one for a faulty joint."""
+    usable = tip_candidates(model, model.root_link)
+    wanted = tip_candidates(model, model.root_link, faulty_too=True)
+    lost = [tip for tip in wanted if model.faulty_joint(model.root_link, tip) is not None]
+    if not lost or len(usable) != 1:
+        return []
+    joint = model.faulty_joint(model.root_link, lost[0])
+    assert joint is not None
+    return [
+        f'the default tip is {named("link", usable[0])}, not {named("link", lost[0])}: '
+        f'{named("joint", joint.name)} {joint.fault}'
+    ]
 
 
 def _ends(name: str, ends: object) -> tuple[str, tuple[str, ...]]:

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast, TYPE_CHECKING
 
-from ik_service.exceptions import UnknownJointError, UnknownLinkError
+from ik_service.exceptions import UnknownJointError, UnknownLinkError, UrdfError
+from ik_service.model.description import read_description, RobotDescription
 from ik_service.model.description_file import load_text
 from ik_service.model.joint import Joint
 from ik_service.model.link_tree import build_tree
@@ -69,29 +70,40 @@ class RobotModel:
         Revolute, continuous, prismatic and fixed joints are read as they are, planar and floating
         ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.multi_dof`).
         Geometry, inertia and extensions are ignored. A missing origin is the identity, a missing
-        axis x.
+        axis x. A joint that is faulty is fixed, and named in :attr:`remarks`; chains that need it
+        are refused.
 
         :param urdf: path of a URDF or xacro file, or URDF text; text is what contains ``<``, a
             xacro file is called ``*.xacro``. It is a program, to be trusted like one.
         :param xacro_args: arguments of a xacro file by name, in place of their defaults.
-        :raises UrdfError: the file cannot be read or expanded, or the description is malformed or
-            hostile; the error names the element.
+        :raises UrdfError: the file cannot be read or expanded, or the description is malformed as
+            a whole, or hostile; the error names the element.
         :raises ArgumentError: the argument is neither a string nor a path.
         :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
         """
         text = load_text(urdf, xacro_args)
         source = None if text == urdf else Path(os.fsdecode(urdf)).absolute()
-        return cls(*parse_urdf(text), urdf_text=text, source=source)
+        return cls.from_urdf_text(text, source)
 
     @classmethod
-    def from_urdf_text(cls, text: str) -> Self:
+    def from_urdf_text(cls, text: str, source: Path | None = None) -> Self:
         """
         Read a robot from URDF text, as it comes from others: no text is taken for a path.
 
         :param text: URDF text; see :meth:`from_urdf`.
+        :param source: the file that it was read from, if any; meshes are looked for beside it.
         :raises UrdfError: the description is malformed or hostile; the error names the element.
         """
-        return cls(*parse_urdf(text), urdf_text=text)
+        description = read_description(text)
+        name, links, joints, remarks, left_out = parse_urdf(description)
+        try:
+            robot = cls(name, links, joints, urdf_text=text, source=source, remarks=remarks)
+        except UrdfError as error:
+            if left_out:  # without which the rest is no tree
+                raise left_out[0] from error
+            raise
+        robot.description = description
+        return robot
 
     def with_tool_frames(self, tools: Mapping[str, ToolFrame]) -> Self:
         """
@@ -122,14 +134,20 @@ class RobotModel:
     def _with_parts(self, links: Iterable[str], joints: Iterable[Joint]) -> Self:
         # As for a copy that is unpickled, so that what a subclass adds is kept.
         kind, (name, _, _, *rest) = cast('tuple[type[Self], Any]', self.__reduce__())
-        return kind(name, tuple(links), tuple(joints), *rest)
+        return kind(name, tuple(links), tuple(joints), *rest)._sharing(self)
+
+    def _sharing(self, other: RobotModel) -> Self:
+        """Return this robot with the parsed text of another, so that it is not parsed again."""
+        if 'description' in other.__dict__:
+            self.description = other.description
+        return self
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
         """Parts of the description that are not used, and why; a sentence each."""
         from ik_service.model.collision_geometry import read_collision_geometry  # slow to import
 
-        shapes = read_collision_geometry(self._urdf_text) if self._urdf_text else ()
+        shapes = read_collision_geometry(self.description)
         found = (
             f'{named("link", shape.link)}: {shape.remark}' for shape in shapes if shape.remark
         )
@@ -179,6 +197,11 @@ class RobotModel:
         """The URDF text that the robot was read from; empty when it was built otherwise."""
         return self._urdf_text
 
+    @cached_property
+    def description(self) -> RobotDescription:
+        """The parsed URDF text, from which shapes and inertias are read; not to be changed."""
+        return read_description(self._urdf_text or '<robot/>')
+
     @property
     def source(self) -> Path | None:
         """The URDF or xacro file that was read, absolute; None when it was none."""
@@ -220,6 +243,17 @@ class RobotModel:
             up.pop()
             down.pop()
         return (*((joint, False) for joint in up), *((joint, True) for joint in reversed(down)))
+
+    def faulty_joint(self, base_link: str, tip_link: str) -> Joint | None:
+        """
+        Return the first joint between two links that cannot be used; None where all can.
+
+        :param base_link: the one link.
+        :param tip_link: the other link.
+        :raises UnknownLinkError: there is no such link.
+        """
+        path = self.path(base_link, tip_link)
+        return next((joint for joint, _ in path if joint.fault), None)
 
     def resolve_mimic(self, name: str) -> tuple[str, float, float]:
         """

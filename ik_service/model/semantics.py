@@ -20,6 +20,7 @@ class GroupElements:
     :ivar joints: names of joints.
     :ivar links: names of links; the joint above each belongs to the group.
     :ivar subgroups: names of other groups.
+    :ivar fault: why it cannot be used; then it has no elements.
     """
 
     name: str
@@ -27,6 +28,7 @@ class GroupElements:
     joints: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     subgroups: tuple[str, ...] = ()
+    fault: str = ''
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@ Conversion of SRDF text to what it says about a robot.
 
 An SRDF names planning groups, their states, end effectors, virtual and passive joints, and pairs
 of links that are not checked for collisions. Here it is only read;
-:mod:`ik_service.model.srdf_check` compares it with the robot. What MoveIt only warns of is
-a remark where nothing depends on it, and an error where a group or state would change silently.
+:mod:`ik_service.model.srdf_check` compares it with the robot. A part that is faulty costs that
+part, with a remark; a group that would mean less than was written cannot be used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import math
 
 from ik_service.common.quoting import quote
 from ik_service.exceptions import SrdfError
-from ik_service.model.bounded_xml import BoundedXmlReader
+from ik_service.model.bounded_xml import read_xml, XmlDocument
 from ik_service.model.part_names import named
 from ik_service.model.semantics import (
     EndEffector,
@@ -25,7 +25,7 @@ from ik_service.model.semantics import (
     VirtualJoint,
 )
 
-__all__ = ['MAX_MEMBERS', 'Semantics', 'parse_srdf']
+__all__ = ['MAX_MEMBERS', 'Semantics', 'parse_srdf', 'read_srdf']
 
 MAX_MEMBERS = 4096
 """Most groups, chains, states, end effectors, virtual joints and passive joints together."""
@@ -68,58 +68,63 @@ class _Element:
         return value
 
 
-class _Reader(BoundedXmlReader):
-    """Collector of the elements under the root, and of their children."""
+def read_srdf(text: str) -> XmlDocument:
+    """
+    Read the elements of an SRDF.
 
-    def __init__(self) -> None:
-        super().__init__(SrdfError, 'an SRDF', 'the SRDF')
-        self.robot_name = ''
-        self.elements: list[_Element] = []
-        self._members = 0
-        self._inside = False
-
-    def keep(self, depth: int, tag: str, attributes: dict[str, str]) -> None:
-        """Keep an element under the root, or a child of one."""
-        if depth == 1:
-            self.robot_name = attributes.get('name', '').strip()
-        elif depth == 2:
-            self._inside = tag in _KEPT
-            if self._inside:
-                self.elements.append(_Element(tag, attributes, self.line))
-                self._count(tag)
-        elif depth == 3 and self._inside:
-            self.elements[-1].children.append(_Element(tag, attributes, self.line))
-            self._count(tag)
-
-    def _count(self, tag: str) -> None:
-        self._members += tag in _COUNTED
-        if self._members > MAX_MEMBERS:
-            raise self.error(f'more than {MAX_MEMBERS} groups, chains, states and joints')
+    :param text: SRDF text.
+    :raises SrdfError: the text is malformed or hostile.
+    """
+    return read_xml(text, SrdfError, 'an SRDF', 'the SRDF')
 
 
 def parse_srdf(text: str) -> Semantics:
     """
     Read an SRDF text; whether it goes with a robot is not checked here.
 
+    Parts that are faulty are left out with a remark; a group of which a part is faulty is kept
+    with its fault, and cannot be used.
+
     :param text: SRDF text; unknown tags are ignored.
-    :raises SrdfError: the text is malformed or hostile; the error names the element.
+    :raises SrdfError: the text is malformed as a whole, or hostile.
     """
-    reader = _Reader()
-    reader.feed(text)
-    parts = _Parts()
-    for element in reader.elements:
-        _TAKERS[element.tag](parts, element)
+    document = read_srdf(text)
+    parts = _Parts(remarks=[*document.remarks])
+    for element in _elements(document):
+        try:
+            _TAKERS[element.tag](parts, element)
+        except SrdfError as error:
+            parts.remarks.append(f'{error.element} is left out: {error.reason}')
     return Semantics(
-        reader.robot_name,
+        document.root.get('name', '').strip(),
         parts.groups,
         parts.states,
         parts.disabled_pairs,
         tuple(parts.end_effectors),
         tuple(parts.virtual_joints),
         tuple(dict.fromkeys(parts.passive_joints)),
+        remarks=tuple(dict.fromkeys(parts.remarks)),
         unchecked_links=tuple(dict.fromkeys(parts.unchecked_links)),
         enabled_pairs=frozenset(parts.enabled_pairs),
     )
+
+
+def _elements(document: XmlDocument) -> list[_Element]:
+    """Return the elements under the root that count, with their children."""
+    found: list[_Element] = []
+    members = 0
+    for element in document.root:
+        if element.tag not in _KEPT:
+            continue
+        children = [_Element(child.tag, child.attrib, document.lines[child]) for child in element]
+        found.append(_Element(element.tag, element.attrib, document.lines[element], children))
+        members += (element.tag in _COUNTED) + sum(child.tag in _COUNTED for child in children)
+        if members > MAX_MEMBERS:
+            raise SrdfError(
+                f'more than {MAX_MEMBERS} groups, chains, states and joints',
+                f'line {document.lines[element]}',
+            )
+    return found
 
 
 @dataclass
@@ -134,13 +139,21 @@ class _Parts:
     passive_joints: list[str] = field(default_factory=list)
     unchecked_links: list[str] = field(default_factory=list)
     enabled_pairs: set[frozenset[str]] = field(default_factory=set)
+    remarks: list[str] = field(default_factory=list)
 
 
 def _take_group(parts: _Parts, element: _Element) -> None:
     name = element.required('name')
+    try:
+        if name in parts.groups:
+            raise SrdfError('the name stands twice', element.label)
+        parts.groups[name] = _group(name, element)
+    except SrdfError as error:
+        parts.groups[name] = GroupElements(name, fault=error.reason)
+
+
+def _group(name: str, element: _Element) -> GroupElements:
     label = element.label
-    if name in parts.groups:
-        raise SrdfError('the name stands twice', label)
 
     def names(tag: str) -> tuple[str, ...]:
         found = [child.required('name', label) for child in element.children if child.tag == tag]
@@ -151,7 +164,7 @@ def _take_group(parts: _Parts, element: _Element) -> None:
         for child in element.children
         if child.tag == 'chain'
     ]
-    parts.groups[name] = GroupElements(
+    return GroupElements(
         name, tuple(dict.fromkeys(chains)), names('joint'), names('link'), names('group')
     )
 
@@ -164,11 +177,18 @@ def _take_state(parts: _Parts, element: _Element) -> None:
     values: dict[str, tuple[float, ...]] = {}
     for child in element.children:
         if child.tag == 'joint':
-            joint = child.required('name', label)
-            if joint in values:
-                raise SrdfError(f'{named("joint", joint)} stands twice', label)
-            values[joint] = _numbers(child.required('value', label), joint, label)
+            try:
+                _take_value(values, child, label)
+            except SrdfError as error:
+                parts.remarks.append(f'{label}: a value is ignored: {error.reason}')
     states[name] = values
+
+
+def _take_value(values: dict[str, tuple[float, ...]], element: _Element, label: str) -> None:
+    joint = element.required('name', label)
+    if joint in values:
+        raise SrdfError(f'{named("joint", joint)} stands twice', label)
+    values[joint] = _numbers(element.required('value', label), joint, label)
 
 
 def _numbers(text: str, joint: str, label: str) -> tuple[float, ...]:

@@ -1,9 +1,9 @@
 """
 Comparison of an SRDF with the robot that it is about.
 
-A group or a state that names what does not exist is an error: it would mean less than was written.
-End effectors, passive joints and disabled pairs of links that are not there are left out with
-a remark, as in MoveIt: the same file often serves an arm with and without its gripper.
+A group that names what does not exist cannot be used: it would mean less than was written. Values
+of states, end effectors, passive joints and disabled pairs that name what is not there are left
+out with a remark, as in MoveIt: the same file often serves an arm with and without its gripper.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from ik_service.exceptions import SrdfError
 from ik_service.model.group_joints import joints_of_groups
 from ik_service.model.multi_dof import FLOATING_PARTS, part_names, PLANAR_PARTS
 from ik_service.model.part_names import listed, named, suggested
@@ -27,6 +26,7 @@ from ik_service.model.semantics import (
 
 _Part = TypeVar('_Part')
 
+_NEEDS = 'it needs'  # begins the fault of a group that contains a faulty one
 _FLOATING_VALUES = 7
 _VALUES = {len(PLANAR_PARTS): 3, len(FLOATING_PARTS): _FLOATING_VALUES}
 """Number of values of a joint in a state by the number of its parts: a planar joint has x, y [m]
@@ -39,43 +39,81 @@ def checked_semantics(semantics: Semantics, model: RobotModel) -> Semantics:
 
     :param semantics: the SRDF.
     :param model: the robot.
-    :raises SrdfError: a group names a link, joint or group that does not exist, groups contain
-        each other in a circle or have too many joints, or a state names a group or joint that does
-        not exist or gives it the wrong number of values.
+    :raises SrdfError: groups have too many joints.
     """
-    for group in semantics.groups.values():
-        _check_group(group, semantics, model)
-    _check_circles(semantics.groups)
-    joints_of_groups(model, semantics.groups)
-    for group_name, states in semantics.states.items():
-        for name, positions in states.items():
-            _check_state(name, group_name, positions, semantics, model)
-    remarks: list[str] = []
+    remarks = [*semantics.remarks]
+    groups = _usable_groups(semantics, model)
+    semantics = replace(semantics, groups=groups)
+    remarks += [
+        f'{named("group", group.name)} cannot be used: {group.fault}'
+        for group in groups.values()
+        if group.fault
+    ]
+    joints = joints_of_groups(model, groups)
+    states = {
+        group: _usable_states(group, states, semantics, model, remarks)
+        for group, states in semantics.states.items()
+        if _has_group(group, states, groups, remarks)
+    }
+    ends = _hands(semantics, model, joints, remarks)
+    semantics = replace(semantics, states=states, end_effectors=ends)
     _compare_names(semantics, model, remarks)
-    if not semantics.groups:
+    if not groups:
         remarks.append('it has no planning groups')
     return replace(_without_missing_parts(semantics, model, remarks), remarks=tuple(remarks))
 
 
-def _check_group(group: GroupElements, semantics: Semantics, model: RobotModel) -> None:
-    label = named('group', group.name)
-    for link in (*(end for chain in group.chains for end in chain), *group.links):
-        _check_name('link', link, label, model.links)
+def _usable_groups(semantics: Semantics, model: RobotModel) -> dict[str, GroupElements]:
+    """Return the groups; those that cannot be used, or need one that cannot, with the fault."""
+    groups = semantics.groups
+    faults = {name: group.fault for name, group in groups.items() if group.fault}
+    for name, group in groups.items():
+        if name not in faults:
+            fault = _group_fault(group, semantics, model)
+            faults.update({name: fault} if fault else {})
+    faults = {**_circles(groups), **faults}
+    users: dict[str, list[str]] = {}
+    for name, group in groups.items():
+        for inner in group.subgroups:
+            users.setdefault(inner, []).append(name)
+    pending = [*faults]
+    while pending:
+        faulty = pending.pop()
+        fault = faults[faulty]
+        via = fault if fault.startswith(_NEEDS) else f'{_NEEDS} {named("group", faulty)}: {fault}'
+        for user in users.get(faulty, ()):
+            if user not in faults:
+                faults[user] = via
+                pending.append(user)
+    return {
+        name: GroupElements(name, fault=faults[name]) if name in faults else group
+        for name, group in groups.items()
+    }
+
+
+def _group_fault(group: GroupElements, semantics: Semantics, model: RobotModel) -> str:
+    """Return what a group names that does not exist; empty for nothing."""
     virtual = {joint.name for joint in semantics.virtual_joints}
-    for joint in group.joints:
-        if joint not in virtual and not part_names(joint, model.joints):
-            _check_name('joint', joint, label, model.joints)
-    for other in group.subgroups:
-        _check_name('group', other, label, semantics.groups)
+    links = (*(end for chain in group.chains for end in chain), *group.links)
+    joints = [name for name in group.joints if name not in virtual]
+    joints = [name for name in joints if not part_names(name, model.joints)]
+    faults = (
+        *(_missing('link', link, model.links) for link in links),
+        *(_missing('joint', joint, model.joints) for joint in joints),
+        *(_missing('group', other, semantics.groups) for other in group.subgroups),
+    )
+    return next(filter(None, faults), '')
 
 
-def _check_name(kind: str, name: str, label: str, valid: Collection[str]) -> None:
-    if name not in valid:
-        raise SrdfError(f'{named(kind, name)} does not exist; {suggested(name, valid)}', label)
+def _missing(kind: str, name: str, valid: Collection[str]) -> str:
+    if name in valid:
+        return ''
+    return f'{named(kind, name)} does not exist; {suggested(name, valid)}'
 
 
-def _check_circles(groups: Mapping[str, GroupElements]) -> None:
-    """Raise an error where groups contain themselves; without recursion, for deep nesting."""
+def _circles(groups: Mapping[str, GroupElements]) -> dict[str, str]:
+    """Return the groups that contain themselves, and how; without recursion, for deep nesting."""
+    found: dict[str, str] = {}
     done: set[str] = set()
     for start in groups:
         way = {} if start in done else {start: iter(groups[start].subgroups)}
@@ -87,33 +125,99 @@ def _check_circles(groups: Mapping[str, GroupElements]) -> None:
                 del way[at]
             elif inner in way:
                 names = list(way)
-                circle = listed([*names[names.index(inner) :], inner])
-                raise SrdfError(f'sub-groups form a circle: {circle}', named('group', inner))
-            elif inner not in done:
+                circle = names[names.index(inner) :]
+                fault = f'sub-groups form a circle: {listed([*circle, inner])}'
+                found.update(dict.fromkeys(circle, fault))
+            elif inner not in done and inner in groups:
                 way[inner] = iter(groups[inner].subgroups)
+    return found
 
 
-def _check_state(
-    name: str, group: str, positions: Positions, semantics: Semantics, model: RobotModel
-) -> None:
-    label = named('group_state', name)
-    _check_name('group', group, label, semantics.groups)
+def _has_group(
+    group: str,
+    states: Mapping[str, Positions],
+    groups: Mapping[str, GroupElements],
+    remarks: list[str],
+) -> bool:
+    missing = _missing('group', group, groups)
+    if missing:
+        remarks += [f'{named("group_state", name)} is left out: {missing}' for name in states]
+    return not missing
+
+
+def _usable_states(
+    group: str,
+    states: Mapping[str, Positions],
+    semantics: Semantics,
+    model: RobotModel,
+    remarks: list[str],
+) -> dict[str, Positions]:
+    """Return the states of a group without the values that no joint can take."""
     virtual = {joint.name: joint.type for joint in semantics.virtual_joints}
-    wanted = {'planar': 3, 'floating': _FLOATING_VALUES}
-    for joint, values in positions.items():
-        if joint in virtual:
-            count = wanted.get(virtual[joint], len(values))
-        else:
-            parts = part_names(joint, model.joints)
-            if not parts:
-                _check_name('joint', joint, label, model.joints)
-            count = _VALUES.get(len(parts), 1)
-        if len(values) != count:
-            raise SrdfError(
-                f'{named("joint", joint)} has {len(values)} values, and needs {count}', label
+    found: dict[str, Positions] = {}
+    for name, positions in states.items():
+        faults = {
+            joint: _value_fault(joint, values, virtual, model)
+            for joint, values in positions.items()
+        }
+        found[name] = {joint: positions[joint] for joint, fault in faults.items() if not fault}
+        remarks += [
+            f'{named("group_state", name)} of {named("group", group)}: a value is ignored: {fault}'
+            for fault in faults.values()
+            if fault
+        ]
+    return found
+
+
+def _value_fault(
+    joint: str, values: tuple[float, ...], virtual: Mapping[str, str], model: RobotModel
+) -> str:
+    """Return why a joint cannot have a value; empty where it can."""
+    if joint in virtual:
+        wanted = {'planar': 3, 'floating': _FLOATING_VALUES}
+        count = wanted.get(virtual[joint], len(values))
+    else:
+        parts = part_names(joint, model.joints)
+        if not parts and joint not in model.joints:
+            return _missing('joint', joint, model.joints)
+        count = _VALUES.get(len(parts), 1)
+    if len(values) != count:
+        return f'{named("joint", joint)} has {len(values)} values, and needs {count}'
+    if count == _FLOATING_VALUES and not any(values[3:]):
+        return f'the quaternion of {named("joint", joint)} is zero'
+    return ''
+
+
+def _hands(
+    semantics: Semantics,
+    model: RobotModel,
+    joints: Mapping[str, frozenset[str]],
+    remarks: list[str],
+) -> tuple[EndEffector, ...]:
+    """Return the end effectors but those whose group moves what should carry them: an arm."""
+    found = []
+    for end in semantics.end_effectors:
+        moving = _moves_its_carrier(end, model, joints)
+        if moving:
+            remarks.append(
+                f'{named("end_effector", end.name)} is left out: {named("joint", moving)} of its '
+                f'{named("group", end.group)} moves {named("link", end.parent_link)}, which '
+                'should carry it'
             )
-        if count == _FLOATING_VALUES and not any(values[3:]):
-            raise SrdfError(f'the quaternion of {named("joint", joint)} is zero', label)
+        else:
+            found.append(end)
+    return tuple(found)
+
+
+def _moves_its_carrier(
+    end: EndEffector, model: RobotModel, joints: Mapping[str, frozenset[str]]
+) -> str:
+    """Return a joint of an end effector's group that moves its parent link; empty for none."""
+    if end.parent_link not in model.links:
+        return ''
+    above = (joint for joint, _ in model.path(model.root_link, end.parent_link))
+    own = joints.get(end.group, frozenset())
+    return next((joint.name for joint in above if joint.movable and joint.name in own), '')
 
 
 def _compare_names(semantics: Semantics, model: RobotModel, remarks: list[str]) -> None:

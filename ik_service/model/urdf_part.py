@@ -9,7 +9,6 @@ from xml.etree.ElementTree import Element, SubElement
 from ik_service.common.transforms import rpy_from_rotation
 from ik_service.model.joint import Joint
 from ik_service.model.robot_model import RobotModel
-from ik_service.model.urdf_tree import read_tree
 
 
 def whole_urdf(robot: RobotModel) -> str:
@@ -18,7 +17,7 @@ def whole_urdf(robot: RobotModel) -> str:
 
     :param robot: a robot that was read from a URDF.
     """
-    root = read_tree(robot.urdf_text)
+    root = robot.description.copied_root()
     written = {(element.tag, element.get('name', '')) for element in root}
     added = [*_tool_joints(robot.joints.values(), written)]
     if not added:
@@ -44,7 +43,7 @@ def partial_urdf(robot: RobotModel, name: str, base_link: str, tip_links: Iterab
     """
     ways = (robot.path(base_link, tip) for tip in tip_links)
     joints = list({joint.name: joint for way in ways for joint, _ in way}.values())
-    described = read_tree(robot.urdf_text)
+    described = robot.description.copied_root()
     elements = {(element.tag, element.get('name', '')): element for element in described}
     root = Element('robot', {**described.attrib, 'name': name})
     root.extend(described.iterfind('material'))

@@ -17,7 +17,6 @@ import numpy as np
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.model.description_file import load_srdf_text
-from ik_service.model.urdf import parse_urdf
 from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
@@ -126,7 +125,7 @@ class ChainSpec:
         :raises RobotDescriptionError: URDF or SRDF are malformed, or do not go together.
         """
         source = Path(self.urdf_file) if self.urdf_file else None
-        robot = Robot(*parse_urdf(self.urdf), urdf_text=self.urdf, source=source)
+        robot = Robot.from_urdf_text(self.urdf, source)
         return robot.with_srdf_text(self.srdf) if self.srdf else robot
 
     def build(self) -> Solver:

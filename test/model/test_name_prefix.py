@@ -36,9 +36,10 @@ URDF = """
 SRDF = """
 <robot name="arm">
   <group name="all"><chain base_link="base" tip_link="upper"/><joint name="open"/></group>
+  <group name="gripper"><joint name="open"/></group>
   <group name="part"><group name="all"/><link name="upper"/></group>
   <group_state name="home" group="all"><joint name="shoulder" value="0.5"/></group_state>
-  <end_effector name="hand" parent_link="upper" group="part" parent_group="all"/>
+  <end_effector name="hand" parent_link="upper" group="gripper" parent_group="all"/>
   <disable_collisions link1="base" link2="upper" reason="Adjacent"/>
 </robot>"""
 
@@ -77,7 +78,7 @@ def test_what_is_not_a_name_of_the_arm_stays_as_it_is():
 def test_an_srdf_goes_with_the_robot_and_its_groups_keep_their_names():
     robot = iks.Robot.from_urdf(prefixed_urdf(URDF, 'l/'))
     robot = robot.with_srdf_text(prefixed_srdf(SRDF, 'l/'))
-    assert robot.group_names[:2] == ('all', 'part')
+    assert robot.group_names == ('all', 'gripper', 'part')
     assert robot.group_states('all')['home'] == {'l/shoulder': 0.5}
     assert frozenset({'l/base', 'l/upper'}) in robot.semantics.disabled_pairs
     assert robot.semantics.end_effectors[0].parent_link == 'l/upper'

@@ -1,6 +1,7 @@
 """Reading of SRDF text: what is kept of it, and what is refused."""
 
 import pickle
+import re
 import time
 
 import pytest
@@ -60,14 +61,17 @@ def test_semantics_are_read_only_and_can_be_pickled():
 @pytest.mark.parametrize(
     ('part', 'message'),
     [
-        ('<group/>', r'^<group> at line 1: <group> has no name'),
+        ('<group/>', r'^<group> at line 1 is left out: <group> has no name'),
         ('<group name="  "/>', 'has no name'),
-        (group_xml('g') * 2, r"^group 'g': the name stands twice"),
-        ('<group name="g"><joint/></group>', r"^group 'g': <joint> has no name"),
-        ('<group name="g"><chain base_link="b"/></group>', r"^group 'g': <chain> has no tip_link"),
-        ('<group_state name="s"/>', r"^group_state 's': <group_state> has no group"),
-        (state_xml('s', 'g') * 2, r"^group_state 's': the name stands twice in group 'g'"),
-        (state_xml('s', 'g', j='nan'), r"^group_state 's': the value of joint 'j' has .* 'nan'"),
+        ('<group_state name="s"/>', r"^group_state 's' is left out: <group_state> has no group"),
+        (
+            state_xml('s', 'g') * 2,
+            r"^group_state 's' is left out: the name stands twice in group 'g'",
+        ),
+        (
+            state_xml('s', 'g', j='nan'),
+            r"^group_state 's': a value is ignored: the value of joint 'j' has .* 'nan'",
+        ),
         (state_xml('s', 'g', j='1 inf'), 'finite numbers'),
         (state_xml('s', 'g', j='1,5'), "not '1,5'"),
         (state_xml('s', 'g', j=''), 'has no value'),
@@ -77,17 +81,44 @@ def test_semantics_are_read_only_and_can_be_pickled():
             "joint 'j' stands twice",
         ),
         ('<disable_collisions link1="a"/>', 'has no link2'),
-        ('<end_effector name="e" group="g"/>', r"^end_effector 'e': .* no parent_link"),
+        (
+            '<end_effector name="e" group="g"/>',
+            r"^end_effector 'e' is left out: .* no parent_link",
+        ),
         (
             '<virtual_joint name="v" type="ball" parent_frame="w" child_link="b"/>',
-            r"^virtual_joint 'v': unknown type 'ball'; valid: fixed, planar, floating",
+            r"^virtual_joint 'v' is left out: unknown type 'ball'; valid: fixed, planar, floating",
         ),
         ('<passive_joint/>', 'has no name'),
     ],
 )
-def test_malformed_elements_are_named(part, message):
-    with pytest.raises(SrdfError, match=message):
-        parse_srdf(srdf_xml(part))
+def test_malformed_elements_are_left_out_and_named(part, message):
+    (remark,) = parse_srdf(srdf_xml(part)).remarks
+    assert re.search(message, remark)
+    semantics = parse_srdf(srdf_xml(part, group_xml('good', 'joint:j')))
+    assert semantics.groups['good'] == GroupElements('good', joints=('j',))
+
+
+@pytest.mark.parametrize(
+    ('part', 'message'),
+    [
+        (group_xml('g') * 2, 'the name stands twice'),
+        ('<group name="g"><joint/></group>', '<joint> has no name'),
+        ('<group name="g"><chain base_link="b"/></group>', '<chain> has no tip_link'),
+    ],
+)
+def test_a_malformed_group_is_kept_with_its_fault(part, message):
+    groups = parse_srdf(srdf_xml(part, group_xml('good', 'joint:j'))).groups
+    assert groups['g'] == GroupElements('g', fault=message)
+    assert groups['good'] == GroupElements('good', joints=('j',))
+
+
+def test_a_state_keeps_the_values_that_can_be_read():
+    state = '<group_state name="s" group="g"><joint name="j" value="x"/>'
+    state += '<joint name="k" value="1"/><joint value="2"/></group_state>'
+    semantics = parse_srdf(srdf_xml(group_xml('g', 'joint:j'), state))
+    assert semantics.states == {'g': {'s': {'k': (1.0,)}}}
+    assert len(semantics.remarks) == 2
 
 
 @pytest.mark.parametrize(
@@ -101,7 +132,7 @@ def test_malformed_elements_are_named(part, message):
         ('<robot name="r">\ud800</robot>', 'not Unicode'),
         ('<robot name="r">' + '<a>' * 300, 'nested more than'),
         ('<robot name="r"><group ' + 'a' * 500_000, 'longer than'),
-        ('<robot name="r" xmlns:xacro="x"><xacro:arg name="a"/></robot>', 'xacro macro'),
+        ('<robot name="r" xmlns:xacro="x"><xacro:arm name="a"/></robot>', 'xacro macro'),
         (srdf_xml('<passive_joint name="p"/>' * (MAX_MEMBERS + 1)), 'more than'),
         (srdf_xml(group_xml('g', *['chain:a>b'] * MAX_MEMBERS)), 'more than'),
         (srdf_xml('<a/>' * 300_000), 'more than 200000 elements'),

@@ -1,9 +1,12 @@
-"""Invalid URDFs: each is refused by an error that names the faulty part."""
+"""Invalid URDFs: a faulty part costs itself where it can, and is named."""
+
+import math
+import re
 
 import pytest
 from support.urdf_helpers import joint_xml, LIMIT, read_joint, robot_xml
 
-from ik_service.exceptions import ArgumentError, UrdfError
+from ik_service.exceptions import ArgumentError, FaultyJointError, UrdfError
 from ik_service.robot import Robot
 
 ORIGIN = '<origin xyz="{}"/>' + LIMIT
@@ -21,11 +24,8 @@ def test_a_source_of_another_type_is_refused():
         ('<limit velocity="1" effort="1"/>', '<limit> gives neither lower nor upper'),
         ('<limit lower="2" upper="1"/>', '<limit> lower 2.0 > upper 1.0'),
         ('<limit lower="1"/>', '<limit> lower 1.0 > upper 0'),
-        ('<limit lower="-1" upper="1" velocity="-1"/>', '<limit> velocity -1.0 is negative'),
         ('<limit lower="nan" upper="1"/>', "<limit> lower: 'nan' is not a finite number"),
-        ('<limit lower="-1" upper="inf"/>', "<limit> upper: 'inf' is not a finite number"),
         ('<limit lower="-1" upper="1" velocity="NaN"/>', '<limit> velocity:'),
-        ('<limit lower="-1" upper="1" effort="1e999"/>', '<limit> effort:'),
         ('<limit lower="" upper="1"/>', r"<limit> lower: 1 number\(s\) needed, not ''"),
         ('<limit lower="1_0" upper="20"/>', "'1_0' is not a finite number"),
         ('<limit lower="١" upper="20"/>', 'is not a finite number'),
@@ -47,24 +47,155 @@ def test_a_source_of_another_type_is_refused():
         (LIMIT + '<mimic joint="a" multiplier="nan"/>', '<mimic> multiplier:'),
         (LIMIT + '<mimic joint="a" offset="inf"/>', '<mimic> offset:'),
         (LIMIT + LIMIT, 'more than one <limit>'),
-        (LIMIT + '<child link="arm"/>', 'more than one <child>'),
+        ('<limit lower="inf" upper="inf"/>', "<limit> lower: 'inf' leaves no range"),
+        ('<limit lower="-inf" upper="-1e999"/>', "<limit> upper: '-1e999' leaves no range"),
     ],
 )
-def test_a_malformed_joint_is_named(parts, message):
-    with pytest.raises(UrdfError, match=f"^joint 'shoulder': .*{message}") as caught:
-        read_joint(parts)
-    assert caught.value.element == "joint 'shoulder'"
+def test_a_faulty_joint_costs_itself_and_chains_that_need_it(parts, message):
+    check_fault(parts, 'revolute', message)
+
+
+def check_fault(parts, kind, message):
+    """A robot of which only one of two arms can be used."""
+    good = joint_xml(name='wrist', child='hand')
+    robot = Robot.from_urdf(robot_xml(joint_xml(parts, kind), good, links=('base', 'arm', 'hand')))
+    fault = robot.joints['shoulder'].fault
+    assert re.search(message, fault)
+    assert robot.remarks == (
+        f"joint 'shoulder' {fault}",
+        f"the default tip is link 'hand', not link 'arm': joint 'shoulder' {fault}",
+    )
+    for needs in (
+        lambda: robot.chain('base', 'arm'),
+        lambda: robot.chain('hand', 'arm'),
+        lambda: robot.tree('base', ('arm', 'hand')),
+        lambda: robot.with_groups({'g': ('base', 'arm')}),
+    ):
+        with pytest.raises(FaultyJointError, match=f'{message}') as caught:
+            needs()
+        assert (caught.value.joint, caught.value.reason) == ('shoulder', fault)
+    assert robot.chain('base', 'hand').joint_names == ('wrist',)
+    assert robot.chain().tip_link == 'hand'
+    assert robot.independent_joint_names == ('wrist',)
 
 
 @pytest.mark.parametrize('kind', ['planar', 'floating'])
 def test_a_joint_of_several_degrees_of_freedom_cannot_mimic(kind):
-    with pytest.raises(UrdfError, match=f"joint 'shoulder': a {kind} joint cannot mimic"):
-        read_joint('<mimic joint="a"/>', kind)
+    check_fault('<mimic joint="wrist"/>', kind, f'a {kind} joint cannot mimic')
 
 
 def test_a_prismatic_joint_needs_a_limit_too():
-    with pytest.raises(UrdfError, match="joint 'shoulder': a prismatic joint needs a <limit>"):
-        read_joint('', 'prismatic')
+    check_fault('', 'prismatic', 'a prismatic joint needs a <limit>')
+
+
+def test_a_joint_of_an_unknown_type():
+    check_fault(LIMIT, 'universal', "unknown type 'universal'; valid: revolute, continuous, prism")
+
+
+@pytest.mark.parametrize(
+    ('attributes', 'velocity', 'effort', 'remarks'),
+    [
+        ('velocity="-1" effort="-2"', math.inf, math.inf, 2),
+        ('velocity="" effort=" "', math.inf, math.inf, 0),
+        ('velocity="inf" effort="1e999"', math.inf, math.inf, 0),
+        ('velocity="-inf" effort="0"', math.inf, 0.0, 1),
+        ('velocity="0" effort="3"', 0.0, 3.0, 0),
+    ],
+)
+def test_speeds_and_efforts_that_mean_none(attributes, velocity, effort, remarks):
+    limit = f'<limit lower="-1" upper="1" {attributes}/>'
+    robot = Robot.from_urdf(robot_xml(joint_xml(limit)))
+    limits = robot.joints['shoulder'].limits
+    assert (limits.velocity, limits.effort) == (velocity, effort)
+    assert len(robot.remarks) == remarks
+    assert all("joint 'shoulder': <limit>" in remark for remark in robot.remarks)
+
+
+@pytest.mark.parametrize(
+    ('ends', 'lower', 'upper'),
+    [
+        ('lower="-inf" upper="inf"', -math.inf, math.inf),
+        ('lower="-1" upper="1.8e308"', -1.0, math.inf),
+        ('lower="-1e400" upper="1"', -math.inf, 1.0),
+    ],
+)
+def test_limits_without_end(ends, lower, upper):
+    joint = read_joint(f'<limit {ends} velocity="1" effort="1"/>')
+    assert (joint.fault, joint.limits.lower, joint.limits.upper) == ('', lower, upper)
+
+
+@pytest.mark.parametrize(
+    ('extra', 'message'),
+    [
+        (joint_xml(name='loose', child='nothing'), "joint 'loose' is left out: its child link"),
+        (joint_xml(name='loose', parent='no'), "joint 'loose' is left out: its parent link 'no'"),
+        ('<joint name="loose" type="fixed"/>', "joint 'loose' is left out: no <parent>"),
+        (
+            '<joint name="x" type="fixed"><parent link="base"/><parent link="arm"/></joint>',
+            'left out: more than one <parent>',
+        ),
+        ('<link/>', '<link> at line 2 is left out: has no name'),
+        ('<xacro:property name="a" value="${b}"/>', '1 left-over .*xacro:property.* ignored'),
+        ('<xacro:arg name="a"/>' * 3, '3 left-over .*xacro:arg.* ignored'),
+        ('<xacro:macro name="m"><xacro:m/><link name="c"/>t</xacro:macro>', 'left-over .*macro'),
+        ('<u:property xmlns:u="http://ros.org/wiki/xacro" name="a"/>', 'left-over .*u:property'),
+    ],
+)
+def test_a_part_without_which_the_rest_is_a_robot_is_left_out(extra, message):
+    robot = Robot.from_urdf(robot_xml(joint_xml(), extra))
+    assert (robot.links, list(robot.joints)) == (('base', 'arm'), ['shoulder'])
+    (remark,) = robot.remarks
+    assert re.search(message, remark)
+
+
+@pytest.mark.parametrize(
+    'part',
+    [
+        '<xacro:arm/>',
+        '<xacro:include filename="a"/>',
+        '<xacro:if value="1"/>',
+        '<link name="c"><xacro:inertia/></link>',
+        '<gazebo><xacro:camera/></gazebo>',
+        '<xacro:property name="l" value="1"/><joint name="${l}"/>',
+    ],
+)
+def test_a_program_of_xacro_is_refused(part):
+    with pytest.raises(UrdfError, match='expand the file with xacro first'):
+        Robot.from_urdf(robot_xml(joint_xml(), part))
+
+
+def test_a_joint_that_follows_a_faulty_one_is_faulty_and_says_why():
+    joints = [
+        joint_xml('<limit lower="2" upper="1"/>', name='a', child='la'),
+        joint_xml(LIMIT + '<mimic joint="a"/>', name='b', child='lb'),
+        joint_xml(LIMIT + '<mimic joint="b"/>', name='c', child='lc'),
+        joint_xml(LIMIT + '<mimic joint="e"/>', name='d', child='ld'),
+        joint_xml(LIMIT + '<mimic joint="d"/>', name='e', child='le'),
+        joint_xml(LIMIT, name='f', child='lf'),
+    ]
+    robot = Robot.from_urdf(robot_xml(*joints, links=('base', *(f'l{x}' for x in 'abcdef'))))
+    faults = {name: joint.fault for name, joint in robot.joints.items()}
+    assert 'lower 2.0 > upper 1.0' in faults['a']
+    assert "joint 'a', which cannot be used: <limit> lower 2.0" in faults['b']
+    assert "joint 'b', which cannot be used: <mimic> names joint 'a'" in faults['c']
+    assert 'follows itself' in faults['d']
+    assert "needs joint 'd', which cannot be used: follows itself" in faults['e']
+    assert faults['f'] == ''
+    assert robot.default_tip() == 'lf'
+
+
+def test_a_faulty_joint_in_the_middle_of_the_only_chain():
+    links = ('base', 'a', 'b', 'c')
+    joints = [
+        joint_xml(LIMIT if i != 1 else '', name=f'j{i}', parent=links[i], child=links[i + 1])
+        for i in range(3)
+    ]
+    robot = Robot.from_urdf(robot_xml(*joints, links=links))
+    with pytest.raises(FaultyJointError, match=r"joint 'j1' .*needs a <limit>"):
+        robot.chain()
+    assert robot.chain('base', 'a').joint_names == ('j0',)
+    assert robot.chain('b', 'c').joint_names == ('j2',)
+    assert robot.groups == {}
 
 
 @pytest.mark.parametrize(
@@ -75,10 +206,7 @@ def test_a_prismatic_joint_needs_a_limit_too():
         ('<robot name="r">\n<link/></robot>', '<link> at line 2: has no name'),
         ('<robot name="r">\n\n<joint type="fixed"/></robot>', '<joint> at line 3: has no name'),
         ('<robot name="r"><joint name="j"/></robot>', "joint 'j': has no type"),
-        (
-            robot_xml(joint_xml(kind='universal')),
-            "joint 'shoulder': unknown type 'universal'; valid: revolute, continuous, prismatic",
-        ),
+        (robot_xml(joint_xml(LIMIT + '<child link="arm"/>')), "^joint 'shoulder': more than one"),
         ('<robot name="r"><joint name="j" type="fixed"/></robot>', "joint 'j': no <parent>"),
         (
             '<robot name="r"><joint name="j" type="fixed"><parent/></joint></robot>',

@@ -16,6 +16,7 @@ from ik_service.cli.solve.path_file import PathPoses, read_poses
 from ik_service.cli.solve.request import (
     collision_checker,
     notes_about_collisions,
+    notes_about_robot,
     POSITION_ONLY,
 )
 from ik_service.cli.solve.robot_choice import ArmRequest, read_chain
@@ -75,7 +76,7 @@ def read_request(arguments: Namespace) -> PlaceRequest:
         options=options,
         collisions=collisions,
         inverse_map=inverse_map,
-        notes=(*targets.notes, *notes_about_collisions(collisions)),
+        notes=(*notes_about_robot(chain), *targets.notes, *notes_about_collisions(collisions)),
     )
 
 

@@ -14,6 +14,7 @@ from ik_service.cli.solve.request import (
     collision_checker,
     given_posture,
     notes_about_collisions,
+    notes_about_robot,
     POSITION_ONLY,
 )
 from ik_service.cli.solve.robot_choice import ArmRequest, read_chain
@@ -65,6 +66,7 @@ def read_path_request(arguments: Namespace) -> PathRequest:
     collisions = collision_checker(arguments, chain)
     options = _options(arguments, targets)
     notes = [
+        *notes_about_robot(chain),
         *targets.notes,
         *_notes_about_limits(chain, options, seed=seed, end=end),
         *notes_about_collisions(collisions),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 """Task weights that leave the orientation free."""
+_MOST_REMARKS = 10  # more would push the answer off the screen
 _WIDEST = 1e6  # limits beyond this are as good as none [rad] or [m]
 
 
@@ -87,6 +88,7 @@ def read_request(arguments: Namespace) -> Request:
     guessed = arguments.seed is None and options.seed_source != 'given'
     seed = _seed(arguments, chain, T, options)
     notes = [
+        *notes_about_robot(chain),
         *_notes_about_joints(arguments, chain, seed, options),
         *_notes_about_reach(chain, T, options),
         *notes_about_collisions(collisions),
@@ -241,6 +243,17 @@ def _notes_about_joints(
                 'those of sliding joints in m)'
             )
     return notes
+
+
+def notes_about_robot(chain: KinematicChain) -> list[str]:
+    """
+    Return what of the robot's description is not used, a sentence each.
+
+    :param chain: a chain of the robot.
+    """
+    remarks = chain.robot.remarks
+    more = len(remarks) - _MOST_REMARKS
+    return [*remarks[:_MOST_REMARKS], *([f'{more} more parts are not used'] if more > 0 else [])]
 
 
 def notes_about_collisions(collisions: CollisionChecker | None) -> list[str]:

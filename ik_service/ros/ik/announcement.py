@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from ik_service.arm.arm import Arm
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.ik.parameters import NodeParameters
+
+_MOST_REMARKS = 50  # a description may come from anybody, and holds thousands of parts
 
 
 def announce(
@@ -34,6 +38,8 @@ def announce(
         news = 'other parameters of the arm' if same else 'the new robot description'
         text = f'ready with {news}: {what}; not following any target'
     log.info(text)
+    if old is None or arm.described is not old.described:
+        _log_remarks(log, arm.robot.remarks)
     immobile = followers.immobile_joints
     if immobile:
         log.warning(
@@ -43,6 +49,14 @@ def announce(
     fault = followers.collision_fault(parameters.follower)
     if fault:
         log.warning(f'nothing is followed: {fault}')
+
+
+def _log_remarks(log: RcutilsLogger, remarks: Sequence[str]) -> None:
+    """Log what of the robot's description is not used."""
+    for remark in remarks[:_MOST_REMARKS]:
+        log.warning(f'robot description: {remark}')
+    if len(remarks) > _MOST_REMARKS:
+        log.warning(f'robot description: {len(remarks) - _MOST_REMARKS} more parts are not used')
 
 
 def announce_late(log: RcutilsLogger, service: str, seconds: float) -> None:

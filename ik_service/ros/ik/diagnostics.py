@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
@@ -15,6 +15,7 @@ from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.ik.service_handler import RequestStatistics
 
+_SHOWN_REMARKS = 3  # the log has them all
 _LEVELS = {
     FollowerState.UNREACHABLE: DiagnosticStatus.WARN,
     FollowerState.LAGGING: DiagnosticStatus.WARN,
@@ -129,6 +130,7 @@ def _description(
         'base_link': arm.chain.base_link,
         'tip_link': arm.chain.tip_link,
         'joints': ', '.join(arm.chain.joint_names),
+        **_remark_values(arm.robot.remarks),
     }
     if refused:
         message = (
@@ -138,6 +140,12 @@ def _description(
         )
         return _status('robot description', DiagnosticStatus.WARN, message, values)
     return _status('robot description', DiagnosticStatus.OK, 'in use', values)
+
+
+def _remark_values(remarks: Sequence[str]) -> dict[str, str]:
+    """Return how many parts of the description are not used, and which are the first."""
+    first = {f'remark {i}': text for i, text in enumerate(remarks[:_SHOWN_REMARKS], start=1)}
+    return {'remarks': str(len(remarks)), **first}
 
 
 def _following(name: str, following: FollowerInterface) -> DiagnosticStatus:

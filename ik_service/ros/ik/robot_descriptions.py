@@ -167,10 +167,24 @@ class RobotDescriptions:
         urdf, srdf = sources
         robot = read_robot(urdf, xacro_args=self._xacro_args, expand_text=self._given[0])
         try:
-            return with_semantics(robot, srdf)
+            described = with_semantics(robot, srdf)
+            if not self._given[1] and self._good is not None:
+                _check_goes_with(described)
+            return described
         except SrdfError as error:
             if self._given[1] or self._good is not None:
                 raise
             # What others publish keeps no arm from being used.
             self._node.get_logger().error(f'the semantic description is not used: {error}')
             return robot
+
+
+def _check_goes_with(robot: Robot) -> None:
+    """Refuse a semantic description of which nothing can be used: it is another robot's."""
+    groups = robot.semantics.groups.values()
+    if groups and all(group.fault for group in groups):
+        first = next(iter(groups))
+        raise SrdfError(
+            f'it does not go with robot {robot.name!r}: none of its groups can be used; the first '
+            f'is {first.name!r}: {first.fault}'
+        )

@@ -126,7 +126,7 @@ def prepare(axes: Axes, width: tuple[float, float], height: tuple[float, float])
 
 
 def _faces(robot: Robot, positions: Mapping[str, float], view: View) -> list[_Face]:
-    description = urdf_xml.URDF.from_xml_string(robot.urdf_text)
+    description = urdf_xml.URDF.from_xml_string(robot.description.text)
     colors = {item.name: np.array(item.color.rgba[:3]) for item in description.materials}
     poses = link_poses(robot, positions)
     faces = []

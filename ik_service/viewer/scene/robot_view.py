@@ -58,8 +58,8 @@ def build_robot_view(selection: RobotSelection, report: Callable[[str], object])
     """
     limited = LimitedLog(report)  # a description may hold thousands of faults
     arm = _build_arm(selection, limited)
-    visuals = read_visuals(arm.robot.urdf_text)
-    for warning in visuals.warnings:
+    visuals = read_visuals(arm.robot.description)
+    for warning in (*arm.robot.remarks, *visuals.warnings):
         limited(warning)
     parts = robot_parts(arm.robot, visuals, MeshLoader(arm.robot.source, limited))
     q = arm.chain.mid_range()

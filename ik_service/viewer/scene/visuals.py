@@ -20,13 +20,8 @@ from xml.etree import ElementTree
 import numpy as np
 from urdf_parser_py import urdf as urdf_xml
 
-from ik_service.model.link_geometry import (
-    elements_of_links,
-    Geometry,
-    known_part,
-    parsed_element,
-    read_tree,
-)
+from ik_service.model.description import RobotDescription
+from ik_service.model.link_geometry import Geometry, known_part, parsed_element
 from ik_service.model.part_names import named
 
 Color = tuple[float, float, float]
@@ -62,18 +57,16 @@ class RobotVisuals:
     warnings: tuple[str, ...]
 
 
-def read_visuals(text: str) -> RobotVisuals:
+def read_visuals(description: RobotDescription) -> RobotVisuals:
     """
     Read the visible parts of a robot.
 
-    :param text: URDF text.
-    :raises UrdfError: the text is no URDF, or is hostile.
+    :param description: the parsed text of the robot.
     """
-    root = read_tree(text)
-    colors = dict(_colors(root))
+    colors = dict(_colors(description.root))
     visuals: list[Visual] = []
     warnings: list[str] = []
-    for link, element in elements_of_links(root, 'visual'):
+    for link, element in description.elements_of_links('visual'):
         try:
             visuals.append(_visual(link, element, colors))
         except Exception as error:  # urdf_parser_py raises whatever its helpers raise

@@ -99,7 +99,6 @@ def test_a_group_with_several_tips_lists_them(ik_solve, tmp_path, two_arms_urdf)
     [
         (b'', 'empty'),
         (b'<robot', 'not well-formed'),
-        (b'<robot name="panda"><group name="g"><link name="nose"/></group></robot>', 'nose'),
     ],
 )
 def test_a_faulty_srdf_is_reported_with_its_path(ik_solve, tmp_path, content, message):

@@ -95,7 +95,7 @@ def test_a_robot_with_several_leaves_lists_them(ik_solve, two_arms_urdf):
     [
         (b'not a robot', 'not well-formed XML'),
         (b'', 'empty'),
-        (b'\xff\xfe\x00', 'not UTF-8 text'),
+        (b'\xff\xfe\x00', 'not UTF-16 text'),
         (b'<robot name="r"/>', 'no links'),
         (b'<!DOCTYPE robot><robot name="r"/>', 'DOCTYPE'),
     ],

@@ -1,6 +1,7 @@
 import numpy as np
 
 from ik_service import Robot
+from ik_service.model.description import read_description
 from ik_service.model.link_geometry import Box, Cylinder, Sphere
 from ik_service.viewer.scene.meshes import MeshLoader
 from ik_service.viewer.scene.parts import robot_parts, skeleton
@@ -19,7 +20,7 @@ MESH = '<visual><geometry><mesh filename="none.stl"/></geometry></visual>'
 
 def read(a='', b=''):
     text = TEXT.format(a=a, b=b)
-    return Robot.from_urdf(text), read_visuals(text)
+    return Robot.from_urdf(text), read_visuals(read_description(text))
 
 
 def test_a_missing_mesh_is_a_box():

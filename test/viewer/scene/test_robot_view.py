@@ -32,7 +32,7 @@ def test_the_states_of_the_srdf_are_those_of_the_arm():
     assert not warnings
 
 
-@pytest.mark.parametrize('srdf', [WRONG, '<robot', '/no/such.srdf', Path('/no/such.srdf')])
+@pytest.mark.parametrize('srdf', ['<robot', '/no/such.srdf', Path('/no/such.srdf')])
 def test_a_faulty_srdf_of_others_costs_only_its_states(srdf):
     warnings = []
     arm = view(srdf, trusted=False, warnings=warnings).arm
@@ -42,8 +42,18 @@ def test_a_faulty_srdf_of_others_costs_only_its_states(srdf):
 
 
 def test_a_faulty_srdf_of_the_user_is_an_error():
-    with pytest.raises(SrdfError, match='nose'):
-        view(WRONG, trusted=True, warnings=[])
+    with pytest.raises(SrdfError, match='unclosed'):
+        view('<robot', trusted=True, warnings=[])
+
+
+@pytest.mark.parametrize('trusted', [True, False])
+def test_a_faulty_group_is_named_and_the_known_ones_stand_in(trusted):
+    warnings = []
+    arm = view(WRONG, trusted=trusted, warnings=warnings).arm
+    assert list(arm.states(arm.group)) == ['ready', 'extended']
+    assert arm.robot.group_names[0] == 'panda_manipulator'
+    (warning,) = warnings
+    assert warning.startswith("SRDF: group 'a' cannot be used: link 'nose' does not exist")
 
 
 def test_a_xacro_file_that_others_name_is_not_run(tmp_path):

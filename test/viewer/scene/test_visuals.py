@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from ik_service.exceptions import UrdfError
+from ik_service.model.description import read_description
 from ik_service.model.link_geometry import Box, Cylinder, MeshFile, Sphere
 from ik_service.viewer.scene.visuals import read_visuals
 
@@ -16,7 +17,7 @@ def robot(visual, materials=''):
 
 
 def only(text):
-    visuals = read_visuals(text)
+    visuals = read_visuals(read_description(text))
     assert visuals.warnings == ()
     (visual,) = visuals.visuals
     return visual
@@ -72,7 +73,7 @@ def test_colors_by_name_and_in_place():
 )
 def test_a_faulty_visual_is_left_out_and_reported(visual, words, capfd):
     good = '<visual><geometry><sphere radius="1"/></geometry></visual>'
-    visuals = read_visuals(robot(visual).replace('</link>', f'{good}</link>'))
+    visuals = read_visuals(read_description(robot(visual).replace('</link>', f'{good}</link>')))
     assert [v.geometry for v in visuals.visuals] == [Sphere(1.0)]
     (warning,) = visuals.warnings
     assert warning.startswith("link 'a': a visual is not shown")
@@ -83,19 +84,19 @@ def test_a_faulty_visual_is_left_out_and_reported(visual, words, capfd):
 def test_unknown_elements_are_ignored_silently(capfd):
     extra = '<gazebo reference="a"/><custom x="1"><y/></custom>'
     text = robot('<custom/><geometry><sphere radius="1"/></geometry>', extra)
-    assert len(read_visuals(text).visuals) == 1
+    assert len(read_visuals(read_description(text)).visuals) == 1
     assert capfd.readouterr().err == ''
 
 
 def test_refuses_entities():
     bomb = '<!DOCTYPE robot [<!ENTITY a "aaaa">]><robot name="&a;"/>'
     with pytest.raises(UrdfError, match='DOCTYPE'):
-        read_visuals(bomb)
+        read_visuals(read_description(bomb))
 
 
 @pytest.mark.parametrize('path', ARMS, ids=lambda path: path.stem)
 def test_all_visuals_of_our_own_arms_are_read(path):
-    visuals = read_visuals(path.read_text())
+    visuals = read_visuals(read_description(path.read_text()))
     assert visuals.warnings == ()
     assert len(visuals.visuals) > 6
     assert all(visual.color for visual in visuals.visuals)

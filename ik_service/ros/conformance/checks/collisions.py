@@ -131,7 +131,7 @@ def _box_size(subject: Subject) -> float:
     """
     arm = subject.arm
     moved = {*arm.links_between(), *arm.tips}.union(*map(arm.attached_to, arm.tips))
-    shapes = read_collision_geometry(arm.robot.urdf_text)
+    shapes = read_collision_geometry(arm.robot.description)
     if not any(shape.link in moved for shape in shapes):
         raise NotSupportedError('the URDF has no collision geometry of the links that move')
     return _SIZE * arm.reach()
