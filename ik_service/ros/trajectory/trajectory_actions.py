@@ -75,7 +75,7 @@ class TrajectoryActions:
         self._action = controller_action(node, action)
         self._on_error, self._replaces_goals = on_error, replaces_goals
         self._goals: list[AcceptedGoal] = []
-        self._lock = threading.Lock()
+        self._lock, self._beginning = threading.Lock(), threading.Lock()
         self._ending, self._attended_at = False, 0.0
         self._counts = {'succeeded': 0, 'canceled': 0, 'refused or aborted': 0}
         self._last = 'none'
@@ -171,7 +171,9 @@ class TrajectoryActions:
     def _begin(self, goal: AcceptedGoal) -> None:
         """Begin with a goal, or refuse it."""
         try:
-            goal.playback = None if goal.canceled or goal.preempted else self._playback(goal)
+            with self._beginning:  # a goal that comes at the same time replaces it, or is replaced
+                none = goal.canceled or goal.preempted
+                goal.playback = None if none else self._playback(goal)
         except GoalRefusedError as error:
             self._finish(goal, error.outcome)
             return
