@@ -7,6 +7,7 @@ urdf_parser_py, element by element: a faulty one ends nothing but itself.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 import math
 from xml.etree import ElementTree
@@ -27,6 +28,12 @@ _KNOWN: dict[str, tuple[str, ...]] = {  # elements and attributes that are read
     'mesh': ('filename', 'scale'),
     'material': ('name',),
     'color': ('rgba',),
+}
+_CHILDREN: dict[str, Collection[str]] = {
+    'visual': ('origin', 'geometry', 'material'),
+    'collision': ('origin', 'geometry'),
+    'material': ('color',),
+    'geometry': _KNOWN.keys() - {'visual', 'collision', 'origin', 'geometry', 'material', 'color'},
 }
 
 
@@ -112,7 +119,8 @@ def known_part(element: ElementTree.Element) -> ElementTree.Element:
         value = element.get(attribute)
         if value is not None:
             copy.set(attribute, value)
-    copy.extend([known_part(child) for child in element if child.tag in _KNOWN])
+    known = _CHILDREN.get(element.tag, ())
+    copy.extend([known_part(child) for child in element if child.tag in known])
     if element.tag == 'material' and copy.get('name') is None:
         copy.set('name', '')
     if element.tag == 'geometry' and len(copy) != 1:
