@@ -78,12 +78,9 @@ class ControllerVersion:
         for name in set(self._asked) - names:
             self._node.destroy_client(self._asked.pop(name).client)
         for name in names:
-            asked = self._asked.get(name)
+            asked = self._asked.get(name) or self._known(name)
             if asked is None:
-                client = self._node.create_client(
-                    GetParameters, f'{name}/get_parameters', callback_group=self._group
-                )
-                asked = self._asked[name] = _Asked(client)
+                return
             if now - asked.at >= _AGAIN and asked.client.service_is_ready():
                 asked.at = now
                 self._ask(name, asked)
@@ -94,6 +91,19 @@ class ControllerVersion:
         if self._wanted == 'auto' and not any(answer is not None for answer in known):
             return 'unknown'
         return 'blended' if self.blends else 'replaced'
+
+    def _known(self, name: str) -> _Asked | None:
+        """Get ready to ask a node; None where that is not allowed, and nobody is asked then."""
+        try:
+            client = self._node.create_client(
+                GetParameters, f'{name}/get_parameters', callback_group=self._group
+            )
+        except Exception as error:  # of the middleware, such as by a security policy
+            self._wanted = 'replaces'
+            self._say(f'{name} cannot be asked whether it blends trajectories: {error}')
+            return None
+        self._asked[name] = _Asked(client)
+        return self._asked[name]
 
     def _listeners(self) -> set[str]:
         topic = self._node.resolve_topic_name(self._topic)

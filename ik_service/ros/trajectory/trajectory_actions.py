@@ -112,9 +112,9 @@ class TrajectoryActions:
         for goal in tuple(self._goals):
             if goal.playback is not None:
                 goal.playback.cancel(_ENDS)
-        deadline = time.monotonic() + _LONGEST_END
-        while self._goals and time.monotonic() < deadline:
-            time.sleep(0.005)
+        followers = self._followers()
+        if followers is not None:
+            followers.clock.wait_while(lambda: bool(self._goals), _LONGEST_END)
 
     def preempt(self, reason: str) -> None:
         """
