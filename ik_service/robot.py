@@ -40,6 +40,7 @@ class Robot(RobotModel):
         MoveIt configuration are its groups (:mod:`ik_service.model.known_groups`).
     :param own_groups: groups that go before those.
     :param remarks: parts of the URDF that are not used, and why; a sentence each.
+    :param package_dirs: more folders in which the packages lie that its meshes are named by.
     :raises UrdfError: the links form no tree, a name stands twice, or a mimic joint cannot be
         followed.
     :raises SrdfError: the SRDF does not go with the robot.
@@ -55,8 +56,9 @@ class Robot(RobotModel):
         semantics: Semantics | None = None,
         own_groups: Iterable[PlanningGroup] = (),
         remarks: Iterable[str] = (),
+        package_dirs: Iterable[str | os.PathLike[str]] = (),
     ) -> None:
-        super().__init__(name, links, joints, urdf_text, source, remarks)
+        super().__init__(name, links, joints, urdf_text, source, remarks, package_dirs)
         self._own_groups = tuple(own_groups)
         self._given_semantics = semantics
         self._semantics = None if semantics is None else checked_semantics(semantics, self)
@@ -67,6 +69,7 @@ class Robot(RobotModel):
         urdf: str | os.PathLike[str],
         xacro_args: Mapping[str, object] | None = None,
         srdf: str | os.PathLike[str] | None = None,
+        package_dirs: Iterable[str | os.PathLike[str]] = (),
     ) -> Self:
         """
         Read a robot from a URDF, and its planning groups from an SRDF.
@@ -78,6 +81,7 @@ class Robot(RobotModel):
             xacro file is called ``*.xacro``. It is a program, to be trusted like one.
         :param xacro_args: arguments of the xacro files by name, in place of their defaults.
         :param srdf: path of an SRDF or xacro file, or SRDF text.
+        :param package_dirs: as for :meth:`with_package_dirs`.
         :raises UrdfError: the URDF cannot be read or expanded, or is malformed or hostile.
         :raises SrdfError: the same of the SRDF, or it names what the robot does not have; the
             error names the element.
@@ -87,6 +91,7 @@ class Robot(RobotModel):
         """
         srdf_alone = takes_xacro_args(srdf) and not takes_xacro_args(urdf)
         robot = super().from_urdf(urdf, None if srdf_alone else xacro_args)
+        robot = robot.with_package_dirs(package_dirs) if package_dirs else robot
         return robot if srdf is None else robot.with_srdf(srdf, xacro_args)
 
     def with_srdf(
@@ -258,7 +263,7 @@ class Robot(RobotModel):
         joints = tuple(self.joints.values())
         parts = (self.name, self.links, joints, self.urdf_text, self.source)
         groups = self._given_semantics, self._own_groups
-        return type(self), (*parts, *groups, self._read_remarks)
+        return type(self), (*parts, *groups, self._read_remarks, self._package_dirs)
 
     def _group(self, name: str) -> PlanningGroup:
         if not isinstance(name, str) or name not in self.groups:
@@ -268,5 +273,5 @@ class Robot(RobotModel):
     def _copy(self, semantics: Semantics | None, own: Iterable[PlanningGroup]) -> Self:
         joints = self.joints.values()
         parts = (self.name, self.links, joints, self.urdf_text, self.source)
-        copy = type(self)(*parts, semantics, own, self._read_remarks)
+        copy = type(self)(*parts, semantics, own, self._read_remarks, self._package_dirs)
         return copy._sharing(self)

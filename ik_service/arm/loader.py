@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 import os
 from pathlib import Path
 import threading
@@ -133,6 +133,7 @@ def build_arm(
     xacro_args: Mapping[str, object] | None = None,
     srdf: Source = '',
     srdf_trusted: bool = True,
+    package_dirs: Iterable[Path] = (),
 ) -> Arm:
     """
     Build an arm from a robot description.
@@ -143,11 +144,12 @@ def build_arm(
     :param xacro_args: as for :func:`read_robot`.
     :param srdf: where its planning groups are described; empty for nowhere.
     :param srdf_trusted: the same as ``trusted`` for ``srdf``.
+    :param package_dirs: more folders in which the packages lie that its meshes are named by.
     :raises UrdfError: the file cannot be read, or the description is malformed.
     :raises SrdfError: likewise for the semantic description.
     :raises IkServiceError: the settings do not go with the robot.
     """
-    robot = read_robot(source, trusted, xacro_args)
+    robot = read_robot(source, trusted, xacro_args).with_package_dirs(package_dirs)
     return Arm(with_semantics(robot, srdf, srdf_trusted), settings)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +28,11 @@ class MeshReader:
     Reader of a robot's mesh files.
 
     :param urdf: the file of the URDF; None when it came as text.
+    :param package_dirs: more folders in which packages lie.
     """
 
-    def __init__(self, urdf: Path | None) -> None:
-        self._files = MeshFiles(urdf)
+    def __init__(self, urdf: Path | None, package_dirs: Iterable[Path] = ()) -> None:
+        self._files = MeshFiles(urdf, package_dirs)
         self._meshes: dict[MeshFile, Mesh] = {}
         self._sum = 0
 

@@ -35,7 +35,7 @@ def robot_parts(
         be left out.
     """
     unchecked = robot.semantics.unchecked_links
-    reader = MeshReader(robot.source)
+    reader = MeshReader(robot.source, robot.package_dirs)
     parts: list[Part] = []
     left_out: dict[str, str] = {}
     elements = read_collision_geometry(robot.description)

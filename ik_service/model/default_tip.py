@@ -3,13 +3,14 @@ The link that is placed when nobody names one.
 
 Of the links below the base without children, those count that a joint moves. Fingers give way to
 the link that carries them, and links that hang on an arm beside its end to that end. Of the others
-the names decide: tools first, cameras and wheels last (:mod:`ik_service.model.tip_names`).
+the names decide: tools first, cameras and wheels last (:mod:`ik_service.model.tip_names`). Of two
+equal arms the first counts.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ik_service.exceptions import ChainError, FaultyJointError
 from ik_service.model.joint import Joint
@@ -37,7 +38,7 @@ def default_tip(model: RobotModel, base_link: str) -> str:
     if not tips:
         _refuse_faulty(model, base_link)
         raise ChainError(f'no joint moves a link below {base_link!r}')
-    if len(tips) > 1:
+    if len(tips) > 1 and not are_equal_arms(model, base_link, tips):
         raise ChainError(
             f'several links below {base_link!r} could be placed; tip_link has to name the tip: '
             f'{listed(tips)}'
@@ -53,6 +54,23 @@ def _refuse_faulty(model: RobotModel, base_link: str) -> None:
             if joint.fault:
                 raise FaultyJointError(base_link, joint.child, joint.name, joint.fault)
             pending.append(joint.child)
+
+
+def are_equal_arms(model: RobotModel, base_link: str, tips: Sequence[str]) -> bool:
+    """
+    Return whether links are the ends of two arms with the same kinds of joints.
+
+    :param model: the robot.
+    :param base_link: link above both.
+    :param tips: the links.
+    """
+    if len(tips) != 2:
+        return False
+    ways = [[joint for joint in _way(model, base_link, tip) if joint.movable] for tip in tips]
+    names = [{joint.name for joint in way} for way in ways]
+    shared = names[0] & names[1]
+    one, other = ([joint.type for joint in way if joint.name not in shared] for way in ways)
+    return one == other and len(one) >= _ARM_JOINTS
 
 
 def tip_candidates(model: RobotModel, base_link: str, faulty_too: bool = False) -> list[str]:

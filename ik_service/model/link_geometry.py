@@ -7,6 +7,7 @@ urdf_parser_py, element by element: a faulty one ends nothing but itself.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 import math
 from xml.etree import ElementTree
@@ -27,6 +28,12 @@ _KNOWN: dict[str, tuple[str, ...]] = {  # elements and attributes that are read
     'mesh': ('filename', 'scale'),
     'material': ('name',),
     'color': ('rgba',),
+}
+_CHILDREN: dict[str, Collection[str]] = {
+    'visual': ('origin', 'geometry', 'material'),
+    'collision': ('origin', 'geometry'),
+    'material': ('color',),
+    'geometry': _KNOWN.keys() - {'visual', 'collision', 'origin', 'geometry', 'material', 'color'},
 }
 
 
@@ -95,8 +102,9 @@ def parsed_element(
     :returns: its shape, (4, 4) T_link_shape [m], and the material where there is one.
     :raises Exception: it is faulty; urdf_parser_py raises whatever its helpers raise.
     """
-    if element.find('geometry') is None:
-        raise ValueError('it has no <geometry>')
+    count = len(element.findall('geometry'))
+    if count != 1:
+        raise ValueError(f'it has {"more than one" if count else "no"} <geometry>')
     kind = urdf_xml.Visual if element.tag == 'visual' else urdf_xml.Collision
     parsed = kind.from_xml_string(ElementTree.tostring(known_part(element)))
     material = parsed.material if element.tag == 'visual' else None
@@ -117,7 +125,8 @@ def known_part(element: ElementTree.Element) -> ElementTree.Element:
             # One factor is one for all directions; urdf_parser_py takes three.
             one = attribute == 'scale' and len(value.split()) == 1
             copy.set(attribute, f'{value} {value} {value}' if one else value)
-    copy.extend([known_part(child) for child in element if child.tag in _KNOWN])
+    known = _CHILDREN.get(element.tag, ())
+    copy.extend([known_part(child) for child in element if child.tag in known])
     if element.tag == 'material' and copy.get('name') is None:
         copy.set('name', '')
     if element.tag == 'geometry' and len(copy) != 1:

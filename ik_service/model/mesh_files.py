@@ -3,9 +3,10 @@ Paths of the mesh files that a robot description names.
 
 A description may come from anybody, and the content of a mesh is shown in the page. So a mesh has
 to lie, once all links are followed, in one of these folders: an installed package, the package
-that holds the URDF's file or stands beside it, or else the folder of that file. Where a package
-was installed as links (``colcon build --symlink-install``), the folder of its own manifest counts
-too.
+that holds the URDF's file or stands beside it, or else the folder of that file, or a folder that
+the user has named. Where a package was installed as links (``colcon build --symlink-install``),
+the folder of its own manifest counts too. Packages are found by
+:mod:`~ik_service.model.package_folders`.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import re
 from urllib.parse import unquote
 
 from ik_service.exceptions import IkServiceError
+from ik_service.model.package_folders import holds_manifest, MANIFEST, PackageFolders
 
-_MANIFEST = 'package.xml'
 _PACKAGE = re.compile(r'[A-Za-z][A-Za-z0-9_-]*')
 _URL = re.compile(r'([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?(.*)', re.DOTALL)
 _UNPRINTABLE = re.compile(r'[\x00-\x1f\x7f]')
@@ -53,12 +54,15 @@ class MeshFiles:
     Lookup of a description's mesh files.
 
     :param urdf: the file of the description; None when it came as text.
+    :param package_dirs: more folders in which packages lie, or which are packages.
     """
 
-    def __init__(self, urdf: Path | None) -> None:
+    def __init__(self, urdf: Path | None, package_dirs: Iterable[Path] = ()) -> None:
         self._around = () if urdf is None else urdf.absolute().parents
         self._own = _own_folder(self._around)
-        self._installed: list[_MeshFolder] | None = None
+        self._named = tuple(package_dirs)
+        self._packages = PackageFolders(self._around, self._named)
+        self._allowed: list[_MeshFolder] | None = None
 
     def find(self, filename: str) -> Path:
         """
@@ -83,7 +87,8 @@ class MeshFiles:
         return self._checked(filename, os.path.join(folder, path), self._folders())
 
     def _in_package(self, filename: str, package: str, path: str) -> Path:
-        folders = self._packages(package) if _PACKAGE.fullmatch(package) else []
+        named = self._packages.named(package) if _PACKAGE.fullmatch(package) else ()
+        folders = [_mesh_folder(folder) for folder in named]
         for folder in folders:
             place = os.path.join(folder.path, path.lstrip('/'))
             if folder is folders[-1] or os.path.lexists(place):
@@ -91,7 +96,7 @@ class MeshFiles:
         raise _error(
             filename,
             'is not found: no such package is installed, or lies beside the URDF with a '
-            'package.xml',
+            'package.xml; package_dirs names more places',
         )
 
     def _checked(self, filename: str, place: str, folders: Iterable[_MeshFolder]) -> Path:
@@ -110,24 +115,14 @@ class MeshFiles:
     def _and_own(self) -> str:
         return '' if self._own is None else f' and {self._own.path}, where the URDF is'
 
-    def _packages(self, name: str) -> list[_MeshFolder]:
-        """Return the folders of a package: as it is installed, and around the URDF's file."""
-        found = [folder for folder in self._installed_folders() if folder.path.name == name]
-        for parent in self._around:
-            for folder in (parent, parent / name):
-                if folder.name == name and (folder / _MANIFEST).is_file():
-                    found.append(_mesh_folder(folder))
-        return found
-
     def _folders(self) -> Iterator[_MeshFolder]:
+        """Yield the folders whose files may be named without a package."""
         if self._own is not None:
             yield self._own
-        yield from self._installed_folders()
-
-    def _installed_folders(self) -> list[_MeshFolder]:
-        if self._installed is None:
-            self._installed = [_mesh_folder(folder) for folder in _share_folders()]
-        return self._installed
+        if self._allowed is None:
+            places = (*self._named, *self._packages.installed.values())
+            self._allowed = [_mesh_folder(folder) for folder in places]
+        yield from self._allowed
 
 
 def _split(filename: str) -> tuple[str, str, str]:
@@ -141,26 +136,16 @@ def _split(filename: str) -> tuple[str, str, str]:
 def _own_folder(around: Iterable[Path]) -> _MeshFolder | None:
     """Return the package that holds a file, or else the file's folder."""
     parents = list(around)
-    package = next((parent for parent in parents if (parent / _MANIFEST).is_file()), None)
+    package = next((parent for parent in parents if holds_manifest(parent)), None)
     return _mesh_folder(package or parents[0]) if parents else None
 
 
 def _mesh_folder(folder: Path) -> _MeshFolder:
     roots = [os.path.realpath(folder)]
-    manifest = os.path.realpath(folder / _MANIFEST)
-    if os.path.basename(manifest) == _MANIFEST and os.path.isfile(manifest):
+    manifest = os.path.realpath(folder / MANIFEST)
+    if os.path.basename(manifest) == MANIFEST and os.path.isfile(manifest):
         roots.append(os.path.dirname(manifest))  # the source, where this is a link to it
     return _MeshFolder(folder, tuple(dict.fromkeys(roots)))
-
-
-def _share_folders() -> list[Path]:
-    try:
-        from ament_index_python.packages import get_packages_with_prefixes
-
-        prefixes = get_packages_with_prefixes()
-    except (ImportError, OSError, LookupError):  # no ROS installation
-        return []
-    return [Path(prefix) / 'share' / name for name, prefix in prefixes.items()]
 
 
 def _is_below(path: str, root: str) -> bool:

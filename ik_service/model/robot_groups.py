@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
+import re
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ChainError
+from ik_service.model.default_tip import are_equal_arms, moved_leaves, tip_candidates
 from ik_service.model.default_tip import default_tip as tip_by_names
-from ik_service.model.default_tip import moved_leaves, tip_candidates
 from ik_service.model.group_joints import variables_between
 from ik_service.model.group_resolution import group_between, resolve_groups, states_of
 from ik_service.model.known_groups import known_semantics
@@ -44,7 +46,7 @@ def robot_groups(
             found = {name: group for name, group in known.items() if name not in found} | found
     groups = {group.name: _with_states(model, group, semantics) for group in own}
     groups.update((name, group) for name, group in found.items() if name not in groups)
-    return groups or _only_group(model)
+    return groups or _only_groups(model)
 
 
 def own_groups(model: RobotModel, groups: object) -> tuple[PlanningGroup, ...]:
@@ -109,7 +111,27 @@ def choice_remarks(model: RobotModel, groups: Mapping[str, PlanningGroup]) -> li
         remarks.append(f'the default is {named("group", usable[0])}')
     elif faults and all(group.origin == 'default' for group in groups.values()):
         remarks += _tip_remarks(model)
-    return remarks
+    return [*remarks, *_arm_remarks(groups)]
+
+
+def _arm_remarks(groups: Mapping[str, PlanningGroup]) -> list[str]:
+    """Return a remark where nobody has said which of several equal arms is the default."""
+    guessed = [group for group in groups.values() if group.origin in ('known name', 'default')]
+    if len(guessed) < len(groups):
+        return []
+    arms: list[PlanningGroup] = []
+    for group in guessed:
+        joints = {*group.joint_names}.difference(*(arm.joint_names for arm in arms))
+        equal = not arms or len(group.joint_names) == len(arms[0].joint_names)
+        if len(group.tip_links) == 1 and equal and len(joints) >= _ARM_JOINTS:
+            arms.append(group)
+    if len(arms) < 2:
+        return []
+    names = ' and '.join(repr(arm.name) for arm in arms)
+    return [
+        f'equal arms are the groups {names}: the first is the default; base_link and tip_link, or '
+        'the name of a group, choose another'
+    ]
 
 
 def _tip_remarks(model: RobotModel) -> list[str]:
@@ -166,13 +188,31 @@ def _default_first(
     return {first.name: first, **groups}
 
 
-def _only_group(model: RobotModel) -> dict[str, PlanningGroup]:
-    """Return the group from the root to the default tip, as far as that is clear."""
-    tips = tip_candidates(model, model.root_link)
-    if len(tips) != 1:
+def _only_groups(model: RobotModel) -> dict[str, PlanningGroup]:
+    """Return the group from the root to the default tip, as far as that is clear, or two arms."""
+    root = model.root_link
+    tips = tip_candidates(model, root)
+    if are_equal_arms(model, root, tips):
+        names = _arm_names(tips)
+    elif len(tips) == 1:
+        names = [DEFAULT_GROUP]
+    else:
         return {}
     try:
-        group = group_between(model, DEFAULT_GROUP, model.root_link, tips, 'default')
+        groups = [
+            group_between(model, name, root, [tip], 'default')
+            for name, tip in zip(names, tips, strict=True)
+        ]
     except ChainError:  # only joints that follow others move it
         return {}
-    return {group.name: group}
+    return {group.name: group for group in groups}
+
+
+def _arm_names(tips: Sequence[str]) -> list[str]:
+    """Return names for arms, of the words in which the names of their tips differ."""
+    words = [re.split('[_/-]', tip) for tip in tips]
+    if len({len(split) for split in words}) == 1:
+        differing = [len(set(column)) > 1 for column in zip(*words, strict=True)]
+        words = [list(compress(split, differing)) for split in words]
+    names = ['_'.join(filter(None, split)) for split in words]
+    return [name if 'arm' in name.lower() else f'{name}_arm' for name in names]

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast, TYPE_CHECKING
 
-from ik_service.exceptions import UnknownJointError, UnknownLinkError, UrdfError
+from ik_service.exceptions import ArgumentError, UnknownJointError, UnknownLinkError, UrdfError
 from ik_service.model.description import read_description, RobotDescription
 from ik_service.model.description_file import load_text
 from ik_service.model.joint import Joint
@@ -36,6 +36,7 @@ class RobotModel:
     :param urdf_text: the URDF text that this was read from, if any.
     :param source: the file that it was read from, if any.
     :param remarks: parts of the description that are not used, and why; a sentence each.
+    :param package_dirs: more folders in which the packages lie that its meshes are named by.
     :raises UrdfError: they form no tree, a name stands twice, or a mimic joint cannot be followed.
     """
 
@@ -47,6 +48,7 @@ class RobotModel:
         urdf_text: str = '',
         source: Path | None = None,
         remarks: Iterable[str] = (),
+        package_dirs: Iterable[str | os.PathLike[str]] = (),
     ) -> None:
         self._name = name
         self._links = tuple(links)
@@ -57,6 +59,7 @@ class RobotModel:
         self._urdf_text = urdf_text
         self._source = source
         self._read_remarks = tuple(remarks)
+        self._package_dirs = tuple(Path(folder).expanduser().absolute() for folder in package_dirs)
 
     @classmethod
     def from_urdf(
@@ -118,6 +121,23 @@ class RobotModel:
         joints = tool_joints(tools, self._links, self._joints)
         links = (*self._links, *(joint.child for joint in joints))
         return self._with_parts(links, (*self._joints.values(), *joints))
+
+    def with_package_dirs(self, package_dirs: Iterable[str | os.PathLike[str]]) -> Self:
+        """
+        Return a copy whose meshes are looked for in more packages.
+
+        :param package_dirs: folders that are packages, or in which they lie, up to three levels
+            down; they go before installed packages. A string would be a sequence of letters.
+        :raises ArgumentError: this is no sequence of paths.
+        """
+        if isinstance(package_dirs, (str, bytes, os.PathLike)):
+            raise ArgumentError('package_dirs', 'has to be a sequence of paths, not one path')
+        folders = tuple(package_dirs)
+        if not all(isinstance(folder, (str, os.PathLike)) for folder in folders):
+            raise ArgumentError('package_dirs', 'has to be a sequence of paths')
+        kind, arguments = cast('tuple[Any, Any]', self.__reduce__())
+        copy: Self = kind(*arguments[:-1], folders)
+        return copy._sharing(self)
 
     def with_limits(self, bounds: MotionBounds) -> Self:
         """
@@ -207,6 +227,11 @@ class RobotModel:
         """The URDF or xacro file that was read, absolute; None when it was none."""
         return self._source
 
+    @property
+    def package_dirs(self) -> tuple[Path, ...]:
+        """More folders in which the packages lie that meshes are named by; absolute."""
+        return self._package_dirs
+
     def parent_joint_of(self, link: str) -> Joint | None:
         """
         Return the joint above a link; None for the root.
@@ -284,6 +309,7 @@ class RobotModel:
             self._urdf_text,
             self._source,
             self._read_remarks,
+            self._package_dirs,
         )
 
     def _check_link(self, link: str) -> None:

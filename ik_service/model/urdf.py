@@ -25,11 +25,12 @@ from ik_service.model.description import RobotDescription
 from ik_service.model.joint import Joint, JointLimits, JointType, Mimic
 from ik_service.model.mimic import settled_mimics
 from ik_service.model.multi_dof import floating_joints, planar_joints
-from ik_service.model.part_names import named
+from ik_service.model.part_names import listed, named
 
 MAX_LINKS = 2048
 """Most links, and most joints."""
 
+_UNNAMED = 'unnamed'
 _SHORTEST_AXIS = 1e-9
 _MOVING = ('axis', 'limit', 'mimic')
 _PARTS_OF_TYPE = {
@@ -81,8 +82,7 @@ def parse_urdf(description: RobotDescription) -> Description:
     Read links and joints; that the links form a tree is not checked here.
 
     :param description: the parsed text; elements that do not describe kinematics are ignored.
-    :raises UrdfError: the robot has no name, or too many links or joints, or two parts of a joint
-        say where it is.
+    :raises UrdfError: there are too many links or joints.
     """
     reader = _Reader(description)
     parsed = _parsed(reader.text())
@@ -95,7 +95,7 @@ def parse_urdf(description: RobotDescription) -> Description:
     joints = settled_mimics(joints)
     left_out = [f'{error.element} is left out: {error.reason}' for error in reader.left_out]
     faults = [f'{named("joint", joint.name)} {joint.fault}' for joint in joints if joint.fault]
-    remarks = (*description.remarks, *left_out, *reader.remarks, *faults)
+    remarks = (*description.remarks, *left_out, *reader.remarks(), *faults)
     return Description(parsed.name, tuple(links), tuple(joints), remarks, tuple(reader.left_out))
 
 
@@ -120,19 +120,26 @@ class _Reader:
 
     :ivar joints: the joints that are used.
     :ivar left_out: what is wrong with links and joints that are not.
-    :ivar remarks: parts of joints that are ignored.
     """
 
     def __init__(self, description: RobotDescription) -> None:
         self._description = description
         self.joints: list[_CheckedJoint] = []
         self.left_out: list[UrdfError] = []
-        self.remarks: list[str] = []
+        self._taken_for_none: dict[str, list[str]] = {}
+        self._names: list[str] = []
+
+    def remarks(self) -> list[str]:
+        """Return what of the joints is ignored, a sentence each."""
+        ignored = [f'{what}: {listed(labels)}' for what, labels in self._taken_for_none.items()]
+        return [*self._names, *ignored]
 
     def text(self) -> str:
         """Return the kinematic part as XML, each number of it checked."""
         root = self._description.root
-        lines = [f'<robot name={_quoted(_required(root, "name", "robot"))}>']
+        lines = [f'<robot name={_quoted(root.get("name") or _UNNAMED)}>']
+        if not root.get('name'):
+            self._names.append(f'the robot has no name, and is called {_UNNAMED} here')
         for link in self._elements('link'):
             if link.get('name'):
                 lines.append(f'<link name={_quoted(link.get("name", ""))}/>')
@@ -229,7 +236,8 @@ class _Reader:
             if value >= 0.0:
                 values[attribute] = text
             else:
-                self.remarks.append(f'{label}: <limit> {attribute} {text[:80]} is taken for none')
+                what = f'<limit> {attribute} {text[:80]} is taken for none'
+                self._taken_for_none.setdefault(what, []).append(label)
         # A continuous joint has no end stops, whatever its <limit> says.
         ends = {} if kind == 'continuous' else {'lower': -math.inf, 'upper': math.inf}
         given = {name: limit.get(name, '').strip() for name in ends if name in limit.attrib}
@@ -259,13 +267,6 @@ def _end(joint: Element, tag: str, label: str, links: set[str | None]) -> str:
     if link not in links:
         raise UrdfError(f'its {tag} {named("link", link)} does not exist', label)
     return f'<{tag} link={_quoted(link)}/>'
-
-
-def _required(element: Element, attribute: str, label: str) -> str:
-    value = element.get(attribute)
-    if not value:
-        raise UrdfError(f'has no {attribute}', label)
-    return value
 
 
 def _check_numbers(text: str, count: int, what: str) -> None:

@@ -53,7 +53,18 @@ def _reason(error: Exception, request: dict[str, Any]) -> str:
         return f'it takes more than {request["max_memory"] // 2**20} MiB of memory'
     if isinstance(cause, RecursionError):
         return 'macros or properties are nested too deeply'
-    return ' '.join(str(error).split()) or repr(error)
+    return ' '.join(_once(error, cause).split()) or repr(error)
+
+
+def _once(error: Exception, cause: Exception) -> str:
+    """Return what xacro says of an error without the text of its cause a second time."""
+    said = str(cause.args[-1]) if cause.args and cause is not error else ''
+    message = str(error.args[0] or '') if error.args else ''
+    if not said or said not in message:
+        return str(error)
+    suffix = getattr(error, 'suffix', None) or ''
+    # Xacro puts the cause's class before it where it finds packages.
+    return f'{said if message.startswith("<class ") else message} {suffix}'
 
 
 def _file(xacro: Any) -> str:  # noqa: ANN401 - the module, which has no types

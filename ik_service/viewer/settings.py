@@ -22,8 +22,9 @@ class Settings:
     :ivar port_search: whether the next free port is taken when this one is in use.
     :ivar rate: update rate of the page [Hz].
     :ivar reach: path of a map of the reach; empty for none.
-    :ivar robot: the parameters ``urdf``, ``robot_description``, ``xacro_args``, ``srdf``,
-        ``robot_description_semantic``, ``base_link`` and ``tip_link``.
+    :ivar robot: the parameters ``urdf``, ``robot_description``, ``xacro_args``,
+        ``package_dirs``, ``srdf``, ``robot_description_semantic``, ``base_link`` and
+        ``tip_link``.
     """
 
     host: str
@@ -67,6 +68,13 @@ ROBOT = (
         'xacro_args',
         '',
         "Arguments of urdf where it is a xacro file, such as 'ur_type:=ur5e name:=ur'",
+        read_only=True,
+    ),
+    ParameterSpec(
+        'package_dirs',
+        '',
+        "Folders in which more packages lie, which meshes are named by, with ':' between them; "
+        'empty: those of the IK node',
         read_only=True,
     ),
     ParameterSpec(

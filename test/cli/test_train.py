@@ -1,10 +1,12 @@
 """``ik_train`` as a user runs it."""
 
+from pathlib import Path
 import shlex
 import shutil
 
 import pytest
 from support.chains import arm_path, ARM_TIPS
+from support.tree_robots import tree_xml
 
 from ik_service import Robot
 from ik_service.cli import train
@@ -58,13 +60,15 @@ def test_the_command_that_an_error_names_works(urdf, capsys, few_poses, tmp_path
     ('words', 'message'),
     [
         (['no_such_arm'], 'no file of that name, and no arm of this package: panda'),
-        (['upper_body'], 'name the tip: left_grip, right_grip'),
+        (['three_arms.urdf'], 'name the tip: one, two, three'),
         (['panda', '--tip-link', 'nose'], "unknown link 'nose'"),
         (['planar_6r', '--lock', 'elbow=1'], "unknown joint 'elbow'"),
         (['planar_6r', '--output', '/no/such/folder/table.npz'], 'cannot be written'),
     ],
 )
-def test_an_error_is_printed_and_nothing_is_saved(words, message, capsys):
+def test_an_error_is_printed_and_nothing_is_saved(words, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path('three_arms.urdf').write_text(tree_xml('base r:one', 'base r:two', 'base r:three'))
     assert ik_train(words) == 1
     captured = capsys.readouterr()
     assert message in captured.err

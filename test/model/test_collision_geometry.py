@@ -38,6 +38,22 @@ def test_shapes_and_places_are_read(geometry, expected):
     )
 
 
+@pytest.mark.parametrize(
+    'extra',
+    [
+        '<material name="grey"><color rgba="1 1 1 1"/></material>',
+        '<contact_coefficients mu="1"/>',
+        '<visual/><collision/><color rgba="1 1 1 1"/><box size="1 1 1"/>',
+        '<origin xyz="0 0 0"><material/><geometry/></origin>',
+    ],
+)
+def test_elements_that_mean_nothing_here_are_passed_over_in_silence(extra, capfd):
+    shape = '<geometry><box size="1 1 1"><origin/><material/></box></geometry>'
+    (found,) = read_collision_geometry(robot(f'<collision>{extra}{shape}</collision>'))
+    assert (found.geometry, found.fault) == (Box((1.0, 1.0, 1.0)), '')
+    assert capfd.readouterr() == ('', '')
+
+
 def test_a_faulty_element_ends_nothing_but_itself():
     good = '<collision><geometry><sphere radius="1"/></geometry></collision>'
     for bad in ('<collision/>', '<collision><geometry/></collision>', good.replace('"1"', '"x"')):

@@ -45,11 +45,11 @@ def test_choice_of_the_tip(branches, tip):
     assert candidates(*branches) == [tip]
 
 
-def test_two_arms_are_listed_and_the_parameter_named():
+def test_two_different_arms_are_listed_and_the_parameter_named():
     robot = RobotModel.from_urdf(
         tree_xml(
             'base r:torso r:a1 r:a2 r:a3 f:a_grip',
-            'torso r:b1 r:b2 r:b3 f:b_grip',
+            'torso r:b1 r:b2 p:b3 f:b_grip',
             'torso r:pan r:head f:camera',
         )
     )
@@ -97,9 +97,41 @@ def test_tips_of_our_own_arms(arm, tip):
     assert robot.chain().tip_link == tip
 
 
-def test_two_armed_robot_of_our_own_lists_its_hands():
-    with pytest.raises(ChainError, match='left_grip, right_grip'):
-        Robot.from_urdf(arm_path('upper_body')).chain()
+def test_two_armed_robot_of_our_own_begins_with_the_first():
+    robot = Robot.from_urdf(arm_path('upper_body'))
+    assert robot.chain().tip_link == 'left_grip'
+    assert robot.group_names == ('left_arm', 'right_arm')
+    (remark,) = robot.remarks
+    assert "the groups 'left_arm' and 'right_arm': the first is the default" in remark
+
+
+@pytest.mark.parametrize(
+    ('branches', 'names'),
+    [
+        (('base r:a r:b r:c f:l_tool', 'base r:x r:y r:z f:r_tool'), ['l_arm', 'r_arm']),
+        (('base r:a r:b r:arm1/c', 'base r:x r:y r:arm2/c'), ['arm1', 'arm2']),
+        (('base r:a p:b r:grip', 'base r:x p:y r:grip-2'), ['grip_arm', 'grip_2_arm']),
+        (('base r:t r:a r:b r:one', 't r:x r:y r:two'), ['one_arm', 'two_arm']),
+        (('base r:a r:b r:c', 'base r:x r:y p:z'), []),
+        (('base r:a r:b r:c', 'base r:x r:y r:z r:w'), []),
+        (('base r:a r:b', 'base r:x r:y'), []),
+        (('base r:a r:b r:c', 'base r:x r:y r:z', 'base r:u r:v r:w'), []),  # as legs are
+        (('base r:t r:a r:b r:c f:d', 'c f:e'), []),
+    ],
+)
+def test_two_equal_arms_get_a_group_each(branches, names):
+    robot = Robot.from_urdf(tree_xml(*branches))
+    assert list(robot.groups) == names
+    if names:
+        first, second = robot.groups.values()
+        assert robot.default_tip() == robot.chain().tip_link == first.tip_links[0]
+        assert robot.group(second.name).tip_link == second.tip_links[0]
+        (remark,) = robot.remarks
+        assert f'the groups {names[0]!r} and {names[1]!r}: the first is the default' in remark
+    else:
+        assert robot.remarks == ()
+        with pytest.raises(ChainError, match='could be placed'):
+            robot.default_tip()
 
 
 REAL_TIPS = {

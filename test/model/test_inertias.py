@@ -125,3 +125,19 @@ def test_extensions_with_undeclared_prefixes_are_ignored():
 @pytest.mark.parametrize('name', ['panda', 'ur5e'])
 def test_our_arms_have_masses_of_their_own(name):
     assert said(complete_inertias(Robot.from_urdf(arm_path(name)))) == ((), (), ())
+
+
+def test_a_faulty_joint_is_rigid_for_an_engine():
+    text = (
+        '<robot name="r"><link name="a"/><link name="b"/><link name="c"/><link/>'
+        '<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 0"/>'
+        '<origin xyz="0 0 1"/><limit lower="0" upper="1"/><mimic joint="k"/></joint>'
+        '<joint name="k" type="continuous"><parent link="b"/><child link="c"/></joint></robot>'
+    )
+    completed = complete_inertias(Robot.from_urdf_text(text))
+    root = ElementTree.fromstring(completed.text)
+    faulty = root.find("joint[@name='j']")
+    assert faulty.get('type') == 'fixed'
+    assert [part.tag for part in faulty] == ['parent', 'child', 'origin']
+    assert [link.get('name') for link in root.iterfind('link')] == ['a', 'b', 'c']
+    assert completed.nominal == ('c',)

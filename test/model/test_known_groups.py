@@ -81,6 +81,8 @@ def test_several_prefixes_give_the_names_with_them_only():
     assert robot.groups['right_ur_manipulator'].tip_links == ('right_tool0',)
     assert 'ur_manipulator' not in robot.groups
     assert robot.default_tip() == 'left_tool0'
+    (remark,) = robot.remarks
+    assert "the groups 'left_ur_manipulator' and 'right_ur_manipulator': the first" in remark
     assert robot.default_tip('right_base_link') == 'right_tool0'
 
 

@@ -108,7 +108,22 @@ def test_speeds_and_efforts_that_mean_none(attributes, velocity, effort, remarks
     limits = robot.joints['shoulder'].limits
     assert (limits.velocity, limits.effort) == (velocity, effort)
     assert len(robot.remarks) == remarks
-    assert all("joint 'shoulder': <limit>" in remark for remark in robot.remarks)
+    assert all(
+        re.fullmatch("<limit> .* is taken for none: joint 'shoulder'", it) for it in robot.remarks
+    )
+
+
+def test_what_is_wrong_with_many_joints_is_one_remark():
+    limit = '<limit lower="-1" upper="1" velocity="-1"/>'
+    joints = [joint_xml(limit, name=name, child=f'l{name}') for name in 'ab']
+    robot = Robot.from_urdf(robot_xml(*joints, links=('base', 'la', 'lb')))
+    assert robot.remarks == ("<limit> velocity -1 is taken for none: joint 'a', joint 'b'",)
+
+
+def test_a_robot_without_a_name():
+    robot = Robot.from_urdf('<robot><link name="a"/></robot>')
+    assert (robot.name, robot.links) == ('unnamed', ('a',))
+    assert robot.remarks == ('the robot has no name, and is called unnamed here',)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +217,6 @@ def test_a_faulty_joint_in_the_middle_of_the_only_chain():
     ('text', 'message'),
     [
         ('<robot name="r"/>', 'the robot has no links'),
-        ('<robot><link name="a"/></robot>', 'robot: has no name'),
         ('<robot name="r">\n<link/></robot>', '<link> at line 2: has no name'),
         ('<robot name="r">\n\n<joint type="fixed"/></robot>', '<joint> at line 3: has no name'),
         ('<robot name="r"><joint name="j"/></robot>', "joint 'j': has no type"),

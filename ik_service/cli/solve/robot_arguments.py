@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from ik_service.cli.solve.options import UsageError
 from ik_service.common.resources import share_folder
+from ik_service.model.package_folders import PACKAGE_DIRS_HELP
 from ik_service.model.xacro_arguments import XACRO_HELP
 
 _LARGEST = 1e9  # of any number [m] or [rad]: far beyond use
@@ -33,6 +34,7 @@ def add_robot_options(group: argparse._ArgumentGroup) -> None:
         help=f'a URDF or xacro file, or an arm of this package: {", ".join(our_arms())}',
     )
     group.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
+    group.add_argument('--package-dirs', default='', metavar='PATHS', help=PACKAGE_DIRS_HELP)
     group.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
     group.add_argument('--tip-link', metavar='LINK', help='default: the tool of the arm')
     group.add_argument(

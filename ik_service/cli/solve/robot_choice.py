@@ -21,6 +21,7 @@ from ik_service.exceptions import (
 )
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
+from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.part_names import listed
 from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.robot import Robot
@@ -97,7 +98,9 @@ def named_seed(chain: KinematicChain, name: str) -> np.ndarray:
 def _robot(path: Path, arguments: Namespace) -> Robot:
     srdf, xacro_args = arguments.srdf, parse_xacro_args(arguments.xacro_args, '--xacro-args')
     try:
-        robot = Robot.from_urdf(path, xacro_args)
+        robot = Robot.from_urdf(
+            path, xacro_args, package_dirs=parse_package_dirs(arguments.package_dirs)
+        )
     except RobotDescriptionError as error:
         raise _naming(path, error) from error
     if srdf is None:

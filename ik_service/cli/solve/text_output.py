@@ -82,7 +82,7 @@ def outcome_lines(request: Request, outcome: Outcome) -> list[str]:
     lines += labelled('Result', f'{result.status.name}: {result.status.value}')
     if result.collision is not None:
         lines += labelled('Collision', ' and '.join(result.collision))
-    elif result.success and request.collisions is not None:
+    elif result.success and request.collisions is not None and request.collisions.has_geometry:
         lines += labelled('Collision', 'none of the robot with itself')
     lines += labelled('Solver', f'{outcome.solver}: {solver_spec(outcome.solver).summary}')
     if outcome.remark:

@@ -13,6 +13,7 @@ import yaml
 from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import ArgumentError
 from ik_service.model.description_file import is_xacro, load_text
+from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.xacro_arguments import parse_xacro_args
 
 NODE_NAME = 'ik_service'
@@ -36,8 +37,9 @@ class Bringup:
         ``robot_description``.
     :ivar chain: ``base_link`` and ``tip_link`` as far as they are settled; the node finds the
         others by itself.
-    :ivar semantics: the parameter that hands the planning groups to the IK node: ``srdf`` with the
-        absolute path of their file; none where no argument gives one.
+    :ivar semantics: further parameters of the IK node about the robot: ``srdf`` with the absolute
+        path of the file of its groups, and ``package_dirs`` with absolute paths; each only where
+        an argument gives it.
     :ivar given: the parameters that the parameter file gives to the IK node.
     """
 
@@ -57,10 +59,10 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
     Without ``robot_state_publisher`` there is no bundled arm: another program publishes the
     description of a robot.
 
-    :param arguments: the launch arguments ``urdf``, ``srdf``, ``xacro_args``, ``base_link``,
-        ``tip_link``, ``params_file``, ``namespace``, ``robot_state_publisher``; empty or absent
-        where the user gave none. A namespace that an including launch file has pushed is found
-        under ``ros_namespace``.
+    :param arguments: the launch arguments ``urdf``, ``srdf``, ``xacro_args``,
+        ``package_dirs``, ``base_link``, ``tip_link``, ``params_file``, ``namespace``,
+        ``robot_state_publisher``; empty or absent where the user gave none. A namespace that an
+        including launch file has pushed is found under ``ros_namespace``.
     :raises ArgumentError: the parameter file is missing or is not YAML.
     :raises UrdfError: the robot description is missing or malformed, or xacro refuses it.
     :raises MissingExtraError: it is a xacro file, and xacro is not installed.
@@ -90,6 +92,9 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
     chain = {name: str(given[name]) for name in BUNDLED_CHAIN if name in given}
     srdf = _path(arguments.get('srdf', ''))
     semantics = {'srdf': srdf} if srdf else {}
+    if arguments.get('package_dirs'):
+        folders = parse_package_dirs(arguments['package_dirs'])
+        semantics['package_dirs'] = os.pathsep.join(map(str, folders))
     return Bringup(namespace, params_file, text, source, chain, semantics, params)
 
 

@@ -17,6 +17,9 @@ _POLL = 0.0025
 _BEHIND = 0.05
 """How far the clock of a controller may be behind this one where no time is simulated [s]."""
 
+_PAUSED, _SLEEP = 0.5, 0.005
+"""Real time after which a clock that stands is paused, and between two looks at it [s]."""
+
 _LOOKS, _AT_ONCE = 3, 2e-5
 """How often two clocks are read, and the time within which that is soon enough [s]."""
 
@@ -77,6 +80,23 @@ class MotionClock:
             if estimate is None:
                 return moment - real - self._shift
             return min(estimate.wait(moment, real), _POLL)
+
+    def wait_while(self, condition: Callable[[], bool], longest: float) -> None:
+        """
+        Wait while a condition holds, which the motion ends; not for a simulation that is paused.
+
+        :param condition: the condition.
+        :param longest: for how long, in real time [s].
+        """
+        began = since = self._real()
+        last = self.now()
+        while condition() and self._real() - began < longest:
+            now = self.now()
+            if now > last:
+                last, since = now, self._real()
+            elif self._real() - since > _PAUSED:
+                return
+            time.sleep(_SLEEP)
 
     def stamp_of(self, moment: float) -> int:
         """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-import time
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from sensor_msgs.msg import JointState
@@ -57,6 +56,7 @@ class Followers:
     :ivar measured: the measured state.
     :ivar arm: the arm.
     :ivar states: intake of the joint states.
+    :ivar clock: the clock of what moves the arm.
     :ivar default: follower of the default group.
     :ivar others: followers of the other groups by name.
     """
@@ -75,8 +75,8 @@ class Followers:
         self.arm: Arm = measured.arm
         self.states = JointStateIntake(measured, context.clock, warn, context.motion_clock)
         self._settings = settings
-        self._clock = context.motion_clock
-        self._set_back = self._clock.set_back
+        self.clock = context.motion_clock
+        self._set_back = self.clock.set_back
         sharing = JointSharing()
 
         def follower(group: ArmGroup, topic: str) -> FollowerInterface:
@@ -114,7 +114,7 @@ class Followers:
         if self.states.take(message, waited):
             self.default.forward_state()
             if self._others:
-                self._forward_to_others(self._clock.now())
+                self._forward_to_others(self.clock.now())
 
     def forward_state(self) -> None:
         """Give the measured joints to all followers whose joints are known."""
@@ -170,8 +170,8 @@ class Followers:
 
     def _stop_if_set_back(self) -> None:
         """End all motion when a simulated clock was set back: the simulation begins anew."""
-        if self._clock.set_back != self._set_back:
-            self._set_back = self._clock.set_back
+        if self.clock.set_back != self._set_back:
+            self._set_back = self.clock.set_back
             self._warn('the simulated clock was set back: all motion ends')
             # Not at once: what was sent meanwhile has stamps far ahead, and leads on and on.
             for following in self:
@@ -221,6 +221,15 @@ class Followers:
             return claim
         return _STOPPED if moving else 'nothing moves'
 
+    def stop_all_but_trajectories(self) -> str:
+        """Let all else come to rest, as trajectories are stopped; return a sentence about it."""
+        moving = any(not following.follower.idle for following in self)
+        for following in self:
+            aim = following.follower.aim
+            if aim is None or aim.kind != 'trajectory':
+                following.follower.stop()
+        return _STOPPED if moving else 'nothing moves'
+
     def enable(self, enabled: bool) -> tuple[bool, str]:
         """
         Allow motion of all groups, or stop and refuse all targets.
@@ -242,9 +251,7 @@ class Followers:
         """Refuse all targets, and wait until the commands are at rest; ticks have to go on."""
         for following in self:
             following.end()
-        deadline = time.monotonic() + _LONGEST_END
-        while time.monotonic() < deadline and any(f.active for f in self):
-            time.sleep(0.005)
+        self.clock.wait_while(lambda: any(f.active for f in self), _LONGEST_END)
 
     @contextmanager
     def giving_way(self) -> Iterator[None]:

@@ -47,6 +47,13 @@ ROBOT_DESCRIPTION = ParameterSpec(
     'URDF or xacro text; on the topic of that name, xacro is refused. Empty: see urdf',
     read_only=True,
 )
+PACKAGE_DIRS = ParameterSpec(
+    'package_dirs',
+    '',
+    "Folders in which more packages lie, which meshes are named by, with ':' between them: "
+    'packages, or workspaces of them; they go before installed packages',
+    read_only=True,
+)
 BASE_LINK = ParameterSpec(
     'base_link',
     '',
@@ -213,6 +220,7 @@ ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     SRDF,
     ROBOT_DESCRIPTION_SEMANTIC,
     XACRO_ARGS,
+    PACKAGE_DIRS,
     BASE_LINK,
     TIP_LINK,
     LOCKED_JOINTS,

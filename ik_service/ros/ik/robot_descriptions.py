@@ -18,12 +18,13 @@ from ik_service.arm.loader import (
     with_semantics,
 )
 from ik_service.exceptions import IkServiceError, SrdfError
+from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.robot import Robot
 from ik_service.ros.common.qos import DESCRIPTION_QOS
 from ik_service.ros.ik.frame_parameters import XACRO_ARGS
 from ik_service.ros.ik.group_parameters import ROBOT_DESCRIPTION_SEMANTIC, SRDF
-from ik_service.ros.ik.parameter_table import ROBOT_DESCRIPTION, URDF
+from ik_service.ros.ik.parameter_table import PACKAGE_DIRS, ROBOT_DESCRIPTION, URDF
 from ik_service.ros.ik.parameters import NodeParameters
 
 
@@ -56,6 +57,7 @@ class RobotDescriptions:
         self._parameters = parameters
         self._loader = loader
         self._xacro_args = parse_xacro_args(parameters[XACRO_ARGS], XACRO_ARGS.name)
+        self._package_dirs = parse_package_dirs(parameters[PACKAGE_DIRS])
         urdf = source_of(parameters[URDF], parameters[ROBOT_DESCRIPTION])
         srdf = srdf_source(parameters[SRDF], parameters[ROBOT_DESCRIPTION_SEMANTIC])
         self._received: tuple[Source, Source] = (urdf, srdf)
@@ -166,6 +168,7 @@ class RobotDescriptions:
     def _read(self, sources: tuple[Source, Source]) -> Robot:
         urdf, srdf = sources
         robot = read_robot(urdf, xacro_args=self._xacro_args, expand_text=self._given[0])
+        robot = robot.with_package_dirs(self._package_dirs)
         try:
             described = with_semantics(robot, srdf)
             if not self._given[1] and self._good is not None:

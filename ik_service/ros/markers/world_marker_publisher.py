@@ -99,7 +99,7 @@ class WorldMarkerPublisher:
 
 def _link_shapes(arm: Arm) -> tuple[CollisionGeometry, ...]:
     """Return the collision geometry of an arm's links, its mesh files as URLs."""
-    files = MeshFiles(arm.robot.source)
+    files = MeshFiles(arm.robot.source, arm.robot.package_dirs)
     parts = read_collision_geometry(arm.robot.description)
     return tuple(replace(part, geometry=_located(part.geometry, files)) for part in parts)
 

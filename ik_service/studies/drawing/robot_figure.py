@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from urdf_parser_py import urdf as urdf_xml
 
-from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.kinematics.link_poses import link_poses
+from ik_service.model.link_geometry import Box, Cylinder, Geometry, parsed_element, Sphere
 from ik_service.robot import Robot
 from ik_service.studies.drawing.figures import INK
 
@@ -126,25 +125,31 @@ def prepare(axes: Axes, width: tuple[float, float], height: tuple[float, float])
 
 
 def _faces(robot: Robot, positions: Mapping[str, float], view: View) -> list[_Face]:
-    description = urdf_xml.URDF.from_xml_string(robot.description.text)
-    colors = {item.name: np.array(item.color.rgba[:3]) for item in description.materials}
+    colors = dict(_colors(robot))
     poses = link_poses(robot, positions)
     faces = []
-    for link in description.links:
-        for visual in link.visuals:
-            origin = visual.origin
-            T_link_visual = transform_from_xyz_rpy(origin.xyz, origin.rpy) if origin else np.eye(4)
-            T = poses[link.name] @ T_link_visual
-            faces += _solid(visual.geometry, view.axes @ T[:3], colors[visual.material.name])
+    for link, element in robot.description.elements_of_links('visual'):
+        geometry, T_link_visual, material = parsed_element(element)
+        T = poses[link] @ T_link_visual
+        faces += _solid(geometry, view.axes @ T[:3], colors[material.name if material else ''])
     return faces
 
 
-def _solid(geometry: urdf_xml.GeometricType, T: np.ndarray, color: np.ndarray) -> list[_Face]:
+def _colors(robot: Robot) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the materials that visuals name, with red, green and blue, 0 to 1."""
+    for material in robot.description.root.iterfind('material'):
+        for color in material.iterfind('color'):
+            rgba = color.get('rgba', '').split()
+            yield material.get('name', ''), np.array([*map(float, rgba[:3])])
+
+
+def _solid(geometry: Geometry, T: np.ndarray, color: np.ndarray) -> list[_Face]:
     """Outlines of a solid whose pose (3, 4) is given along the axes of the view."""
-    if isinstance(geometry, urdf_xml.Box):
+    if isinstance(geometry, Box):
         return _box(np.array(geometry.size) / 2, T, color)
-    if isinstance(geometry, urdf_xml.Cylinder):
+    if isinstance(geometry, Cylinder):
         return _cylinder(geometry.radius, geometry.length / 2, T, color)
+    assert isinstance(geometry, Sphere)  # of primitives only
     circle = geometry.radius * np.column_stack([np.cos(_RIM), np.sin(_RIM)])
     return [_Face(T[:2, 3] + circle, T[2, 3], color)]
 

@@ -40,6 +40,7 @@ _RETRY_PERIOD = 2.0  # time after which unanswered requests are sent again [s]
 _ROBOT = (
     'urdf',
     'robot_description',
+    'package_dirs',
     'srdf',
     'robot_description_semantic',
     'base_link',

@@ -16,8 +16,9 @@ class RobotSources:
     """
     Known descriptions of the robot; texts are empty where nothing is known.
 
-    :ivar own: parameters of the viewer: ``urdf``, ``robot_description``, ``xacro_args``, ``srdf``,
-        ``robot_description_semantic``, ``base_link``, ``tip_link``; they have precedence.
+    :ivar own: parameters of the viewer: ``urdf``, ``robot_description``, ``xacro_args``,
+        ``package_dirs``, ``srdf``, ``robot_description_semantic``, ``base_link``, ``tip_link``;
+        they have precedence.
     :ivar node: the same parameters of the IK node, its ``locked_joints`` and ``tool_frames``.
     :ivar topic: text from the topic ``robot_description``.
     :ivar semantic_topic: text from the topic ``robot_description_semantic``.
@@ -43,6 +44,7 @@ class RobotSelection:
     :ivar tip_link: tip link of the chain; empty for the only leaf.
     :ivar locked_joints: joints that do not move, as the node's parameter gives them.
     :ivar xacro_args: arguments of a xacro file, as the viewer's own parameter gives them.
+    :ivar package_dirs: folders of more packages, as the parameter gives them.
     :ivar tool_frames: further links of the robot, as the node's parameter gives them.
     :ivar trusted: whether the viewer's own parameters name the source; others may name files too,
         but none that would be run, see :func:`~ik_service.arm.loader.read_robot`.
@@ -59,6 +61,7 @@ class RobotSelection:
     tool_frames: str = ''
     srdf: Source = ''
     srdf_trusted: bool = False
+    package_dirs: str = ''
 
     def settings(self) -> ArmSettings:
         """
@@ -91,6 +94,7 @@ def select_robot(sources: RobotSources) -> RobotSelection | None:
         xacro_args=own.get('xacro_args', '') if own.get('urdf') else '',
         srdf=_srdf(own, node, sources.semantic_topic),
         srdf_trusted=bool(own.get('srdf') or own.get('robot_description_semantic')),
+        package_dirs=own.get('package_dirs') or node.get('package_dirs', ''),
     )
 
 

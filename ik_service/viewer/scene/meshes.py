@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,10 +46,16 @@ class MeshLoader:
 
     :param urdf: the file of the URDF; None when it came as text.
     :param report: called with a sentence about a mesh that cannot be shown.
+    :param package_dirs: more folders in which packages lie.
     """
 
-    def __init__(self, urdf: Path | None, report: Callable[[str], object]) -> None:
-        self._files = MeshFiles(urdf)
+    def __init__(
+        self,
+        urdf: Path | None,
+        report: Callable[[str], object],
+        package_dirs: Iterable[Path] = (),
+    ) -> None:
+        self._files = MeshFiles(urdf, package_dirs)
         self._report = report
         self._meshes: dict[MeshFile, tuple[Mesh, ...]] = {}
         self._bad: set[str] = set()

@@ -13,6 +13,7 @@ from ik_service.arm.arm import Arm
 from ik_service.arm.loader import build_arm
 from ik_service.exceptions import SrdfError
 from ik_service.kinematics.joint_speeds import joint_speeds
+from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.viewer.link.robot_source import RobotSelection
 from ik_service.viewer.scene.meshes import MeshLoader
@@ -61,7 +62,9 @@ def build_robot_view(selection: RobotSelection, report: Callable[[str], object])
     visuals = read_visuals(arm.robot.description)
     for warning in (*arm.robot.remarks, *visuals.warnings):
         limited(warning)
-    parts = robot_parts(arm.robot, visuals, MeshLoader(arm.robot.source, limited))
+    parts = robot_parts(
+        arm.robot, visuals, MeshLoader(arm.robot.source, limited, arm.robot.package_dirs)
+    )
     q = arm.chain.mid_range()
     arm.chain.forward(q)  # compiles it
     arm.chain.jacobian(q)
@@ -99,13 +102,22 @@ def _build_arm(selection: RobotSelection, report: Callable[[str], object]) -> Ar
     """Build the arm; without its planning groups where others describe them wrongly."""
     settings, trusted, srdf = selection.settings(), selection.trusted, selection.srdf
     source, xacro_args = selection.source, parse_xacro_args(selection.xacro_args)
+    folders = parse_package_dirs(selection.package_dirs)
     try:
-        return build_arm(source, settings, trusted, xacro_args, srdf, selection.srdf_trusted)
+        return build_arm(
+            source,
+            settings,
+            trusted,
+            xacro_args,
+            srdf,
+            selection.srdf_trusted,
+            package_dirs=folders,
+        )
     except SrdfError as error:
         if selection.srdf_trusted:
             raise
         report(f'the group states of the SRDF are not known: {error}')
-    return build_arm(source, settings, trusted, xacro_args)
+    return build_arm(source, settings, trusted, xacro_args, package_dirs=folders)
 
 
 def _size(reach: float) -> float:

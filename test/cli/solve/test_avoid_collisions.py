@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support.tree_robots import tree_xml
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
@@ -73,3 +74,13 @@ def test_is_for_one_solution(ik_solve):
     code, _, err = ik_solve('panda', '--random', '--all', '--avoid-collisions')
     assert code == 2
     assert '--avoid-collisions is for one solution' in err
+
+
+def test_a_robot_without_shapes_is_not_called_free(ik_solve, tmp_path):
+    path = tmp_path / 'bare.urdf'
+    path.write_text(tree_xml('base r:a r:b r:c f:tool'))
+    words = (path, '--joints', '0.1', '0.2', '0.3', '--avoid-collisions')
+    code, out, _ = ik_solve(*words)
+    assert code == 0
+    assert 'no link of the robot has a collision shape, so nothing can collide' in out
+    assert 'Collision' not in out

@@ -72,10 +72,13 @@ def test_an_invalid_command_is_reported_with_the_valid_form(ik_solve, words, mes
     assert message in err
 
 
-def test_a_robot_with_two_arms_lists_their_tips(ik_solve):
-    code, _, err = ik_solve('upper_body', '--random')
-    assert code == 2
-    assert 'left_grip, right_grip (--tip-link)' in err
+def test_a_robot_with_two_equal_arms_begins_with_the_first_and_says_so(ik_solve):
+    code, out, _ = ik_solve('upper_body', '--random')
+    assert code == 0
+    assert '→ left_grip' in out
+    words = ' '.join(out.split())
+    assert "Note equal arms are the groups 'left_arm' and 'right_arm': the first is" in words
+    assert '→ right_grip' in ik_solve('upper_body', '--random', '--group', 'right_arm')[1]
 
 
 def test_a_camera_is_not_the_tip(ik_solve, rail_urdf):

@@ -65,6 +65,8 @@ class TestRobot:
         assert robot.semantics == {'srdf': str(arm.parent / 'arm.srdf')}
         assert robot.source == {'urdf': str(arm)}
         assert settle({'srdf': ''}, share).semantics == {}
+        folders = settle({'package_dirs': 'ws:/opt/x'}, share).semantics['package_dirs']
+        assert folders == f'{Path.cwd() / "ws"}:/opt/x'
 
     def test_the_panda_named_by_its_path_keeps_its_chain(self, share):
         path = share / '..' / 'ik_service' / 'urdf' / 'panda.urdf'

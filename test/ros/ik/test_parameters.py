@@ -25,6 +25,7 @@ from ik_service.solvers.options import IkOptions
 
 READ_ONLY = {
     'xacro_args',
+    'package_dirs',
     'urdf',
     'robot_description',
     'srdf',

@@ -32,13 +32,14 @@ class Graph:
 
     arm = ArmSettings()
 
-    def __init__(self):
+    def __init__(self, **given):
+        self.given = given
         self.topics, self.built, self.fault = {}, [], None
         self.descriptions = RobotDescriptions(self, self, self, [self._check])
         self.descriptions.start()
 
     def __getitem__(self, spec):
-        return spec.default
+        return self.given.get(spec.name, spec.default)
 
     def create_subscription(self, _kind, topic, callback, _qos):
         self.topics[topic] = callback
@@ -114,3 +115,12 @@ def test_xacro_on_the_topic_is_not_run():
     program = '<robot name="r"><xacro:property name="a" value="${1}"/></robot>'
     assert graph.send('robot_description', program) == 'UrdfError'
     assert graph.send('robot_description', urdf('one'))[0] == 'one'
+
+
+def test_the_folders_of_packages_are_those_of_the_parameter():
+    graph = Graph(package_dirs='/a:/b')
+    robots = []
+    graph._check = lambda arm: robots.append(arm.robot)
+    graph.descriptions._checks = [graph._check]
+    graph.send('robot_description', urdf('one'))
+    assert [str(folder) for folder in robots[0].package_dirs] == ['/a', '/b']

@@ -89,3 +89,10 @@ def test_xacro_arguments_are_only_those_for_the_own_file():
     assert select_robot(RobotSources(own=own)).xacro_args == 'n:=1'
     node = (('urdf', '/a.xacro'),)
     assert select_robot(RobotSources(own=own[1:], node=node)).xacro_args == ''
+
+
+def test_folders_of_packages_are_the_own_ones_or_those_of_the_node():
+    own, node = (('urdf', '/a.urdf'), ('package_dirs', '/own')), (('package_dirs', '/node'),)
+    assert select_robot(RobotSources(own=own, node=node)).package_dirs == '/own'
+    assert select_robot(RobotSources(own=own[:1], node=node)).package_dirs == '/node'
+    assert select_robot(RobotSources(own=own[:1])).package_dirs == ''

@@ -1,0 +1,145 @@
+"""Packages by the names in their manifests, and folders that the user names."""
+
+import os
+from pathlib import Path
+import pickle
+
+import pytest
+
+from ik_service.exceptions import ArgumentError
+from ik_service.model.mesh_files import MeshError, MeshFiles
+from ik_service.model.package_folders import manifest_name, PackageFolders, parse_package_dirs
+from ik_service.robot import Robot
+
+MESH = 'meshes/link.stl'
+URDF = '<robot name="r"><link name="base"/></robot>'
+
+
+@pytest.fixture(autouse=True)
+def no_installation(monkeypatch, tmp_path):
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path / 'none'))
+
+
+def package(folder, name=None, manifest=None):
+    """Make a folder with a mesh; a manifest only where a name or its text is given."""
+    (folder / 'meshes').mkdir(parents=True)
+    (folder / MESH).write_text(str(folder))
+    if name or manifest:
+        text = manifest or f'<?xml version="1.0"?>\n<package>\n <name> {name} </name></package>'
+        (folder / 'package.xml').write_text(text)
+    return folder
+
+
+def found(filename, urdf=None, package_dirs=()):
+    return MeshFiles(urdf, package_dirs).find(filename)
+
+
+def test_a_repository_unpacked_under_another_name_is_its_package(tmp_path):
+    folder = package(tmp_path / 'arm_description-main', 'arm_description')
+    urdf = folder / 'urdf' / 'robots' / 'arm.urdf'
+    assert found(f'package://arm_description/{MESH}', urdf) == folder / MESH
+    beside = package(tmp_path / 'gripper-1.2', 'gripper_description')
+    assert found(f'package://gripper_description/{MESH}', urdf) == beside / MESH
+
+
+def test_the_manifest_goes_before_the_name_of_the_folder(tmp_path):
+    wrong = package(tmp_path / 'ws' / 'arm', 'other')
+    right = package(tmp_path / 'ws' / 'checkout', 'arm')
+    urdf = wrong / 'arm.urdf'
+    assert found(f'package://arm/{MESH}', urdf) == right / MESH
+    assert found(f'package://other/{MESH}', urdf) == wrong / MESH
+
+
+def test_a_folder_counts_by_its_own_name_where_no_manifest_says_otherwise(tmp_path):
+    old = package(tmp_path / 'arm', manifest='<package/>')
+    assert found(f'package://arm/{MESH}', old / 'arm.urdf') == old / MESH
+
+
+@pytest.mark.parametrize(
+    ('manifest', 'name'),
+    [
+        ('<package format="3"><name>a-b_c1</name></package>', 'a-b_c1'),
+        ('<package><!-- <name>no</name> --><name>\n yes\n</name></package>', 'yes'),
+        ('<package><author>x</author><name>first</name><x><name>second</name></x>', 'first'),
+        ('<package><name>../up</name></package>', ''),
+        ('<package><name></name></package>', ''),
+        ('no xml', ''),
+        ('<!DOCTYPE x [<!ENTITY a "b">]><package><name>&a;</name></package>', ''),
+        (' ' * 2**19 + '<name>late</name>', ''),
+    ],
+)
+def test_names_in_manifests(tmp_path, manifest, name):
+    assert manifest_name(package(tmp_path / 'p', manifest=manifest)) == name
+
+
+def test_a_manifest_that_is_no_file_is_none(tmp_path):
+    (tmp_path / 'a').mkdir()
+    os.mkfifo(tmp_path / 'a' / 'package.xml')
+    (tmp_path / 'b' / 'package.xml').mkdir(parents=True)
+    (tmp_path / 'c').mkdir()
+    (tmp_path / 'c' / 'package.xml').symlink_to(tmp_path / 'c' / 'package.xml')
+    assert [manifest_name(tmp_path / name) for name in 'abc'] == ['', '', '']
+
+
+@pytest.mark.parametrize('levels', [0, 1, 2, 3])
+def test_packages_in_folders_that_the_user_names(tmp_path, levels):
+    place = tmp_path / 'place'
+    folder = package(place.joinpath(*'xyz'[:levels]), 'arm')
+    assert found(f'package://arm/{MESH}', package_dirs=[place]) == folder / MESH
+    assert found(f'package://arm/{MESH}', tmp_path / 'a' / 'b.urdf', [place]) == folder / MESH
+    assert found(f'file://{folder}/{MESH}', package_dirs=[place]) == folder / MESH
+    with pytest.raises(MeshError, match=r'not found.*package_dirs names more places'):
+        found(f'package://arm/{MESH}')
+
+
+def test_a_named_folder_without_manifests_holds_packages_by_their_folders(tmp_path):
+    folder = package(tmp_path / 'place' / 'arm')
+    assert found(f'package://arm/{MESH}', package_dirs=[tmp_path / 'place']) == folder / MESH
+
+
+def test_named_folders_go_before_others_and_end_nowhere_else(tmp_path):
+    mine = package(tmp_path / 'mine' / 'v2', 'arm')
+    other = package(tmp_path / 'ws' / 'arm', 'arm')
+    (tmp_path / 'mine' / 'secret.stl').write_text('secret')
+    urdf, places = other / 'arm.urdf', [tmp_path / 'mine']
+    assert found(f'package://arm/{MESH}', urdf, places) == mine / MESH
+    for path in ('../secret.stl', 'meshes/../../secret.stl', '%2e%2e/secret.stl'):
+        with pytest.raises(MeshError, match='is refused'):
+            found(f'package://arm/{path}', urdf, places)
+
+
+def test_a_huge_folder_and_a_circle_of_links_are_bounded(tmp_path):
+    (tmp_path / 'loop').mkdir()
+    (tmp_path / 'loop' / 'again').symlink_to(tmp_path / 'loop')
+    assert PackageFolders((), [tmp_path / 'loop']).named('arm') == ()
+    many = tmp_path / 'many'
+    many.mkdir()
+    for i in range(4200):
+        (many / f'{i}').touch()
+    package(many / 'arm-main', 'arm')
+    assert PackageFolders([many], ()).named('arm') == ()
+    assert PackageFolders((), [many / 'arm-main']).named('arm') == (many / 'arm-main',)
+
+
+def test_a_list_of_folders_as_text(tmp_path, monkeypatch):
+    monkeypatch.setenv('HOME', str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert parse_package_dirs(' ~/a:b: :/c d:') == (tmp_path / 'a', tmp_path / 'b', Path('/c d'))
+    assert parse_package_dirs('') == ()
+
+
+def test_a_robot_keeps_its_folders(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    robot = Robot.from_urdf(URDF, package_dirs=['ws', Path('/opt')])
+    assert robot.package_dirs == (tmp_path / 'ws', Path('/opt'))
+    srdf = '<robot name="r"/>'
+    for copy in (robot.with_srdf(srdf), robot.with_groups({}), pickle.loads(pickle.dumps(robot))):
+        assert copy.package_dirs == robot.package_dirs
+    assert Robot.from_urdf(URDF, srdf=srdf, package_dirs=['/a']).package_dirs == (Path('/a'),)
+    assert Robot.from_urdf(URDF).package_dirs == ()
+
+
+@pytest.mark.parametrize('wrong', ['/a', Path('/a'), [1], [None]])
+def test_what_is_no_list_of_folders(wrong):
+    with pytest.raises(ArgumentError, match='package_dirs'):
+        Robot.from_urdf(URDF, package_dirs=wrong)
