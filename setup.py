@@ -46,7 +46,7 @@ setup(
         'learn': ['scikit-learn', 'scipy'],
         'scale': ['dask[distributed]', 'google-crc32c', 'tqdm', 'zarr>=3'],
         'sim': ['mujoco>=3.2'],
-        'viewer': ['viser>=1.0', 'trimesh'],
+        'viewer': ['pycollada', 'viser>=1.0', 'trimesh'],
         'xacro': ['xacro'],
     },
     zip_safe=False,

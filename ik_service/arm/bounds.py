@@ -30,7 +30,8 @@ def independent_bounds(
     upper = np.array([limit.upper for limit in limits])
     for i, source, multiplier, offset in mimics:
         if multiplier:
-            bounds = (np.array([limits[i].lower, limits[i].upper]) - offset) / multiplier
+            with np.errstate(over='ignore'):
+                bounds = (np.array([limits[i].lower, limits[i].upper]) - offset) / multiplier
             low, high = max(lower[source], bounds.min()), min(upper[source], bounds.max())
             if low <= high:
                 lower[source], upper[source] = low, high

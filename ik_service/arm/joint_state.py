@@ -186,17 +186,26 @@ class JointStateBuffer:
         self._lock = threading.Lock()
         self._positions = rest.copy()
         self._arrivals = np.full(len(self._positions), -math.inf)
+        self._velocities = np.full(len(self._positions), math.nan)
         self._known: dict[tuple[str, ...], list[int]] = {}
         if previous is not None:
             self._keep(previous)
 
-    def update(self, names: Sequence[str], values: Sequence[float], now: float) -> None:
+    def update(
+        self,
+        names: Sequence[str],
+        values: Sequence[float],
+        now: float,
+        velocities: Sequence[float] = (),
+    ) -> None:
         """
         Take the positions of a ``joint_states`` message.
 
         :param names: the joints.
         :param values: their positions [rad] or [m]; none is fine: other quantities are not used.
         :param now: arrival of the message on the monotonic clock [s].
+        :param velocities: their velocities [rad/s] or [m/s]; as good as none where their number
+            is not that of the names.
         :raises ArgumentError: the lengths differ or a joint is named twice, and nothing of the
             message is taken; or joints of the chain are not finite or farther than
             :data:`~ik_service.arm.joint_checks.FARTHEST`, and the others are taken. Such a
@@ -207,16 +216,19 @@ class JointStateBuffer:
             return
         check_lengths(names, values, 'joint_states')
         names = tuple(names)
+        moving = len(velocities) == len(names)
         chosen = self._chosen(names)
         if len(chosen) != len(names):
             names = tuple(names[i] for i in chosen)
             values = [values[i] for i in chosen]
+            velocities = [velocities[i] for i in chosen] if moving else ()
         numbers = np.array(values, dtype=np.float64)
         near = np.abs(numbers) <= FARTHEST
         if near.all():
             indices = self._postures.indices(names)
             with self._lock:
                 self._positions[indices] = numbers
+                self._velocities[indices] = velocities if moving else math.nan
                 self._arrivals[indices] = now
             return
         with self._lock:
@@ -231,6 +243,7 @@ class JointStateBuffer:
         usable = np.flatnonzero(near).tolist()
         taken, positions = [names[i] for i in usable], [values[i] for i in usable]
         indices = self._postures.overlay(self._positions, taken, positions)
+        self._velocities[indices] = math.nan
         self._arrivals[indices] = now
         far = [(names[i], values[i]) for i in np.flatnonzero(~near).tolist()]
         return [(name, value) for name, value in far if name in self._chain_joints]
@@ -253,6 +266,15 @@ class JointStateBuffer:
             oldest = float(self._arrivals[indices].min())
             positions = self._positions[indices]
         return (positions, oldest) if oldest > -math.inf else None
+
+    def velocities(self, indices: np.ndarray) -> np.ndarray:
+        """
+        Return measured velocities (n,) [rad/s] or [m/s]; NaN where the last state gave none.
+
+        :param indices: (n,) indices of the joints in the full posture.
+        """
+        with self._lock:
+            return self._velocities[indices]
 
     def unmeasured(self, indices: np.ndarray) -> np.ndarray:
         """

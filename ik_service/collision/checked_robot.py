@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ik_service.collision.pair_rules import given_pairs, known_pairs
+from ik_service.collision.pair_rules import given_pairs, home_contacts, known_pairs
 from ik_service.collision.rigid_bodies import RigidBodies
 from ik_service.collision.robot_parts import robot_parts
 from ik_service.collision.scene_arrays import robot_arrays
@@ -35,6 +35,7 @@ class CheckedRobot:
     :ivar disabled_pairs: pairs of links that are not checked, with the reason.
     :ivar pairs: indices of the parts that are checked with each other.
     :ivar arrays: all of that for the kernels.
+    :ivar home_contacts: pairs of links that collide at home, where no SRDF disables any pairs.
     :ivar rest: (m,) the independent joints at 0, or at the limit next to 0.
     :ivar home: (m,) the joints of the default chain in the middle of their limits, the others at
         rest. At 0 many an arm is folded, or touches itself.
@@ -60,6 +61,7 @@ class CheckedRobot:
             if frozenset((self.parts[i].owner, self.parts[j].owner)) not in self.disabled_pairs
         )
         self.arrays = robot_arrays(self.bodies.arrays, self.parts, self.pairs)
+        self.home_contacts = home_contacts(self) if given is None else ()
 
     @property
     def workspace(self) -> Workspace:

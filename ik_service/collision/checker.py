@@ -34,8 +34,9 @@ class CollisionChecker(RobotInWorld):
     Checked is the geometry of the ``<collision>`` elements: shapes exactly, meshes by their
     surface. Links that are rigidly attached to each other never collide, nor do pairs that the
     SRDF disables. Where it disables none, or there is no SRDF, links next to each other, those
-    that collide at home and those that collide in nearly all random postures are not checked with
-    each other: see :attr:`disabled_pairs`. Home is the middle of the default chain's limits.
+    that one joint alone moves against each other (with the joints that mimic it) and those that
+    collide in nearly all random postures are not checked with each other: see
+    :attr:`disabled_pairs`.
 
     Joint positions are given by name, or as a vector: of the joints of the default chain, of all
     :attr:`joint_names`, or of all movable joints in document order. Joints that mimic others
@@ -85,6 +86,16 @@ class CollisionChecker(RobotInWorld):
     def disabled_pairs(self) -> Mapping[frozenset[str], str]:
         """Pairs of links that are not checked with each other, and why; read-only."""
         return self._model.disabled_pairs
+
+    @property
+    def home_contacts(self) -> tuple[Pair, ...]:
+        """
+        Pairs of links that collide at home, where no SRDF disables any pairs.
+
+        Home is the middle of the default chain's limits, with other joints at 0. If such a pair
+        may touch, an SRDF has to say so: :func:`.pair_texts.srdf_line`.
+        """
+        return self._model.home_contacts
 
     @property
     def statistics(self) -> CheckStatistics:

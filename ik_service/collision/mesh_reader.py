@@ -11,6 +11,7 @@ from ik_service.collision.coal_shapes import load_coal
 from ik_service.collision.shapes import FARTHEST, Mesh, MOST_TRIANGLES
 from ik_service.common.regular_file import open_regular
 from ik_service.exceptions import ArgumentError
+from ik_service.model.collada import collada_unit
 from ik_service.model.link_geometry import MeshFile
 from ik_service.model.mesh_files import MeshError, MeshFiles
 
@@ -44,26 +45,36 @@ class MeshReader:
         """
         if mesh not in self._meshes:
             path = self._files.find(mesh.filename)
-            self._check(path)
-            self._meshes[mesh] = _read(path, mesh.scale)
+            unit = self._check(path)
+            x, y, z = mesh.scale
+            self._meshes[mesh] = _read(path, (unit * x, unit * y, unit * z))
         return self._meshes[mesh]
 
-    def _check(self, path: Path) -> None:
-        """Refuse what is no regular file, or too long, before Coal opens it."""
+    def _check(self, path: Path) -> float:
+        """
+        Refuse what is no regular file, or too long, before Coal opens it.
+
+        :returns: metres of the file's unit of length, which Coal passes over.
+        """
         if path.suffix.lower() not in _FORMATS:
             formats = ', '.join(_FORMATS)
             raise MeshError(f'the mesh {path} cannot be read: it is none of {formats}')
         try:
             with open_regular(path, LARGEST_FILE) as file:
                 self._sum += file.seek(0, 2)
+                file.seek(0)
+                unit = collada_unit(file) if path.suffix.lower() == '.dae' else 1.0
         except OSError as error:
             reason = error.strerror or error
             raise MeshError(f'the mesh {path} cannot be read: {reason}') from error
+        except ValueError as error:
+            raise MeshError(f'the mesh {path} cannot be read: {error}') from error
         if self._sum > LARGEST_SUM:
             raise MeshError(
                 f'the mesh {path} is not read: the meshes of this robot are longer than '
                 f'{LARGEST_SUM // 2**20} MiB together'
             )
+        return unit
 
 
 def _read(path: Path, scale: tuple[float, float, float]) -> Mesh:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 64 * 2**20  # of a file [byte]
 _DIGEST = 64  # characters
+_RULES = b'adjacent, one joint, nearly always'  # by which the pairs are found
 
 
 def model_digest(model: CheckedRobot) -> str:
@@ -31,7 +32,7 @@ def model_digest(model: CheckedRobot) -> str:
 
     :param model: the robot, with all but its pairs.
     """
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(_RULES)
     joints = [model.robot.joints[name] for name in model.joint_names]
     limits = [(j.type.value, j.limits.lower, j.limits.upper) for j in joints]
     digest.update(repr((limits, [(p.owner, p.body) for p in model.parts])).encode())

@@ -73,6 +73,11 @@ class PeriodicCalls:
             self._changed.notify_all()
         self._thread.join(_PATIENCE)
 
+    @property
+    def thread_id(self) -> int | None:
+        """Identifier of the thread; None before it has begun."""
+        return self._thread.ident
+
     def begin(self, call: PeriodicCall) -> None:
         """
         Make a call at its rate from now on.
@@ -175,6 +180,11 @@ class PeriodicCall:
         if rate != self._rate:
             self._rate = rate
             self._thread.put_off(self, self.last + 1.0 / rate)
+
+    @property
+    def thread_id(self) -> int | None:
+        """Identifier of the thread that makes it; None before that has begun."""
+        return self._thread.thread_id
 
     def __enter__(self) -> PeriodicCall:
         self._thread.begin(self)

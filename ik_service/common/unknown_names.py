@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+import difflib
 
 from ik_service.common.base_error import IkServiceError
 from ik_service.common.quoting import safe_repr, truncate
+
+_ALIKE = 0.6
+"""Share of two names that has to be the same, so that one may be meant by the other."""
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """
+    Return the name that is most like another; empty where none is.
+
+    One with a prefix or a suffix more or less, such as ``left_``, goes before all others.
+
+    :param name: the name.
+    :param names: those to choose from.
+    """
+    name = truncate(name)
+    whole = [n for n in names if n and (n.startswith(name) or n.endswith(name))]
+    whole += [n for n in names if n and name.endswith(n)]
+    if whole:
+        return min(whole, key=len)
+    near = difflib.get_close_matches(name, [truncate(n) for n in names], 1, _ALIKE)
+    return near[0] if near else ''
 
 
 class _UnknownNameError(IkServiceError):

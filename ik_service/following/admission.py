@@ -53,7 +53,7 @@ class Admission:
         motion = self._motion
         if self.disabled:
             return _SWITCHED_OFF
-        refusal = self.precedence() or self._unguarded()
+        refusal = self.precedence(aim) or self._unguarded()
         if refusal:
             return refusal
         if motion.arm.measured is None:
@@ -64,10 +64,17 @@ class Admission:
             return motion.arm.reason
         return '' if motion.stream.active else self.occupied()
 
-    def precedence(self) -> str:
-        """Return what goes before any other aim: a trajectory, or a motion of other joints."""
+    def precedence(self, aim: Aim | None = None) -> str:
+        """
+        Return what goes before an aim: a trajectory, or a motion of other joints.
+
+        :param aim: the aim; None for a target pose.
+        """
         current = self._motion.aims.current
+        replaced = None if aim is None else aim.replaces
         if current is not None and current.kind == 'trajectory' and current.busy:
+            if current is replaced:
+                return ''
             return current.claim or _ON_A_TRAJECTORY
         if self._motion.aims.claim:
             return self._motion.aims.claim

@@ -80,10 +80,12 @@ class Aim(ABC):
     :cvar kind: 'target', 'trajectory' or 'servo', for messages and for who gives way to whom.
     :ivar obstacle: what the commands have stopped before; empty for nothing. While it is set they
         come to rest. The aim may clear it in :meth:`step`, to try again.
+    :ivar replaces: the trajectory whose place it may take although that is on its way.
     """
 
     kind = ''
     obstacle = ''
+    replaces: Aim | None = None
 
     @abstractmethod
     def step(self, tick: Tick) -> Step:
@@ -142,6 +144,14 @@ class Aim(ABC):
         :returns: whether that can be; otherwise the aim is dropped.
         """
         return False
+
+    def replaced(self, kind: str) -> None:
+        """
+        Note that another aim has taken its place.
+
+        :param kind: the kind of the other one.
+        """
+        self.ended(f'a newer {kind} has replaced it')
 
     def ended(self, reason: str) -> None:  # noqa: B027 - not all need to know
         """

@@ -47,8 +47,11 @@ class AimStore:
 
         :param aim: what the commands are for from now on.
         """
-        self._end(f'a newer {aim.kind} has replaced it')
-        self.current, self.dropped, self.reason = aim, None, ''
+        replaced, self.current = self.current, aim
+        self.dropped, self.reason = None, ''
+        if replaced is not None:
+            replaced.replaced(aim.kind)
+            self._note_claim(replaced)
 
     def clear(self, reason: str) -> None:
         """
@@ -88,5 +91,8 @@ class AimStore:
     def _end(self, reason: str) -> None:
         ended, self.current = self.current, None
         if ended is not None:
-            self._claimant = ended if ended.claim else self._claimant
+            self._note_claim(ended)
             ended.ended(reason)
+
+    def _note_claim(self, ended: Aim) -> None:
+        self._claimant = ended if ended.claim else self._claimant

@@ -272,7 +272,7 @@ def lever_lengths(chain: KinematicChain) -> np.ndarray:
     :returns: (n,) [m/rad], or 1 for a joint that slides.
     """
     joints, variables = chain.arrays.joints, chain.arrays.variables
-    ends = np.maximum(np.abs(chain.lower), np.abs(chain.upper))[variables]
+    ends = np.abs(chain.search_limits()).max(axis=0)[variables]
     slides = np.abs(joints[:, 7])
     strokes = slides * np.where(np.isfinite(ends), ends, _ENDLESS)
     links = np.linalg.norm(joints[:, 1:4], axis=1) + strokes

@@ -83,6 +83,20 @@ class FollowerStatus:
         return self._aims.current
 
     @property
+    def motion(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """
+        Motion that steps of aims are for: (n,) positions and (n,) velocities; None at rest.
+
+        In [rad] or [m], and [rad/s] or [m/s].
+        """
+        with self._lock:
+            stream, limits = self._machine.stream, self._machine.limits
+            if not stream.active or stream.at_rest:
+                return None
+            q, speed = stream.leading
+            return q.copy(), speed * limits.velocity
+
+    @property
     def claim(self) -> str:
         """Why nothing may move the arm although nothing is followed; empty when it may."""
         return self._aims.claim

@@ -114,8 +114,7 @@ class WaySearch:
         self._left = _MOST_SEARCHED
         self._random = np.random.default_rng(0)
         chain = leader.chain
-        self._lower = np.where(np.isfinite(chain.lower), chain.lower, -np.pi)
-        self._upper = np.where(np.isfinite(chain.upper), chain.upper, np.pi)
+        self._lower, self._upper = chain.sampling_bounds()
 
     def way(self, start: np.ndarray, ends: np.ndarray) -> np.ndarray | None:
         """

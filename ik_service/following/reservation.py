@@ -16,12 +16,18 @@ class Reservation(Aim):
 
     :param why: returns why nothing else may move the arm; must not block.
     :param on_end: called with the reason when something else ends it; must not block.
+    :param on_replaced: called when another trajectory takes its place; must not block.
     """
 
     kind = 'trajectory'
 
-    def __init__(self, why: Callable[[], str], on_end: Callable[[str], object]) -> None:
-        self._why, self._on_end = why, on_end
+    def __init__(
+        self,
+        why: Callable[[], str],
+        on_end: Callable[[str], object],
+        on_replaced: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._why, self._on_end, self._on_replaced = why, on_end, on_replaced
         self._withdrawn = False
 
     @property
@@ -59,6 +65,15 @@ class Reservation(Aim):
         :param resting: whether it is at rest.
         """
         return FollowerState.TRAJECTORY
+
+    def replaced(self, kind: str) -> None:
+        """
+        Note that another trajectory has taken its place.
+
+        :param kind: its kind.
+        """
+        self.withdraw()
+        self._on_replaced()
 
     def ended(self, reason: str) -> None:
         """

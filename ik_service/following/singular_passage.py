@@ -177,6 +177,5 @@ class SingularPassage:
 
 def _postures(chain: KinematicChain) -> np.ndarray:
     """Return postures (k, n) all over the ranges of the joints [rad] or [m]."""
-    lower = np.where(np.isfinite(chain.lower), chain.lower, -np.pi)
-    upper = np.where(np.isfinite(chain.upper), chain.upper, np.pi)
+    lower, upper = chain.sampling_bounds()
     return np.random.default_rng(0).uniform(lower, upper, (_STARTS, chain.n))

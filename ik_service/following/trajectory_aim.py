@@ -47,6 +47,9 @@ class TrajectoryAim(Aim):
     :param tolerances: how far the arm may be away; None for any distance.
     :param start_at: time on the monotonic clock at which it begins [s]; at once when that is
         over.
+    :param measured_velocity: returns (n,) the measured velocities [rad/s] or [m/s], NaN where none
+        is measured; those are not compared. Must not block.
+    :param joins: whether it goes on from the motion of the commands, which its start continues.
     :param on_end: called once after the end, while the follower's lock is held; must not block.
     :ivar trajectory: the trajectory.
     :ivar outcome: how it has ended; None before.
@@ -63,6 +66,8 @@ class TrajectoryAim(Aim):
         tolerances: TrajectoryTolerances | None = None,
         start_at: float = -np.inf,
         on_end: Callable[[], object] = lambda: None,
+        measured_velocity: Callable[[], np.ndarray] | None = None,
+        joins: bool = False,
     ) -> None:
         any_distance = np.full(len(trajectory.joint_names), np.inf)
         self.trajectory = trajectory
@@ -70,6 +75,9 @@ class TrajectoryAim(Aim):
         self.progress: TrajectoryProgress | None = None
         self._tolerances = tolerances or TrajectoryTolerances(any_distance, any_distance)
         self._period, self._start_at, self._on_end = period, start_at, on_end
+        self._joins = joins
+        none = np.full(len(any_distance), np.nan)
+        self._measured_velocity = measured_velocity or (lambda: none)
         self._grid = ClockGrid(trajectory)
         self._plan(limits)
         self._shift = np.zeros(len(any_distance))
@@ -94,6 +102,14 @@ class TrajectoryAim(Aim):
         canceled = TrajectoryOutcome(TrajectoryEnd.CANCELED, TrajectoryEnd.CANCELED.value)
         stopped = TrajectoryOutcome(TrajectoryEnd.STOPPED, reason)
         self._stopping = self._stopping or (stopped if reason else canceled)
+
+    def preempt(self, reason: str) -> None:
+        """
+        Come to rest on the trajectory, within the limits, for a stop of all motion.
+
+        :param reason: what stops it.
+        """
+        self._stopping = self._stopping or TrajectoryOutcome(TrajectoryEnd.PREEMPTED, reason)
 
     # The seam of following
 
@@ -123,9 +139,19 @@ class TrajectoryAim(Aim):
         :param q: (n,) where they start: where the arm is [rad] or [m].
         :param unwrapped: returns positions (n,) whose continuous joints are on the turn of q.
         """
+        self._joins = False  # the commands have ended meanwhile
         first = self.trajectory.positions[0]
         self._shift = unwrapped(first) - first
         self._goal = first + self._shift
+
+    def replaced(self, kind: str) -> None:
+        """
+        Note that another aim has taken its place.
+
+        :param kind: the kind of the other one.
+        """
+        self.preempt(f'a newer {kind} has replaced it')
+        self.ended('')
 
     def ended(self, reason: str) -> None:
         """
@@ -159,6 +185,8 @@ class TrajectoryAim(Aim):
         self._note(tick)
         if self._ended_at is not None:
             return self._settle(tick, self._ended_at)
+        if self._joins and not self._started:
+            self._started, self._rate, self._astray = True, 1.0, True
         if not self._started:
             return self._approach(tick)
         if tick.late or self._astray:
@@ -263,6 +291,31 @@ class TrajectoryAim(Aim):
         worst = int(far.argmax())
         if far[worst] > 0.0 and self._stopping is None:
             self._stopping = self._violation(TrajectoryEnd.OFF_PATH, worst, tick)
+        speed = tick.velocity if tick.limits.window else self._motion[1] * self._rate
+        excess = self._velocity_excess(self._tolerances.path_velocity, speed)
+        if excess and self._stopping is None:
+            self._stopping = TrajectoryOutcome(
+                TrajectoryEnd.OFF_PATH, f'{TrajectoryEnd.OFF_PATH.value}: {excess}'
+            )
+
+    def _velocity_excess(self, allowed: np.ndarray | None, velocity: np.ndarray) -> str:
+        """
+        Return which joint is farthest beyond a tolerance of velocities; empty for none.
+
+        :param allowed: (n,) tolerance [rad/s] or [m/s]; None for none.
+        :param velocity: (n,) what the velocity shall be [rad/s] or [m/s].
+        """
+        if allowed is None:
+            return ''
+        measured = self._measured_velocity()
+        away = np.nan_to_num(np.abs(measured - velocity), nan=0.0)
+        j = int((away - allowed).argmax())
+        if away[j] <= allowed[j]:
+            return ''
+        return (
+            f'joint {self.trajectory.joint_names[j]!r} moves at {measured[j]:.4g}, not at '
+            f'{velocity[j]:.4g}, at {self._time:.2f} s; {allowed[j]:.4g} of difference is allowed'
+        )
 
     def _settle(self, tick: Tick, ended_at: float) -> Step:
         """Wait for the arm at the end."""
@@ -270,12 +323,18 @@ class TrajectoryAim(Aim):
         arrived = (np.abs(tick.q - self._goal)[tick.limits.movable] <= _NOTHING).all()
         far = np.abs(tick.measured - self._goal) - self._tolerances.goal
         worst = int(far.argmax())
+        excess = self._velocity_excess(self._tolerances.goal_velocity, np.zeros(len(far)))
         if self._stopping is not None and resting:
             self.outcome = self._stopping
-        elif resting and arrived and far[worst] <= 0.0:
+        elif resting and arrived and far[worst] <= 0.0 and not excess:
             self.outcome = TrajectoryOutcome(TrajectoryEnd.REACHED, TrajectoryEnd.REACHED.value)
-        elif tick.now - ended_at > self._tolerances.goal_time and far[worst] > 0.0:
-            self.outcome = self._violation(TrajectoryEnd.OFF_GOAL, worst, tick)
+        elif tick.now - ended_at > self._tolerances.goal_time:
+            if far[worst] > 0.0:
+                self.outcome = self._violation(TrajectoryEnd.OFF_GOAL, worst, tick)
+            elif excess:
+                self.outcome = TrajectoryOutcome(
+                    TrajectoryEnd.OFF_GOAL, f'{TrajectoryEnd.OFF_GOAL.value}: {excess}'
+                )
         return Step(goal=self._goal)
 
     def _violation(self, end: TrajectoryEnd, j: int, tick: Tick) -> TrajectoryOutcome:

@@ -24,6 +24,7 @@ def fitted(
     chain: KinematicChain,
     place: np.ndarray,
     limits: TrajectoryLimits | None = None,
+    velocity: np.ndarray | None = None,
 ) -> JointTrajectory:
     """
     Return a trajectory as an arm can move along it, after all checks.
@@ -33,6 +34,7 @@ def fitted(
     :param place: (n,) where it is or is commanded to be [rad] or [m].
     :param limits: limits of its joints; None for those of the robot, which has none of
         accelerations (:class:`~ik_service.model.motion_bounds.MotionBounds` may have).
+    :param velocity: (n,) how fast it is commanded to move there [rad/s] or [m/s]; None at rest.
     :returns: in the order of the chain, starting at the place or near, with continuous joints on
         its turn.
     :raises TrajectoryError: for other joints, it does not start there, leaves the limits, or does
@@ -41,7 +43,7 @@ def fitted(
     ordered = trajectory.of_joints(chain.joint_names)
     unlimited = np.isinf(chain.lower) & np.isinf(chain.upper)
     turns = np.where(unlimited, chain.arrays.turn, 0.0)
-    begun = starting_from(ordered, place, turns, per_joint(chain, START_TOLERANCE))
+    begun = starting_from(ordered, place, turns, per_joint(chain, START_TOLERANCE), velocity)
     limits = limits or limits_of(chain)
     # A joint that is outside its limits may stay there, or come back.
     lower, upper = np.minimum(limits.lower, place), np.maximum(limits.upper, place)

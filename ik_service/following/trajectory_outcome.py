@@ -19,6 +19,7 @@ class TrajectoryEnd(Enum):
     OFF_PATH = 'the arm was farther from the trajectory than the path tolerance allows'
     OFF_GOAL = 'the arm did not come within the goal tolerance in time'
     STOPPED = 'the trajectory was ended by something else'
+    PREEMPTED = 'the trajectory was ended by a stop for all motion, or by a newer goal'
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,16 @@ class TrajectoryTolerances:
     :ivar path: (n,) on the way [rad] or [m].
     :ivar goal: (n,) at the end [rad] or [m].
     :ivar goal_time: how long after the end of the trajectory it may take to get there [s].
+    :ivar path_velocity: (n,) how much faster or slower it may be on the way [rad/s] or [m/s];
+        None for any velocity.
+    :ivar goal_velocity: (n,) how fast it may be at the end [rad/s] or [m/s]; None for any.
     """
 
     path: np.ndarray
     goal: np.ndarray
     goal_time: float = GOAL_TIME
+    path_velocity: np.ndarray | None = None
+    goal_velocity: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

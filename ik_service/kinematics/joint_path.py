@@ -211,8 +211,10 @@ def reach(
     distance = 0.0
     for k, motion in enumerate(path.motions):
         i = names.index(motion.variable)
-        ends = joints[k, 7] * np.array([lower[i], upper[i]]) if joints[k, 7] else [0.0]
+        # As Python's numbers, of which too large ones become infinite without a warning.
+        slide = float(joints[k, 7])
+        ends = [slide * float(lower[i]), slide * float(upper[i])] if slide else [0.0]
         distance += max(
-            math.hypot(joints[k, 1], joints[k, 2], joints[k, 3] + slide) for slide in ends
+            math.hypot(joints[k, 1], joints[k, 2], float(joints[k, 3]) + end) for end in ends
         )
     return distance

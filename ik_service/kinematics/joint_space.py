@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError, ChainError, UnknownJointError
+from ik_service.kinematics.search_range import sampling_bounds, search_limits
 from ik_service.model.robot_model import RobotModel
 
 
@@ -43,10 +44,28 @@ class JointSpace:
         """
         Return the posture in the middle of the limits.
 
-        :returns: (n,) [rad] or [m]; unlimited joints are at 0, or at the limit they do have if 0
+        :returns: (n,) [rad] or [m]; joints whose limits mean that there is none, see
+            :mod:`ik_service.kinematics.search_range`, are at 0, or at the limit they do have if 0
             lies beyond it.
         """
         return self.middle.copy()
+
+    def search_limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return the limits as the ends of ranges.
+
+        :returns: (n,) lower and (n,) upper ends [rad] or [m]; −inf and inf also where a limit is
+            so far away that it means that there is none.
+        """
+        return search_limits(self.lower, self.upper)
+
+    def sampling_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return finite bounds within the limits, from which postures can be drawn.
+
+        :returns: (n,) lower and (n,) upper bounds; ±π [rad] or [m] where there are no limits.
+        """
+        return sampling_bounds(self.lower, self.upper)
 
     def with_limits(self, lower: ArrayLike, upper: ArrayLike) -> Self:
         """
@@ -145,10 +164,10 @@ class JointSpace:
 
 def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """Return the middle of the limits; without limits 0, or the limit next to it."""
-    finite = np.isfinite(lower) & np.isfinite(upper)
+    low, high = search_limits(lower, upper)
     with np.errstate(invalid='ignore'):
         middle = lower / 2 + upper / 2
-    return np.where(finite, middle, np.clip(0.0, lower, upper))
+    return np.where(np.isfinite(high - low), middle, np.clip(0.0, lower, upper))
 
 
 def frozen(array: np.ndarray) -> np.ndarray:

@@ -123,9 +123,11 @@ class _Reader:
         self._taken_out: dict[str, int] = {}  # definitions of xacro: their number
         self._out_at = 0  # depth of the definition that is skipped
         self._expression = ''  # the first place that uses one
+        self._declares = self._expresses = True  # whether the text holds xmlns, and ${
 
     def feed(self, text: str) -> None:
         data = self._encoded(text)
+        self._declares, self._expresses = 'xmlns' in text, '${' in text
         # An XML declaration must come first, but text in a program often starts with a new line.
         stripped = data.lstrip()
         self._skipped_lines = data[: len(data) - len(stripped)].count(b'\n')
@@ -190,10 +192,11 @@ class _Reader:
             raise self._error(f'more than {MAX_ITEMS} elements and attributes')
         if self._out_at:
             return
-        prefix, _, name = tag.rpartition(':')
+        prefix, _, name = tag.rpartition(':') if ':' in tag else ('', '', tag)
         if self._depth == 1:
             self._begin(tag, prefix, name)
-        self._note_xacro(attributes)
+        if self._declares:
+            self._note_xacro(attributes)
         if prefix in self._xacro:
             self._take_out(tag, name)
             return
@@ -204,12 +207,13 @@ class _Reader:
             self._own = self._own_tags is None or name in self._own_tags
         if self._own or self._depth <= 2 or prefix == self._root_prefix:
             tag = name
-            attributes.pop('xmlns', None)
-        if self._own and not self._expression:
+            if self._declares:
+                attributes.pop('xmlns', None)
+        if self._expresses and self._own and not self._expression:
             self._look_for_expressions(attributes)
         element = self.builder.start(tag, attributes)
         if self._depth <= _LINED_DEPTH:
-            self.lines[element] = self._line
+            self.lines[element] = self._skipped_lines + self._parser.CurrentLineNumber
 
     def _begin(self, tag: str, prefix: str, name: str) -> None:
         if name != 'robot':

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ik_service.model.description import RobotDescription
-from ik_service.model.link_geometry import Geometry, parsed_element
+from ik_service.model.link_geometry import Geometry, NoExtentError, parsed_element
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,9 @@ def read_collision_geometry(description: RobotDescription) -> tuple[CollisionGeo
         try:
             geometry, T, _ = parsed_element(element)
             found.append(CollisionGeometry(link, geometry, T))
+        except NoExtentError as error:
+            remark = f'a collision shape without extent ({error}) is no obstacle'
+            found.append(CollisionGeometry(link, None, np.eye(4), remark=remark))
         except Exception as error:  # urdf_parser_py raises whatever its helpers raise
             found.append(CollisionGeometry(link, None, np.eye(4), str(error)))
     return tuple(found)

@@ -37,6 +37,10 @@ _CHILDREN: dict[str, Collection[str]] = {
 }
 
 
+class NoExtentError(ValueError):
+    """A shape has no extent along some direction, so that it is no obstacle."""
+
+
 @dataclass(frozen=True)
 class Box:
     """
@@ -118,7 +122,9 @@ def known_part(element: ElementTree.Element) -> ElementTree.Element:
     for attribute in _KNOWN[element.tag]:
         value = element.get(attribute)
         if value is not None:
-            copy.set(attribute, value)
+            # One factor is one for all directions; urdf_parser_py takes three.
+            one = attribute == 'scale' and len(value.split()) == 1
+            copy.set(attribute, f'{value} {value} {value}' if one else value)
     known = _CHILDREN.get(element.tag, ())
     copy.extend([known_part(child) for child in element if child.tag in known])
     if element.tag == 'material' and copy.get('name') is None:
@@ -133,9 +139,9 @@ def _geometry(geometry: urdf_xml.GeometricType) -> Geometry:
     if isinstance(geometry, urdf_xml.Box):
         return Box(_three(geometry.size))
     if isinstance(geometry, urdf_xml.Cylinder):
-        return Cylinder(_length(geometry.radius), _length(geometry.length))
+        return Cylinder(*_lengths(geometry.radius, geometry.length))
     if isinstance(geometry, urdf_xml.Sphere):
-        return Sphere(_length(geometry.radius))
+        return Sphere(*_lengths(geometry.radius))
     scale = [1.0, 1.0, 1.0] if geometry.scale is None else [*map(float, geometry.scale)]
     if len(scale) != 3 or not all(map(math.isfinite, scale)) or 0.0 in scale:
         raise ValueError(f'scale {geometry.scale} of {geometry.filename} is unusable')
@@ -143,14 +149,18 @@ def _geometry(geometry: urdf_xml.GeometricType) -> Geometry:
 
 
 def _three(values: list[float]) -> tuple[float, float, float]:
-    x, y, z = map(_length, values)
+    x, y, z = _lengths(*values)
     return x, y, z
 
 
-def _length(value: float) -> float:
-    if not 0.0 < float(value) < math.inf:
-        raise ValueError(f'{value} is no length')
-    return float(value)
+def _lengths(*values: float) -> tuple[float, ...]:
+    lengths = tuple(map(float, values))
+    for length in lengths:
+        if not 0.0 <= length < math.inf:
+            raise ValueError(f'{length:g} is no length')
+    if 0.0 in lengths:
+        raise NoExtentError(' '.join(f'{length:g}' for length in lengths))
+    return lengths
 
 
 def _origin_matrix(origin: urdf_xml.Pose | None) -> np.ndarray:

@@ -27,7 +27,9 @@ def reach_box(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
         direction in which the tip never moves.
     :raises ChainError: the arm reaches endlessly far.
     """
-    if not math.isfinite(chain.arrays.reach[3]):
+    slides = chain.arrays.variables[chain.arrays.joints[:, 7] != 0.0]
+    lower, upper = chain.search_limits()
+    if not np.isfinite(upper - lower)[slides].all():
         raise ChainError('the arm reaches endlessly far: one of its joints slides without limits')
     rng = np.random.default_rng(0)
     postures = rng.uniform(*turn_within_limits(chain), (_POSTURES, chain.n))
@@ -49,9 +51,9 @@ def turn_within_limits(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
     :returns: (n,) lower and (n,) upper bounds [rad] or [m].
     """
     turn = 2.0 * math.pi
-    top = np.minimum(chain.upper, math.pi)
-    lower = np.where(np.isfinite(chain.lower), chain.lower, top - turn)
-    return lower, np.where(np.isfinite(chain.upper), chain.upper, lower + turn)
+    lower, upper = chain.search_limits()
+    lower = np.where(np.isfinite(lower), lower, np.minimum(upper, math.pi) - turn)
+    return lower, np.where(np.isfinite(upper), upper, lower + turn)
 
 
 def cubic_axes(chain: KinematicChain, spacing: float) -> tuple[np.ndarray, ...]:

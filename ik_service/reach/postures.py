@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-import math
 
 import numpy as np
 
@@ -15,7 +14,6 @@ LARGEST_MARGIN = 0.5
 
 _SAMPLE = 2000  # random postures that show the rank, and the largest manipulability
 _NEGLIGIBLE = 1e-6  # a singular value below this share of the largest is none
-_WIDEST = 1e6  # limits beyond this are as good as none [rad] or [m]
 
 
 class PostureMeasure:
@@ -47,7 +45,7 @@ class PostureMeasure:
         :returns: (N,) from 0 at a limit to 0.5; joints without limits do not count, and where
             none has any it is 0.5.
         """
-        lower, upper = self._chain.lower, self._chain.upper
+        lower, upper = self._chain.search_limits()
         counts = np.isfinite(lower) & np.isfinite(upper) & (upper > lower)
         low, high, value = lower[counts], upper[counts], q[:, counts]
         share = np.minimum(value - low, high - value) / (high - low)
@@ -107,6 +105,5 @@ def random_postures(chain: KinematicChain, count: int) -> np.ndarray:
     :param count: how many.
     :returns: (count, n).
     """
-    lower = np.where(chain.lower > -_WIDEST, chain.lower, np.minimum(chain.upper, 0.0) - math.pi)
-    upper = np.where(chain.upper < _WIDEST, chain.upper, np.maximum(chain.lower, 0.0) + math.pi)
+    lower, upper = chain.sampling_bounds()
     return np.random.default_rng(0).uniform(lower, upper, (count, chain.n))

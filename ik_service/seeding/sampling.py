@@ -30,8 +30,8 @@ def sampled_range(chain: JointSpace) -> tuple[np.ndarray, np.ndarray]:
     :returns: (n,) lower and (n,) upper bounds [rad] or [m].
     """
     middle = chain.mid_range()
-    with np.errstate(invalid='ignore'):
-        narrow = (chain.arrays.turn > 0.0) | ~np.isfinite(chain.upper - chain.lower)
+    low, high = chain.search_limits()
+    narrow = (chain.arrays.turn > 0.0) | ~np.isfinite(high - low)
     lower = np.where(narrow, np.maximum(chain.lower, middle - _SPREAD), chain.lower)
     upper = np.where(narrow, np.minimum(chain.upper, middle + _SPREAD), chain.upper)
     return lower, upper

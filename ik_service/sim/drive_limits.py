@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ik_service.kinematics.search_range import search_limits
 from ik_service.model.robot_model import RobotModel
 
 
@@ -46,7 +47,7 @@ class DriveLimits:
 
     def middle(self) -> np.ndarray:
         """Return mid-range positions (m,) [rad] or [m]; next to zero where a limit is missing."""
-        finite = np.isfinite(self.lower) & np.isfinite(self.upper)
+        finite = np.isfinite(search_limits(self.lower, self.upper)).all(axis=0)
         middle = np.clip(np.zeros_like(self.lower), self.lower, self.upper)
         middle[finite] = self.lower[finite] + (self.upper[finite] - self.lower[finite]) / 2
         return middle

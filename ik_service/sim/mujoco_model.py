@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 
 from ik_service.exceptions import SimulationError
+from ik_service.kinematics.search_range import sampling_bounds, search_limits
 from ik_service.model.inertias import complete_inertias, CompletedInertias, DENSITY, NOMINAL_MASS
 from ik_service.model.joint import JointType
 from ik_service.model.part_names import listed
@@ -150,7 +151,7 @@ def _set_ranges(spec: MjSpec, robot: RobotModel) -> None:
         description = robot.joints[joint.name]
         limit = description.limits
         # What a mimic joint does is settled by the joint that it follows.
-        free = description.mimic or not np.isfinite([limit.lower, limit.upper]).all()
+        free = description.mimic or np.isinf(search_limits(limit.lower, limit.upper)).any()
         limited = not free and limit.lower < limit.upper
         joint.limited = mujoco.mjtLimited(int(limited))
         joint.range = [limit.lower, limit.upper] if limited else [0.0, 0.0]
@@ -179,8 +180,7 @@ def _loads(
     :returns: (m,) inertia [kg m²] or [kg], and (m,) effort against gravity [Nm] or [N].
     """
     data = mujoco.MjData(model)
-    lower = np.where(np.isfinite(limits.lower), limits.lower, -np.pi)
-    upper = np.where(np.isfinite(limits.upper), limits.upper, np.pi)
+    lower, upper = sampling_bounds(limits.lower, limits.upper)
     inertia, gravity = np.zeros(len(lower)), np.zeros(len(lower))
     column = np.zeros(model.nv)
     postures = np.random.default_rng(0).uniform(lower, upper, (_POSTURES, len(lower)))

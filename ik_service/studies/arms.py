@@ -38,8 +38,7 @@ def random_postures(chain: KinematicChain, count: int, random_seed: int) -> np.n
     :param random_seed: of the generator.
     :returns: (count, n) [rad] or [m].
     """
-    lower = np.where(np.isfinite(chain.lower), chain.lower, -math.pi)
-    upper = np.where(np.isfinite(chain.upper), chain.upper, math.pi)
+    lower, upper = chain.sampling_bounds()
     return np.random.default_rng(random_seed).uniform(lower, upper, (count, chain.n))
 
 

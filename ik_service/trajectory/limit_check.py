@@ -157,6 +157,8 @@ class _Samples:
         digits = next((d for d in (4, 6, 8) if f'{value:.{d}g}' != f'{limit:.{d}g}'), 10)
         until = f'{self.trajectory.times[i]:.4g} s'
         where = f', between the point before and this one, at {until}' if self.between else ''
+        if what == 'velocity' and limit == 0.0:
+            where += '; velocity="0" in the robot description, or in joint_limits, holds the joint'
         raise TrajectoryError(
             f'the {what} {value:.{digits}g} is beyond the limit {limit:.{digits}g}{where}',
             i + self.first,

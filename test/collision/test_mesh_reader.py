@@ -145,7 +145,7 @@ def test_files_have_limits(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     'geometry',
     [
-        *('', '<box size="1 1"/>', '<box size="0 1 1"/>', '<sphere radius="nan"/>', '<capsule/>'),
+        *('', '<box size="1 1"/>', '<box size="-1 1 1"/>', '<sphere radius="nan"/>', '<capsule/>'),
         *('<cylinder radius="-1" length="1"/>', '<box size="1 1 1"/><sphere radius="1"/>'),
     ],
 )
@@ -156,3 +156,11 @@ def test_a_faulty_element_is_refused_or_skipped(geometry):
     assert (caught.value.link, caught.value.file) == ('b', '')
     checker = CollisionChecker(arm, missing_meshes='skip')
     assert (*checker.unchecked,) == ('b',)
+
+
+def test_shapes_without_extent_are_left_out_and_nothing_else():
+    arm = Robot.from_urdf(slider(solid(), solid('<box size="0 1 1"/>') + solid(), gap=0.5))
+    checker = CollisionChecker(arm)
+    assert checker.unchecked == {}
+    assert len(checker._model.parts) == 2
+    assert any('without extent' in remark for remark in arm.remarks)

@@ -8,6 +8,7 @@ from support.solid_arms import at, BOX, slider, solid
 from ik_service import Box, CollisionChecker, Robot
 from ik_service.collision import pair_cache, pair_rules
 from ik_service.collision.pair_rules import random_postures
+from ik_service.collision.pair_texts import home_text, left_out_text, srdf_lines
 
 pytest.importorskip('coal', reason='Coal comes with the extra collision')
 
@@ -46,20 +47,111 @@ def test_rigid_parts_and_empty_links_do_not_hide_neighbours():
     assert names(checker) == dict.fromkeys(('ab', 'ad', 'bd', 'de'), 'adjacent')
 
 
-def test_pairs_that_collide_at_home_are_left_out():
+def covered(limits='lower="0.4" upper="1"'):
+    """A robot whose link a collides with c always, and with d at home only."""
     cover = solid('<sphere radius="0.4"/>')
-    text = (
+    return Robot.from_urdf(
         f'<robot name="r"><link name="a">{solid()}</link>'
         f'<link name="b">{solid(xyz="0 3 0")}</link><link name="c">{solid()}</link>'
         f'<link name="d">{cover}</link>'
         + hinge('ab', 'a', 'b', '0.05 0 0')
         + hinge('bc', 'b', 'c', '0.05 0 0')
-        + hinge('cd', 'c', 'd', '0.6 0 0', limits='lower="0.4" upper="1"')
+        + hinge('cd', 'c', 'd', '0.6 0 0', limits=limits)
+        + '</robot>'
+    )
+
+
+def test_pairs_that_collide_in_all_postures_are_left_out():
+    checker = CollisionChecker(covered())
+    assert names(checker)['ac'].startswith('in collision in ')
+    assert 'ad' not in names(checker)
+
+
+def folding_arm():
+    """Two links of 1 m on a wide post, which the outer one hits when it folds back."""
+    link = solid('<box size="1 0.1 0.1"/>', '0.5 0 0')
+    return Robot.from_urdf(
+        f'<robot name="r"><link name="post">{solid("""<box size="0.8 0.8 0.1"/>""")}</link>'
+        f'<link name="inner">{link}</link><link name="outer">{link}</link>'
+        + hinge('shoulder', 'post', 'inner', limits='lower="-3.1" upper="3.1"')
+        + hinge('elbow', 'inner', 'outer', '1 0 0', limits='lower="2.2" upper="3.1"')
+        + '</robot>'
+    )
+
+
+def corners(x, y, angle, length, width, offset):
+    """Corners of a rectangle that begins at a point, (4, 2)."""
+    along, across = (
+        np.array([np.cos(angle), np.sin(angle)]),
+        np.array([-np.sin(angle), np.cos(angle)]),
+    )
+    middle = np.array([x, y]) + offset * along
+    signs = ((1, 1), (1, -1), (-1, -1), (-1, 1))
+    return np.array([middle + 0.5 * (a * length * along + b * width * across) for a, b in signs])
+
+
+def rectangles_meet(one, other):
+    """Whether no side of either rectangle parts them."""
+    for edges in (one, other):
+        for k in range(2):
+            side = edges[k + 1] - edges[k]
+            a, b = one @ side, other @ side
+            if a.max() < b.min() or b.max() < a.min():
+                return False
+    return True
+
+
+def outer_meets_post(shoulder, elbow):
+    outer = corners(np.cos(shoulder), np.sin(shoulder), shoulder + elbow, 1.0, 0.1, 0.5)
+    return rectangles_meet(outer, corners(0.0, 0.0, 0.0, 0.8, 0.8, 0.0))
+
+
+def test_a_collision_at_home_is_checked_for_and_told():
+    checker = CollisionChecker(folding_arm())
+    assert names(checker) == {'innerpost': 'adjacent', 'innerouter': 'adjacent'}
+    postures = random_postures(checker._model, 1000)
+    found = [checker.in_collision(q) for q in postures]
+    assert found == [outer_meets_post(*q) for q in postures]
+    assert 300 < sum(found) < 900
+    home = checker._model.home
+    assert checker.in_collision(home)
+    assert checker.home_contacts == (('post', 'outer'),) == checker.contacts(home)
+    text = home_text(checker)
+    line = '<disable_collisions link1="post" link2="outer" reason="Default"/>'
+    assert 'post with outer' in text
+    assert line in text
+    assert left_out_text(checker) == 'adjacent: inner – post, inner – outer'
+    pairs = [*srdf_lines(checker.disabled_pairs), line]
+    srdf = f'<robot name="r">{"".join(pairs)}</robot>'
+    allowed = CollisionChecker(folding_arm().with_srdf_text(srdf))
+    assert not any(allowed.in_collision(q) for q in random_postures(checker._model, 100))
+    assert allowed.home_contacts == ()
+    assert home_text(allowed) == ''
+
+
+def test_links_that_one_joint_moves_against_each_other_are_left_out():
+    """The fingers of a gripper touch when it is closed, at 0; their tips stand on them."""
+    finger = solid('<box size="0.1 0.02 0.02"/>', '0.05 0 0')
+    mimic = '<mimic joint="left" multiplier="{}"/></joint>'
+    text = (
+        f'<robot name="r"><link name="arm">{solid(xyz="0 0 9")}</link>'
+        f'<link name="hand">{solid()}</link>'
+        + ''.join(f'<link name="{name}">{finger}</link>' for name in ('l', 'r', 'lt', 'rt'))
+        + hinge('wrist', 'arm', 'hand')
+        + hinge('left', 'hand', 'l', '0.2 0.01 0', limits='lower="0" upper="1"')
+        + hinge('right', 'hand', 'r', '0.2 -0.01 0').replace('</joint>', mimic.format(-1))
+        + hinge('lt', 'l', 'lt', '0.1 0 0').replace('</joint>', mimic.format(-1))
+        + hinge('rt', 'r', 'rt', '0.1 0 0').replace('</joint>', mimic.format(1))
         + '</robot>'
     )
     checker = CollisionChecker(Robot.from_urdf(text))
-    assert names(checker)['ac'] == 'in collision at home'
-    assert 'ad' not in names(checker)
+    by_one = {pair for pair, reason in names(checker).items() if reason == 'moved by one joint'}
+    assert by_one == {'lr', 'lrt', 'ltr', 'ltrt', 'handlt', 'handrt'}
+    assert not checker.in_collision({})
+    apart = text.replace(mimic.format(-1), '</joint>', 1)  # a joint of its own
+    checker = CollisionChecker(Robot.from_urdf(apart))
+    assert 'lr' not in names(checker)
+    assert ('l', 'r') in checker.contacts({})
 
 
 def test_the_share_of_random_postures_is_told():
@@ -127,7 +219,7 @@ def test_pairs_are_found_once_and_kept_on_disk(monkeypatch, tmp_path):
     pair_rules._kept.clear()
     assert CollisionChecker(robot).disabled_pairs == first
     assert len(found) == 1
-    assert 'in collision at home' in first.values()
+    assert 'moved by one joint' in first.values()
     (file,) = (tmp_path / 'cache').iterdir()
     for damaged in (b'', b'x' * 100, file.read_bytes()[:-3], file.read_bytes()[64:]):
         file.write_bytes(damaged)

@@ -24,6 +24,7 @@ def limit(text):
 
 IGNORED = [
     robot(extra='<xacro:property name="a" value="1"/>'),
+    robot().replace(' name="r"', '', 1),
     robot(limit('lower="-1" upper="1" velocity="-1"')),
 ]
 FAULTY = [

@@ -61,3 +61,38 @@ def test_a_faulty_element_ends_nothing_but_itself():
         assert first.geometry is None
         assert first.fault
         assert second.geometry == Sphere(1.0)
+
+
+@pytest.mark.parametrize(
+    'geometry',
+    [
+        '<box size="0 0 0"/>',
+        '<box size="1 0 2"/>',
+        '<sphere radius="0"/>',
+        '<cylinder radius="0.1" length="0"/>',
+        '<cylinder radius="0" length="0.1"/>',
+    ],
+)
+def test_shapes_without_extent_are_no_obstacle_and_remarked(geometry):
+    text = f'<collision><geometry>{geometry}</geometry></collision>'
+    (found,) = read_collision_geometry(robot(text))
+    assert (found.geometry, found.fault) == (None, '')
+    assert 'without extent' in found.remark
+
+
+@pytest.mark.parametrize(
+    'geometry',
+    ['<box size="0 -1 0"/>', '<sphere radius="nan"/>', '<cylinder radius="0" length="-1"/>'],
+)
+def test_sizes_that_cannot_be_are_faults(geometry):
+    text = f'<collision><geometry>{geometry}</geometry></collision>'
+    (found,) = read_collision_geometry(robot(text))
+    assert found.geometry is None
+    assert 'is no length' in found.fault
+    assert found.remark == ''
+
+
+def test_one_scale_is_that_of_all_directions():
+    text = '<collision><geometry><mesh filename="a.stl" scale=" 0.001 "/></geometry></collision>'
+    (found,) = read_collision_geometry(robot(text))
+    assert found.geometry == MeshFile('a.stl', (0.001, 0.001, 0.001))

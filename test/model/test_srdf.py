@@ -145,3 +145,21 @@ def test_hostile_text_is_refused_soon(text, message):
     assert isinstance(caught.value, IkServiceError)
     assert len(str(caught.value)) < 1000
     assert time.process_time() - start < LONGEST_TIME
+
+
+@pytest.mark.parametrize(
+    ('old', 'new'),
+    [
+        ('<robot ', '<robot xmlns="urn:a" '),
+        ('<group ', '<group xmlns="urn:b" '),
+        ('<chain ', '<undeclared:chain '),
+        ('<robot ', '<u:robot xmlns:u="urn:a" '),
+        ('<robot ', '\ufeff<robot a:b="c" '),
+        ('<group ', '<x:note/><group '),
+    ],
+)
+def test_namespaces_change_nothing(old, new):
+    plain = srdf_xml(group_xml('arm', 'chain:base>tool'), state_xml('s', 'arm', j='1'))
+    text = plain.replace(old, new)
+    text = text.replace('</robot>', '</u:robot>') if '<u:robot' in text else text
+    assert parse_srdf(text) == parse_srdf(plain)

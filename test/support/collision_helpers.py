@@ -108,7 +108,7 @@ class WorldBench:
         node = SimpleNamespace(get_logger=lambda: logger, create_subscription=self._subscribe)
         WorldTopics(node, self.known, lambda: self.measured, self.errors.append)
 
-    def _subscribe(self, kind, topic, callback, *_, raw, callback_group):
+    def _subscribe(self, kind, topic, callback, *_, raw, callback_group, event_callbacks):
         assert raw
         self._callbacks[kind] = callback
 
@@ -118,7 +118,7 @@ class WorldBench:
 
     def receive(self, *messages):
         for message in messages:
-            self._callbacks[type(message)](serialize_message(message))
+            self._callbacks[type(message)](serialize_message(message), {})
         assert self.errors == []
 
     def measure(self, **joints):

@@ -28,12 +28,13 @@ class StandInController:
 
     It interpolates linearly, which is enough for its states to be on the way. ``rejects`` and
     ``fails`` change how it takes the next goals, ``refuses`` how it takes cancellations; while it
-    ``lingers``, a goal that is canceled goes on. It keeps results for so many seconds.
+    ``lingers``, a goal that is canceled goes on, and while it ``replaces``, a newer one aborts
+    that on its way. It keeps results for so many seconds.
     """
 
     def __init__(self, bench, names, q, action='arm_controller/follow_joint_trajectory', keeps=60):
         self.names, self.q = list(names), np.array(q, dtype=float)
-        self.rejects = self.refuses = self.lingers = False
+        self.rejects = self.refuses = self.lingers = self.replaces = False
         self.fails = None  # an error code and a text
         self.goals, self.lost = [], []
         self.canceled = self.begun = self.ended = 0
@@ -132,6 +133,11 @@ class StandInController:
             if handle.is_cancel_requested and not self.lingers:
                 self.canceled += 1
                 handle.canceled()
+                return result
+            if self.replaces and handle.request is not self.goals[-1]:
+                result.error_code = FollowJointTrajectory.Result.INVALID_GOAL
+                result.error_string = 'Current goal preempted by new incoming action.'
+                handle.abort()
                 return result
             if self.fails is not None and t > 0.3:
                 result.error_code, result.error_string = self.fails

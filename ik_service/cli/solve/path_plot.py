@@ -98,7 +98,7 @@ def _draw_joint(
     axes.plot(course, values, color=_CURVE, marker='.' if len(rows) < 3 else None)
     low, high = values.min(), values.max()
     spare = max(_SPARE * (high - low), _LEAST)
-    lower, upper = scale * request.chain.lower[joint], scale * request.chain.upper[joint]
+    lower, upper = (scale * ends[joint] for ends in request.chain.search_limits())
     near = max(high - low, _SPARE * (upper - lower) if np.isfinite(upper - lower) else 0.0)
     axes.set_ylim(low - spare, high + spare)
     axes.dataLim.intervaly = (low - spare, high + spare)

@@ -142,6 +142,7 @@ def draw_joints(panel: SubFigure, request: Request, outcome: Outcome) -> None:
     chain, trace = request.chain, outcome.trace
     moves = np.ptp(np.nan_to_num(trace.q), axis=0)
     shown = sorted(np.argsort(-moves, kind='stable')[:MOST_JOINTS])
+    ends = chain.search_limits()
     columns = 1 if len(shown) <= COLUMN else 2
     count = -(-len(shown) // columns)
     grid = panel.subplots(count, columns, sharex=True, squeeze=False).ravel(order='F')
@@ -150,7 +151,7 @@ def draw_joints(panel: SubFigure, request: Request, outcome: Outcome) -> None:
         unit = 'm' if request.slides[i] else '°'
         _draw_searches(axes, request, outcome, _finite(scale * trace.q[:, i]))
         _mark_restarts(axes, outcome)
-        draw_limits(axes, scale * chain.lower[i], scale * chain.upper[i])
+        draw_limits(axes, scale * ends[0][i], scale * ends[1][i])
         axes.set_title(f'{chain.joint_names[i]} [{unit}]', fontsize=8, pad=2)
         axes.tick_params(labelsize=7)
         axes.grid(axis='y', visible=False)
@@ -177,8 +178,9 @@ def draw_postures(
     chain = request.chain
     axes = panel.subplots()
     known = np.vstack([outcomes[0].trace.q[0], *(outcome.result.q for outcome in outcomes)])
-    lower = np.where(np.isfinite(chain.lower), chain.lower, known.min(axis=0) - 0.1)
-    upper = np.where(np.isfinite(chain.upper), chain.upper, known.max(axis=0) + 0.1)
+    bounded = np.isfinite(chain.search_limits())
+    lower = np.where(bounded[0], chain.lower, known.min(axis=0) - 0.1)
+    upper = np.where(bounded[1], chain.upper, known.max(axis=0) + 0.1)
     span = np.where(upper > lower, upper - lower, 1.0)
     heights = np.arange(chain.n)
     axes.barh(heights, 1.0, 0.74, color=GRID, zorder=0)
@@ -191,10 +193,9 @@ def draw_postures(
             share, heights + lane, 'o', color=color, markersize=5, markerfacecolor=filled,
             label=method_label(outcome.solver),
         )  # fmt: skip
-    bounded = np.isfinite(chain.lower) & np.isfinite(chain.upper)
     names = [
         name if limits else f'{name}\n(no limits)'
-        for name, limits in zip(chain.joint_names, bounded, strict=True)
+        for name, limits in zip(chain.joint_names, np.logical_and(*bounded), strict=True)
     ]
     axes.set_yticks(heights, names, fontsize=8)
     axes.set_xticks([0.0, 0.5, 1.0], ['lower\nlimit', 'middle', 'upper\nlimit'])

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 """Task weights that leave the orientation free."""
 _MOST_REMARKS = 10  # more would push the answer off the screen
-_WIDEST = 1e6  # limits beyond this are as good as none [rad] or [m]
 
 
 @dataclass(frozen=True)
@@ -207,8 +206,7 @@ def random_posture(chain: KinematicChain, seed: int) -> np.ndarray:
     :param seed: of the random numbers: the same one gives the same posture.
     :returns: (n,) [rad] or [m].
     """
-    lower = np.where(chain.lower > -_WIDEST, chain.lower, np.minimum(chain.upper, 0.0) - math.pi)
-    upper = np.where(chain.upper < _WIDEST, chain.upper, np.maximum(chain.lower, 0.0) + math.pi)
+    lower, upper = chain.sampling_bounds()
     return np.random.default_rng(seed).uniform(lower, upper)
 
 
@@ -262,9 +260,15 @@ def notes_about_collisions(collisions: CollisionChecker | None) -> list[str]:
 
     :param collisions: what solutions have to be free of.
     """
-    if collisions is None or collisions.has_geometry:
+    if collisions is None:
         return []
-    return ['no link of the robot has a collision shape, so nothing can collide']
+    if not collisions.has_geometry:
+        return ['no link of the robot has a collision shape, so nothing can collide']
+    from ik_service.collision.pair_texts import home_text, left_out_text
+
+    left_out = left_out_text(collisions)
+    notes = [f'links that are not checked with each other are {left_out}' if left_out else '']
+    return [note for note in (*notes, home_text(collisions)) if note]
 
 
 def _notes_about_reach(

@@ -17,6 +17,7 @@ import math
 from ik_service.following.servo.joint_bound_kernels import free_speeds, scale_to_speeds
 from ik_service.kinematics.compile import inner_kernel, kernel
 from ik_service.kinematics.kernels import copy_vector, fill_vector, jacobian_rows, last_frame
+from ik_service.kinematics.search_range import has_lower, has_upper
 from ik_service.solvers.kernels.singular_values import orthogonal_columns
 
 APPROACHING, HALTED, LEAVING = 1, 2, 4
@@ -194,7 +195,7 @@ def _add_self_motion(chain, q, scratch, velocity):
         fastest = max(fastest, abs(velocity[i]))
         half = 0.5 * (chain.upper[i] - chain.lower[i])
         motion[i] = 0.0
-        if math.isfinite(half) and half > 0.0:
+        if half > 0.0 and has_lower(chain.lower[i]) and has_upper(chain.upper[i]):
             off = (q[i] - 0.5 * (chain.upper[i] + chain.lower[i])) / half
             outside = min(max(abs(off) - _OUTER, 0.0) / (1.0 - _OUTER), 1.0)
             motion[i] = -math.copysign(outside, off)

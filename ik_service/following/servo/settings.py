@@ -74,4 +74,5 @@ class ServoSettings:
                 f'are {len(self.margins)} numbers; there have to be one, or {chain.n} for '
                 f'{", ".join(chain.joint_names)}',
             )
-        return np.minimum(self.margins, _LARGEST_MARGIN * (chain.upper - chain.lower))
+        lower, upper = chain.search_limits()
+        return np.minimum(self.margins, _LARGEST_MARGIN * (upper - lower))

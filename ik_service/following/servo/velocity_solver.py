@@ -111,8 +111,7 @@ def warm_up() -> None:
 @lru_cache(maxsize=16)
 def _rank(chain: KinematicChain) -> int:
     """Return the rank that the Jacobian of a chain's moving joints has in almost all postures."""
-    lower = np.where(np.isfinite(chain.lower), chain.lower, -np.pi)
-    upper = np.where(np.isfinite(chain.upper), chain.upper, np.pi)
+    lower, upper = chain.sampling_bounds()
     postures = np.random.default_rng(0).uniform(lower, upper, (_POSTURES, chain.n))
     moving = [chain.jacobian(q)[:, chain.velocity > 0.0] for q in postures]
     ranks = [np.linalg.matrix_rank(J, tol=_RANK_TOLERANCE) for J in moving]

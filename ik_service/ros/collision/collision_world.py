@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.checker import CollisionChecker
+from ik_service.collision.pair_texts import home_text, left_out_text
 from ik_service.collision.posture_test import PostureTest
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.fault_logger import FaultLogger
@@ -50,6 +51,7 @@ class CollisionWorld:
     :param required: returns whether all of the robot has to be checked, or nothing counts as
         checked.
     :param warn: logs a warning.
+    :param inform: logs what is no fault.
     :ivar known: the objects.
     """
 
@@ -59,11 +61,13 @@ class CollisionWorld:
         measured: Callable[[], MeasuredState | None] = lambda: None,
         required: Callable[[], bool] = lambda: True,
         warn: Callable[[str], object] = lambda text: None,
+        inform: Callable[[str], object] = lambda text: None,
     ) -> None:
         self.known = KnownWorld(frames, self._build)
         self._measured = measured
         self._required = required
         self._warn = warn
+        self._inform = inform
         self._unplaced = FaultLogger(warn)
         self._refreshed_at = 0.0
         self._prepared: WeakKeyDictionary[Arm, _Prepared] = WeakKeyDictionary()
@@ -83,6 +87,13 @@ class CollisionWorld:
                 self._build(other)
         if prepared.fault:
             self._warn(f'collisions: {prepared.fault}')
+        if prepared.checker is None:
+            return
+        left_out, home = left_out_text(prepared.checker), home_text(prepared.checker)
+        if left_out:
+            self._inform(f'collisions: links that are not checked with each other are {left_out}')
+        if home:
+            self._warn(f'collisions: {home}')
 
     def adopt(self, arm: Arm) -> None:
         """
@@ -149,6 +160,11 @@ class CollisionWorld:
                 'mean check time [µs]': f'{1e6 * checks.mean:.1f}',
                 'longest check time [µs]': f'{1e6 * checks.longest:.1f}',
                 'unchecked links': ', '.join(checker.unchecked) or 'none',
+                'unchecked pairs': left_out_text(checker) or 'none',
+                'pairs that collide at home': ', '.join(
+                    ' – '.join(pair) for pair in checker.home_contacts
+                )
+                or 'none',
             }
         return report
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -14,6 +14,7 @@ from ik_service.common.quoting import quote
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.collision.known_world import KnownWorld
 from ik_service.ros.common.cdr import read_message
+from ik_service.ros.common.input_topics import InputTopic
 
 _DEPTH = 1000  # messages that may wait, as a scene is often published at once
 
@@ -26,6 +27,7 @@ class WorldTopics:
     :param known: the known world.
     :param measured: returns the measured state; None while there is no arm.
     :param on_error: called with an unexpected exception.
+    :param wake: lets the executors notice a new subscription.
     """
 
     def __init__(
@@ -34,8 +36,9 @@ class WorldTopics:
         known: KnownWorld,
         measured: Callable[[], MeasuredState | None],
         on_error: Callable[[Exception], object] = lambda error: None,
+        wake: Callable[[], object] = lambda: None,
     ) -> None:
-        self._node = node
+        self._node, self._wake = node, wake
         self._measured = measured
         self._on_error = on_error
         self._ignored = FaultLogger(node.get_logger().warning)
@@ -57,7 +60,7 @@ class WorldTopics:
         name_of: Callable[..., str],
         take: Callable[..., None],
     ) -> None:
-        def on_message(data: bytes) -> None:
+        def on_message(data: bytes, _: Mapping[str, int]) -> None:
             name = ''
             try:
                 message = read_message(data, kind)
@@ -70,6 +73,4 @@ class WorldTopics:
             else:
                 self._ignored.clear()
 
-        self._node.create_subscription(
-            kind, topic, on_message, _DEPTH, raw=True, callback_group=self._group
-        )
+        InputTopic(self._node, kind, topic, on_message, _DEPTH, self._group, self._wake, raw=True)

@@ -12,6 +12,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ik_service.common.quoting import quote, truncate
+from ik_service.common.shared_parameters import given_to_all_nodes
 from ik_service.exceptions import OptionError
 from ik_service.ros.common.mapping_parameters import declare_nested, MappingSpec
 from ik_service.ros.common.parameter_refusals import no_such_parameter, wrong_type
@@ -156,7 +157,8 @@ def declare_parameters(
     :param mappings: parameters whose nested form may be given as well.
     :returns: the values: defaults, or what the command line and parameter files give.
     :raises OptionError: a parameter is given a value that it cannot have, or one is given that
-        the node does not have; the message names the nearest that there is.
+        the node does not have; the message names the nearest that there is. One that a file gives
+        to all nodes is only logged: it may be of another.
     """
     values = {spec.name: _declare(node, spec) for spec in specs}
     for mapping in mappings:
@@ -179,9 +181,15 @@ def _declare(node: Node, spec: ParameterSpec) -> object:
 
 def _refuse_unknown(node: Node) -> None:
     declared = node.list_parameters([], 0).names
-    for name in _given(node):
-        if name not in declared and not name.startswith(_OF_ROS):
+    unknown = [n for n in _given(node) if n not in declared and not n.startswith(_OF_ROS)]
+    shared = given_to_all_nodes() if unknown else ()
+    for name in unknown:
+        if name not in shared:
             raise OptionError(truncate(name), no_such_parameter(name, declared))
+        node.get_logger().warning(
+            f'{truncate(name)}, which a parameter file gives to all nodes, is ignored: '
+            f'{no_such_parameter(name, declared)}'
+        )
 
 
 def _given(node: Node) -> dict[str, Parameter]:

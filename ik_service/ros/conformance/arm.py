@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-import math
 
 import numpy as np
 
 from ik_service.arm.links import attached_links, links_below
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.search_range import search_limits
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.model.joint import JointType
 from ik_service.robot import Robot
@@ -212,11 +212,9 @@ class TestedArm:
 
     def reach(self) -> float:
         """Return a length that no tip can be away from the root [m]."""
-        sliding = sum(
-            max(abs(joint.limits.lower), abs(joint.limits.upper))
-            for joint in self.robot.joints.values()
-            if joint.type is JointType.PRISMATIC and math.isfinite(joint.limits.upper)
-        )
+        slides = [j.limits for j in self.robot.joints.values() if j.type is JointType.PRISMATIC]
+        ends = np.abs(search_limits([s.lower for s in slides], [s.upper for s in slides]))
+        sliding = float(ends.max(axis=0)[np.isfinite(ends).all(axis=0)].sum())
         lengths = (
             float(np.linalg.norm(joint.T_parent_joint[:3, 3]))
             for joint in self.robot.joints.values()

@@ -15,6 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.common.quoting import quote
+from ik_service.common.stall_watch import StallWatch, TICK_LASTS
 from ik_service.exceptions import OptionError
 from ik_service.following.commanded_joints import CommandedJoints
 from ik_service.ros.common.motion_clock import MotionClock
@@ -50,6 +51,7 @@ class CommandPublisher:
     :param command_joints: joints of the controller, in its order; empty for those of each group.
         ``joint_command`` does without them, as its messages name the joints, and only checks them.
     :param replacement: what a trajectory controller does with a new trajectory; 'auto' to ask it.
+    :param watch: notes what hangs; None for nothing.
     :raises OptionError: a joint is named twice.
     :ivar monitor: monitor of other publishers of commands.
     :ivar clock: the clock of what moves the arm; commands are stamped by it.
@@ -61,7 +63,9 @@ class CommandPublisher:
         interface: str,
         command_joints: Sequence[str] = (),
         replacement: str = 'auto',
+        watch: StallWatch | None = None,
     ) -> None:
+        self._watch = watch
         self.clock = MotionClock(cast(ROSClock, node.get_clock()))
         self._interface = interface
         names_joints = interface == 'joint_command'
@@ -150,7 +154,12 @@ class CommandPublisher:
 
         :param serialized: a message of :meth:`serialize`.
         """
+        if self._watch is None:
+            self._publisher.publish(serialized)
+            return
+        self._watch.begin('a command could not be handed over to the middleware')
         self._publisher.publish(serialized)
+        self._watch.begin(TICK_LASTS)
 
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
+import numpy as np
 
 from ik_service.arm.group import ArmGroup
 from ik_service.common.fault_logger import FaultLogger
@@ -26,6 +27,9 @@ from ik_service.solvers.solver import Solver
 
 TARGET_TOPIC = 'target_pose'
 """Topic of the targets of the default group, and last part of those of the others."""
+
+_HELD = 1e-3
+"""Distance by which a joint that is never moved would have to move, at least, to be named."""
 
 _REPLACED = 'the robot description is being replaced'
 
@@ -88,6 +92,7 @@ class FollowerInterface:
         self.ignored_targets = FaultLogger(warn)
         self._targets = TargetIntake(states.measured, group, context)
         self._bad_twists, self._unreachable = FaultLogger(warn), FaultLogger(warn)
+        self._unmatched, self._immobile = FaultLogger(warn), FaultLogger(warn)
         self._states = states
         self._commands = GroupCommands(output, group.chain.joint_names, states.measured)
         self._context = context
@@ -129,6 +134,9 @@ class FollowerInterface:
             self._ignore(str(error))
             return
         self.ignored_targets.clear()
+        held = self._held_joints(result.q)
+        if held:
+            self._immobile.report(f'{self.topic} cannot be reached: {held}', 'immobile')
         if result.success:
             self._unreachable.clear()
         else:
@@ -149,6 +157,21 @@ class FollowerInterface:
             self._bad_twists.report(f'velocity of {self.topic} ignored: {error}')
         else:
             self._bad_twists.clear()
+
+    def _held_joints(self, q: np.ndarray) -> str:
+        """Return which joints a posture (n,) would move but are never moved; empty for none."""
+        measured, immobile = self.follower.measured, self.follower.immobile_joints
+        if not immobile or measured is None:
+            return ''
+        names = self.group.chain.joint_names
+        away = np.abs(q - measured[0])
+        held = [name for name in immobile if away[names.index(name)] > _HELD]
+        if not held:
+            return ''
+        return (
+            f'{", ".join(held)} would have to move, but the velocity limit is 0 (velocity="0" in '
+            'the robot description, or in joint_limits)'
+        )
 
     def frames(self) -> FrameResolver:
         """Return the frames of the robot as it is measured now, and of its surroundings."""
@@ -206,6 +229,9 @@ class FollowerInterface:
             raise TargetRefusedError(_REPLACED)
         self.forward_state()  # an idle one may not have got the last ones
         self.follower.other_commander = self._context.other_commanders()
+        unmatched = self.unmatched_names()
+        if unmatched:
+            raise TargetRefusedError(unmatched)
         self.follower.follow_aim(aim)
 
     def end(self) -> None:
@@ -236,6 +262,9 @@ class FollowerInterface:
         """Log, once, that following has stopped for a reason that the user should know."""
         self.follower.other_commander = self._context.other_commanders()
         self._log.log_state(self.state_fault)
+        unmatched = self.unmatched_names()
+        if unmatched:
+            self._unmatched.report(unmatched)
 
     def state_fault(self) -> str:
         """Return why the joint states cannot be relied on; empty when they can."""
@@ -250,6 +279,7 @@ class FollowerInterface:
             stamps = (
                 f'stamped {age:.2f} s before it arrived; the clocks of arm and node have to agree'
             )
+        fault = fault or self.unmatched_names()
         left_out = f'the last ones are without {", ".join(gone)}' if fault and gone else ''
         return '; '.join(part for part in (fault, left_out, stamps) if part)
 
@@ -266,6 +296,11 @@ class FollowerInterface:
         names = self.measured.arm.postures.names
         missing = [names[i] for i in self.measured.unmeasured(self.group.indices)]
         return missing + self._commands.unmeasured()
+
+    def unmatched_names(self) -> str:
+        """Return names in joint states that may be meant for joints without one; or empty."""
+        missing = self.missing_joints()
+        return self._states.unmatched(missing) if missing else ''
 
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""
@@ -288,7 +323,8 @@ class FollowerInterface:
         report |= self._commanders()
         result = self.follower.result
         if result is not None:
-            report['target'] = result.reason
+            held = self._held_joints(result.q)
+            report['target'] = f'{result.reason}; {held}' if held else result.reason
         immobile = self.follower.immobile_joints
         if immobile:
             report['joints with velocity limit 0'] = ', '.join(immobile)

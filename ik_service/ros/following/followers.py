@@ -221,6 +221,15 @@ class Followers:
             return claim
         return _STOPPED if moving else 'nothing moves'
 
+    def stop_all_but_trajectories(self) -> str:
+        """Let all else come to rest, as trajectories are stopped; return a sentence about it."""
+        moving = any(not following.follower.idle for following in self)
+        for following in self:
+            aim = following.follower.aim
+            if aim is None or aim.kind != 'trajectory':
+                following.follower.stop()
+        return _STOPPED if moving else 'nothing moves'
+
     def enable(self, enabled: bool) -> tuple[bool, str]:
         """
         Allow motion of all groups, or stop and refuse all targets.

@@ -14,7 +14,7 @@ from ik_service.ros.following.followers import Followers
 from ik_service.ros.servo.servo_interface import ServoInterface
 from ik_service.ros.servo.servo_parameters import check_servo
 from ik_service.ros.trajectory.trajectory_actions import TrajectoryActions
-from ik_service.ros.trajectory.trajectory_parameters import TRAJECTORY_ACTION
+from ik_service.ros.trajectory.trajectory_parameters import REPLACE_GOALS, TRAJECTORY_ACTION
 
 if TYPE_CHECKING:
     from ik_service.ros.ik.parameters import NodeParameters
@@ -34,6 +34,9 @@ class MotionInterface(Protocol):
 
     def end(self) -> None:
         """End what runs, as the node ends; the ticks go on."""
+
+    def preempt(self, reason: str) -> None:
+        """Stop the goals of actions, for the reason that is given."""
 
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""
@@ -60,7 +63,13 @@ class MotionInterfaces:
         clock: MotionClock,
     ) -> None:
         self._parts: Sequence[MotionInterface] = (
-            TrajectoryActions(node, followers, parameters[TRAJECTORY_ACTION], on_error),
+            TrajectoryActions(
+                node,
+                followers,
+                parameters[TRAJECTORY_ACTION],
+                on_error,
+                lambda: parameters[REPLACE_GOALS],
+            ),
             ServoInterface(node, followers, parameters, clock),
         )
         self._parameters = parameters
@@ -93,6 +102,15 @@ class MotionInterfaces:
         """End what runs, as the node ends; the ticks go on."""
         for part in self._parts:
             part.end()
+
+    def preempt(self, reason: str) -> None:
+        """
+        Stop the goals of actions.
+
+        :param reason: what stops them.
+        """
+        for part in self._parts:
+            part.preempt(reason)
 
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""

@@ -10,7 +10,6 @@ from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
-from rclpy.subscription import Subscription
 from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from ik_service.arm.arm import Arm
@@ -18,6 +17,7 @@ from ik_service.arm.group import ArmGroup
 from ik_service.common.quoting import quote
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.part_names import listed
+from ik_service.ros.common.input_topics import InputTopic
 from ik_service.ros.following.follower_interface import TARGET_TOPIC
 
 TWIST_TOPIC = 'target_twist'
@@ -82,14 +82,21 @@ class TargetTopics:
     :param on_target: called with the name of the group, empty for the default one, a target and
         the information about the message.
     :param on_twist: called likewise with the velocity of a target.
+    :param wake: lets the executors notice a new subscription.
     :ivar group: callback group of the targets of the default group.
     """
 
-    def __init__(self, node: Node, on_target: _OnTarget, on_twist: _OnTwist) -> None:
-        self._node = node
+    def __init__(
+        self,
+        node: Node,
+        on_target: _OnTarget,
+        on_twist: _OnTwist,
+        wake: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._node, self._wake = node, wake
         self._on_target = on_target
         self._on_twist = on_twist
-        self._others: dict[str, list[Subscription]] = {}
+        self._others: dict[str, list[InputTopic]] = {}
         self.group = MutuallyExclusiveCallbackGroup()
 
     def start(self) -> None:
@@ -104,14 +111,14 @@ class TargetTopics:
         """
         wanted = list(groups)
         for name in [name for name in self._others if name not in wanted]:
-            for subscription in self._others.pop(name):
-                self._node.destroy_subscription(subscription)
+            for topic in self._others.pop(name):
+                topic.destroy()
         for name in wanted:
             if name in self._others:
                 continue
             try:
-                for topic in (TARGET_TOPIC, TWIST_TOPIC):
-                    full = self._node.resolve_topic_name(f'{name}/{topic}')
+                for part in (TARGET_TOPIC, TWIST_TOPIC):
+                    full = self._node.resolve_topic_name(f'{name}/{part}')
                     validate_full_topic_name(full)
                 self._others[name] = self._subscribe(
                     name, f'{name}/', MutuallyExclusiveCallbackGroup()
@@ -120,14 +127,16 @@ class TargetTopics:
                 reason = str(error).partition(', at ')[0]  # without a place in a C file
                 self._node.get_logger().warning(f'group {quote(name)} is not followed: {reason}')
 
-    def _subscribe(self, group: str, prefix: str, solving: CallbackGroup) -> list[Subscription]:
+    def _subscribe(self, group: str, prefix: str, solving: CallbackGroup) -> list[InputTopic]:
         # Groups of their own: a target is solved for in its callback, and must not delay states.
         others = MutuallyExclusiveCallbackGroup()
-        create = self._node.create_subscription
         on_target = partial(self._on_target, group)
         on_twist = partial(self._on_twist, group)
         # Depth 1: an older target is of no use.
         return [
-            create(PoseStamped, prefix + TARGET_TOPIC, on_target, 1, callback_group=solving),
-            create(TwistStamped, prefix + TWIST_TOPIC, on_twist, 1, callback_group=others),
+            InputTopic(self._node, kind, prefix + topic, take, 1, calls, self._wake)
+            for kind, topic, take, calls in (
+                (PoseStamped, TARGET_TOPIC, on_target, solving),
+                (TwistStamped, TWIST_TOPIC, on_twist, others),
+            )
         ]

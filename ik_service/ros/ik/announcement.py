@@ -42,7 +42,10 @@ def announce(
         _log_remarks(log, arm.robot.remarks)
     immobile = followers.immobile_joints
     if immobile:
-        log.warning(f'not moved, because their velocity limit is 0: {", ".join(immobile)}')
+        log.warning(
+            f'not moved, because their velocity limit is 0: {", ".join(immobile)} '
+            '(velocity="0" in the robot description, or in joint_limits)'
+        )
     fault = followers.collision_fault(parameters.follower)
     if fault:
         log.warning(f'nothing is followed: {fault}')

@@ -20,19 +20,21 @@ from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import ArmLoader
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.periodic_thread import periodic_call
+from ik_service.common.stall_watch import StallWatch, TICK_LASTS
 from ik_service.exceptions import IkServiceError
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.collision.collision_parameters import REQUIRE_COLLISION_CHECKING
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.collision.world_topics import WorldTopics
 from ik_service.ros.common.frames import Frames
+from ik_service.ros.common.input_topics import IncompatiblePublishers
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.node_with_actions import NodeWithActions
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.common.shared_threads import SharedThreads
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource
-from ik_service.ros.following.command_monitor import publishers_of
+from ik_service.ros.following.command_monitor import full_name, publishers_of
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.follower_parameters import (
@@ -92,18 +94,27 @@ class IkNode(NodeWithActions):
         ParameterServices(self, ReentrantCallbackGroup(), self._change_group)
         self._followers: Followers | None = None
         self._fault = DescriptionFault()
+        self._incompatible = IncompatiblePublishers(self)
         self._started_at = time.monotonic()
         joints = [name for name in self.parameters[COMMAND_JOINTS] if name]
+        self._watch = StallWatch(
+            full_name(self.get_namespace(), self.get_name()),
+            lambda: self._ticker.due,
+            lambda: self._ticker.thread_id,
+        )
         self._commands = CommandPublisher(
             self,
             self.parameters[COMMAND_INTERFACE],
             joints,
             self.parameters[TRAJECTORY_REPLACEMENT],
+            self._watch,
         )
         commands, checks = (shared.commands, shared.checks) if shared else (None, None)
         self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error, checks)
-        self._stop = StopServices(self, lambda: self._followers)
-        self._targets = TargetTopics(self, self._on_target, self._on_twist)
+        self._stop = StopServices(
+            self, lambda: self._followers, lambda reason: self._motions.preempt(reason), self._wake
+        )
+        self._targets = TargetTopics(self, self._on_target, self._on_twist, self._wake)
         self._motions = MotionInterfaces(
             self,
             lambda: self._followers,
@@ -120,6 +131,7 @@ class IkNode(NodeWithActions):
             lambda: self.measured,
             lambda: self.parameters[REQUIRE_COLLISION_CHECKING],
             warn,
+            self.get_logger().info,
         )
         self._around = NodeContext(
             lambda: self.get_clock().now().nanoseconds,
@@ -132,11 +144,11 @@ class IkNode(NodeWithActions):
         self._arm_services = Services(
             self, self.parameters, self._frames, self.collisions, self._on_error, self._on_offered
         )
-        WorldTopics(self, self.collisions.known, lambda: self.measured, self._on_error)
+        WorldTopics(self, self.collisions.known, lambda: self.measured, self._on_error, self._wake)
         world = WorldMarkerPublisher(self, lambda: self.measured, self.collisions)
         self._world_ticker = periodic_call(checks, world.update, RATE, self._on_error)
         self._diagnostics = DiagnosticsPublisher(
-            self, self._arm_services.statistics, self.collisions, self._motions.report
+            self, self._arm_services.statistics, self.collisions, self._report
         )
         rate = self.parameters.follower.rate
         clock = self._commands.clock
@@ -181,7 +193,7 @@ class IkNode(NodeWithActions):
     @contextmanager
     def commanding(self) -> Iterator[None]:
         """Send commands for the time of a ``with`` block, in which an executor has to spin."""
-        with self._ticker, self._world_ticker:
+        with self._ticker, self._watch, self._world_ticker:
             try:
                 yield
             finally:
@@ -239,10 +251,24 @@ class IkNode(NodeWithActions):
 
     def _tick(self, now: float) -> None:
         followers = self._followers
-        if followers is not None:
-            followers.tick(now)
-            self._motions.tick(now)
-        self._commands.monitor.poll(now)
+        self._watch.begin(TICK_LASTS)
+        try:
+            if followers is not None:
+                followers.tick(now)
+                self._motions.tick(now)
+            self._commands.monitor.poll(now)
+        finally:
+            self._watch.end()
+
+    def _report(self) -> Mapping[str, str]:
+        """Return names and values about all ways to move the arm, for the diagnostics."""
+        received = self._incompatible.report()
+        stalls = {'stalls of the commands': str(self._watch.count)}
+        return {**self._motions.report(), **self._stop.report(), **received, **stalls}
+
+    def _wake(self) -> None:
+        """Let the threads notice a new subscription."""
+        self._threads.wake()
 
     def _default_follower(self) -> FollowerInterface | None:
         return self._followers.default if self._followers is not None else None

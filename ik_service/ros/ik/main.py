@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from ik_service.common.stall_watch import InterpreterWatch
 from ik_service.common.switch_interval import switch_interval
 from ik_service.ros.common.help_text import shows_help
 from ik_service.ros.common.runtime import GRACE, ros, run, StopRequest
@@ -21,7 +22,7 @@ def main(args: list[str] | None = None) -> None:
 
 
 def _program(args: list[str] | None, stop: StopRequest) -> None:
-    with ros(args), switch_interval():
+    with ros(args), switch_interval(), InterpreterWatch('ik_node'):
         # Only now, so that signals are caught while it is imported.
         from ik_service.following.motion_limits import LONGEST_RAMP
         from ik_service.ros.ik.ik_node import IkNode

@@ -142,6 +142,13 @@ class ServoInterface:
         with self._lock:
             self._ended = True
 
+    def preempt(self, reason: str) -> None:
+        """
+        Do nothing: commands are no goals, and end with the motion of the follower.
+
+        :param reason: what stops the goals.
+        """
+
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""
         if not self._used:

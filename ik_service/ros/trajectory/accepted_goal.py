@@ -23,6 +23,7 @@ class AcceptedGoal:
     :ivar playback: its trajectory; None before it begins, and when it was canceled before.
     :ivar begun: whether all is done that its begin asks for.
     :ivar canceled: whether its client has canceled it.
+    :ivar preempted: what has stopped it for its client; empty for nothing.
     :ivar ended_at: when its trajectory has ended, on the monotonic clock [s]; None before.
     :ivar lock: held while it is attended to.
     :ivar finished: whether its result is sent.
@@ -34,6 +35,7 @@ class AcceptedGoal:
     playback: Playback | None = None
     begun: bool = False
     canceled: bool = False
+    preempted: str = ''
     ended_at: float | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
     finished: bool = False
@@ -47,6 +49,16 @@ class AcceptedGoal:
         if self.playback is not None:
             self.playback.cancel()
         return True
+
+    def preempt(self, reason: str) -> None:
+        """
+        Stop it, as all motion is stopped.
+
+        :param reason: what stops it.
+        """
+        self.preempted = self.preempted or reason
+        if self.playback is not None:
+            self.playback.preempt(reason)
 
     def give_feedback(self) -> None:
         """Send feedback, if there is news."""

@@ -92,11 +92,9 @@ class FollowJointTrajectoryGoals(ActionGoals):
             raise GoalRefusedError(
                 GoalEnd.INVALID, f'goal_time_tolerance: {goal_time:g} s; 0 or more is right'
             )
-        tolerances = RequestedTolerances(
-            tolerances_from(goal.path_tolerance, 'path_tolerance', names),
-            tolerances_from(goal.goal_tolerance, 'goal_tolerance', names),
-            goal_time,
-        )
+        path, path_velocity = tolerances_from(goal.path_tolerance, 'path_tolerance', names)
+        end, end_velocity = tolerances_from(goal.goal_tolerance, 'goal_tolerance', names)
+        tolerances = RequestedTolerances(path, end, goal_time, path_velocity, end_velocity)
         return TrajectoryRequest(goal, trajectory, tolerances)
 
     def result(self, outcome: GoalOutcome) -> Message:
@@ -164,7 +162,11 @@ class ExecuteTrajectoryGoals(ActionGoals):
 
 
 def _trajectory(message: Message) -> JointTrajectory:
+    """Return the trajectory of a message, from which efforts of 0 are taken away."""
     try:
-        return trajectory_from(message)
+        trajectory = trajectory_from(message)
     except TrajectoryError as error:
         raise GoalRefusedError(GoalEnd.INVALID, str(error)) from None
+    for point in message.points:  # a controller without an interface for them refuses any
+        point.effort = []
+    return trajectory

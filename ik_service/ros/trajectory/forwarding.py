@@ -9,6 +9,7 @@ from control_msgs.action import FollowJointTrajectory
 
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import TargetRefusedError
+from ik_service.following.aim import Aim
 from ik_service.following.reservation import Reservation
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
@@ -19,10 +20,13 @@ from ik_service.ros.trajectory.goal_outcome import (
     GoalEnd,
     GoalOutcome,
     GoalRefusedError,
+    preempted,
 )
 from ik_service.ros.trajectory.playback import Playback
 from ik_service.ros.trajectory.preparation import prepared, start_time
 from ik_service.ros.trajectory.trajectory_messages import TrajectoryRequest
+
+_REPLACED = 'a newer trajectory has replaced it'
 
 
 class ForwardedPlayback(Playback):
@@ -38,6 +42,7 @@ class ForwardedPlayback(Playback):
     :param client: client of the controller's action.
     :param on_news: called when something has changed; must not block.
     :param delays: log of what the controller keeps waiting for.
+    :param replaces: the one at the controller whose place it takes; None for none.
     :raises GoalRefusedError: nothing moves then.
     """
 
@@ -48,6 +53,7 @@ class ForwardedPlayback(Playback):
         client: ControllerClient,
         on_news: Callable[[], object],
         delays: FaultLogger,
+        replaces: ForwardedPlayback | None = None,
     ) -> None:
         super().__init__(following)
         self._request, self._client, self._name = request, client, client.name
@@ -55,12 +61,13 @@ class ForwardedPlayback(Playback):
         self._goal: ControllerGoal | None = None
         self._outcome: GoalOutcome | None = None
         self._missing_since: float | None = None
-        self._canceling, self._stop_reason = False, ''
+        self._replaces, self._replaced = replaces, False
+        self._canceling, self._stop_reason, self._stop_end = False, '', GoalEnd.STOPPED
         prepared(request, following)
         start_time(request, following.clock)
         self._reservations: dict[FollowerInterface, Reservation] = {}
         try:
-            self._reserve(following)
+            self._reserve(following, None if replaces is None else replaces.aim)
         except TargetRefusedError as error:
             raise GoalRefusedError(GoalEnd.REFUSED, str(error)) from None
 
@@ -68,6 +75,11 @@ class ForwardedPlayback(Playback):
     def outcome(self) -> GoalOutcome | None:
         """How it has ended; None before."""
         return self._outcome
+
+    @property
+    def aim(self) -> Aim:
+        """The reservation of its joints."""
+        return self._reservations[self.following]
 
     @property
     def resting(self) -> bool:
@@ -83,6 +95,16 @@ class ForwardedPlayback(Playback):
         self._stop_reason = self._stop_reason or reason
         self._canceling = True
         self._on_news()
+
+    def preempt(self, reason: str) -> None:
+        """
+        Ask the controller to cancel it, for a stop of all motion.
+
+        :param reason: what stops it.
+        """
+        if not self._canceling:
+            self._stop_end = GoalEnd.PREEMPTED
+            self.cancel(reason)
 
     def feedback(self) -> FollowJointTrajectory.Feedback | None:
         """Return the controller's last feedback; None when there is no news."""
@@ -117,8 +139,21 @@ class ForwardedPlayback(Playback):
                 with suppress(TargetRefusedError):  # it cannot be moved yet, and is tried again
                     self._reserve(following)
 
-    def _reserve(self, following: FollowerInterface) -> None:
-        reservation = Reservation(self._claim, self._on_reservation_end)
+    def reclaim(self, reason: str) -> None:
+        """
+        Cancel it after all, and let nothing else move the arm until it is over.
+
+        :param reason: why what was to replace it does not.
+        """
+        if self._outcome is None and self._replaced:
+            self._replaced = False
+            self.preempt(reason)
+            with suppress(TargetRefusedError):
+                self._reserve(self.following)
+
+    def _reserve(self, following: FollowerInterface, replaces: Aim | None = None) -> None:
+        reservation = Reservation(self._claim, self._on_reservation_end, self._on_replaced)
+        reservation.replaces = replaces
         following.follow_aim(reservation)
         self._reservations[following] = reservation
 
@@ -126,6 +161,8 @@ class ForwardedPlayback(Playback):
         """Send the goal when it can be; return an outcome when it never will be."""
         if self._canceling:
             return CANCELED_EARLY
+        if self._replaced:
+            return preempted(_REPLACED)
         if self._client.server_is_ready():
             self._missing_since = None
             if not self.following.follower.active:
@@ -157,15 +194,28 @@ class ForwardedPlayback(Playback):
         return f'{self._name} may still move the arm: {waiting_for}'
 
     def _end(self, outcome: GoalOutcome) -> None:
+        if self._replaced and outcome.end not in (GoalEnd.SUCCEEDED, GoalEnd.CANCELED):
+            outcome = preempted(f'{_REPLACED}; {self._name}: {outcome.text}')
         if self._stop_reason and outcome.end is not GoalEnd.SUCCEEDED:
             reason = self._stop_reason
             if outcome.end is GoalEnd.STOPPED:
                 reason += f'; {outcome.text}'
-            outcome = GoalOutcome(GoalEnd.STOPPED, reason)
+            outcome = GoalOutcome(self._stop_end, reason)
         self._outcome = outcome
         for following, reservation in self._reservations.items():
             reservation.withdraw()
             following.follower.release(reservation)
+        if self._replaces is not None and self._goal_is_refused(outcome):
+            self._replaces.reclaim(f'{self._name} has not taken the goal that was to replace it')
+        self._replaces = None
+        self._on_news()
+
+    @staticmethod
+    def _goal_is_refused(outcome: GoalOutcome) -> bool:
+        return outcome.end not in (GoalEnd.SUCCEEDED, GoalEnd.PREEMPTED)
+
+    def _on_replaced(self) -> None:
+        self._replaced = True
         self._on_news()
 
     def _on_reservation_end(self, reason: str) -> None:

@@ -24,6 +24,7 @@ class GoalEnd(Enum):
     OFF_GOAL = 'the arm did not come within the goal tolerance'
     REFUSED = 'nothing may be moved now'
     STOPPED = 'something else has ended it'
+    PREEMPTED = 'a stop for all motion, or a newer goal, has ended it'
 
 
 _RESULT = FollowJointTrajectory.Result
@@ -37,8 +38,12 @@ CONTROL_CODES = {
     GoalEnd.OFF_GOAL: _RESULT.GOAL_TOLERANCE_VIOLATED,
     GoalEnd.REFUSED: _RESULT.INVALID_GOAL,
     GoalEnd.STOPPED: _RESULT.INVALID_GOAL,
+    GoalEnd.PREEMPTED: _RESULT.INVALID_GOAL,
 }
-"""Codes of control_msgs/FollowJointTrajectory, which has none for a stop or a refusal."""
+"""
+Codes of control_msgs/FollowJointTrajectory, which has none for a stop or a refusal: it is the one
+with which joint_trajectory_controller aborts a goal that another one has replaced.
+"""
 
 _OF_CONTROL_CODES = {
     _RESULT.SUCCESSFUL: GoalEnd.SUCCEEDED,
@@ -59,6 +64,7 @@ MOVEIT_CODES = {
     GoalEnd.OFF_GOAL: MoveItErrorCodes.CONTROL_FAILED,
     GoalEnd.REFUSED: MoveItErrorCodes.CONTROL_FAILED,
     GoalEnd.STOPPED: MoveItErrorCodes.CONTROL_FAILED,
+    GoalEnd.PREEMPTED: MoveItErrorCodes.PREEMPTED,
 }
 """Codes of moveit_msgs/MoveItErrorCodes."""
 
@@ -68,6 +74,7 @@ _OF_TRAJECTORY_ENDS = {
     TrajectoryEnd.OFF_PATH: GoalEnd.OFF_PATH,
     TrajectoryEnd.OFF_GOAL: GoalEnd.OFF_GOAL,
     TrajectoryEnd.STOPPED: GoalEnd.STOPPED,
+    TrajectoryEnd.PREEMPTED: GoalEnd.PREEMPTED,
 }
 
 
@@ -106,6 +113,15 @@ class GoalOutcome:
 
 CANCELED_EARLY = GoalOutcome(GoalEnd.CANCELED, 'it was canceled before it began')
 """Outcome of a goal that was canceled before anything moved."""
+
+
+def preempted(reason: str) -> GoalOutcome:
+    """
+    Return the outcome of a goal that a stop of all motion has ended.
+
+    :param reason: what has stopped it.
+    """
+    return GoalOutcome(GoalEnd.PREEMPTED, reason)
 
 
 class GoalRefusedError(IkServiceError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 
 from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
@@ -11,11 +12,18 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.exceptions import TargetRefusedError
+from ik_service.following.aim import Aim
 from ik_service.following.trajectory_aim import TrajectoryAim
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.trajectory.goal_outcome import GoalEnd, GoalOutcome, GoalRefusedError
-from ik_service.ros.trajectory.preparation import chain_of, prepared, start_time, tolerances_for
+from ik_service.ros.trajectory.preparation import (
+    chain_of,
+    joined,
+    prepared,
+    start_time,
+    tolerances_for,
+)
 from ik_service.ros.trajectory.trajectory_messages import TrajectoryRequest
 
 
@@ -36,6 +44,11 @@ class Playback(ABC):
 
     @property
     @abstractmethod
+    def aim(self) -> Aim:
+        """What the follower of its joints does for it."""
+
+    @property
+    @abstractmethod
     def resting(self) -> bool:
         """Whether the arm is at rest after the end, as far as that is known."""
 
@@ -45,6 +58,14 @@ class Playback(ABC):
         Let the arm come to rest.
 
         :param reason: why, when something else than the client wants it.
+        """
+
+    @abstractmethod
+    def preempt(self, reason: str) -> None:
+        """
+        Let the arm come to rest for a stop of all motion.
+
+        :param reason: what stops it.
         """
 
     @abstractmethod
@@ -76,6 +97,7 @@ class CommandedPlayback(Playback):
     :param following: the follower of its joints.
     :param clock: returns the node's time [ns].
     :param on_end: called after the end; must not block.
+    :param replaces: the one on its way whose place it takes; None for none.
     :raises GoalRefusedError: nothing moves then.
     """
 
@@ -85,18 +107,24 @@ class CommandedPlayback(Playback):
         following: FollowerInterface,
         clock: Callable[[], int],
         on_end: Callable[[], object],
+        replaces: Playback | None = None,
     ) -> None:
         super().__init__(following)
         self._request, self._clock = request, clock
         follower, chain = following.follower, chain_of(following)
+        begun = prepared(request, following)
+        going_on = None if replaces is None else joined(request, following)
         self._aim = TrajectoryAim(
-            prepared(request, following),
+            begun if going_on is None else going_on,
             follower.limits,
             1.0 / follower.settings.rate,
             tolerances_for(request.tolerances, chain),
             start_time(request, following.clock),
             on_end,
+            partial(following.measured.velocities, following.group.indices),
+            going_on is not None,
         )
+        self._aim.replaces = None if replaces is None else replaces.aim
         try:
             following.follow_aim(self._aim)
         except TargetRefusedError as error:
@@ -107,6 +135,11 @@ class CommandedPlayback(Playback):
         """How it has ended; None before."""
         outcome = self._aim.outcome
         return None if outcome is None else GoalOutcome.of(outcome)
+
+    @property
+    def aim(self) -> Aim:
+        """What the follower of its joints does for it."""
+        return self._aim
 
     @property
     def resting(self) -> bool:
@@ -121,6 +154,14 @@ class CommandedPlayback(Playback):
         :param reason: why, when something else than the client wants it.
         """
         self._aim.cancel(reason)
+
+    def preempt(self, reason: str) -> None:
+        """
+        Let the arm come to rest on the trajectory, for a stop of all motion.
+
+        :param reason: what stops it.
+        """
+        self._aim.preempt(reason)
 
     def attend(self, now: float) -> None:
         """

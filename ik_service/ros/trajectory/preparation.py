@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 import math
 from typing import cast
@@ -21,6 +21,10 @@ from ik_service.ros.following.followers import Followers
 from ik_service.ros.trajectory.goal_outcome import GoalEnd, GoalRefusedError
 from ik_service.ros.trajectory.trajectory_messages import RequestedTolerances, TrajectoryRequest
 from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.trajectory.limit_check import TrajectoryLimits
+
+LONGEST_AHEAD = 10.0
+"""How far ahead a trajectory may begin [s]; farther, and the clocks of two machines differ."""
 
 _MOST_NAMED = 5
 """Joints at fault that a message names."""
@@ -76,17 +80,41 @@ def prepared(request: TrajectoryRequest, following: FollowerInterface) -> JointT
         measured = following.measured.joints(following.group.indices)
         if measured is None:
             missing = ', '.join(following.missing_joints())
-            raise GoalRefusedError(
-                GoalEnd.REFUSED, f'no joint state has arrived yet of: {missing}'
-            )
+            why = following.unmatched_names() or f'no joint state has arrived yet of: {missing}'
+            raise GoalRefusedError(GoalEnd.REFUSED, why)
         place = measured[0]
     try:
-        chain = chain_of(following)
-        acceleration = following.measured.arm.bounds.acceleration(chain)
-        limits = replace(limits_of(chain), acceleration=acceleration)
-        return fitted(request.trajectory, chain, place, limits)
+        return fitted(request.trajectory, chain_of(following), place, _limits(following))
     except TrajectoryError as error:
         raise GoalRefusedError(GoalEnd.INVALID, str(error)) from None
+
+
+def joined(request: TrajectoryRequest, following: FollowerInterface) -> JointTrajectory | None:
+    """
+    Return a trajectory that goes on from the motion of the commands, with the joints in its order.
+
+    :param request: what a goal asks for, checked already (:func:`prepared`).
+    :param following: the follower of its joints.
+    :returns: the trajectory; None where that is not possible within the limits, where it is to
+        begin later, and where it leads along straight lines, which begin at rest.
+    """
+    motion, trajectory = following.follower.motion, request.trajectory
+    if motion is None or request.stamp:
+        return None
+    if trajectory.velocities is None:
+        if len(trajectory) > 1:
+            return None
+        trajectory = replace(trajectory, velocities=np.zeros_like(trajectory.positions))
+    try:
+        return fitted(trajectory, chain_of(following), motion[0], _limits(following), motion[1])
+    except TrajectoryError:
+        return None
+
+
+def _limits(following: FollowerInterface) -> TrajectoryLimits:
+    chain = chain_of(following)
+    acceleration = following.measured.arm.bounds.acceleration(chain)
+    return replace(limits_of(chain), acceleration=acceleration)
 
 
 def chain_of(following: FollowerInterface) -> KinematicChain:
@@ -104,7 +132,7 @@ def start_time(request: TrajectoryRequest, clock: MotionClock) -> float:
 
     :param request: what a goal asks for.
     :param clock: that clock.
-    :raises GoalRefusedError: it would be over already.
+    :raises GoalRefusedError: it would be over already, or begins too far ahead.
     """
     if not request.stamp:
         return -math.inf
@@ -116,6 +144,12 @@ def start_time(request: TrajectoryRequest, clock: MotionClock) -> float:
             GoalEnd.OLD_STAMP,
             f'by its stamp the trajectory has ended {late:.3f} s ago; the stamp 0 means now, and '
             'clocks have to agree',
+        )
+    if ahead > LONGEST_AHEAD:
+        raise GoalRefusedError(
+            GoalEnd.INVALID,
+            f'by its stamp the trajectory begins in {ahead:.3f} s, and {LONGEST_AHEAD:g} s ahead '
+            'are allowed; the stamp 0 means now, and clocks have to agree (use_sim_time, too)',
         )
     return start
 
@@ -133,4 +167,13 @@ def tolerances_for(requested: RequestedTolerances, chain: KinematicChain) -> Tra
         np.array([requested.path.get(name, math.inf) for name in names]),
         np.array([requested.goal.get(name, d) for name, d in zip(names, defaults, strict=True)]),
         requested.goal_time or GOAL_TIME,
+        _of_joints(requested.path_velocity, names),
+        _of_joints(requested.goal_velocity, names),
     )
+
+
+def _of_joints(tolerances: Mapping[str, float], names: Sequence[str]) -> np.ndarray | None:
+    """Return tolerances (n,) in the order of joints, inf where none is given; None for none."""
+    if not tolerances:
+        return None
+    return np.array([tolerances.get(name, math.inf) for name in names])

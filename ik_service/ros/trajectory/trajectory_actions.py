@@ -14,6 +14,7 @@ from rclpy.node import Node
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import OptionError
 from ik_service.following.motion_limits import LONGEST_RAMP
+from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.trajectory.accepted_goal import AcceptedGoal
 from ik_service.ros.trajectory.action_goals import (
@@ -29,6 +30,7 @@ from ik_service.ros.trajectory.goal_outcome import (
     GoalEnd,
     GoalOutcome,
     GoalRefusedError,
+    preempted,
 )
 from ik_service.ros.trajectory.playback import CommandedPlayback, Playback
 from ik_service.ros.trajectory.preparation import follower_for
@@ -54,6 +56,7 @@ class TrajectoryActions:
     :param followers: returns the followers of the present arm; None before there is one.
     :param action: name of a controller's action; empty to command the arm from here.
     :param on_error: called with an unexpected exception.
+    :param replaces_goals: returns whether a goal replaces the one on its way.
     :ivar group: the callbacks' group.
     :raises OptionError: the controller's action would be this one, or has no valid name.
     """
@@ -64,14 +67,15 @@ class TrajectoryActions:
         followers: Callable[[], Followers | None],
         action: str,
         on_error: Callable[[Exception], object],
+        replaces_goals: Callable[[], bool] = lambda: True,
     ) -> None:
         self.group: CallbackGroup | None = ReentrantCallbackGroup()
         self._node, self._log = node, node.get_logger()
         self._followers = followers
         self._action = controller_action(node, action)
-        self._on_error = on_error
+        self._on_error, self._replaces_goals = on_error, replaces_goals
         self._goals: list[AcceptedGoal] = []
-        self._lock = threading.Lock()
+        self._lock, self._beginning = threading.Lock(), threading.Lock()
         self._ending, self._attended_at = False, 0.0
         self._counts = {'succeeded': 0, 'canceled': 0, 'refused or aborted': 0}
         self._last = 'none'
@@ -111,6 +115,15 @@ class TrajectoryActions:
         followers = self._followers()
         if followers is not None:
             followers.clock.wait_while(lambda: bool(self._goals), _LONGEST_END)
+
+    def preempt(self, reason: str) -> None:
+        """
+        Stop all goals, those at a controller too, for a stop of all motion.
+
+        :param reason: what stops them.
+        """
+        for goal in tuple(self._goals):
+            goal.preempt(reason)
 
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""
@@ -158,7 +171,9 @@ class TrajectoryActions:
     def _begin(self, goal: AcceptedGoal) -> None:
         """Begin with a goal, or refuse it."""
         try:
-            goal.playback = None if goal.canceled else self._playback(goal)
+            with self._beginning:  # a goal that comes at the same time replaces it, or is replaced
+                none = goal.canceled or goal.preempted
+                goal.playback = None if none else self._playback(goal)
         except GoalRefusedError as error:
             self._finish(goal, error.outcome)
             return
@@ -168,6 +183,8 @@ class TrajectoryActions:
             return
         if goal.playback is not None and goal.canceled:
             goal.playback.cancel()
+        elif goal.playback is not None and goal.preempted:
+            goal.playback.preempt(goal.preempted)
         elif goal.playback is not None and self._ending:
             goal.playback.cancel(_ENDS)
         goal.begun = True
@@ -181,12 +198,15 @@ class TrajectoryActions:
             raise GoalRefusedError(GoalEnd.REFUSED, reason)
         trajectory = request.trajectory
         following = follower_for(followers, trajectory.joint_names)
-        news = self._news.trigger
+        news, replaces = self._news.trigger, self._replaceable(following)
         playback: Playback
         if self._action:
-            playback = ForwardedPlayback(request, following, self._client, news, self._delays)
+            before = replaces if isinstance(replaces, ForwardedPlayback) else None
+            playback = ForwardedPlayback(
+                request, following, self._client, news, self._delays, before
+            )
         else:
-            playback = CommandedPlayback(request, following, self._clock, news)
+            playback = CommandedPlayback(request, following, self._clock, news, replaces)
         points = f'{len(trajectory)} point{"" if len(trajectory) == 1 else "s"}'
         to = f', passed on to {self._action}' if self._action else ''
         self._log.info(
@@ -194,6 +214,14 @@ class TrajectoryActions:
             f'group {following.group.name or "default"}{to}'
         )
         return playback
+
+    def _replaceable(self, following: FollowerInterface) -> Playback | None:
+        """Return the trajectory on its way whose place a new one may take; None for none."""
+        if not self._replaces_goals():
+            return None
+        aim = following.follower.aim
+        playbacks = [goal.playback for goal in tuple(self._goals)]
+        return next((p for p in playbacks if p is not None and p.aim is aim), None)
 
     def _clock(self) -> int:
         return self._node.get_clock().now().nanoseconds
@@ -226,7 +254,7 @@ class TrajectoryActions:
         """Do what is due for a goal; return how it has ended, and None before."""
         playback = goal.playback
         if playback is None:
-            return CANCELED_EARLY
+            return CANCELED_EARLY if goal.canceled else preempted(goal.preempted)
         playback.attend(now)
         if playback.outcome is None:
             goal.give_feedback()

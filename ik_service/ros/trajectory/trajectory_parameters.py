@@ -24,7 +24,14 @@ TRAJECTORY_ACTION = ParameterSpec(
     read_only=True,
 )
 
-TRAJECTORY_PARAMETERS = (TRAJECTORY_ACTION,)
+REPLACE_GOALS = ParameterSpec(
+    'replace_goals',
+    True,
+    'A goal for joints that move along a trajectory already replaces that, which ends as aborted, '
+    'as at a joint_trajectory_controller; false: it is refused',
+)
+
+TRAJECTORY_PARAMETERS = (TRAJECTORY_ACTION, REPLACE_GOALS)
 
 
 def controller_action(node: Node, name: str) -> str:

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from ik_service.kinematics.chain_arrays import ChainArrays
+from ik_service.kinematics.search_range import FARTHEST_LIMIT
 
 
 def with_full_turns(
@@ -35,7 +36,7 @@ def with_full_turns(
 
 def _turned(value: float, lower: float, upper: float, turn: float, most: int) -> list[float]:
     """Return positions of a joint that full turns lead to, within its limits; not too many."""
-    if turn == 0.0 or math.isinf(upper - lower):
+    if turn == 0.0 or not (lower >= -FARTHEST_LIMIT and upper <= FARTHEST_LIMIT):
         return [value]
     first, last = math.ceil((lower - value) / turn), math.floor((upper - value) / turn)
     # By rounding, a position on a limit may seem to have none.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
@@ -40,7 +38,8 @@ def plan_for(chain: KinematicChain, options: IkOptions, resolution: float) -> Pl
     # has found all. Joints that cannot move have to stay where they are.
     everywhere = ignored or (redundancy == 0 and bool(free.all()))
     strategy = LimitStrategy.IGNORE if everywhere else LimitStrategy.ACTIVE_SET
-    width = chain.upper - chain.lower
+    lower, upper = chain.search_limits()
+    width = upper - lower
     if options.max_joint_motion is not None:
         width = np.minimum(width, 2.0 * options.max_joint_motion)
     turn = chain.arrays.turn
@@ -74,8 +73,7 @@ def closed_form_for(chain: KinematicChain, options: IkOptions, plan: Plan) -> Cl
 
 def _rank(chain: KinematicChain, options: IkOptions, free: np.ndarray) -> int:
     """Return the rank of the task's Jacobian at most postures."""
-    lower = np.where(np.isfinite(chain.lower), chain.lower, np.minimum(-math.pi, chain.upper))
-    upper = np.where(np.isfinite(chain.upper), chain.upper, np.maximum(math.pi, lower))
+    lower, upper = chain.sampling_bounds()
     rows = np.array(options.task_weights) > 0.0
     random = np.random.default_rng(0)
     ranks = [0]

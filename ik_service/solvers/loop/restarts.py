@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ik_service.kinematics.compile import inner_kernel, varied_kernel
+from ik_service.kinematics.search_range import FARTHEST_LIMIT, has_lower, has_upper
 
 _INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -58,8 +59,10 @@ def random_position(chain, work, radius, i):
     start = work.start[i]
     lower = max(chain.lower[i], start - radius)
     upper = min(chain.upper[i], start + radius)
-    if lower == -math.inf:
-        lower = min(start, upper) - _SPREAD
-    if upper == math.inf:
-        upper = max(start, lower) + _SPREAD
+    if not has_lower(lower):
+        lower = max(lower, min(start, upper) - _SPREAD)
+    if not has_upper(upper):
+        upper = min(upper, max(start, lower) + _SPREAD)
+    if upper - lower > 2.0 * FARTHEST_LIMIT:  # one limit only, and a start far from it
+        lower = max(lower, start - _SPREAD)
     return lower + uniform(work.random) * (upper - lower)

@@ -34,6 +34,7 @@ from ik_service.solvers.loop.limits import start_inside, turn_towards
 from ik_service.solvers.loop.motion_bound import narrow_limits
 from ik_service.solvers.loop.problem import open_problem
 from ik_service.solvers.loop.restarts import random_start
+from ik_service.solvers.loop.sliding import FAR_COST, slide_ahead
 from ik_service.solvers.loop.strategies import all_inside, bring_inside
 from ik_service.solvers.result import IkStatus
 
@@ -190,8 +191,11 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
     while True:
         work.iteration[0] = iteration
         cost, reached = evaluate_pose(chain, settings, work, search, trace)
-        if search == 0 and iteration == 0:
-            work.seed_cost[0] = cost
+        if iteration == 0:
+            if search == 0:
+                work.seed_cost[0] = cost
+            if cost > FAR_COST and slide_ahead(chain, settings, work):
+                cost, reached = evaluate_pose(chain, settings, work, search, trace[:0])
         if reached and (strategy < LimitStrategy.PENALTY or all_inside(chain, work.q)):
             found, kept = True, cost
             copy_vector(work.q, work.best_q)

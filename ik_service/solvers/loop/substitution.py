@@ -24,6 +24,7 @@ import math
 
 from ik_service.kinematics.compile import inner_kernel
 from ik_service.kinematics.kernels import fill_vector
+from ik_service.kinematics.search_range import has_lower, has_upper
 from ik_service.solvers.loop.width import width
 
 # The penalty begins this share of the range (or of 1) inside the bound, so that what it brings
@@ -42,11 +43,11 @@ def transformed(lower, upper, y):
     :param upper: upper limit [rad] or [m]; inf for none.
     :param y: the new variable.
     """
-    if lower > -math.inf and upper < math.inf:
+    if has_lower(lower) and has_upper(upper):
         value = 0.5 * (lower + upper) + 0.5 * (upper - lower) * math.sin(y)
-    elif lower > -math.inf:
+    elif has_lower(lower):
         value = lower - 1.0 + math.sqrt(1.0 + y * y)
-    elif upper < math.inf:
+    elif has_upper(upper):
         value = upper + 1.0 - math.sqrt(1.0 + y * y)
     else:
         value = y
@@ -62,14 +63,14 @@ def untransformed(lower, upper, value):
     :param upper: upper limit [rad] or [m]; inf for none.
     :param value: its position [rad] or [m].
     """
-    if lower > -math.inf and upper < math.inf:
+    if has_lower(lower) and has_upper(upper):
         half = 0.5 * (upper - lower)
         if half == 0.0:
             return 0.0
         return math.asin(min(max((value - 0.5 * (lower + upper)) / half, -1.0), 1.0))
-    if lower > -math.inf:
+    if has_lower(lower):
         return math.sqrt(max((value - lower + 1.0) ** 2 - 1.0, 0.0))
-    if upper < math.inf:
+    if has_upper(upper):
         return math.sqrt(max((upper - value + 1.0) ** 2 - 1.0, 0.0))
     return value
 
@@ -92,12 +93,12 @@ def off_the_bounds(chain, i, value):
 def _slope(lower, upper, value):
     """Return the derivative dq/dy of the joint position by its new variable."""
     y = untransformed(lower, upper, value)
-    if lower > -math.inf and upper < math.inf:
+    if has_lower(lower) and has_upper(upper):
         return 0.5 * (upper - lower) * math.cos(y)
     slope = y / math.sqrt(1.0 + y * y)
-    if lower > -math.inf:
+    if has_lower(lower):
         return slope
-    if upper < math.inf:
+    if has_upper(upper):
         return -slope
     return 1.0
 

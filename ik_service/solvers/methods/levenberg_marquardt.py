@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from ik_service.kinematics.compile import inner_kernel
 from ik_service.kinematics.kernels import copy_vector
+from ik_service.kinematics.search_range import has_lower, has_upper
 from ik_service.solvers.choices import LimitStrategy, Nearness
 from ik_service.solvers.kernels.damped_least_squares import damped_step
 from ik_service.solvers.loop.step import step_of
@@ -66,8 +67,10 @@ def _centred_step(centring, chain, work, damping):
     gain = 1.0 if returns else centring * math.sqrt(2.0 * work.cost[0])
     copy_vector(work.error, rest)
     for i in range(work.q.shape[0]):
-        goal = work.start[i] if returns else 0.5 * (work.lower[i] + work.upper[i])
-        free = math.isnan(work.fixed_at[i]) and math.isfinite(goal)
+        lower, upper = work.lower[i], work.upper[i]
+        goal = work.start[i] if returns else 0.5 * (lower + upper)
+        wished = returns or (has_lower(lower) and has_upper(upper))
+        free = math.isnan(work.fixed_at[i]) and wished
         wish[i] = gain * (goal - work.q[i]) if free else 0.0
         for j in range(width(work)):
             rest[j] -= work.rows[i, j] * wish[i]

@@ -89,7 +89,7 @@ class PathProblem:
         self.threads = threads
         self.limited = solver.options.joint_limits != 'ignore'
         self.strategy = int(LimitStrategy.ACTIVE_SET if self.limited else LimitStrategy.IGNORE)
-        unlimited = np.isinf(self.chain.lower) & np.isinf(self.chain.upper)
+        unlimited = np.isinf(self.chain.search_limits()).all(axis=0)
         self.wrap = np.where(unlimited | (not self.limited), self.chain.arrays.turn, 0.0)
         self._test = test
         self._entries: dict[CompiledKernel, Callable] = {}

@@ -54,8 +54,9 @@ class Smoothing:
         self._band = np.empty((rows * r, 3 * r))
         self._vector = np.empty(rows * r)
         chain = problem.chain
-        room = np.minimum(_MARGIN, 0.1 * (chain.upper - chain.lower))
-        self._lower, self._upper = chain.lower + room, chain.upper - room
+        lower, upper = chain.search_limits()
+        room = np.minimum(_MARGIN, 0.1 * (upper - lower))
+        self._lower, self._upper = lower + room, upper - room
         self._damping = np.full(rows, _DAMPING)
 
     def run(self) -> np.ndarray:

@@ -79,8 +79,9 @@ def _listed(problem: PathProblem, near: np.ndarray) -> np.ndarray:
 def _searched(problem: PathProblem, near: np.ndarray) -> np.ndarray:
     """Return what searches from random postures find, the nearest first, (k, n)."""
     chain, random = problem.chain, np.random.default_rng(problem.solver.options.random_seed)
-    lower = np.where(np.isfinite(chain.lower), chain.lower, near - np.pi)
-    upper = np.where(np.isfinite(chain.upper), chain.upper, near + np.pi)
+    lower, upper = chain.search_limits()
+    lower = np.where(np.isfinite(lower), lower, np.maximum(near - np.pi, chain.lower))
+    upper = np.where(np.isfinite(upper), upper, np.minimum(near + np.pi, chain.upper))
     seeds = np.vstack([near, random.uniform(lower, upper, (_SEARCHES, chain.n))])
     q, solved, _ = problem.solved(0, seeds)
     found = q[solved]

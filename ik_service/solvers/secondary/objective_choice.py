@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-import math
 
 import numba
 from numba.core import types
@@ -56,8 +55,7 @@ def task_rank(chain: KinematicChain, weights: tuple[float, ...]) -> int:
     :param chain: the chain.
     :param weights: (6,) of the task; 0 frees an axis.
     """
-    lower = np.where(np.isfinite(chain.lower), chain.lower, -math.pi)
-    upper = np.where(np.isfinite(chain.upper), chain.upper, math.pi)
+    lower, upper = chain.sampling_bounds()
     postures = np.random.default_rng(0).uniform(lower, upper, (_POSTURES, chain.n))
     matrices = [chain.jacobian(q) for q in postures]
     used = np.resize(np.array(weights) > 0.0, len(matrices[0]))  # the same for each tip of a tree

@@ -25,6 +25,7 @@ import numpy as np
 
 from ik_service.kinematics.compile import inner_kernel
 from ik_service.kinematics.kernels import copy_vector
+from ik_service.kinematics.search_range import has_lower, has_upper
 from ik_service.solvers.choices import ObjectiveKind
 from ik_service.solvers.kernels.singular_values import (
     largest_index,
@@ -94,7 +95,7 @@ def objective_value(objective, chain, settings, work, q):
         half = 0.5 * (upper - lower)
         if kind == ObjectiveKind.PREFERRED_POSTURE:
             value += 0.5 * (q[i] - objective.posture[i]) ** 2
-        elif half < math.inf and half > 0.0:
+        elif half > 0.0 and has_lower(lower) and has_upper(upper):
             if kind == ObjectiveKind.JOINT_CENTERS:
                 value += 0.5 * ((q[i] - lower - half) / half) ** 2
             else:
@@ -141,16 +142,17 @@ def objective_gradient(objective, chain, settings, work, q, gradient):
     for i in range(q.shape[0]):
         lower, upper = work.lower[i], work.upper[i]
         half = 0.5 * (upper - lower)
+        limited = half > 0.0 and has_lower(lower) and has_upper(upper)
         gradient[i] = 0.0
         if not math.isnan(work.fixed_at[i]):
             continue
         if kind == ObjectiveKind.PREFERRED_POSTURE:
             gradient[i] = q[i] - objective.posture[i]
         elif kind == ObjectiveKind.JOINT_CENTERS:
-            if half < math.inf and half > 0.0:
+            if limited:
                 gradient[i] = (q[i] - lower - half) / (half * half)
         elif kind == ObjectiveKind.JOINT_LIMITS:
-            if half < math.inf and half > 0.0:
+            if limited:
                 room = _room(lower, upper, q[i])
                 gradient[i] = 2.0 * half * half * (q[i] - lower - half) / (room * room)
         else:

@@ -8,6 +8,7 @@ import time
 
 import viser
 
+from ik_service.kinematics.search_range import sampling_bounds
 from ik_service.viewer.panel.measures import JointPosition
 from ik_service.viewer.panel.widgets import set_value
 
@@ -110,8 +111,8 @@ class JointSliders:
     def _add(self, joint: JointPosition) -> viser.GuiSliderHandle:
         factor = _factor(joint)
         widest = 1.0 if joint.unit == 'm' else math.pi  # where the limits are no limits
-        lower = factor * (joint.lower if math.isfinite(joint.lower) else -widest)
-        upper = factor * (joint.upper if math.isfinite(joint.upper) else widest)
+        bounds = sampling_bounds(joint.lower, joint.upper, widest)
+        lower, upper = (factor * float(bound) for bound in bounds)
         label = f'{joint.name} [{"mm" if joint.unit == "m" else "°"}]'
         low, high = _tenths(lower, math.ceil), _tenths(upper, math.floor)
         start = min(max(round(factor * joint.value, 1), low), high)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
+from ik_service.kinematics.search_range import search_limits
 from ik_service.model.joint import JointType
 
 
@@ -34,10 +35,11 @@ class JointPosition:
     @property
     def fraction(self) -> float | None:
         """Position between the lower limit (0) and the upper one (1); None without both."""
-        span = self.upper - self.lower
+        lower, upper = (float(end) for end in search_limits(self.lower, self.upper))
+        span = upper - lower
         if not 0.0 < span < math.inf:
             return None
-        return min(max((self.value - self.lower) / span, 0.0), 1.0)
+        return min(max((self.value - lower) / span, 0.0), 1.0)
 
     @property
     def distance(self) -> float:
@@ -149,8 +151,7 @@ def random_reachable_pose(
     :param margin: share of each joint's range that is left out at both ends.
     :returns: (4, 4) T_base_tip.
     """
-    lower = np.where(np.isfinite(chain.lower), chain.lower, -math.pi)
-    upper = np.where(np.isfinite(chain.upper), chain.upper, math.pi)
+    lower, upper = chain.sampling_bounds()
     inset = margin * (upper - lower)
     for _ in range(100):
         T = chain.forward(rng.uniform(lower + inset, upper - inset))

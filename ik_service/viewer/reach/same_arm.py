@@ -74,6 +74,5 @@ def _chain_difference(other: KinematicChain, chain: KinematicChain) -> str:
 
 def _posture(chain: KinematicChain, share: float) -> np.ndarray:
     """Return joint positions (n,) in the limits; around 0 where there are none."""
-    lower = np.where(np.isfinite(chain.lower), chain.lower, -np.pi)
-    upper = np.where(np.isfinite(chain.upper), chain.upper, np.pi)
+    lower, upper = chain.sampling_bounds()
     return lower + share * (upper - lower)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ik_service.common.regular_file import open_regular
 from ik_service.exceptions import MissingExtraError
+from ik_service.model.collada import collada_unit
 from ik_service.model.link_geometry import MeshFile
 from ik_service.model.mesh_files import MeshError, MeshFiles
 from ik_service.viewer.scene.visuals import Color
@@ -114,9 +115,11 @@ def read_mesh(path: Path, scale: tuple[float, float, float]) -> tuple[Mesh, ...]
     try:
         # As an open file, so that nothing it names in turn is looked for.
         with open_regular(path, LARGEST_FILE) as file:
+            unit = collada_unit(file) if suffix == '.dae' else 1.0
             scene = trimesh.load_scene(file, file_type=suffix.lstrip('.'))
         bodies = [body for body in scene.dump() if isinstance(body, trimesh.Trimesh)]
-        meshes = _by_color([_mesh(body, scale) for body in bodies if len(body.faces)])
+        factors = unit * scale[0], unit * scale[1], unit * scale[2]
+        meshes = _by_color([_mesh(body, factors) for body in bodies if len(body.faces)])
     except OSError as error:
         reason = error.strerror or error
         raise MeshError(f'the mesh {path} cannot be read: {reason}') from error

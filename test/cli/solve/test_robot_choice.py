@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from support.solve_helpers import request_of
 
-from ik_service.exceptions import UnknownGroupError, UnknownStateError
+from ik_service.common.resources import urdf_path
+from ik_service.exceptions import FaultyJointError, UnknownGroupError, UnknownStateError
 
 SRDF = """<robot name="panda">
   <group name="lower"><chain base_link="panda_link0" tip_link="panda_link5"/></group>
@@ -108,3 +109,14 @@ def test_a_faulty_srdf_is_reported_with_its_path(ik_solve, tmp_path, content, me
     assert code == 2
     assert message in err
     assert str(path) in err
+
+
+def test_faulty_parts_are_noted(tmp_path):
+    path = tmp_path / 'arm.urdf'
+    path.write_text(urdf_path('panda').read_text().replace('</robot>', '<link name="lid"/>'
+        '<joint name="hinge" type="revolute"><parent link="panda_hand"/><child link="lid"/>'
+        '</joint></robot>'))  # fmt: skip
+    remark = "joint 'hinge' cannot be used: a revolute joint needs a <limit>"
+    assert remark in request_of(path, '--random', '--tip-link', 'panda_hand_tcp').notes
+    with pytest.raises(FaultyJointError, match='hinge'):
+        request_of(path, '--random', '--tip-link', 'lid')

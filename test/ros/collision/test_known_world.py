@@ -239,7 +239,7 @@ def test_a_huge_mesh_is_refused_without_an_object_for_each_triangle(bench):
     count = 2_000_001
     data[place - 4 : place] = count.to_bytes(4, 'little')
     data[place : place + len(triangle)] = triangle * count
-    bench._callbacks[CollisionObject](bytes(data))
+    bench._callbacks[CollisionObject](bytes(data), {})
     assert not bench.world.objects
     assert 'triangles' in bench.warnings[0]
     assert '2000001' in bench.warnings[0]

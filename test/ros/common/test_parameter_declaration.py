@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
@@ -9,6 +11,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from support.arm_helpers import PANDA, TIP
 from support.harness import until
 from support.node_helpers import NODE
+
+from ik_service.common.shared_parameters import given_to_all_nodes
 
 
 @pytest.mark.parametrize(
@@ -28,11 +32,40 @@ from support.node_helpers import NODE
 def test_invalid_parameters_are_refused_at_the_start_in_one_sentence(
     bench, module, parameters, sentence
 ):
-    node = bench.start(module, ready=None, **{'urdf': str(PANDA), **parameters})
+    options = [
+        word
+        for name, value in {'urdf': str(PANDA), **parameters}.items()
+        for word in ('-p', f'{name}:={json.dumps(value)}')
+    ]
+    node = bench.start(module, '--ros-args', *options, '--', ready=None)
     until(lambda: node.exit_code is not None, 60.0, 'the end')
     assert node.exit_code == 1
     assert sentence in node.output
     assert 'Traceback' not in node.output
+
+
+def test_unknown_parameters_that_a_file_gives_to_all_nodes_are_remarks(bench):
+    """They may be of another node of the file."""
+    node = bench.start(NODE, urdf=str(PANDA), tip_link=TIP, publish_rat=50.0, camera={'rate': 3})
+    wanted = (
+        'publish_rat, which a parameter file gives to all nodes, is ignored: .*publish_rate meant',
+        'camera.rate, which a parameter file gives to all nodes, is ignored',
+    )
+    for text in wanted:
+        node.wait_for(text, 10.0)
+    node.check()
+
+
+def test_unknown_parameters_that_a_file_gives_to_the_node_are_refused(bench, tmp_path):
+    file = tmp_path / 'parameters.yaml'
+    file.write_text(
+        '/**:\n  ros__parameters: {quux: 1, camera: 2}\n'
+        f'{bench.namespace}:\n  ik_service:\n    ros__parameters: {{quux: 1}}\n'
+    )
+    node = bench.start(NODE, '--ros-args', '--params-file', str(file), '--', ready=None)
+    until(lambda: node.exit_code is not None, 60.0, 'the end')
+    assert 'quux: there is no such parameter' in node.output
+    assert given_to_all_nodes(['--params-file', str(file)]) == {'camera'}
 
 
 def test_parameters_of_ros_itself_are_accepted(bench):

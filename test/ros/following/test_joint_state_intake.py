@@ -1,6 +1,7 @@
 """Intake of joint states: what tells something new."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,8 +17,9 @@ class Measured:
 
     def __init__(self):
         self.updates = []
+        self.arm = SimpleNamespace(postures=SimpleNamespace(names=('a', 'b')))
 
-    def update(self, names, positions, now):
+    def update(self, names, positions, now, velocities=()):
         self.updates.append((list(positions), now))
 
 

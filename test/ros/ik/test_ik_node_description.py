@@ -68,3 +68,21 @@ def test_description_that_is_replaced(bench, arm):
     after = fk(bench, ['tool'], names, q).pose_stamped[0].pose.position.x
     assert after - before == pytest.approx(0.5 * math.cos(0.1))
     status(diagnostics, 'robot description', message='in use')
+
+
+def test_faulty_parts_are_named_in_log_and_diagnostics(bench, arm):
+    hinge = (
+        '<link name="lid"/><joint name="hinge" type="revolute"><parent link="panda_hand"/>'
+        '<child link="lid"/></joint></robot>'
+    )
+    text = PANDA.read_text().replace('</robot>', hinge)
+    srdf = '<robot name="panda"><group name="g"><link name="nose"/></group></robot>'
+    node = bench.start(NODE, robot_description=text, robot_description_semantic=srdf)
+    remark = r"joint 'hinge' cannot be used: a revolute joint needs a <limit>"
+    node.wait_for(f'robot description: {remark}', 10.0)
+    node.wait_for(r"robot description: SRDF: group 'g' cannot be used: link 'nose' does not", 10.0)
+    assert node.output.count(remark) == 1
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    status(diagnostics, 'robot description', message='in use', remarks='2', remark_1=remark)
+    T = arm.chain.forward(posture_of(arm, 1)[arm.indices])
+    assert ask(bench, ik_request(T)).error_code.val == ErrorCode.SUCCESS

@@ -5,8 +5,10 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from control_msgs.msg import JointTolerance
 from moveit_msgs.msg import MoveItErrorCodes
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.cell import CHAIN, NAMES, NODE, READY
 from support.harness import Bench, until
@@ -90,13 +92,67 @@ def test_the_stop_service_cancels_at_the_controller(setup, controller, player):
     assert 'stopped' in result.error_string
 
 
-def test_a_second_goal_is_refused_while_the_controller_moves(controller, player):
+def test_the_stop_of_moveit_is_passed_on_to_the_controller(setup, controller, player):
+    events = setup[0].publisher(String, 'trajectory_execution_event', 1)
+    goal = player.execute(smooth(seconds=6.0))
+    until(lambda: controller.goals, what='the goal')
+    events.publish(String(data='stop'))
+    end, result = goal.result()
+    assert (end, controller.canceled) == ('aborted', 1)
+    assert result.error_code.val == MoveItErrorCodes.PREEMPTED
+    assert "'stop' on trajectory_execution_event" in result.error_code.message
+
+
+def test_without_replacing_a_second_goal_is_refused_while_the_controller_moves(
+    setup, controller, player
+):
+    assert setup[0].set_parameters('ik_service', replace_goals=False)[0].successful
     first = player.follow(smooth(seconds=1.5))
     until(lambda: controller.goals, what='the goal')
     end, result = player.execute(smooth()).result()
     assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.CONTROL_FAILED)
     assert first.result()[0] == 'succeeded'
     assert len(controller.goals) == 1
+    assert setup[0].set_parameters('ik_service', replace_goals=True)[0].successful
+
+
+def test_a_newer_goal_is_passed_on_at_once_and_replaces_the_other_there(controller, player):
+    controller.replaces, canceled = True, controller.canceled
+    first = player.follow(smooth(seconds=6.0))
+    until(lambda: controller.goals, what='the goal')
+    second = player.execute(message([1.0], [READY]))
+    end, result = first.result()
+    assert (end, result.error_code) == ('aborted', -1)
+    assert 'a newer trajectory has replaced it' in result.error_string
+    assert 'preempted by new incoming action' in result.error_string
+    assert second.result()[0] == 'succeeded'
+    assert (len(controller.goals), controller.canceled) == (2, canceled)
+
+
+def test_where_the_controller_rejects_the_newer_goal_the_other_is_canceled(controller, player):
+    first = player.follow(smooth(seconds=6.0))
+    until(lambda: controller.goals, what='the goal')
+    controller.rejects, canceled = True, controller.canceled
+    end, result = player.follow(message([1.0], [READY])).result()
+    assert end == 'aborted'
+    assert 'has rejected it' in result.error_string
+    end, result = first.result()
+    assert (end, controller.canceled) == ('aborted', canceled + 1)
+    assert 'has not taken the goal that was to replace it' in result.error_string
+    controller.rejects = False
+    assert player.follow(message([1.0], [READY])).result()[0] == 'succeeded'
+
+
+def test_tolerances_with_velocities_reach_the_controller_and_efforts_of_0_do_not(
+    controller, player
+):
+    fine = [JointTolerance(name=name, position=0.01, velocity=0.01) for name in NAMES]
+    trajectory = message([0.5], [READY])
+    trajectory.points[0].effort = [0.0] * 7
+    goal = player.follow(trajectory, goal_tolerance=fine)
+    assert goal.result()[0] == 'succeeded'
+    assert list(controller.goals[-1].goal_tolerance) == fine
+    assert not controller.goals[-1].trajectory.points[0].effort
 
 
 def test_a_rejection_and_a_failure_are_told(controller, player):

@@ -1,6 +1,7 @@
 """Both trajectory actions over real DDS: what moves the arm, and what is refused."""
 
 import re
+import time
 
 import numpy as np
 import pytest
@@ -11,8 +12,11 @@ from control_msgs.msg import JointTolerance
 from diagnostic_msgs.msg import DiagnosticArray
 from moveit_msgs.action import ExecuteTrajectory
 from moveit_msgs.msg import MoveItErrorCodes
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.cell import NAMES, READY
+from support.harness import until
 from support.node_helpers import status
 from support.trajectories import distance_from_line
 from support.trajectory_helpers import (
@@ -27,6 +31,11 @@ from trajectory_msgs.msg import JointTrajectory
 pytestmark = pytest.mark.dds
 
 SCALING = 0.8
+
+EVENT_QOS = {
+    'reliable': QoSProfile(depth=1),
+    'best effort': QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT),
+}
 
 
 def commanded(cell):
@@ -104,7 +113,18 @@ def test_a_cancellation_stops_the_arm_on_its_way(cell, player, action):
     stays_on_its_way(cell)
 
 
-def test_a_second_client_and_targets_are_refused_while_a_trajectory_runs(cell, player):
+@pytest.fixture
+def no_replacing(cell):
+    """Goals that replace none."""
+    (result,) = cell.bench.set_parameters('ik_service', replace_goals=False)
+    assert result.successful
+    yield
+    cell.bench.set_parameters('ik_service', replace_goals=True)
+
+
+def test_a_second_client_and_targets_are_refused_while_a_trajectory_runs(
+    cell, player, no_replacing
+):
     first = player.follow(smooth(seconds=3.0))
     first.has_begun()
     for second, code in (
@@ -125,6 +145,60 @@ def test_a_second_client_and_targets_are_refused_while_a_trajectory_runs(cell, p
     np.testing.assert_allclose(commanded(cell)[-1], AWAY, atol=1e-9)
 
 
+SIDEWAYS = READY + np.array([-0.3, 0.2, 0.3, 0.2, -0.2, 0.2, -0.3])
+
+
+@pytest.mark.parametrize(
+    'newer',
+    [
+        lambda: message([1.5], [SIDEWAYS]),
+        lambda: message([1.5], [SIDEWAYS], [np.zeros(7)]),
+        lambda: message([0.7, 2.0], [READY, SIDEWAYS]),
+    ],
+    ids=['one point', 'with velocities', 'straight lines'],
+)
+def test_a_goal_replaces_the_one_on_its_way_without_a_leap(cell, player, newer):
+    first = player.follow(smooth(seconds=2.5))
+    moving = cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.2)
+    assert moving
+    newer = newer()
+    second = player.follow(newer)
+    end, result = first.result()
+    assert (end, result.error_code) == ('aborted', INVALID)
+    assert 'a newer trajectory has replaced it' in result.error_string
+    end, result = second.result()
+    assert end == 'succeeded', result.error_string
+    cell.start = READY
+    cell.assert_commands_keep_the_bounds(SCALING)
+    assert_gentle(cell, SCALING)
+    np.testing.assert_allclose(commanded(cell)[-1], newer.points[-1].positions, atol=1e-9)
+
+
+def test_a_bad_goal_replaces_nothing(cell, player):
+    first = player.follow(smooth())
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    assert player.follow(message([0.1], [READY + 2.0])).result()[0] == 'aborted'
+    assert first.result()[0] == 'succeeded'
+    stays_on_its_way(cell)
+
+
+def test_goals_that_come_faster_than_they_end_are_each_replaced(cell, player):
+    """As of somebody who jogs by single points; the arm ends at the last one."""
+    rng, sent = np.random.default_rng(3), []
+    for _ in range(12):
+        q = READY + rng.uniform(-0.25, 0.25, 7)
+        sent.append(player.execute(message([1.0], [q])))
+        cell.commands.wait(lambda command: any(command.velocity), since=len(cell.commands))
+    ends = [goal.result() for goal in sent]
+    assert [end for end, _ in ends[:-1]] == ['aborted'] * 11
+    assert {result.error_code.val for _, result in ends[:-1]} == {MoveItErrorCodes.PREEMPTED}
+    assert ends[-1][0] == 'succeeded'
+    cell.start = READY
+    cell.assert_commands_keep_the_bounds(SCALING)
+    assert_gentle(cell, SCALING)
+    np.testing.assert_allclose(commanded(cell)[-1], q, atol=1e-9)
+
+
 def test_the_stop_service_ends_a_trajectory(cell, player):
     goal = player.follow(smooth(seconds=4.0))
     cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
@@ -135,6 +209,68 @@ def test_the_stop_service_ends_a_trajectory(cell, player):
     assert not any(cell.commands.messages[-1].velocity)
     cell.assert_commands_keep_the_bounds(SCALING)
     assert_gentle(cell, SCALING)
+
+
+@pytest.mark.parametrize('action', ['follow', 'execute'])
+@pytest.mark.parametrize('reliability', list(EVENT_QOS))
+def test_the_stop_of_moveit_ends_a_trajectory_on_its_way(cell, player, action, reliability):
+    events = cell.bench.node.create_publisher(
+        String, 'trajectory_execution_event', EVENT_QOS[reliability]
+    )
+    until(lambda: events.get_subscription_count(), what='a subscription')
+    goal = getattr(player, action)(smooth(seconds=4.0))
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    events.publish(String(data='stop'))
+    end, result = goal.result()
+    assert end == 'aborted'
+    if action == 'execute':
+        assert result.error_code.val == MoveItErrorCodes.PREEMPTED
+        assert "'stop' on trajectory_execution_event" in result.error_code.message
+    else:
+        assert result.error_code == INVALID
+        assert "'stop' on trajectory_execution_event" in result.error_string
+    assert not any(cell.commands.messages[-1].velocity)
+    assert np.abs(commanded(cell)[-1] - AWAY).max() > 0.01
+    stays_on_its_way(cell)
+    cell.bench.node.destroy_publisher(events)
+
+
+def test_the_stop_of_moveit_stops_a_target_and_what_waits_for_its_stamp(cell, player):
+    events = cell.bench.publisher(String, 'trajectory_execution_event', 1)
+    cell.send(cell.pose_beside_ready(0.0, 0.2, 0.0))
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    events.publish(String(data='stop'))
+    cell.node.wait_for('trajectory_execution_event: stop: the commands come to rest', 10.0)
+    cell.commands.wait(lambda command: not any(command.velocity), since=len(cell.commands))
+    cell.start = READY
+    cell.assert_commands_keep_the_bounds(SCALING)
+    trajectory = message([3.0], [READY])
+    later = cell.bench.node.get_clock().now().nanoseconds + 5_000_000_000
+    trajectory.header.stamp.sec, trajectory.header.stamp.nanosec = divmod(later, 1_000_000_000)
+    goal = player.execute(trajectory)
+    diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
+    status(diagnostics, 'motions', trajectory_on_its_way='execute_trajectory')
+    events.publish(String(data='stop'))
+    end, result = goal.result(3.0)
+    assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.PREEMPTED)
+
+
+def test_other_events_are_ignored_with_a_remark(cell, player):
+    events = cell.bench.publisher(String, 'trajectory_execution_event', 1)
+    goal = player.execute(smooth())
+    goal_begun = cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    assert goal_begun
+    for word in ('Stop', 'pause'):
+        events.publish(String(data=word))
+        cell.node.wait_for(f"trajectory_execution_event '{word}' ignored; stop is known", 10.0)
+    assert goal.result()[0] == 'succeeded'
+    diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
+    status(
+        diagnostics,
+        'motions',
+        stops_by_trajectory_execution_event='[0-9]',
+        last_ignored_trajectory_execution_event="'pause' ignored",
+    )
 
 
 def beyond(change, k=15, field='positions', joint=1):
@@ -162,9 +298,16 @@ def with_stamp(seconds):
     return trajectory
 
 
-def with_effort():
+def stamped_ahead(seconds):
     trajectory = smooth()
-    trajectory.points[2].effort = [1.0] * 7
+    ahead = time.time_ns() + round(seconds * 1e9)
+    trajectory.header.stamp.sec, trajectory.header.stamp.nanosec = divmod(ahead, 1_000_000_000)
+    return trajectory
+
+
+def with_effort(value=1.0):
+    trajectory = smooth()
+    trajectory.points[2].effort = [value] * 7
     return trajectory
 
 
@@ -187,7 +330,8 @@ BAD = [
     ),
     (message([2.0], [READY], names=[*NAMES[:6], NAMES[0]]), INVALID, 'twice'),
     (message([2.0], [READY[:6]]), INVALID, 'point 0: has 6 positions for 7 joints'),
-    (message([2.0, 3.0], [READY, READY], [READY * 0.0, []]), INVALID, 'point 1: .* all points'),
+    (message([2.0, 3.0], [READY, READY], [[0.0] * 6, []]), INVALID, 'point 0: has 6 velocities'),
+    (message([2.0, 3.0], [READY, []]), INVALID, 'point 1: has no positions'),
     (at_times(0.0, 1.0, 1.0), INVALID, 'point 2: .* increase'),
     (at_times(0.0, 2.0, 1.0), INVALID, 'point 2: .* increase'),
     (at_times(1.0, 1.0), INVALID, 'point 1: .* increase'),
@@ -214,6 +358,13 @@ def test_bad_trajectories_move_nothing_and_say_why(cell, player, trajectory, cod
     assert not len(cell.commands)
 
 
+def test_a_stamp_far_ahead_is_refused_with_a_hint_at_clocks(cell, player):
+    end, result = player.follow(stamped_ahead(12.0)).result()
+    assert (end, result.error_code) == ('aborted', INVALID)
+    assert re.search('begins in 1[12].* s, and 10 s ahead .* clocks', result.error_string)
+    assert not len(cell.commands)
+
+
 def tolerance(**values):
     return [JointTolerance(name=NAMES[0], **values)]
 
@@ -223,9 +374,10 @@ def tolerance(**values):
     [
         ({'path_tolerance': [JointTolerance(name='elbow', position=0.1)]}, "'elbow'.*no such"),
         ({'path_tolerance': 2 * tolerance(position=0.1)}, 'named twice'),
-        ({'path_tolerance': tolerance(position=-2.0)}, r'-2.0; above 0'),
-        ({'goal_tolerance': tolerance(position=np.nan)}, 'nan; above 0'),
-        ({'goal_tolerance': tolerance(velocity=0.1)}, 'only positions'),
+        ({'path_tolerance': tolerance(position=-2.0)}, r'position -2.0; above 0'),
+        ({'goal_tolerance': tolerance(position=np.nan)}, 'position nan; above 0'),
+        ({'goal_tolerance': tolerance(velocity=-0.1)}, r'velocity -0.1; above 0'),
+        ({'path_tolerance': tolerance(acceleration=np.inf)}, 'acceleration inf; above 0'),
         ({'goal_time_tolerance': duration(-1.0)}, 'goal_time_tolerance: -1 s'),
     ],
 )
@@ -251,6 +403,40 @@ def test_path_and_goal_tolerances_are_kept_or_the_goal_aborted(cell, player):
     end, result = back.result()
     assert (end, result.error_code) == ('aborted', -5)
     assert 'after the end' in result.error_string
+
+
+def test_tolerances_of_velocities_are_compared_with_what_is_measured(cell, player):
+    """As the example of UR's driver sends them."""
+    fine = [JointTolerance(name=name, position=0.01, velocity=0.01) for name in NAMES]
+    assert player.follow(smooth(), goal_tolerance=fine).result()[0] == 'succeeded'
+    end, result = player.follow(
+        smooth(AWAY, READY), path_tolerance=tolerance(velocity=1e-9)
+    ).result()
+    assert (end, result.error_code) == ('aborted', -4)
+    assert re.search("joint 'panda_joint1' moves at .*, not at", result.error_string)
+    cell.start = READY
+    cell.assert_commands_keep_the_bounds(SCALING)
+    assert_gentle(cell, SCALING)
+
+
+def some_velocities():
+    trajectory = smooth(points=7)
+    for i in (0, 2, 3, 6):
+        trajectory.points[i].velocities = []
+        trajectory.points[i].accelerations = []
+    return trajectory
+
+
+@pytest.mark.parametrize(
+    'make', [lambda: with_effort(0.0), some_velocities], ids=['efforts of 0', 'some velocities']
+)
+def test_what_controllers_of_others_accept_is_accepted(cell, player, make):
+    end, result = player.follow(make()).result()
+    assert end == 'succeeded', result.error_string
+    cell.start = READY
+    cell.assert_commands_keep_the_bounds(SCALING)
+    assert_gentle(cell, SCALING)
+    np.testing.assert_allclose(commanded(cell)[-1], AWAY, atol=1e-9)
 
 
 def test_several_degrees_of_freedom_are_refused(cell, player):

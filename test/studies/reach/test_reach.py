@@ -187,7 +187,7 @@ def test_counts_below_the_least_are_refused(tmp_path, capsys, option):
 )  # fmt: skip
 def test_grids_that_are_too_large_are_told_with_the_option(tmp_path, capsys, options, text):
     long = tmp_path / 'long.urdf'
-    long.write_text(GANTRY.replace('upper="', 'upper="100').replace('"gantry"', '"long"'))
+    long.write_text(GANTRY.replace('upper="', 'upper="10').replace('"gantry"', '"long"'))
     with pytest.raises(ArgumentError, match=text) as caught:
         study(tmp_path, *(long if option == 'long' else option for option in options))
     assert capsys.readouterr().out == ''

@@ -78,7 +78,7 @@ def collada(colors):
 
 
 def test_the_parts_of_a_file_keep_their_colours(tmp_path):
-    pytest.importorskip('collada', reason='pycollada comes with trimesh[easy]')
+    pytest.importorskip('collada', reason='pycollada comes with the extra viewer')
     path = tmp_path / 'a.dae'
     path.write_text(collada([RED, BLUE, RED]))
     red, blue = read_mesh(path, (1.0, 1.0, 2.0))
@@ -89,7 +89,7 @@ def test_the_parts_of_a_file_keep_their_colours(tmp_path):
 
 
 def test_a_file_with_too_many_colours_has_none(tmp_path):
-    pytest.importorskip('collada', reason='pycollada comes with trimesh[easy]')
+    pytest.importorskip('collada', reason='pycollada comes with the extra viewer')
     path = tmp_path / 'a.dae'
     path.write_text(collada([(k / 40, 0.0, 0.0) for k in range(40)]))
     (mesh,) = read_mesh(path, (1.0, 1.0, 1.0))

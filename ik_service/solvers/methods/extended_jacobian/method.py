@@ -108,7 +108,8 @@ def _refuse_level_objective(chain: KinematicChain, objective: Objective) -> None
     :raises OptionError: naming what to do.
     """
     by_range = objective.kind in (ObjectiveKind.JOINT_CENTERS, ObjectiveKind.JOINT_LIMITS)
-    if by_range and chain.n > objective.rank and not np.isfinite(chain.upper - chain.lower).any():
+    lower, upper = chain.search_limits()
+    if by_range and chain.n > objective.rank and not np.isfinite(upper - lower).any():
         name = ObjectiveKind(objective.kind).name.lower()
         raise OptionError(
             'objective', f'{name} is the same everywhere, as no joint has limits; take another'

@@ -1,0 +1,159 @@
+"""
+Watches over a thread that sends commands: what it says when a step hangs, or none begins.
+
+They have threads of their own, which call nothing that the watched one might wait in, and write
+to stderr: what hangs in the middleware cannot be told through it, nor through its log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import faulthandler
+import sys
+import threading
+import time
+import traceback
+from typing import TextIO
+
+PATIENCE = 0.5
+"""Time after which a step that has not ended, or was not begun, is told [s]."""
+
+TICK_LASTS = 'a tick has not ended'
+"""Step of a tick."""
+
+_PERIOD = 0.1
+"""Time between two looks [s]."""
+
+_PAUSE = 10.0
+"""Time after which what lasts is told again [s]."""
+
+_HINT = (
+    'Where the innermost call is one of the middleware, it waits there for a lock: with Fast DDS '
+    'mostly one in shared memory whose owner was killed. FASTDDS_BUILTIN_TRANSPORTS=UDPv4 in the '
+    'environment of all processes avoids that'
+)
+
+
+class StallWatch:
+    """
+    Watch over the steps of one thread, for the time of a ``with`` block.
+
+    :param name: who steps, for messages.
+    :param due: returns when the next step is due, on the monotonic clock [s].
+    :param thread: returns the identifier of the thread that steps; None before there is one.
+    :param write: writes a text.
+    :ivar count: how often something was told.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        due: Callable[[], float],
+        thread: Callable[[], int | None],
+        write: Callable[[str], object] | None = None,
+    ) -> None:
+        self._name, self._due, self._thread_of = name, due, thread
+        self._write = write or _write_to_stderr
+        self._step: tuple[str, float] | None = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name='stall watch', daemon=True)
+        self._told: tuple[str, float, float] | None = None
+        self.count = 0
+
+    def __enter__(self) -> StallWatch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join(2.0 * _PERIOD)
+
+    def begin(self, what: str) -> None:
+        """
+        Note that a step begins, instead of the one before.
+
+        :param what: what has not been done while it lasts, as a sentence without its end.
+        """
+        self._step = what, time.monotonic()
+
+    def end(self) -> None:
+        """Note that the step has ended."""
+        self._step = None
+
+    def _run(self) -> None:
+        looked = time.monotonic()
+        while not self._ended.wait(_PERIOD):
+            now = time.monotonic()
+            if now - looked < PATIENCE:  # else this process was suspended, and not that thread
+                self._look(now)
+            looked = now
+
+    def _look(self, now: float) -> None:
+        """Tell what lasts too long, and what has lasted so long until now."""
+        step = self._step or ('no tick has begun', self._due())
+        what, since = step
+        lasts = now - since > PATIENCE
+        if self._told is not None and not (lasts and self._told[:2] == step):
+            what_was, since_was, _ = self._told
+            self._told = None
+            self._write(f'{self._name}: {what_was} for {now - since_was:.1f} s; it goes on now\n')
+        if lasts and (self._told is None or now - self._told[2] >= _PAUSE):
+            self._told = (*step, now)
+            self.count += 1
+            self._write(
+                f'{self._name}: {what} for {now - since:.1f} s. The thread is here:\n'
+                f'{self._stack()}{_HINT}\n'
+            )
+
+    def _stack(self) -> str:
+        frames = sys._current_frames()
+        frame = frames.get(self._thread_of() or 0)
+        return ''.join(traceback.format_stack(frame)) if frame is not None else '  (not known)\n'
+
+
+class InterpreterWatch:
+    """
+    Watch over the whole interpreter, for the time of a ``with`` block, one in a process.
+
+    Calls into the middleware let no other thread of Python run. Where one of them hangs, a thread
+    without Python writes where all threads are; afterwards that is explained.
+
+    :param name: name of the program, for messages.
+    :param file: what is written to; it has a descriptor.
+    :ivar count: how often something was told.
+    """
+
+    def __init__(self, name: str, file: TextIO | None = None) -> None:
+        self._name, self._file = name, file or sys.stderr
+        self.count = 0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name='interpreter watch', daemon=True)
+
+    def __enter__(self) -> InterpreterWatch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join(2.0 * _PERIOD)
+        faulthandler.cancel_dump_traceback_later()
+
+    def _run(self) -> None:
+        looked = time.monotonic()
+        while not self._ended.is_set():
+            faulthandler.dump_traceback_later(PATIENCE + _PERIOD, file=self._file)
+            self._ended.wait(_PERIOD)
+            now = time.monotonic()
+            if now - looked > PATIENCE + _PERIOD:
+                print(
+                    f'{self._name}: no thread has run for {now - looked:.1f} s, and no command '
+                    f'was sent; what is written above is where they were. {_HINT}',
+                    file=self._file,
+                    flush=True,
+                )
+                self.count += 1
+            looked = now
+
+
+def _write_to_stderr(text: str) -> None:
+    print(text, end='', file=sys.stderr, flush=True)

@@ -1,0 +1,195 @@
+"""
+Subscriptions to topics whose publishers choose their quality of service themselves.
+
+A reliable subscription receives nothing from a best-effort publisher, such as those of micro-ROS,
+Unity and bridges; a best-effort one loses messages of a reliable publisher. So there are two on
+such a topic, the second one from the moment on at which a best-effort publisher is discovered. Of
+a message that both receive one copy counts.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.exceptions import InvalidHandle
+from rclpy.node import Node
+from rclpy.qos import (
+    qos_check_compatible,
+    QoSCompatibility,
+    QoSProfile,
+    ReliabilityPolicy,
+)
+from rclpy.subscription import Subscription
+
+OnMessage = Callable[[Any, Mapping[str, int]], object]
+"""Called with a message and rclpy's information about it."""
+
+_REMEMBERED = 1000
+"""Messages of which the second copy is known by, at least as many as wait in a queue."""
+
+
+class CopyFilter:
+    """
+    Filter of messages that a reliable and a best-effort subscription both receive.
+
+    The copy that comes first counts. Where the best-effort subscription has lost one, those after
+    it count once more when the reliable one delivers them: the last word is always what the
+    publisher sent last. Messages without a time of their publication cannot be told apart and
+    count as often as they come.
+    """
+
+    def __init__(self) -> None:
+        self._reliable: OrderedDict[tuple[int, int], None] = OrderedDict()
+        self._best_effort: OrderedDict[tuple[int, int], None] = OrderedDict()
+
+    def counts(self, info: Mapping[str, int], reliable: bool) -> bool:
+        """
+        Return whether a message counts.
+
+        :param info: rclpy's information about it.
+        :param reliable: whether the reliable subscription has received it.
+        """
+        key = info.get('source_timestamp', 0), info.get('publication_sequence_number', 0)
+        if not key[0]:
+            return True
+        own, other = self._reliable, self._best_effort
+        if not reliable:
+            own, other = other, own
+        if key in other:
+            del other[key]
+            return False
+        if reliable:
+            other.clear()
+        own[key] = None
+        if len(own) > _REMEMBERED:
+            own.popitem(last=False)
+        return True
+
+
+class InputTopic:
+    """
+    Subscription that receives from reliable publishers without loss, and from best-effort ones.
+
+    :param node: the node.
+    :param kind: type of the messages.
+    :param topic: name of the topic.
+    :param on_message: called with each message; the two subscriptions are in one callback group,
+        which has to exclude calls at the same time.
+    :param depth: messages that may wait.
+    :param group: the callback group.
+    :param wake: lets the executors notice a new subscription.
+    :param raw: whether messages are given as they are serialised.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        kind: type,
+        topic: str,
+        on_message: OnMessage,
+        depth: int,
+        group: CallbackGroup,
+        wake: Callable[[], object] = lambda: None,
+        raw: bool = False,
+    ) -> None:
+        self._node, self._kind, self._topic, self._depth = node, kind, topic, depth
+        self._on_message, self._group, self._wake, self._raw = on_message, group, wake, raw
+        self._copies = CopyFilter()
+        self._ended = False
+        self.subscriptions: list[Subscription] = []
+        self._subscribe(ReliabilityPolicy.RELIABLE, self._on_reliable, self._on_incompatible)
+
+    def destroy(self) -> None:
+        """Unsubscribe."""
+        self._ended = True
+        for subscription in self.subscriptions:
+            self._node.destroy_subscription(subscription)
+
+    def _subscribe(
+        self,
+        reliability: ReliabilityPolicy,
+        take: Callable[[Any, Mapping[str, int]], None],
+        on_incompatible: Callable[[Any], None] | None = None,
+    ) -> None:
+        events = SubscriptionEventCallbacks(incompatible_qos=on_incompatible)
+        self.subscriptions.append(
+            self._node.create_subscription(
+                self._kind,
+                self._topic,
+                take,  # type: ignore[arg-type]  # rclpy's type lacks MessageInfo
+                QoSProfile(depth=self._depth, reliability=reliability),
+                callback_group=self._group,
+                event_callbacks=events,
+                raw=self._raw,
+            )
+        )
+
+    def _on_incompatible(self, _: Any) -> None:  # noqa: ANN401 - a type without a public name
+        """Receive from a publisher that was discovered, and is no reliable one."""
+        if self._ended or len(self.subscriptions) > 1:
+            return
+        self._node.get_logger().info(
+            f'{self._topic}: a best-effort publisher is there, and is received from too'
+        )
+        self._subscribe(ReliabilityPolicy.BEST_EFFORT, self._on_best_effort)
+        self._wake()
+
+    def _on_reliable(self, message: Any, info: Mapping[str, int]) -> None:  # noqa: ANN401
+        if len(self.subscriptions) == 1 or self._copies.counts(info, reliable=True):
+            self._on_message(message, info)
+
+    def _on_best_effort(self, message: Any, info: Mapping[str, int]) -> None:  # noqa: ANN401
+        if self._copies.counts(info, reliable=False):
+            self._on_message(message, info)
+
+
+class IncompatiblePublishers:
+    """
+    Publishers from which a node receives nothing because of their quality of service.
+
+    :param node: the node; all of its subscriptions are looked at.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def report(self) -> Mapping[str, str]:
+        """Return a name and a value for the diagnostics."""
+        found = self._found()
+        return {'publishers that are not received': '; '.join(found) or 'none'}
+
+    def _found(self) -> list[str]:
+        by_topic: dict[str, list[Subscription]] = {}
+        for subscription in tuple(self._node.subscriptions):
+            with suppress(InvalidHandle):  # one that is being destroyed
+                by_topic.setdefault(subscription.topic_name, []).append(subscription)
+        return [
+            text
+            for topic, subscriptions in sorted(by_topic.items())
+            # Most topics have as many publishers as match; to count takes a tenth of the time.
+            if self._node.count_publishers(topic)
+            > max(subscription.get_publisher_count() for subscription in subscriptions)
+            for text in self._not_received(topic, subscriptions)
+        ]
+
+    def _not_received(self, topic: str, subscriptions: list[Subscription]) -> list[str]:
+        """Return a sentence about each publisher of a topic that none of them receives from."""
+        sentences = []
+        for info in self._node.get_publishers_info_by_topic(topic):
+            faults = [
+                reason
+                for subscription in subscriptions
+                for fit, reason in [
+                    qos_check_compatible(info.qos_profile, subscription.qos_profile)
+                ]
+                if fit == QoSCompatibility.ERROR
+            ]
+            if len(faults) == len(subscriptions):
+                who = f'{info.node_namespace.rstrip("/")}/{info.node_name}'
+                sentences.append(f'{topic} of {who}: {faults[0].strip().rstrip(";")}')
+        return sentences
