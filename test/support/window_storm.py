@@ -26,6 +26,7 @@ from support.follower_helpers import panda_solver
 from support.storm import RAMP, Storm
 
 CYCLE = 0.002
+CREEP, CREEP_CHANGE = 1e-3, 0.5  # what counts as rest [rad/s], [rad/s²]: 2 µrad in a cycle
 EPOCH = 1000.0  # so that no stamp is 0
 
 
@@ -120,9 +121,9 @@ class WindowObserver:
             return
         speeds = np.diff(rows, axis=0) / CYCLE
         changes = np.abs(np.diff(speeds, axis=0)) / CYCLE
-        self._note('speed', np.abs(speeds) / np.maximum(self.fastest, 1e-9), speeds, t)
-        self._note('acceleration', changes / np.maximum(self.braking, 1e-9), changes, t)
-        step = self.fastest * CYCLE
+        self._note('speed', np.abs(speeds) / np.maximum(self.fastest, CREEP), speeds, t)
+        self._note('acceleration', changes / np.maximum(self.braking, CREEP_CHANGE), changes, t)
+        step = np.maximum(self.fastest, CREEP) * CYCLE
         self._note('step', np.abs(np.diff(rows, axis=0)) / np.maximum(step, 1e-12), rows, t)
         self._note('overrun', self._outside(q), q, t)
 
@@ -138,10 +139,10 @@ class WindowObserver:
         self._note('overrun', self._outside(q), q, t)
         speeds = np.abs(np.diff(q, axis=0)) / CYCLE
         changes = np.abs(np.diff(q, n=2, axis=0)) / CYCLE**2
-        fastest = np.maximum(self.fastest, 1e-9)
+        fastest = np.maximum(self.fastest, CREEP)
         if len(speeds) > 1:
             self._note('rest speed', speeds / fastest, speeds, t)
-            self._note('rest acceleration', changes / np.maximum(self.braking, 1e-9), changes, t)
+            self._note('rest acceleration', changes / np.maximum(self.braking, CREEP_CHANGE), changes, t)
         self._note('rest lasts', np.array([new.times[-1] - now]), q, t)
 
     def _note(self, figure, values, _, t):
