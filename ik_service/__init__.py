@@ -35,6 +35,7 @@ _HOME = {
     'JointBounds': 'ik_service.model.motion_bounds',
     'load_joint_limits': 'ik_service.model.joint_limits_file',
     'CollisionChecker': 'ik_service.collision.checker',
+    'Capsule': 'ik_service.collision.shapes',
     'Cone': 'ik_service.collision.shapes',
     'Mesh': 'ik_service.collision.shapes',
     'Plane': 'ik_service.collision.shapes',
@@ -62,6 +63,7 @@ _HOME = {
 
 __all__ = [
     'Box',
+    'Capsule',
     'CollisionChecker',
     'Cone',
     'Cylinder',
@@ -113,7 +115,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ik_service.collision.checker import CollisionChecker
-    from ik_service.collision.shapes import Cone, Mesh, Plane
+    from ik_service.collision.shapes import Capsule, Cone, Mesh, Plane
     from ik_service.following.servo.commands import joint_command, pose_command, twist_command
     from ik_service.following.servo.servo_aim import ServoAim
     from ik_service.following.servo.settings import ServoSettings

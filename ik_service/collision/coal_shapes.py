@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ik_service.collision.shapes import Cone, Mesh, Plane, Shape
+from ik_service.collision.shapes import Capsule, Cone, Mesh, Plane, Shape
 from ik_service.exceptions import MissingExtraError
 from ik_service.solvers.regions import Box, Cylinder, Sphere
 
@@ -53,6 +53,8 @@ def coal_shape(shape: Shape) -> CoalShape:
         return coal.Sphere(shape.radius)
     if isinstance(shape, Cylinder):
         return coal.Cylinder(shape.radius, shape.height)
+    if isinstance(shape, Capsule):
+        return coal.Capsule(shape.radius, shape.length)
     if isinstance(shape, Cone):
         return coal.Cone(shape.radius, shape.height)
     if isinstance(shape, Plane):

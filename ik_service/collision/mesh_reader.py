@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ik_service.collision.coal_shapes import load_coal
 from ik_service.collision.shapes import FARTHEST, Mesh, MOST_TRIANGLES
-from ik_service.common.regular_file import open_regular
+from ik_service.common.regular_file import open_regular, read_regular
 from ik_service.exceptions import ArgumentError
 from ik_service.model.collada import collada_unit
+from ik_service.model.gltf import GltfPart, read_gltf
 from ik_service.model.link_geometry import MeshFile
-from ik_service.model.mesh_files import MeshError, MeshFiles
+from ik_service.model.mesh_files import MeshError, MeshFiles, read_beside
 
 LARGEST_FILE = 100 * 2**20
 """Longest mesh file that is read [byte]."""
 LARGEST_SUM = 500 * 2**20
 """Length of all mesh files of a robot together [byte]."""
 
-_FORMATS = ('.stl', '.obj', '.dae', '.ply', '.off')
+_GLTF = ('.glb', '.gltf')
+_FORMATS = ('.stl', '.obj', '.dae', '.ply', '.off', *_GLTF)
 
 
 class MeshReader:
@@ -45,50 +47,64 @@ class MeshReader:
         """
         if mesh not in self._meshes:
             path = self._files.find(mesh.filename)
-            unit = self._check(path)
-            x, y, z = mesh.scale
-            self._meshes[mesh] = _read(path, (unit * x, unit * y, unit * z))
+            try:
+                self._meshes[mesh] = self._read(path, mesh.scale)
+            except ArgumentError as error:
+                limit = f'at most {MOST_TRIANGLES} triangles within {FARTHEST:g} m are taken'
+                raise MeshError(f'the mesh {path} cannot be used: {error}; {limit}') from error
+            except OSError as error:
+                reason = error.strerror or error
+                raise MeshError(f'the mesh {path} cannot be read: {reason}') from error
+            except MeshError:
+                raise
+            except Exception as error:  # what Coal and its reader raise, among others
+                raise MeshError(f'the mesh {path} cannot be read: {_told(error)}') from error
         return self._meshes[mesh]
 
-    def _check(self, path: Path) -> float:
-        """
-        Refuse what is no regular file, or too long, before Coal opens it.
+    def _read(self, path: Path, scale: tuple[float, float, float]) -> Mesh:
+        suffix = path.suffix.lower()
+        if suffix not in _FORMATS:
+            raise ValueError(f'it is none of {", ".join(_FORMATS)}')
+        if suffix in _GLTF:
+            parts = read_gltf(
+                self._counted(path, read_regular(path, LARGEST_FILE)),
+                lambda name: self._counted(path, read_beside(path, name, LARGEST_FILE)),
+            )
+            return _from_gltf(parts, scale)
+        with open_regular(path, LARGEST_FILE) as file:  # before Coal opens it
+            self._count(path, file.seek(0, 2))
+            file.seek(0)
+            unit = collada_unit(file) if suffix == '.dae' else 1.0  # which Coal passes over
+        return _by_coal(path, unit * np.array(scale))
 
-        :returns: metres of the file's unit of length, which Coal passes over.
-        """
-        if path.suffix.lower() not in _FORMATS:
-            formats = ', '.join(_FORMATS)
-            raise MeshError(f'the mesh {path} cannot be read: it is none of {formats}')
-        try:
-            with open_regular(path, LARGEST_FILE) as file:
-                self._sum += file.seek(0, 2)
-                file.seek(0)
-                unit = collada_unit(file) if path.suffix.lower() == '.dae' else 1.0
-        except OSError as error:
-            reason = error.strerror or error
-            raise MeshError(f'the mesh {path} cannot be read: {reason}') from error
-        except ValueError as error:
-            raise MeshError(f'the mesh {path} cannot be read: {error}') from error
+    def _counted(self, path: Path, data: bytes) -> bytes:
+        self._count(path, len(data))
+        return data
+
+    def _count(self, path: Path, length: int) -> None:
+        self._sum += length
         if self._sum > LARGEST_SUM:
             raise MeshError(
                 f'the mesh {path} is not read: the meshes of this robot are longer than '
                 f'{LARGEST_SUM // 2**20} MiB together'
             )
-        return unit
 
 
-def _read(path: Path, scale: tuple[float, float, float]) -> Mesh:
-    try:
-        model = load_coal().MeshLoader().load(str(path), np.array(scale))
-        if not 0 < model.num_tris <= MOST_TRIANGLES:
-            raise ArgumentError('triangles', f'there are {model.num_tris}')
-        triangles = [[t[0], t[1], t[2]] for t in map(model.tri_indices, range(model.num_tris))]
-        return Mesh(np.array(model.vertices()).reshape(-1, 3), triangles)
-    except ArgumentError as error:
-        limit = f'at most {MOST_TRIANGLES} triangles within {FARTHEST:g} m are taken'
-        raise MeshError(f'the mesh {path} cannot be used: {error}; {limit}') from error
-    except Exception as error:  # what Coal and its reader raise
-        raise MeshError(f'the mesh {path} cannot be read: {_told(error)}') from error
+def _from_gltf(parts: Sequence[GltfPart], scale: tuple[float, float, float]) -> Mesh:
+    if not parts:
+        raise ArgumentError('triangles', 'there are 0')
+    starts = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])
+    triangles = [part.triangles + start for part, start in zip(parts, starts, strict=True)]
+    vertices = np.concatenate([part.vertices for part in parts])
+    return Mesh(vertices * scale, np.concatenate(triangles))
+
+
+def _by_coal(path: Path, scale: np.ndarray) -> Mesh:
+    model = load_coal().MeshLoader().load(str(path), scale)
+    if not 0 < model.num_tris <= MOST_TRIANGLES:
+        raise ArgumentError('triangles', f'there are {model.num_tris}')
+    triangles = [[t[0], t[1], t[2]] for t in map(model.tri_indices, range(model.num_tris))]
+    return Mesh(np.array(model.vertices()).reshape(-1, 3), triangles)
 
 
 def _told(error: Exception) -> str:

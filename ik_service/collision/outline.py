@@ -3,8 +3,9 @@ Outlines of shapes: simple bodies around them, for the compiled part of checks.
 
 An outline is a row of 17 numbers: its frame (x, y and z axes, then the origin), three half
 extents, a rounding radius [m], and its kind. A rounded box is a box with a sphere rolled around
-it, so spheres are rounded boxes without extents; a cylinder has its radius, again its radius and
-half its height; a plane is at the origin of its frame, z is its normal.
+it, so spheres are rounded boxes without extents, and capsules those with one; a cylinder has its
+radius, again its radius and half its height; a plane is at the origin of its frame, z is its
+normal.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import math
 import numpy as np
 
 from ik_service.collision.mesh_pieces import clusters
-from ik_service.collision.shapes import Cone, Mesh, Plane, Shape
+from ik_service.collision.shapes import Capsule, Cone, Mesh, Plane, Shape
 from ik_service.common.transforms import rigid_transform, rotation_from_z_to
 from ik_service.solvers.regions import Box, Cylinder, Sphere
 
@@ -61,6 +62,9 @@ def outline_of(shape: Shape) -> Outline:
         sizes, radius = (half[0], half[1], half[2], 0.0, ROUNDED_BOX), math.hypot(*half)
     elif isinstance(shape, Sphere):
         sizes, radius = (0.0, 0.0, 0.0, shape.radius, ROUNDED_BOX), shape.radius
+    elif isinstance(shape, Capsule):
+        r, h = shape.radius, shape.length / 2
+        sizes, radius = (0.0, 0.0, h, r, ROUNDED_BOX), h + r
     elif isinstance(shape, (Cylinder, Cone)):
         r, h = shape.radius, shape.height / 2
         sizes, radius = (r, r, h, 0.0, CYLINDER), math.hypot(r, h)

@@ -83,7 +83,7 @@ class RobotInWorld:
 
         :param name: its name.
         :param shapes: a shape, or shapes or pairs of a shape and its (4, 4) T_object_shape [m]:
-            ``iks.Box``, ``Sphere``, ``Cylinder``, ``Cone``, ``Plane``, ``Mesh``.
+            ``iks.Box``, ``Sphere``, ``Cylinder``, ``Capsule``, ``Cone``, ``Plane``, ``Mesh``.
         :param pose: (4, 4) T_root_object, in the frame of the root link [m]; the identity, or with
             ``append`` that of the object that there is.
         :param append: whether an object of that name gets further shapes instead.

@@ -8,11 +8,12 @@ from types import MappingProxyType
 from ik_service.collision.mesh_reader import MeshReader
 from ik_service.collision.part import LINK, Part
 from ik_service.collision.rigid_bodies import RigidBodies
-from ik_service.collision.shapes import Shape
+from ik_service.collision.shapes import Capsule, Shape
 from ik_service.collision.solid import Solid
 from ik_service.exceptions import CollisionGeometryError
 from ik_service.model.collision_geometry import CollisionGeometry, read_collision_geometry
 from ik_service.model.link_geometry import Box as BoxElement
+from ik_service.model.link_geometry import Capsule as CapsuleElement
 from ik_service.model.link_geometry import Cylinder as CylinderElement
 from ik_service.model.link_geometry import MeshFile
 from ik_service.model.mesh_files import MeshError
@@ -92,6 +93,8 @@ def _shape(element: CollisionGeometry, reader: MeshReader) -> Shape:
         raise CollisionGeometryError(element.link, '', element.fault)
     if isinstance(geometry, BoxElement):
         return Box(geometry.size)
+    if isinstance(geometry, CapsuleElement):
+        return Capsule(geometry.radius, geometry.length)
     if isinstance(geometry, CylinderElement):
         return Cylinder(geometry.radius, geometry.length)
     if isinstance(geometry, MeshFile):

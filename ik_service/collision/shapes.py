@@ -1,4 +1,4 @@
-"""Shapes of objects, as in ``shape_msgs``: box, sphere, cylinder, cone, plane and mesh."""
+"""Shapes of objects: capsules, and those of ``shape_msgs``."""
 
 from __future__ import annotations
 
@@ -21,6 +21,23 @@ MOST_SHAPES = 1_000
 """Shapes of an object, at most."""
 FARTHEST = 1e6
 """Largest length and coordinate [m]."""
+
+
+@dataclass(frozen=True)
+class Capsule:
+    """
+    Cylinder about the z axis with half a ball at either end; its origin is half way up.
+
+    :ivar radius: that of the cylinder and the balls [m].
+    :ivar length: that of the cylinder, without the balls [m].
+    """
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, 'radius', length(self.radius, 'radius'))
+        object.__setattr__(self, 'length', length(self.length, 'length'))
 
 
 @dataclass(frozen=True)
@@ -90,7 +107,7 @@ class Mesh:
             object.__setattr__(self, name, array)
 
 
-Shape = Box | Sphere | Cylinder | Cone | Plane | Mesh
+Shape = Box | Sphere | Cylinder | Capsule | Cone | Plane | Mesh
 PlacedShape = tuple[Shape, np.ndarray]
 """A shape and (4, 4) T_object_shape [m]."""
 
@@ -146,10 +163,11 @@ def _placed(name: str, field: str, entry: object) -> PlacedShape:
         raise CollisionObjectError(
             name,
             field,
-            'has to be a Box, Sphere, Cylinder, Cone, Plane or Mesh, with or without its pose, '
+            'has to be a Box, Sphere, Cylinder, Capsule, Cone, Plane or Mesh, with or without '
+            'its pose, '
             f'not {safe_repr(entry)}',
         )
-    if isinstance(entry, (Box, Sphere, Cylinder, Cone)):
+    if isinstance(entry, (Box, Sphere, Cylinder, Capsule, Cone)):
         _check_sizes(name, field, entry)
     return entry, checked_pose(name, pose, f'{field}.pose')
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import math
 import re
 from typing import BinaryIO
@@ -23,8 +24,11 @@ def collada_unit(file: BinaryIO) -> float:
     :returns: 1 where the file states no unit.
     :raises ValueError: the unit is no length.
     """
-    head = _COMMENT.sub(b'', file.read(_HEAD))
+    head = file.read(_HEAD)
     file.seek(0)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        head = head.decode('utf-16', 'replace').encode()
+    head = _COMMENT.sub(b'', head)
     asset = _ASSET.search(head)
     found = _UNIT.search(asset[0]) if asset else None
     if found is None:

@@ -39,11 +39,11 @@ def read_collision_geometry(description: RobotDescription) -> tuple[CollisionGeo
     found = []
     for link, element in description.elements_of_links('collision'):
         try:
-            geometry, T, _ = parsed_element(element)
+            geometry, T = parsed_element(element)
             found.append(CollisionGeometry(link, geometry, T))
         except NoExtentError as error:
             remark = f'a collision shape without extent ({error}) is no obstacle'
             found.append(CollisionGeometry(link, None, np.eye(4), remark=remark))
-        except Exception as error:  # urdf_parser_py raises whatever its helpers raise
+        except ValueError as error:
             found.append(CollisionGeometry(link, None, np.eye(4), str(error)))
     return tuple(found)

@@ -1,40 +1,19 @@
 """
 Shapes of the ``<visual>`` and ``<collision>`` elements of a URDF.
 
-The kinematic model does without them (:mod:`ik_service.model.urdf`), so they are read here, by
-urdf_parser_py, element by element: a faulty one ends nothing but itself.
+The kinematic model does without them (:mod:`ik_service.model.urdf`), so they are read here,
+element by element: a faulty one ends nothing but itself. What is unknown is passed over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 import math
-from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 import numpy as np
-from urdf_parser_py import urdf as urdf_xml
 
 from ik_service.common.transforms import transform_from_xyz_rpy
-
-_KNOWN: dict[str, tuple[str, ...]] = {  # elements and attributes that are read
-    'visual': (),
-    'collision': (),
-    'origin': ('xyz', 'rpy'),
-    'geometry': (),
-    'box': ('size',),
-    'cylinder': ('radius', 'length'),
-    'sphere': ('radius',),
-    'mesh': ('filename', 'scale'),
-    'material': ('name',),
-    'color': ('rgba',),
-}
-_CHILDREN: dict[str, Collection[str]] = {
-    'visual': ('origin', 'geometry', 'material'),
-    'collision': ('origin', 'geometry'),
-    'material': ('color',),
-    'geometry': _KNOWN.keys() - {'visual', 'collision', 'origin', 'geometry', 'material', 'color'},
-}
 
 
 class NoExtentError(ValueError):
@@ -50,6 +29,19 @@ class Box:
     """
 
     size: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Capsule:
+    """
+    Cylinder about its z axis, with half a ball at either end.
+
+    :ivar radius: its radius [m].
+    :ivar length: that of the cylinder, without the balls [m].
+    """
+
+    radius: float
+    length: float
 
 
 @dataclass(frozen=True)
@@ -89,90 +81,112 @@ class MeshFile:
     scale: tuple[float, float, float]
 
 
-Geometry = Box | Cylinder | Sphere | MeshFile
+Geometry = Box | Capsule | Cylinder | Sphere | MeshFile
+
+_SHAPES = ('box', 'capsule', 'cylinder', 'sphere', 'mesh')
+_SHAPE_NAMES = f'{", ".join(_SHAPES[:-1])} or {_SHAPES[-1]}'
 
 
-def parsed_element(
-    element: ElementTree.Element,
-) -> tuple[Geometry, np.ndarray, urdf_xml.Material | None]:
+def parsed_element(element: Element) -> tuple[Geometry, np.ndarray]:
     """
-    Return shape, place and material of a ``<visual>`` or ``<collision>``.
+    Return the shape of a ``<visual>`` or ``<collision>``, and its pose.
 
     :param element: the element.
-    :returns: its shape, (4, 4) T_link_shape [m], and the material where there is one.
-    :raises Exception: it is faulty; urdf_parser_py raises whatever its helpers raise.
+    :returns: the shape, and (4, 4) T_link_shape [m].
+    :raises NoExtentError: the shape has no extent along some direction.
+    :raises ValueError: the element is faulty.
     """
     count = len(element.findall('geometry'))
     if count != 1:
         raise ValueError(f'it has {"more than one" if count else "no"} <geometry>')
-    kind = urdf_xml.Visual if element.tag == 'visual' else urdf_xml.Collision
-    parsed = kind.from_xml_string(ElementTree.tostring(known_part(element)))
-    material = parsed.material if element.tag == 'visual' else None
-    return _geometry(parsed.geometry), _origin_matrix(parsed.origin), material
+    return _geometry(element), _origin_matrix(element)
 
 
-def known_part(element: ElementTree.Element) -> ElementTree.Element:
+def numbers(element: Element, attribute: str, default: str | None = None) -> list[float]:
     """
-    Return a copy with what urdf_parser_py knows; it writes to stderr about all else.
+    Return the numbers of an attribute, which blanks part.
 
-    :param element: a ``<visual>``, ``<collision>`` or ``<material>``.
-    :raises ValueError: a ``<geometry>`` in it is none.
+    :param element: the element.
+    :param attribute: the name of the attribute.
+    :param default: what stands for a missing one; without it a missing one is an error.
+    :raises ValueError: it is missing, or something in it is no number.
     """
-    copy = ElementTree.Element(element.tag)
-    for attribute in _KNOWN[element.tag]:
-        value = element.get(attribute)
-        if value is not None:
-            # One factor is one for all directions; urdf_parser_py takes three.
-            one = attribute == 'scale' and len(value.split()) == 1
-            copy.set(attribute, f'{value} {value} {value}' if one else value)
-    known = _CHILDREN.get(element.tag, ())
-    copy.extend([known_part(child) for child in element if child.tag in known])
-    if element.tag == 'material' and copy.get('name') is None:
-        copy.set('name', '')
-    if element.tag == 'geometry' and len(copy) != 1:
-        shapes = ', '.join(child.tag for child in element) or 'nothing'
-        raise ValueError(f'<geometry> has to hold one box, cylinder, sphere or mesh, not {shapes}')
-    return copy
+    text = element.get(attribute, default)
+    if text is None:
+        raise ValueError(f'<{element.tag}> has no {attribute}')
+    try:
+        return [float(word) for word in text.split()]
+    except ValueError as error:
+        raise ValueError(f'<{element.tag}> {attribute}: {error}') from error
 
 
-def _geometry(geometry: urdf_xml.GeometricType) -> Geometry:
-    if isinstance(geometry, urdf_xml.Box):
-        return Box(_three(geometry.size))
-    if isinstance(geometry, urdf_xml.Cylinder):
-        return Cylinder(*_lengths(geometry.radius, geometry.length))
-    if isinstance(geometry, urdf_xml.Sphere):
-        return Sphere(*_lengths(geometry.radius))
-    scale = [1.0, 1.0, 1.0] if geometry.scale is None else [*map(float, geometry.scale)]
+def _geometry(element: Element) -> Geometry:
+    children = [*element.iterfind('geometry/*')]
+    shapes = [child for child in children if child.tag in _SHAPES]
+    if len(shapes) != 1:
+        found = ', '.join(child.tag for child in children) or 'nothing'
+        raise ValueError(f'<geometry> has to hold one {_SHAPE_NAMES}, not {found}')
+    (shape,) = shapes
+    if shape.tag == 'mesh':
+        return _mesh(shape)
+    if shape.tag == 'box':
+        x, y, z = _lengths(shape, 'size', 3)
+        _check_extent(x, y, z)
+        return Box((x, y, z))
+    (radius,) = _lengths(shape, 'radius')
+    if shape.tag == 'sphere':
+        _check_extent(radius)
+        return Sphere(radius)
+    (length,) = _lengths(shape, 'length')
+    if shape.tag == 'capsule':
+        _check_extent(radius)
+        return Capsule(radius, length) if length > 0.0 else Sphere(radius)
+    _check_extent(radius, length)
+    return Cylinder(radius, length)
+
+
+def _mesh(element: Element) -> MeshFile:
+    filename = element.get('filename')
+    if filename is None:
+        raise ValueError('<mesh> has no filename')
+    scale = numbers(element, 'scale', '1')
+    if len(scale) == 1:  # that of all directions
+        scale *= 3
     if len(scale) != 3 or not all(map(math.isfinite, scale)) or 0.0 in scale:
-        raise ValueError(f'scale {geometry.scale} of {geometry.filename} is unusable')
-    return MeshFile(str(geometry.filename), (scale[0], scale[1], scale[2]))
+        raise ValueError(f'scale {element.get("scale")} of {filename} is unusable')
+    return MeshFile(filename, (scale[0], scale[1], scale[2]))
 
 
-def _three(values: list[float]) -> tuple[float, float, float]:
-    x, y, z = _lengths(*values)
-    return x, y, z
-
-
-def _lengths(*values: float) -> tuple[float, ...]:
-    lengths = tuple(map(float, values))
+def _lengths(element: Element, attribute: str, count: int = 1) -> list[float]:
+    lengths = numbers(element, attribute)
+    if len(lengths) != count:
+        raise ValueError(f'<{element.tag}> {attribute}: {count} number(s) needed')
     for length in lengths:
         if not 0.0 <= length < math.inf:
-            raise ValueError(f'{length:g} is no length')
-    if 0.0 in lengths:
-        raise NoExtentError(' '.join(f'{length:g}' for length in lengths))
+            raise ValueError(f'{length} is no length')
     return lengths
 
 
-def _origin_matrix(origin: urdf_xml.Pose | None) -> np.ndarray:
+def _check_extent(*lengths: float) -> None:
+    if 0.0 in lengths:
+        raise NoExtentError(' '.join(f'{length:g}' for length in lengths))
+
+
+def _origin_matrix(element: Element) -> np.ndarray:
     """
-    Return the transform of an ``<origin>``.
+    Return the transform of an element's ``<origin>``.
 
     :returns: (4, 4) [m]; the identity without an origin.
-    :raises ValueError: a number is not finite.
+    :raises ValueError: there are several, or one without six finite numbers.
     """
-    if origin is None:
+    origins = element.findall('origin')
+    if not origins:
         return np.eye(4)
-    xyz, rpy = origin.xyz or (0.0, 0.0, 0.0), origin.rpy or (0.0, 0.0, 0.0)
+    if len(origins) > 1:
+        raise ValueError('it has more than one <origin>')
+    xyz, rpy = (numbers(origins[0], attribute, '0 0 0') for attribute in ('xyz', 'rpy'))
+    if len(xyz) != 3 or len(rpy) != 3:
+        raise ValueError('<origin> needs three numbers for xyz and rpy each')
     if not all(map(math.isfinite, (*xyz, *rpy))):
         raise ValueError('<origin> holds a number that is not finite')
     return transform_from_xyz_rpy(xyz, rpy)

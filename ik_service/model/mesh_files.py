@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+import errno
 import os
 from pathlib import Path
 import re
 from urllib.parse import unquote
 
+from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import IkServiceError
 from ik_service.model.package_folders import holds_manifest, MANIFEST, PackageFolders
 
@@ -123,6 +125,22 @@ class MeshFiles:
             places = (*self._named, *self._packages.installed.values())
             self._allowed = [_mesh_folder(folder) for folder in places]
         yield from self._allowed
+
+
+def read_beside(mesh: Path, name: str, limit: int) -> bytes:
+    """
+    Return the content of a file that a mesh file names, such as the buffers of glTF.
+
+    :param mesh: the mesh file.
+    :param name: a path relative to its folder, in which the file has to lie, or below it.
+    :param limit: the greatest length of the file [byte].
+    :raises OSError: it lies elsewhere, is missing, no regular file, or too long.
+    """
+    folder = os.path.realpath(mesh.parent)
+    real = os.path.realpath(os.path.join(folder, name))
+    if not _is_below(real, folder):
+        raise OSError(errno.EACCES, f'{name[:_SHOWN]} is not in the folder of the mesh')
+    return read_regular(real, limit)
 
 
 def _split(filename: str) -> tuple[str, str, str]:

@@ -8,7 +8,7 @@ from support.arm_figures import path_of
 from support.pinocchio_collisions import PinocchioCollisions
 from support.solid_arms import at, cube, solid, write_stl
 
-from ik_service import Box, CollisionChecker, Cone, Cylinder, Mesh, Plane, Robot, Sphere
+from ik_service import Box, Capsule, CollisionChecker, Cone, Cylinder, Mesh, Plane, Robot, Sphere
 from ik_service.collision.coal_shapes import coal_place, coal_shape
 from ik_service.collision.pair_rules import random_postures
 from ik_service.common.transforms import rigid_transform, rotation_about_axis
@@ -53,6 +53,8 @@ def random_shapes(rng):
         Sphere(short),
         Cylinder(short, long),
         Cylinder(long / 2, short),
+        Capsule(short, long),
+        Capsule(long / 2, short),
         Cone(short, long),
         Cone(long / 2, short),
         Plane((*rng.normal(size=3), rng.uniform(-0.2, 0.2))),
@@ -89,14 +91,20 @@ def test_attached_shapes_and_links_of_all_shapes_collide_where_coal_says_so(seed
     rng = np.random.default_rng(100 + seed)
     text = (
         f'<robot name="r"><link name="base">{solid("""<cylinder radius="0.1" length="0.3"/>""")}'
-        f'{solid("""<box size="0.4 0.1 0.05"/>""", "0.1 0.1 0")}</link><link name="arm"/>'
+        f'{solid("""<box size="0.4 0.1 0.05"/>""", "0.1 0.1 0")}'
+        f'{solid("""<capsule radius="0.04" length="0.3"/>""", "0 -0.2 0", "0.4 0 0")}'
+        '</link><link name="arm"/>'
         '<joint name="j" type="continuous"><parent link="base"/><child link="arm"/>'
         '<axis xyz="0.6 0 0.8"/></joint></robot>'
     )
     checker = CollisionChecker(Robot.from_urdf(text))
     request, result = coal.CollisionRequest(), coal.CollisionResult()
     request.enable_contact = False
-    links = [(Cylinder(0.1, 0.3), at()), (Box((0.4, 0.1, 0.05)), at(0.1, 0.1))]
+    tilted = rigid_transform(rotation_about_axis([1.0, 0.0, 0.0], 0.4), [0.0, -0.2, 0.0])
+    links = [
+        *((Cylinder(0.1, 0.3), at()), (Box((0.4, 0.1, 0.05)), at(0.1, 0.1))),
+        (Capsule(0.04, 0.3), tilted),
+    ]
     for shape in random_shapes(rng):
         for angle in rng.uniform(-3, 3, 6):
             T = random_pose(rng, 0.3)

@@ -89,7 +89,7 @@ def test_a_checker_with_fewer_shapes_than_the_text_holds_is_refused(monkeypatch)
     [
         ('<axis', '<origin xyz="0 0"/><axis', 'c', "joint 'j_a' cannot be placed: <origin> xyz"),
         ('</robot>', f'<link>{BOX}</link></robot>', '<link> at line 1', 'is no link of the robot'),
-        ('<box size="0.2 0.2 0.2"/>', '<box/>', 'base', ''),
+        ('<box size="0.2 0.2 0.2"/>', '<box/>', 'base', '<box> has no size'),
         ('<geometry>', '<geometry><sphere radius="1"/>', 'base', 'hold one'),
         ('</geometry>', '</geometry><geometry><sphere radius="1"/></geometry>', 'base', 'more th'),
     ],

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from support.gltf_files import binary, DATA, document, text
 from support.solid_arms import at, cube, slider, solid, write_stl
 
 from ik_service import Box, CollisionChecker, Robot
@@ -57,6 +58,56 @@ def test_a_mesh_is_read_once(tmp_path):
     file = MeshFile('cube.stl', (1.0, 1.0, 1.0))
     assert reader.read(file) is reader.read(MeshFile('cube.stl', (1.0, 1.0, 1.0)))
     assert len(reader.read(file).triangles) == 12
+
+
+@pytest.mark.parametrize('suffix', ['glb', 'gltf', 'GLB'])
+def test_gltf_is_read_and_scaled(tmp_path, suffix):
+    path = tmp_path / f'a.{suffix}'
+    path.write_bytes(text(document()) if suffix == 'gltf' else binary(document()))
+    found = MeshReader(tmp_path / 'arm.urdf').read(MeshFile(path.name, (0.5, 1.0, -1.0)))
+    assert len(found.triangles) == 4
+    np.testing.assert_allclose(found.vertices.min(axis=0), [0.0, 0.0, -3.0])
+    np.testing.assert_allclose(found.vertices.max(axis=0), [0.5, 2.0, 0.0])
+    checker = CollisionChecker(robot(tmp_path, path.name))
+    for place, touches in ((at(3.0, 0.0, 2.9), True), (at(3.0, 0.0, 3.1), False)):
+        checker.add('probe', Box((0.02, 0.02, 0.02)), place)
+        assert checker.in_collision({}) == touches
+
+
+def separate(uri):
+    return text(document(buffers=[{'byteLength': len(DATA), 'uri': uri}]))
+
+
+def test_buffers_lie_in_the_folder_of_the_gltf_file(tmp_path, monkeypatch):
+    folder = tmp_path / 'meshes'
+    (folder / 'below').mkdir(parents=True)
+    for path in (tmp_path / 'out.bin', folder / 'in.bin', folder / 'below' / 'in.bin'):
+        path.write_bytes(DATA)
+    (folder / 'link.bin').symlink_to(tmp_path / 'out.bin')
+    os.mkfifo(folder / 'pipe.bin')
+    mesh_file = MeshFile('meshes/a.gltf', (1.0, 1.0, 1.0))
+    for uri in ('in.bin', 'below/in.bin', '../meshes/in.bin', './in%2Ebin'):
+        (folder / 'a.gltf').write_bytes(separate(uri))
+        assert len(MeshReader(tmp_path / 'arm.urdf').read(mesh_file).triangles) == 4
+    for uri, reason in (
+        *((name, 'is not in the folder of the mesh') for name in ('../out.bin', '/dev/zero')),
+        *(('link.bin', 'is not in the folder'), ('pipe.bin', 'it is a pipe')),
+        *(('gone.bin', 'No such file'), ('file:///etc/passwd', 'No such file'), ('', 'is not in')),
+    ):
+        (folder / 'a.gltf').write_bytes(separate(uri))
+        with pytest.raises(mesh_reader.MeshError, match=reason):
+            MeshReader(tmp_path / 'arm.urdf').read(mesh_file)
+    (folder / 'a.gltf').write_bytes(separate('in.bin'))
+    size = (folder / 'a.gltf').stat().st_size
+    monkeypatch.setattr(mesh_reader, 'LARGEST_SUM', size + len(DATA) - 1)
+    with pytest.raises(mesh_reader.MeshError, match='together'):
+        MeshReader(tmp_path / 'arm.urdf').read(mesh_file)
+
+
+def test_gltf_without_triangles_is_no_mesh(tmp_path):
+    (tmp_path / 'a.glb').write_bytes(binary(document(nodes=[{}])))
+    with pytest.raises(mesh_reader.MeshError, match='there are 0'):
+        MeshReader(tmp_path / 'arm.urdf').read(MeshFile('a.glb', (1.0, 1.0, 1.0)))
 
 
 def garbage(path):

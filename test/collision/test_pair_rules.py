@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.arm_figures import path_of
-from support.solid_arms import at, BOX, slider, solid
+from support.solid_arms import at, BOX, folding_arm_xml, hinge, slider, solid
 
 from ik_service import Box, CollisionChecker, Robot
 from ik_service.collision import pair_cache, pair_rules
@@ -22,14 +22,6 @@ def _nothing_kept(monkeypatch, tmp_path):
 
 def names(checker):
     return {''.join(sorted(pair)): reason for pair, reason in checker.disabled_pairs.items()}
-
-
-def hinge(name, parent, child, xyz='0 0 0', kind='revolute', limits='lower="-1" upper="1"'):
-    limit = '' if kind == 'fixed' else f'<limit {limits} velocity="1" effort="1"/>'
-    return (
-        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
-        f'<origin xyz="{xyz}"/><axis xyz="0 0 1"/>{limit}</joint>'
-    )
 
 
 def test_rigid_parts_and_empty_links_do_not_hide_neighbours():
@@ -68,15 +60,7 @@ def test_pairs_that_collide_in_all_postures_are_left_out():
 
 
 def folding_arm():
-    """Two links of 1 m on a wide post, which the outer one hits when it folds back."""
-    link = solid('<box size="1 0.1 0.1"/>', '0.5 0 0')
-    return Robot.from_urdf(
-        f'<robot name="r"><link name="post">{solid("""<box size="0.8 0.8 0.1"/>""")}</link>'
-        f'<link name="inner">{link}</link><link name="outer">{link}</link>'
-        + hinge('shoulder', 'post', 'inner', limits='lower="-3.1" upper="3.1"')
-        + hinge('elbow', 'inner', 'outer', '1 0 0', limits='lower="2.2" upper="3.1"')
-        + '</robot>'
-    )
+    return Robot.from_urdf(folding_arm_xml())
 
 
 def corners(x, y, angle, length, width, offset):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.solid_arms import at, cube, slider, solid
 
-from ik_service import Box, CollisionChecker, Cone, Cylinder, Mesh, Plane, Robot, Sphere
+from ik_service import Box, Capsule, CollisionChecker, Cone, Cylinder, Mesh, Plane, Robot, Sphere
 from ik_service.collision import shapes, world
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.exceptions import (
@@ -42,6 +42,7 @@ def checker():
         (lambda: Sphere(0.0), 'shapes[0].radius'),
         (lambda: Cylinder(1.0, 0.0), 'shapes[0].height'),
         (lambda: Cone(np.inf, 1.0), 'shapes[0].radius'),
+        (lambda: Capsule(0.1, 0.0), 'shapes[0].length'),
         (lambda: Cone(1.0, 0.0), 'shapes[0].height'),
         (lambda: Box((1e7, 1.0, 1.0)), 'shapes[0].size'),
         (lambda: (), 'shapes'),
@@ -112,6 +113,7 @@ def test_faulty_names_are_refused(checker):
     ('made', 'argument'),
     [
         (lambda: Cone(-1.0, 1.0), 'radius'),
+        (lambda: Capsule(1.0, -1.0), 'length'),
         (lambda: Cone(1.0, np.nan), 'height'),
         (lambda: Plane((0, 0, 0, 1)), 'coefficients'),
         (lambda: Plane((0, 0, np.nan, 1)), 'coefficients'),

@@ -31,6 +31,12 @@ def test_the_unit_is_that_of_the_document(unit, meters):
         assert file.tell() == 0
 
 
+@pytest.mark.parametrize('encoding', ['utf-16', 'utf-8-sig'])
+def test_the_unit_is_read_in_other_encodings(encoding):
+    text = collada_text('<unit meter="0.01"/>').encode(encoding)
+    assert collada_unit(io.BytesIO(text)) == 0.01
+
+
 def test_prefixed_elements_are_read():
     text = '<c:COLLADA><c:asset><c:unit meter="0.1"/></c:asset></c:COLLADA>'
     assert collada_unit(io.BytesIO(text.encode())) == 0.1

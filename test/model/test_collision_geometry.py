@@ -5,7 +5,7 @@ import pytest
 
 from ik_service.model.collision_geometry import read_collision_geometry
 from ik_service.model.description import read_description
-from ik_service.model.link_geometry import Box, Cylinder, MeshFile, Sphere
+from ik_service.model.link_geometry import Box, Capsule, Cylinder, MeshFile, Sphere
 
 
 def robot(collision):
@@ -17,6 +17,8 @@ def robot(collision):
     [
         ('<box size="1 2 3"/>', Box((1.0, 2.0, 3.0))),
         ('<cylinder radius="0.1" length="0.2"/>', Cylinder(0.1, 0.2)),
+        ('<capsule radius="0.1" length="0.2"/>', Capsule(0.1, 0.2)),
+        ('<capsule radius="0.1" length="0"/>', Sphere(0.1)),
         ('<sphere radius="0.1"/>', Sphere(0.1)),
         ('<mesh filename="a.stl"/>', MeshFile('a.stl', (1.0, 1.0, 1.0))),
         ('<mesh filename="a.stl" scale="1 -2 3"/>', MeshFile('a.stl', (1.0, -2.0, 3.0))),
@@ -71,6 +73,7 @@ def test_a_faulty_element_ends_nothing_but_itself():
         '<sphere radius="0"/>',
         '<cylinder radius="0.1" length="0"/>',
         '<cylinder radius="0" length="0.1"/>',
+        '<capsule radius="0" length="0.1"/>',
     ],
 )
 def test_shapes_without_extent_are_no_obstacle_and_remarked(geometry):
@@ -82,7 +85,10 @@ def test_shapes_without_extent_are_no_obstacle_and_remarked(geometry):
 
 @pytest.mark.parametrize(
     'geometry',
-    ['<box size="0 -1 0"/>', '<sphere radius="nan"/>', '<cylinder radius="0" length="-1"/>'],
+    [
+        *('<box size="0 -1 0"/>', '<sphere radius="nan"/>', '<sphere radius="inf"/>'),
+        *('<cylinder radius="0" length="-1"/>', '<capsule radius="0.1" length="-0.1"/>'),
+    ],
 )
 def test_sizes_that_cannot_be_are_faults(geometry):
     text = f'<collision><geometry>{geometry}</geometry></collision>'
@@ -96,3 +102,28 @@ def test_one_scale_is_that_of_all_directions():
     text = '<collision><geometry><mesh filename="a.stl" scale=" 0.001 "/></geometry></collision>'
     (found,) = read_collision_geometry(robot(text))
     assert found.geometry == MeshFile('a.stl', (0.001, 0.001, 0.001))
+
+
+@pytest.mark.parametrize(
+    ('text', 'words'),
+    [
+        ('<geometry><capsule radius="1"/></geometry>', '<capsule> has no length'),
+        ('<geometry><box/></geometry>', '<box> has no size'),
+        ('<geometry><mesh/></geometry>', '<mesh> has no filename'),
+        ('<geometry><box size="1 1"/></geometry>', 'size: 3 number(s) needed'),
+        ('<geometry><sphere radius="1 2"/></geometry>', 'radius: 1 number(s) needed'),
+        (
+            '<geometry><sphere radius="wide"/></geometry>',
+            "could not convert string to float: 'wide'",
+        ),
+        ('<geometry><mesh filename="a" scale="1 2"/></geometry>', 'scale 1 2 of a is unusable'),
+        ('<geometry><capsule/><box/></geometry>', 'not capsule, box'),
+        ('<geometry><torus/></geometry>', 'one box, capsule, cylinder, sphere or mesh, not torus'),
+        ('<origin/><origin/><geometry><sphere radius="1"/></geometry>', 'more than one <origin>'),
+        ('<origin xyz="1 2"/><geometry><sphere radius="1"/></geometry>', 'three numbers'),
+    ],
+)
+def test_a_fault_is_named(text, words):
+    (found,) = read_collision_geometry(robot(f'<collision>{text}</collision>'))
+    assert found.geometry is None
+    assert words in found.fault

@@ -27,6 +27,27 @@ def slider(*geometries, gap=0.5, names='abcdefgh'):
     return f'<robot name="row">{links}{joints}</robot>'
 
 
+def hinge(name, parent, child, xyz='0 0 0', kind='revolute', limits='lower="-1" upper="1"'):
+    limit = '' if kind == 'fixed' else f'<limit {limits} velocity="1" effort="1"/>'
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{xyz}"/><axis xyz="0 0 1"/>{limit}</joint>'
+    )
+
+
+def folding_arm_xml():
+    """Two links of 1 m on a wide post, which the outer one hits when it folds back."""
+    link = solid('<box size="1 0.1 0.1"/>', '0.5 0 0')
+    post = solid('<box size="0.8 0.8 0.1"/>')
+    return (
+        f'<robot name="r"><link name="post">{post}</link>'
+        f'<link name="inner">{link}</link><link name="outer">{link}</link>'
+        + hinge('shoulder', 'post', 'inner', limits='lower="-3.1" upper="3.1"')
+        + hinge('elbow', 'inner', 'outer', '1 0 0', limits='lower="2.2" upper="3.1"')
+        + '</robot>'
+    )
+
+
 def cube(size=0.1):
     """Corners (8, 3) and triangles (12, 3) of a cube."""
     vertices = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * size / 2

@@ -1,32 +1,32 @@
 """
 Markers of collision shapes, for RViz, Foxglove and the page.
 
-RViz has no cones: they are drawn as triangles, as meshes are. A plane is drawn as a square plate,
-and a mesh for which no triangles are left in the budget as its bounding box.
+RViz has no cones and capsules: they are drawn as triangles, as meshes are. A plane is drawn as a
+square plate, and what no triangles are left for in the budget as its bounding box.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-import math
 
 from geometry_msgs.msg import Point, Vector3
 import numpy as np
 from visualization_msgs.msg import Marker
 
-from ik_service.collision.shapes import Box, Cone, Cylinder, Mesh, Plane, Shape, Sphere
+from ik_service.collision.shapes import Box, Capsule, Cone, Cylinder, Mesh, Plane, Shape, Sphere
+from ik_service.common.revolved_surface import capsule_surface, cone_surface
 from ik_service.common.transforms import rigid_transform
 from ik_service.model import link_geometry
 from ik_service.ros.common.conversions import pose_from_matrix
 
 AnyShape = Shape | link_geometry.Geometry
 """Shape of an object, or of a link as the URDF describes it."""
+_Triangulated = Capsule | link_geometry.Capsule | Cone | Mesh
 
 PLATE = (4.0, 4.0, 0.002)
 """Size of the plate that a plane is drawn as [m]."""
 
-_CONE_SIDES = 24
 _THINNEST = 1e-6  # side of a flat box: viewers refuse 0 [m]
 
 
@@ -63,7 +63,7 @@ def fill_marker(marker: Marker, shape: AnyShape, T: np.ndarray, budget: Triangle
     :param budget: triangles that may be used.
     :returns: whether the marker has this very shape: False for a mesh drawn as a box.
     """
-    if isinstance(shape, Cone | Mesh):
+    if isinstance(shape, _Triangulated):
         return _as_triangles(marker, shape, T, budget)
     if isinstance(shape, link_geometry.MeshFile):
         _solid(marker, Marker.MESH_RESOURCE, shape.scale, T)
@@ -81,7 +81,7 @@ def fill_marker(marker: Marker, shape: AnyShape, T: np.ndarray, budget: Triangle
 
 
 def _as_triangles(
-    marker: Marker, shape: Cone | Mesh, T: np.ndarray, budget: TriangleBudget
+    marker: Marker, shape: _Triangulated, T: np.ndarray, budget: TriangleBudget
 ) -> bool:
     """Draw a shape as triangles, or as its bounding box when there are too many of them."""
     vertices, triangles = _triangles(shape)
@@ -102,21 +102,13 @@ def _solid(marker: Marker, kind: int, size: Sequence[float], T: np.ndarray) -> N
     marker.type, marker.scale, marker.pose = kind, Vector3(x=x, y=y, z=z), pose_from_matrix(T)
 
 
-def _triangles(shape: Cone | Mesh) -> tuple[np.ndarray, np.ndarray]:
-    """Return vertices (V, 3) [m] and triangles (M, 3) of a cone or a mesh."""
+def _triangles(shape: _Triangulated) -> tuple[np.ndarray, np.ndarray]:
+    """Return vertices (V, 3) [m] and triangles (M, 3) of a shape."""
     if isinstance(shape, Mesh):
         return shape.vertices, shape.triangles
-    angles = 2.0 * math.pi * np.arange(_CONE_SIDES) / _CONE_SIDES
-    half = shape.height / 2
-    rim = np.column_stack(
-        [shape.radius * np.cos(angles), shape.radius * np.sin(angles), np.full(_CONE_SIDES, -half)]
-    )
-    vertices = np.vstack([rim, [[0.0, 0.0, -half], [0.0, 0.0, half]]])
-    here = np.arange(_CONE_SIDES)
-    after = (here + 1) % _CONE_SIDES
-    bottom, tip = np.full((2, _CONE_SIDES), [[_CONE_SIDES], [_CONE_SIDES + 1]])
-    sides = np.column_stack([here, after, tip])
-    return vertices, np.vstack([sides, np.column_stack([after, here, bottom])])
+    if isinstance(shape, Cone):
+        return cone_surface(shape.radius, shape.height)
+    return capsule_surface(shape.radius, shape.length)
 
 
 def _plate_pose(plane: Plane) -> np.ndarray:

@@ -129,9 +129,11 @@ def _faces(robot: Robot, positions: Mapping[str, float], view: View) -> list[_Fa
     poses = link_poses(robot, positions)
     faces = []
     for link, element in robot.description.elements_of_links('visual'):
-        geometry, T_link_visual, material = parsed_element(element)
+        geometry, T_link_visual = parsed_element(element)
+        material = element.find('material')
         T = poses[link] @ T_link_visual
-        faces += _solid(geometry, view.axes @ T[:3], colors[material.name if material else ''])
+        color = colors['' if material is None else material.get('name', '')]
+        faces += _solid(geometry, view.axes @ T[:3], color)
     return faces
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ik_service.common.regular_file import open_regular
+from ik_service.common.regular_file import open_regular, read_regular
 from ik_service.exceptions import MissingExtraError
 from ik_service.model.collada import collada_unit
+from ik_service.model.gltf import read_gltf
 from ik_service.model.link_geometry import MeshFile
-from ik_service.model.mesh_files import MeshError, MeshFiles
+from ik_service.model.mesh_files import MeshError, MeshFiles, read_beside
 from ik_service.viewer.scene.visuals import Color
 
 LARGEST_FILE = 100 * 2**20
@@ -22,7 +23,8 @@ LARGEST_SUM = 500 * 2**20
 """Length of all mesh files of a robot together, above which further ones are not read [byte]."""
 
 _MOST_COLORS = 32  # of a file; one with more is shown in a single colour
-_FORMATS = ('.stl', '.dae', '.obj', '.ply', '.off', '.glb', '.gltf')  # no archives
+_GLTF = ('.glb', '.gltf')
+_FORMATS = ('.stl', '.dae', '.obj', '.ply', '.off', *_GLTF)  # no archives
 
 
 @dataclass(frozen=True)
@@ -105,21 +107,14 @@ def read_mesh(path: Path, scale: tuple[float, float, float]) -> tuple[Mesh, ...]
     :raises MeshError: it cannot be read.
     :raises MissingExtraError: trimesh is not installed.
     """
-    try:
-        import trimesh
-    except ImportError as error:
-        raise MissingExtraError('trimesh', 'viewer') from error
     suffix = path.suffix.lower()
     if suffix not in _FORMATS:
         raise MeshError(f'the mesh {path} cannot be read: it is none of {", ".join(_FORMATS)}')
     try:
-        # As an open file, so that nothing it names in turn is looked for.
-        with open_regular(path, LARGEST_FILE) as file:
-            unit = collada_unit(file) if suffix == '.dae' else 1.0
-            scene = trimesh.load_scene(file, file_type=suffix.lstrip('.'))
-        bodies = [body for body in scene.dump() if isinstance(body, trimesh.Trimesh)]
-        factors = unit * scale[0], unit * scale[1], unit * scale[2]
-        meshes = _by_color([_mesh(body, factors) for body in bodies if len(body.faces)])
+        read = _by_gltf if suffix in _GLTF else _by_trimesh
+        meshes = _by_color([mesh for mesh in read(path, scale) if len(mesh.faces)])
+    except MissingExtraError:
+        raise
     except OSError as error:
         reason = error.strerror or error
         raise MeshError(f'the mesh {path} cannot be read: {reason}') from error
@@ -130,17 +125,70 @@ def read_mesh(path: Path, scale: tuple[float, float, float]) -> tuple[Mesh, ...]
     return meshes
 
 
-def _mesh(body: Any, scale: tuple[float, float, float]) -> Mesh:  # noqa: ANN401 (Trimesh)
-    """Return a part of a file; without looking at textures, which are files of their own."""
-    vertices = np.array(body.vertices, np.float32) * np.array(scale, np.float32)
-    faces = np.array(body.faces, dtype=np.uint32)
-    color = None
-    if body.visual.defined:
-        visual = body.visual if body.visual.kind != 'texture' else body.visual.material
-        red, green, blue = (float(value) / 255.0 for value in visual.main_color[:3])
-        color = red, green, blue
+def _by_gltf(path: Path, scale: tuple[float, float, float]) -> Iterator[Mesh]:
+    data = read_regular(path, LARGEST_FILE)
+    for part in read_gltf(data, lambda name: read_beside(path, name, LARGEST_FILE)):
+        yield _scaled(part.vertices, part.triangles, scale, part.color)
+
+
+class _Beside(Mapping[str, bytes]):
+    """
+    Files that a mesh file names, such as its colours; trimesh itself would open any file.
+
+    :param mesh: the mesh file.
+    """
+
+    def __init__(self, mesh: Path) -> None:
+        self._mesh = mesh
+
+    def __getitem__(self, name: str) -> bytes:
+        try:
+            return read_beside(self._mesh, name, LARGEST_FILE)
+        except OSError as error:
+            raise KeyError(name) from error
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())  # it lists no folders
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _by_trimesh(path: Path, scale: tuple[float, float, float]) -> Iterator[Mesh]:
+    try:
+        import trimesh
+    except ImportError as error:
+        raise MissingExtraError('trimesh', 'viewer') from error
+
+    suffix = path.suffix.lower()
+    with open_regular(path, LARGEST_FILE) as file:
+        unit = collada_unit(file) if suffix == '.dae' else 1.0
+        scene = trimesh.load_scene(file, file_type=suffix.lstrip('.'), resolver=_Beside(path))
+    factors = unit * scale[0], unit * scale[1], unit * scale[2]
+    for body in scene.dump():
+        if isinstance(body, trimesh.Trimesh):
+            yield _scaled(body.vertices, body.faces, factors, _color(body))
+
+
+def _scaled(
+    vertices: np.ndarray,
+    faces: np.ndarray,
+    scale: tuple[float, float, float],
+    color: Color | None,
+) -> Mesh:
+    faces = np.array(faces, np.uint32)
     # A mirrored mesh is inside out, unless its triangles are turned as well.
-    return Mesh(vertices, faces[:, ::-1] if np.prod(scale) < 0.0 else faces, color)
+    faces = faces[:, ::-1] if np.prod(scale) < 0.0 else faces
+    return Mesh(np.array(vertices, np.float32) * np.array(scale, np.float32), faces, color)
+
+
+def _color(body: Any) -> Color | None:  # noqa: ANN401 (Trimesh)
+    """Return the colour of a part of a file; without looking at its texture."""
+    if not body.visual.defined:
+        return None
+    visual = body.visual if body.visual.kind != 'texture' else body.visual.material
+    red, green, blue = (float(value) / 255.0 for value in visual.main_color[:3])
+    return red, green, blue
 
 
 def _by_color(meshes: Sequence[Mesh]) -> tuple[Mesh, ...]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_service.model.link_geometry import Box, Cylinder, MeshFile, Sphere
+from ik_service.common.revolved_surface import capsule_surface
+from ik_service.model.link_geometry import Box, Capsule, Cylinder, MeshFile, Sphere
 from ik_service.robot import Robot
 from ik_service.viewer.scene.meshes import Mesh, MeshLoader
 from ik_service.viewer.scene.visuals import Color, RobotVisuals, Visual
@@ -75,6 +76,11 @@ def skeleton(robot: Robot, links: frozenset[str] | set[str]) -> tuple[Part, ...]
 
 def _parts(visual: Visual, loader: MeshLoader) -> Iterator[Part]:
     geometry, T = visual.geometry, visual.T_link_geometry
+    if isinstance(geometry, Capsule):
+        vertices, faces = capsule_surface(geometry.radius, geometry.length)
+        surface = Mesh(vertices.astype(np.float32), faces.astype(np.uint32))
+        yield Part(visual.link, surface, T, visual.color)
+        return
     if not isinstance(geometry, MeshFile):
         yield Part(visual.link, geometry, T, visual.color)
         return

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+import math
 from xml.etree import ElementTree
 
 import numpy as np
-from urdf_parser_py import urdf as urdf_xml
 
 from ik_service.model.description import RobotDescription
-from ik_service.model.link_geometry import Geometry, known_part, parsed_element
+from ik_service.model.link_geometry import Geometry, numbers, parsed_element
 from ik_service.model.part_names import named
 
 Color = tuple[float, float, float]
@@ -69,16 +69,18 @@ def read_visuals(description: RobotDescription) -> RobotVisuals:
     for link, element in description.elements_of_links('visual'):
         try:
             visuals.append(_visual(link, element, colors))
-        except Exception as error:  # urdf_parser_py raises whatever its helpers raise
+        except ValueError as error:
             warnings.append(f'{named("link", link)}: a visual is not shown: {error}')
     return RobotVisuals(tuple(visuals), tuple(warnings))
 
 
 def _visual(link: str, element: ElementTree.Element, colors: dict[str, Color]) -> Visual:
-    geometry, T_link_geometry, material = parsed_element(element)
+    geometry, T_link_geometry = parsed_element(element)
     color = None
+    material = element.find('material')
     if material is not None:
-        color = _color(material.color.rgba) if material.color else colors.get(material.name)
+        own = material.find('color')
+        color = colors.get(material.get('name', '')) if own is None else _color(own)
     return Visual(link, geometry, T_link_geometry, color)
 
 
@@ -89,12 +91,14 @@ def _colors(root: ElementTree.Element) -> Iterator[tuple[str, Color]]:
         if color is None:
             continue
         try:
-            parsed = urdf_xml.Material.from_xml_string(ElementTree.tostring(known_part(material)))
-            yield parsed.name, _color(parsed.color.rgba)
-        except Exception:  # as above; what refers to it is drawn in the colour for none
+            yield material.get('name', ''), _color(color)
+        except ValueError:  # what refers to it is drawn in the colour for none
             continue
 
 
-def _color(rgba: list[float]) -> Color:
-    red, green, blue = (min(max(float(value), 0.0), 1.0) for value in rgba[:3])
+def _color(element: ElementTree.Element) -> Color:
+    rgba = numbers(element, 'rgba')
+    if len(rgba) not in (3, 4) or not all(map(math.isfinite, rgba)):
+        raise ValueError(f'<color> rgba: {element.get("rgba")} is no colour')
+    red, green, blue = (min(max(value, 0.0), 1.0) for value in rgba[:3])
     return red, green, blue

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support.solid_arms import folding_arm_xml
 from support.tree_robots import tree_xml
 
 import ik_service as iks
@@ -68,6 +69,20 @@ def test_a_robot_without_collision_shapes_has_a_note(ik_solve, rail_urdf):
     code, out, _ = ik_solve(rail_urdf, *words)
     assert code == 0
     assert 'no link of the robot has a collision shape' in ' '.join(out.split())
+
+
+def test_what_is_left_out_and_what_collides_at_home_is_told_by_names(ik_solve, tmp_path):
+    path = tmp_path / 'arm.urdf'
+    path.write_text(folding_arm_xml())
+    words = (path, '--joints', '1.0', '2.3', '--set', 'task_weights=1,1,0,0,0,1')
+    _, out, _ = ik_solve(*words, '--avoid-collisions')
+    text = ' '.join(out.split())
+    assert 'not checked with each other are adjacent: inner – post, inner – outer' in text
+    assert 'post with outer' in text
+    assert '<disable_collisions link1="post" link2="outer" reason="Default"/>' in text
+    _, out, _ = ik_solve(*words)
+    assert 'not checked' not in out
+    assert 'disable_collisions' not in out
 
 
 def test_is_for_one_solution(ik_solve):

@@ -13,8 +13,10 @@ pytest.importorskip('coal', reason='needs the extra collision')
 from moveit_msgs.msg import CollisionObject
 from shape_msgs.msg import Mesh
 from support.collision_helpers import ball, CRANE, crane_arm
+from support.solid_arms import folding_arm_xml
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.arm import ArmSettings, MeasuredState
+from ik_service.arm.loader import build_arm
 from ik_service.common.transforms import rigid_transform
 from ik_service.exceptions import ArgumentError, CollisionObjectError
 from ik_service.ros.collision import collision_world
@@ -29,9 +31,13 @@ class Around:
     """A collision world whose arm and parameter can be changed."""
 
     def __init__(self, frames=None):
-        self.measured, self.required, self.warnings = None, True, []
+        self.measured, self.required, self.warnings, self.infos = None, True, [], []
         self.world = CollisionWorld(
-            frames or Frames(), lambda: self.measured, lambda: self.required, self.warnings.append
+            frames or Frames(),
+            lambda: self.measured,
+            lambda: self.required,
+            self.warnings.append,
+            self.infos.append,
         )
 
     def use(self, arm):
@@ -67,6 +73,21 @@ def test_the_checker_sees_objects_that_came_before_the_arm_and_after_it(around):
     assert test.first_contact(np.zeros(4)) is None
     assert around.world.fault == ''
     assert around.world.report()['objects'] == '0'
+
+
+def test_what_is_left_out_and_what_collides_at_home_is_told_once_by_names(around):
+    around.use(build_arm(folding_arm_xml(), ArmSettings()))
+    around.world.checker()
+    adjacent = 'adjacent: inner – post, inner – outer'
+    assert around.infos == [
+        f'collisions: links that are not checked with each other are {adjacent}'
+    ]
+    (warning,) = around.warnings
+    assert 'post with outer' in warning
+    assert '<disable_collisions link1="post" link2="outer" reason="Default"/>' in warning
+    report = around.world.report()
+    assert report['unchecked pairs'] == adjacent
+    assert report['pairs that collide at home'] == 'post – outer'
 
 
 def test_an_arm_that_is_not_yet_in_use_has_a_checker_of_its_own(around):

@@ -12,7 +12,7 @@ pytest.importorskip('visualization_msgs.msg', reason='visualization_msgs is not 
 
 from visualization_msgs.msg import Marker
 
-from ik_service.collision.shapes import Box, Cone, Cylinder, Mesh, Plane, Sphere
+from ik_service.collision.shapes import Box, Capsule, Cone, Cylinder, Mesh, Plane, Sphere
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.model import link_geometry
 from ik_service.ros.common.conversions import matrix_from_pose
@@ -65,6 +65,17 @@ def test_a_cone_is_closed_faces_outwards_and_has_its_tip_up():
     volume = np.einsum('ij,ij->i', corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6
     assert volume == pytest.approx(math.pi * 0.5**2 * 2.0 / 3.0, rel=0.02)
     np.testing.assert_allclose(matrix_from_pose(marker.pose), T, atol=1e-12)
+
+
+@pytest.mark.parametrize('shape', [Capsule(0.5, 2.0), link_geometry.Capsule(0.5, 2.0)])
+def test_a_capsule_is_drawn_as_triangles_while_there_are_any_left(shape):
+    marker, is_exact = filled(shape)
+    corners = np.array([(p.x, p.y, p.z) for p in marker.points])
+    assert (marker.type, is_exact) == (Marker.TRIANGLE_LIST, True)
+    np.testing.assert_allclose(np.ptp(corners, axis=0), [1, 1, 3], atol=1e-12)
+    marker, is_exact = filled(shape, 10)
+    assert (marker.type, is_exact) == (Marker.CUBE, False)
+    np.testing.assert_allclose(size(marker), [1, 1, 3], atol=1e-12)
 
 
 @pytest.mark.parametrize('plane', [(0, 0, 1, -2), (0, 0, -3, 1), (1, 2, -2, 5), (1, 0, 0, 0)])

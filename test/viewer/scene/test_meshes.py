@@ -3,6 +3,7 @@ import time
 
 import numpy as np
 import pytest
+from support.gltf_files import binary, DATA, document, text
 
 from ik_service.model.link_geometry import MeshFile
 from ik_service.viewer.scene import meshes
@@ -141,6 +142,46 @@ def test_a_pipe_and_a_folder_are_no_meshes(tree):
     assert len(warnings) == 2
     assert 'pipe.stl cannot be read: it is a pipe, and a regular file is needed' in warnings[0]
     assert 'folder.stl cannot be read: it is a folder' in warnings[1]
+
+
+@pytest.mark.parametrize('suffix', ['glb', 'gltf'])
+def test_gltf_has_the_size_and_the_colours_of_its_materials(tmp_path, suffix):
+    primitive = document()['meshes'][0]['primitives'][0]
+    found = document(
+        meshes=[{'primitives': [{**primitive, 'material': number} for number in (0, 1, 0)]}],
+        materials=[
+            {'pbrMetallicRoughness': {'baseColorFactor': [*color, 1]}} for color in (RED, BLUE)
+        ],
+        nodes=[{'mesh': 0, 'scale': [10, 10, 10]}],
+    )
+    path = tmp_path / f'a.{suffix}'
+    path.write_bytes(text(found) if suffix == 'gltf' else binary(found))
+    red, blue = read_mesh(path, (0.1, -0.1, 0.1))
+    assert (red.color, len(red.faces), blue.color, len(blue.faces)) == (RED, 8, BLUE, 4)
+    assert extent([blue]) == pytest.approx([1.0, 2.0, 3.0])
+    a, b, c = np.moveaxis(blue.vertices[blue.faces], 1, 0)
+    assert np.einsum('ij,ij->', a, np.cross(b, c)) == pytest.approx(6.0)
+
+
+def test_files_that_a_mesh_names_lie_in_its_folder(tmp_path):
+    folder = tmp_path / 'meshes'
+    folder.mkdir()
+    for place in (tmp_path, folder):
+        (place / 'c.mtl').write_text('newmtl red\nKd 1 0 0\n')
+        (place / 'a.bin').write_bytes(DATA)
+    shape = 'mtllib {}\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nusemtl red\nf 1/1 2/1 3/1\n'
+    for name, is_red in (('c.mtl', True), ('../c.mtl', False), ('gone.mtl', False)):
+        (folder / 'a.obj').write_text(shape.format(name))
+        (mesh,) = read_mesh(folder / 'a.obj', (1.0, 1.0, 1.0))
+        assert (mesh.color == RED) == is_red
+    for name, is_read in (('a.bin', True), ('../a.bin', False), ('gone.bin', False)):
+        found = document(buffers=[{'byteLength': len(DATA), 'uri': name}])
+        (folder / 'a.gltf').write_bytes(text(found))
+        if is_read:
+            assert extent(read_mesh(folder / 'a.gltf', (1.0, 1.0, 1.0))) == [1.0, 2.0, 3.0]
+        else:
+            with pytest.raises(MeshError, match=r'cannot be read: .*(in the folder|No such file)'):
+                read_mesh(folder / 'a.gltf', (1.0, 1.0, 1.0))
 
 
 def test_archives_are_not_unpacked(tmp_path):

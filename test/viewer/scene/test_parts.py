@@ -3,7 +3,7 @@ import numpy as np
 from ik_service import Robot
 from ik_service.model.description import read_description
 from ik_service.model.link_geometry import Box, Cylinder, Sphere
-from ik_service.viewer.scene.meshes import MeshLoader
+from ik_service.viewer.scene.meshes import Mesh, MeshLoader
 from ik_service.viewer.scene.parts import robot_parts, skeleton
 from ik_service.viewer.scene.visuals import read_visuals
 
@@ -28,6 +28,13 @@ def test_a_missing_mesh_is_a_box():
     parts = robot_parts(*read(BALL, MESH), MeshLoader(None, warnings.append))
     assert [(part.link, type(part.geometry)) for part in parts] == [('a', Sphere), ('b', Box)]
     assert len(warnings) == 1
+
+
+def test_a_capsule_is_drawn_as_triangles():
+    capsule = '<visual><geometry><capsule radius="0.1" length="0.5"/></geometry></visual>'
+    (part,) = robot_parts(*read(capsule), MeshLoader(None, print))
+    assert isinstance(part.geometry, Mesh)
+    np.testing.assert_allclose(np.ptp(part.geometry.vertices, axis=0), [0.2, 0.2, 0.7], atol=1e-6)
 
 
 def test_a_robot_without_visuals_is_a_skeleton():

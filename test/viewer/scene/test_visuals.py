@@ -6,7 +6,7 @@ import pytest
 
 from ik_service.exceptions import UrdfError
 from ik_service.model.description import read_description
-from ik_service.model.link_geometry import Box, Cylinder, MeshFile, Sphere
+from ik_service.model.link_geometry import Box, Capsule, Cylinder, MeshFile, Sphere
 from ik_service.viewer.scene.visuals import read_visuals
 
 ARMS = sorted((Path(__file__).parents[3] / 'urdf').glob('*.urdf'))
@@ -28,6 +28,7 @@ def only(text):
     [
         ('<box size="1 2 3"/>', Box((1.0, 2.0, 3.0))),
         ('<cylinder radius="0.1" length="0.5"/>', Cylinder(0.1, 0.5)),
+        ('<capsule radius="0.1" length="0.5"/>', Capsule(0.1, 0.5)),
         ('<sphere radius="0.2"/>', Sphere(0.2)),
         ('<mesh filename="package://p/a.stl"/>', MeshFile('package://p/a.stl', (1.0, 1.0, 1.0))),
         ('<mesh filename="a.stl" scale="1 -1 2"/>', MeshFile('a.stl', (1.0, -1.0, 2.0))),
@@ -62,12 +63,17 @@ def test_colors_by_name_and_in_place():
     [
         ('', 'it has no <geometry>'),
         ('<geometry/>', 'not nothing'),
-        ('<geometry><capsule radius="1" length="1"/></geometry>', 'not capsule'),
+        ('<geometry><cone radius="1" length="1"/></geometry>', 'not cone'),
         ('<geometry><sphere radius="-1"/></geometry>', '-1.0 is no length'),
         ('<geometry><sphere radius="nan"/></geometry>', 'nan is no length'),
         ('<geometry><sphere radius="wide"/></geometry>', 'wide'),
         ('<geometry><box size="1 2"/></geometry>', 'a visual is not shown'),
         ('<geometry><mesh filename="a.stl" scale="0 1 1"/></geometry>', 'unusable'),
+        (
+            '<geometry><sphere radius="1"/></geometry>'
+            '<material><color rgba="nan 0 0 1"/></material>',
+            'is no colour',
+        ),
         ('<origin xyz="inf 0 0"/><geometry><sphere radius="1"/></geometry>', 'not finite'),
     ],
 )
