@@ -142,7 +142,9 @@ class WindowObserver:
         fastest = np.maximum(self.fastest, CREEP)
         if len(speeds) > 1:
             self._note('rest speed', speeds / fastest, speeds, t)
-            self._note('rest acceleration', changes / np.maximum(self.braking, CREEP_CHANGE), changes, t)
+            self._note(
+                'rest acceleration', changes / np.maximum(self.braking, CREEP_CHANGE), changes, t
+            )
         self._note('rest lasts', np.array([new.times[-1] - now]), q, t)
 
     def _note(self, figure, values, _, t):
