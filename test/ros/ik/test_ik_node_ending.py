@@ -77,10 +77,6 @@ def test_a_signal_ends_it_in_the_middle_of_a_solve(bench):
         ({'urdf': '/no/such/file.urdf'}, ['/no/such/file.urdf']),
         ({'robot_description': '<robot name="half">'}, ['ik_node: ']),
         ({'urdf': str(PANDA), 'tip_link': 'tail'}, ["'tail'", 'panda_hand_tcp']),
-        (
-            {'urdf': str(PANDA.with_name('upper_body.urdf'))},
-            ['left_grip', 'right_grip', 'tip_link'],
-        ),
         ({'urdf': str(PANDA), 'tip_link': TIP, 'locked_joints': 'tail=1'}, ["'tail'"]),
         ({'publish_rate': 100}, ['publish_rate', 'decimal point']),
         ({'solver.name': 'magic'}, ['magic', 'levenberg_marquardt']),
