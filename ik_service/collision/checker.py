@@ -93,7 +93,7 @@ class CollisionChecker(RobotInWorld):
         Pairs of links that collide at home, where no SRDF disables any pairs.
 
         Home is the middle of the default chain's limits, with other joints at 0. If such a pair
-        may touch, an SRDF has to say so: ``ik_service.collision.pair_texts.srdf_line`` writes it.
+        may touch, an SRDF has to say so: ``pair_texts.srdf_line``.
         """
         return self._model.home_contacts
 
