@@ -197,6 +197,11 @@ class TargetFollower(FollowerStatus):
         self._sharing.take_over(self._machine)
         self._machine.follow(aim)
 
+    def precedence(self) -> str:
+        """Return what goes before a new aim: a trajectory, or a motion of other joints."""
+        with self._lock:
+            return self._machine.admission.precedence()
+
     @staticmethod
     def _refuse(reason: str) -> None:
         if reason:

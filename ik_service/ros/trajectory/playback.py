@@ -112,6 +112,9 @@ class CommandedPlayback(Playback):
         super().__init__(following)
         self._request, self._clock = request, clock
         follower, chain = following.follower, chain_of(following)
+        occupied = '' if replaces is not None else follower.precedence()
+        if occupied:  # whatever else is wrong with it: the arm is on its way
+            raise GoalRefusedError(GoalEnd.REFUSED, occupied)
         begun = prepared(request, following)
         going_on = None if replaces is None else joined(request, following)
         self._aim = TrajectoryAim(
