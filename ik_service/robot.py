@@ -90,8 +90,8 @@ class Robot(RobotModel):
         :raises MissingExtraError: a file is a xacro file, and xacro is not installed.
         """
         srdf_alone = takes_xacro_args(srdf) and not takes_xacro_args(urdf)
-        robot = super().from_urdf(urdf, None if srdf_alone else xacro_args)
-        robot = robot.with_package_dirs(package_dirs) if package_dirs else robot
+        args = None if srdf_alone else xacro_args
+        robot = super().from_urdf(urdf, args, package_dirs=package_dirs)
         return robot if srdf is None else robot.with_srdf(srdf, xacro_args)
 
     def with_srdf(
@@ -104,7 +104,7 @@ class Robot(RobotModel):
         :param xacro_args: arguments of a xacro file by name, in place of their defaults.
         :raises SrdfError: as :meth:`from_urdf`.
         """
-        return self.with_srdf_text(load_srdf_text(srdf, xacro_args))
+        return self.with_srdf_text(load_srdf_text(srdf, xacro_args, self.package_dirs))
 
     def with_srdf_text(self, text: str) -> Self:
         """

@@ -49,6 +49,8 @@ def read_robot(
     trusted: bool = True,
     xacro_args: Mapping[str, object] | None = None,
     expand_text: bool = False,
+    package_dirs: Iterable[Path] = (),
+    file: Path | None = None,
 ) -> Robot:
     """
     Read a robot.
@@ -59,6 +61,9 @@ def read_robot(
     :param xacro_args: arguments of a xacro file by name; other text takes none, and ignores them.
     :param expand_text: whether the user of this program has given the text himself, such as in a
         parameter; only then it is expanded if it is xacro.
+    :param package_dirs: more folders in which the packages lie that meshes and xacro files are
+        named by.
+    :param file: the file that a text was made from, beside which meshes are looked for.
     :raises UrdfError: the file cannot be read, or the description is malformed.
     :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
     """
@@ -69,7 +74,7 @@ def read_robot(
                 'parameter urdf of this one',
                 named_file(str(source)),
             )
-        return Robot.from_urdf(source, xacro_args)
+        return Robot.from_urdf(source, xacro_args, package_dirs=package_dirs)
     if source.strip() and '<' not in source:
         raise UrdfError(
             'no XML; the text of a URDF is needed here, and the path of its file in the '
@@ -86,8 +91,8 @@ def read_robot(
             )
         from ik_service.model.xacro_file import expand_xacro_text  # not loaded otherwise
 
-        return Robot.from_urdf_text(expand_xacro_text(source, MAX_BYTES, xacro_args))
-    return Robot.from_urdf_text(source)
+        source = expand_xacro_text(source, MAX_BYTES, xacro_args, package_dirs)
+    return Robot.from_urdf_text(source, file).with_package_dirs(package_dirs)
 
 
 def with_semantics(robot: Robot, srdf: Source, trusted: bool = True) -> Robot:
@@ -134,6 +139,7 @@ def build_arm(
     srdf: Source = '',
     srdf_trusted: bool = True,
     package_dirs: Iterable[Path] = (),
+    file: Path | None = None,
 ) -> Arm:
     """
     Build an arm from a robot description.
@@ -144,12 +150,13 @@ def build_arm(
     :param xacro_args: as for :func:`read_robot`.
     :param srdf: where its planning groups are described; empty for nowhere.
     :param srdf_trusted: the same as ``trusted`` for ``srdf``.
-    :param package_dirs: more folders in which the packages lie that its meshes are named by.
+    :param package_dirs: as for :func:`read_robot`.
+    :param file: as for :func:`read_robot`.
     :raises UrdfError: the file cannot be read, or the description is malformed.
     :raises SrdfError: likewise for the semantic description.
     :raises IkServiceError: the settings do not go with the robot.
     """
-    robot = read_robot(source, trusted, xacro_args).with_package_dirs(package_dirs)
+    robot = read_robot(source, trusted, xacro_args, package_dirs=package_dirs, file=file)
     return Arm(with_semantics(robot, srdf, srdf_trusted), settings)
 
 

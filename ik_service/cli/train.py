@@ -11,6 +11,7 @@ import time
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import UnknownArmError, UrdfError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.package_folders import PACKAGE_DIRS_HELP, parse_package_dirs
 from ik_service.model.xacro_arguments import parse_xacro_args, XACRO_HELP
 from ik_service.robot import Robot
 from ik_service.seeding.effort import Effort, mean_guess_time, measure_effort
@@ -115,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:
         'urdf', metavar='URDF', help='a URDF or xacro file, or the name of an arm of this package'
     )
     parser.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
+    parser.add_argument('--package-dirs', default='', metavar='PATHS', help=PACKAGE_DIRS_HELP)
     parser.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
     parser.add_argument('--tip-link', metavar='LINK', help='default: the tool')
     parser.add_argument(
@@ -179,7 +181,8 @@ def _samples(text: str) -> int:
 
 def _chain(options: argparse.Namespace) -> KinematicChain:
     xacro_args = parse_xacro_args(options.xacro_args, '--xacro-args')
-    robot = Robot.from_urdf(_file(options.urdf), xacro_args)
+    folders = parse_package_dirs(options.package_dirs)
+    robot = Robot.from_urdf(_file(options.urdf), xacro_args, package_dirs=folders)
     return robot.chain(options.base_link, options.tip_link, dict(options.lock))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 import os
+from pathlib import Path
 import re
 
 from ik_service.common.regular_file import read_regular
@@ -45,6 +46,7 @@ def load_text(
     source: str | os.PathLike[str],
     xacro_args: Mapping[str, object] | None = None,
     argument: str = 'urdf',
+    package_dirs: Iterable[Path] = (),
 ) -> str:
     """
     Return the XML text of a robot description.
@@ -54,6 +56,7 @@ def load_text(
         expanded if it is called ``*.xacro`` (:mod:`ik_service.model.xacro_file`).
     :param xacro_args: arguments of a xacro file by name, in place of their defaults.
     :param argument: what the source is called in errors.
+    :param package_dirs: more folders in which the packages lie that a xacro file names.
     :raises UrdfError: the file cannot be read, is no regular one, is too long, or is not UTF-8, or
         xacro refuses it.
     :raises ArgumentError: the source is neither a string nor a path, or is no xacro file though
@@ -65,7 +68,7 @@ def load_text(
     is_text = isinstance(source, str) and '<' in source
     if xacro_args and (is_text or not is_xacro(source)):
         raise ArgumentError('xacro_args', 'only a file called *.xacro takes arguments')
-    return str(source) if is_text else _file_text(source, xacro_args)
+    return str(source) if is_text else _file_text(source, xacro_args, package_dirs)
 
 
 def _encoding_of(data: bytes) -> str:
@@ -78,7 +81,9 @@ def _encoding_of(data: bytes) -> str:
 
 
 def load_srdf_text(
-    source: str | os.PathLike[str], xacro_args: Mapping[str, object] | None = None
+    source: str | os.PathLike[str],
+    xacro_args: Mapping[str, object] | None = None,
+    package_dirs: Iterable[Path] = (),
 ) -> str:
     """
     Return the XML text of an SRDF.
@@ -86,13 +91,14 @@ def load_srdf_text(
     :param source: as for :func:`load_text`.
     :param xacro_args: arguments of a xacro file; another source takes none, and ignores them,
         because they may be meant for the URDF alone.
+    :param package_dirs: as for :func:`load_text`.
     :raises SrdfError: as :func:`load_text` raises ``UrdfError``.
     :raises ArgumentError: the source is neither a string nor a path.
     :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
     """
     takes_args = takes_xacro_args(source)
     try:
-        return load_text(source, xacro_args if takes_args else None, 'srdf')
+        return load_text(source, xacro_args if takes_args else None, 'srdf', package_dirs)
     except UrdfError as error:
         text = str(error).removeprefix(f'{error.element}: ')
         raise SrdfError(
@@ -110,7 +116,11 @@ def takes_xacro_args(source: object) -> bool:
     return is_path and is_xacro(source)  # type: ignore[arg-type]
 
 
-def _file_text(file: str | os.PathLike[str], xacro_args: Mapping[str, object] | None) -> str:
+def _file_text(
+    file: str | os.PathLike[str],
+    xacro_args: Mapping[str, object] | None,
+    package_dirs: Iterable[Path],
+) -> str:
     path = os.fsdecode(file)
     label = named_file(path)
     if not path.strip():
@@ -128,4 +138,4 @@ def _file_text(file: str | os.PathLike[str], xacro_args: Mapping[str, object] | 
         return text
     from ik_service.model.xacro_file import expand_xacro  # what it needs is not loaded otherwise
 
-    return expand_xacro(path, MAX_BYTES, xacro_args)
+    return expand_xacro(path, MAX_BYTES, xacro_args, package_dirs)

@@ -1,5 +1,5 @@
 """
-Folders of the packages that ``package://`` means.
+Folders of the packages that ``package://``, and ``$(find package)`` of xacro, mean.
 
 A package is known by the ``<name>`` in its ``package.xml``, as everywhere in ROS: a repository may
 be unpacked under any name, such as ``arm_description-main``. It is looked for among the installed
@@ -17,6 +17,7 @@ from pathlib import Path
 import re
 
 from ik_service.common.regular_file import read_regular
+from ik_service.exceptions import ArgumentError
 
 MANIFEST = 'package.xml'
 """Name of the file that makes a folder a package."""
@@ -114,6 +115,21 @@ def parse_package_dirs(text: str) -> tuple[Path, ...]:
     return tuple(Path(os.path.expanduser(place)).absolute() for place in places if place)
 
 
+def checked_folders(package_dirs: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
+    """
+    Return the folders that a program names, as absolute paths.
+
+    :param package_dirs: the folders; a leading ``~`` is the home folder.
+    :raises ArgumentError: this is no sequence of paths.
+    """
+    if isinstance(package_dirs, (str, bytes, os.PathLike)):
+        raise ArgumentError('package_dirs', 'has to be a sequence of paths, not one path')
+    folders = tuple(package_dirs) if isinstance(package_dirs, Iterable) else (None,)
+    if not all(isinstance(folder, (str, os.PathLike)) for folder in folders):
+        raise ArgumentError('package_dirs', 'has to be a sequence of paths')
+    return tuple(Path(os.path.expanduser(os.fsdecode(folder))).absolute() for folder in folders)
+
+
 def holds_manifest(folder: Path) -> bool:
     """
     Return whether a folder is a package.
@@ -124,6 +140,18 @@ def holds_manifest(folder: Path) -> bool:
         return (folder / MANIFEST).is_file()
     except OSError:  # a name that is too long, or a folder that is closed to us
         return False
+
+
+def own_package(file: Path, text: str) -> tuple[Path, ...]:
+    """
+    Return the folder of the package that holds a URDF's file, where the text names packages.
+
+    :param file: the file.
+    :param text: the URDF.
+    """
+    folders = (folder for folder in file.absolute().parents if holds_manifest(folder))
+    own = next(folders, None)
+    return () if own is None or 'package://' not in text else (own,)
 
 
 def manifest_name(folder: Path) -> str:
@@ -158,7 +186,7 @@ def _folders_in(parent: Path) -> list[Path]:
 
 
 PACKAGE_DIRS_HELP = (
-    'folders in which more packages lie, which meshes are named by, with ":" between them: '
+    'folders in which more packages lie, for meshes and xacro files, with ":" between them: '
     'packages, or workspaces of them'
 )
 """Help of options that name such folders."""

@@ -9,13 +9,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast, TYPE_CHECKING
 
-from ik_service.exceptions import ArgumentError, UnknownJointError, UnknownLinkError, UrdfError
+from ik_service.exceptions import UnknownJointError, UnknownLinkError, UrdfError
 from ik_service.model.description import read_description, RobotDescription
 from ik_service.model.description_file import load_text
 from ik_service.model.joint import Joint
 from ik_service.model.link_tree import build_tree
 from ik_service.model.mimic import resolve_mimics
 from ik_service.model.motion_bounds import MotionBounds
+from ik_service.model.package_folders import checked_folders
 from ik_service.model.part_names import named
 from ik_service.model.tool_frame import tool_joints, ToolFrame
 from ik_service.model.urdf import parse_urdf
@@ -59,13 +60,15 @@ class RobotModel:
         self._urdf_text = urdf_text
         self._source = source
         self._read_remarks = tuple(remarks)
-        self._package_dirs = tuple(Path(folder).expanduser().absolute() for folder in package_dirs)
+        self._package_dirs = checked_folders(package_dirs)
 
     @classmethod
     def from_urdf(
         cls,
         urdf: str | os.PathLike[str],
         xacro_args: Mapping[str, object] | None = None,
+        *,
+        package_dirs: Iterable[str | os.PathLike[str]] = (),
     ) -> Self:
         """
         Read a robot from a URDF.
@@ -79,14 +82,17 @@ class RobotModel:
         :param urdf: path of a URDF or xacro file, or URDF text; text is what contains ``<``, a
             xacro file is called ``*.xacro``. It is a program, to be trusted like one.
         :param xacro_args: arguments of a xacro file by name, in place of their defaults.
+        :param package_dirs: as for :meth:`with_package_dirs`.
         :raises UrdfError: the file cannot be read or expanded, or the description is malformed as
             a whole, or hostile; the error names the element.
         :raises ArgumentError: the argument is neither a string nor a path.
         :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
         """
-        text = load_text(urdf, xacro_args)
+        folders = checked_folders(package_dirs)
+        text = load_text(urdf, xacro_args, package_dirs=folders)
         source = None if text == urdf else Path(os.fsdecode(urdf)).absolute()
-        return cls.from_urdf_text(text, source)
+        robot = cls.from_urdf_text(text, source)
+        return robot.with_package_dirs(folders) if folders else robot
 
     @classmethod
     def from_urdf_text(cls, text: str, source: Path | None = None) -> Self:
@@ -124,17 +130,13 @@ class RobotModel:
 
     def with_package_dirs(self, package_dirs: Iterable[str | os.PathLike[str]]) -> Self:
         """
-        Return a copy whose meshes are looked for in more packages.
+        Return a copy whose meshes, and files of an SRDF's xacro, are found in more packages.
 
         :param package_dirs: folders that are packages, or in which they lie, up to three levels
             down; they go before installed packages. A string would be a sequence of letters.
         :raises ArgumentError: this is no sequence of paths.
         """
-        if isinstance(package_dirs, (str, bytes, os.PathLike)):
-            raise ArgumentError('package_dirs', 'has to be a sequence of paths, not one path')
-        folders = tuple(package_dirs)
-        if not all(isinstance(folder, (str, os.PathLike)) for folder in folders):
-            raise ArgumentError('package_dirs', 'has to be a sequence of paths')
+        folders = checked_folders(package_dirs)
         kind, arguments = cast('tuple[Any, Any]', self.__reduce__())
         copy: Self = kind(*arguments[:-1], folders)
         return copy._sharing(self)

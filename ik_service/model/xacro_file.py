@@ -9,7 +9,7 @@ read as guardedly as any other URDF.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 import json
 import os
 from pathlib import Path
@@ -33,50 +33,43 @@ def expand_xacro(
     path: str | os.PathLike[str],
     max_bytes: int,
     arguments: Mapping[str, object] | None = None,
+    package_dirs: Iterable[Path] = (),
 ) -> str:
     """
     Expand a xacro file.
 
-    ``$(find package)`` is looked up in the ament index, as the command ``xacro`` does.
+    ``$(find package)`` and ``package://`` mean the packages that meshes are looked for in
+    (:mod:`~ik_service.model.package_folders`), so that no workspace has to be sourced.
 
     :param path: the file; it has to be trusted like a program.
     :param max_bytes: longest URDF text that is accepted [byte].
     :param arguments: values of the file's ``<xacro:arg>`` by name, in place of their defaults.
+    :param package_dirs: more folders in which packages lie, or which are packages.
     :returns: URDF text, unchecked.
     :raises UrdfError: xacro refuses it, or it exceeds a bound; the error names the file, and the
         line where xacro tells it.
     :raises ArgumentError: an argument is neither text nor a number.
     :raises MissingExtraError: xacro is not installed.
     """
-    request = {
-        'path': os.fsdecode(path),
-        'arguments': _texts(arguments or {}),
-        'max_bytes': max_bytes,
-        'max_seconds': MAX_SECONDS,
-        'max_memory': MAX_MEMORY,
-    }
-    answer = _run(request)
-    if answer.get('missing'):
-        raise MissingExtraError('xacro', 'xacro')
-    if 'error' in answer:
-        where = named_file(str(answer.get('file') or request['path']))
-        if 'line' in answer:
-            where += f', line {answer["line"]}'
-        raise UrdfError(f'xacro: {str(answer["error"])[:_LONGEST_MESSAGE]}', where)
-    return str(answer['text'])
+    return _expanded(path, max_bytes, arguments, package_dirs, beside=True)
 
 
 def expand_xacro_text(
-    text: str, max_bytes: int, arguments: Mapping[str, object] | None = None
+    text: str,
+    max_bytes: int,
+    arguments: Mapping[str, object] | None = None,
+    package_dirs: Iterable[Path] = (),
 ) -> str:
     """
     Expand a text as if it were a xacro file in a folder of its own.
 
-    What it includes by a relative path is not found; ``$(find package)`` works.
+    What it includes by a relative path is not found; ``$(find package)`` works for installed
+    packages and those in the folders that are named.
 
     :param text: the text; it has to be trusted like a program.
     :param max_bytes: as for :func:`expand_xacro`.
     :param arguments: as for :func:`expand_xacro`.
+    :param package_dirs: as for :func:`expand_xacro`.
     :returns: URDF text, unchecked.
     :raises UrdfError: as :func:`expand_xacro`, and the text is too long.
     :raises ArgumentError: as :func:`expand_xacro`.
@@ -88,7 +81,34 @@ def expand_xacro_text(
     with tempfile.TemporaryDirectory(prefix='ik_service_') as folder:
         file = Path(folder) / 'robot_description.xacro'
         file.write_bytes(data)
-        return expand_xacro(file, max_bytes, arguments)
+        return _expanded(file, max_bytes, arguments, package_dirs, beside=False)
+
+
+def _expanded(
+    path: str | os.PathLike[str],
+    max_bytes: int,
+    arguments: Mapping[str, object] | None,
+    package_dirs: Iterable[Path],
+    beside: bool,
+) -> str:
+    request = {
+        'path': os.fsdecode(path),
+        'arguments': _texts(arguments or {}),
+        'max_bytes': max_bytes,
+        'max_seconds': MAX_SECONDS,
+        'max_memory': MAX_MEMORY,
+        'package_dirs': [os.fsdecode(folder) for folder in package_dirs],
+        'beside': beside,
+    }
+    answer = _run(request)
+    if answer.get('missing'):
+        raise MissingExtraError('xacro', 'xacro')
+    if 'error' in answer:
+        where = named_file(str(answer.get('file') or request['path']))
+        if 'line' in answer:
+            where += f', line {answer["line"]}'
+        raise UrdfError(f'xacro: {str(answer["error"])[:_LONGEST_MESSAGE]}', where)
+    return str(answer['text'])
 
 
 def _run(request: Mapping[str, object]) -> dict[str, object]:

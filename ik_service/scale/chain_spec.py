@@ -17,6 +17,7 @@ import numpy as np
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.model.description_file import load_srdf_text
+from ik_service.model.package_folders import checked_folders
 from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
@@ -41,6 +42,7 @@ class ChainSpec:
         process then reads the meshes that the URDF names.
     :ivar urdf_file: file that the URDF was read from, beside which those meshes are looked for;
         decides nothing about the answers, so that a description may lie elsewhere elsewhere.
+    :ivar package_dirs: more folders in which the packages of those meshes lie; likewise.
     """
 
     urdf: str
@@ -52,6 +54,7 @@ class ChainSpec:
     srdf: str = ''
     collisions: bool = False
     urdf_file: str = field(default='', compare=False)
+    package_dirs: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         for name in ('base_link', 'tip_link'):
@@ -70,6 +73,8 @@ class ChainSpec:
         # As types of Python, so that equal specifications have the same digest.
         object.__setattr__(self, 'collisions', bool(self.collisions))
         object.__setattr__(self, 'locked', _positions(self.locked))
+        folders = tuple(map(str, checked_folders(self.package_dirs)))
+        object.__setattr__(self, 'package_dirs', folders)
         if callable(self.options.objective):
             raise OptionError('objective', 'has to be a name, as no function can be compared')
         if self.options.seed_file is not None:
@@ -88,6 +93,8 @@ class ChainSpec:
         locked: Mapping[str, float] | None = None,
         srdf: str | os.PathLike[str] | None = None,
         collisions: bool = False,
+        xacro_args: Mapping[str, object] | None = None,
+        package_dirs: Iterable[str | os.PathLike[str]] = (),
     ) -> ChainSpec:
         """
         Return the specification of a chain of a robot.
@@ -100,9 +107,11 @@ class ChainSpec:
         :param locked: positions of joints that shall not move [rad] or [m], by name.
         :param srdf: path of an SRDF or xacro file, or SRDF text.
         :param collisions: as the attribute.
+        :param xacro_args: arguments of a xacro file by name.
+        :param package_dirs: more folders in which packages lie that meshes and xacro files name.
         :raises IkServiceError: as :meth:`build`, or a file cannot be read.
         """
-        robot = Robot.from_urdf(urdf)
+        robot = Robot.from_urdf(urdf, xacro_args, package_dirs=package_dirs)
         spec = cls(
             urdf=robot.urdf_text,
             base_link=base_link,
@@ -110,9 +119,10 @@ class ChainSpec:
             solver=solver,
             options=options or IkOptions(),
             locked=tuple(sorted((locked or {}).items())),
-            srdf='' if srdf is None else load_srdf_text(srdf),
+            srdf='' if srdf is None else load_srdf_text(srdf, xacro_args, robot.package_dirs),
             collisions=collisions,
             urdf_file='' if robot.source is None else str(robot.source),
+            package_dirs=tuple(map(str, robot.package_dirs)),
         )
         spec.build()
         return spec
@@ -125,7 +135,7 @@ class ChainSpec:
         :raises RobotDescriptionError: URDF or SRDF are malformed, or do not go together.
         """
         source = Path(self.urdf_file) if self.urdf_file else None
-        robot = Robot.from_urdf_text(self.urdf, source)
+        robot = Robot.from_urdf_text(self.urdf, source).with_package_dirs(self.package_dirs)
         return robot.with_srdf_text(self.srdf) if self.srdf else robot
 
     def build(self) -> Solver:
@@ -136,7 +146,7 @@ class ChainSpec:
         :raises CollisionGeometryError: for collisions, a mesh is missing or cannot be used.
         :raises MissingExtraError: for collisions, Coal is not installed.
         """
-        return _built(self, self.urdf_file)
+        return _built(self, (self.urdf_file, *self.package_dirs))
 
     @property
     def digest(self) -> str:
@@ -192,7 +202,7 @@ def _positions(locked: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], 
 
 
 @lru_cache(maxsize=8)
-def _built(spec: ChainSpec, _urdf_file: str) -> Solver:
+def _built(spec: ChainSpec, _places: tuple[str, ...]) -> Solver:
     robot = spec.robot
     chain = robot.chain(spec.base_link or None, spec.tip_link or None, dict(spec.locked) or None)
     if not spec.collisions:
@@ -215,6 +225,7 @@ def digest_of(text: str) -> str:
     try:
         values: dict[str, Any] = json.loads(text)
         del values['urdf_file']
+        values.pop('package_dirs', None)  # earlier versions have none
     except (ValueError, TypeError, KeyError, RecursionError):
         return ''
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

@@ -73,7 +73,7 @@ ROBOT = (
     ParameterSpec(
         'package_dirs',
         '',
-        "Folders in which more packages lie, which meshes are named by, with ':' between them; "
+        "Folders in which more packages lie, for meshes and xacro files, with ':' between them; "
         'empty: those of the IK node',
         read_only=True,
     ),

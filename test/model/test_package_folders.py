@@ -8,7 +8,12 @@ import pytest
 
 from ik_service.exceptions import ArgumentError
 from ik_service.model.mesh_files import MeshError, MeshFiles
-from ik_service.model.package_folders import manifest_name, PackageFolders, parse_package_dirs
+from ik_service.model.package_folders import (
+    manifest_name,
+    own_package,
+    PackageFolders,
+    parse_package_dirs,
+)
 from ik_service.robot import Robot
 
 MESH = 'meshes/link.stl'
@@ -143,3 +148,11 @@ def test_a_robot_keeps_its_folders(tmp_path, monkeypatch):
 def test_what_is_no_list_of_folders(wrong):
     with pytest.raises(ArgumentError, match='package_dirs'):
         Robot.from_urdf(URDF, package_dirs=wrong)
+
+
+def test_the_package_of_a_file_counts_where_its_text_names_packages(tmp_path):
+    folder = package(tmp_path / 'arm-main', 'arm')
+    urdf = folder / 'urdf' / 'arm.urdf'
+    assert own_package(urdf, '<mesh filename="package://arm/a.stl"/>') == (folder,)
+    assert own_package(urdf, '<mesh filename="a.stl"/>') == ()
+    assert own_package(tmp_path / 'arm.urdf', 'package://arm/a.stl') == ()

@@ -168,3 +168,15 @@ class TestCollisions:
     def test_robot_without_geometry_is_refused(self):
         with pytest.raises(ArgumentError, match='no collision geometry'):
             ChainSpec.of(slider('', ''), collisions=True)
+
+
+def test_folders_of_packages_are_for_meshes_and_decide_nothing(tmp_path):
+    folders = ('/opt/robots', tmp_path)
+    spec, other = ChainSpec.of(PANDA, package_dirs=folders), ChainSpec.of(PANDA)
+    assert (
+        spec.package_dirs
+        == tuple(map(str, spec.robot.package_dirs))
+        == ('/opt/robots', str(tmp_path))
+    )
+    assert ChainSpec.from_json(spec.to_json()).package_dirs == spec.package_dirs
+    assert (spec, spec.digest) == (other, other.digest)

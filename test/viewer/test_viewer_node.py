@@ -157,3 +157,17 @@ def test_missing_files_are_logged(bench):
     viewer.wait_for(r'the robot cannot be shown: .*/no/such/arm\.urdf', SLOW)
     assert serves(address(viewer))
     assert re.search(r'\[WARN\]', viewer.output)
+
+
+def test_a_robot_that_only_the_node_can_read_is_asked_of_it(bench, tmp_path):
+    pytest.importorskip('xacro', reason='the extra xacro is not installed')
+    file = tmp_path / 'arm.urdf.xacro'
+    link = '<xacro:arg name="side" default="left"/><link name="$(arg side)_hand"/>'
+    text = MESHED.replace('<link name="a">', f'{link}<link name="a">', 1)
+    text = text.replace('name="m"', 'name="m" xmlns:xacro="http://www.ros.org/wiki/xacro"')
+    joint = '<joint name="k" type="fixed"><parent link="b"/><child link="right_hand"/></joint>'
+    file.write_text(text.replace('</robot>', f'{joint}</robot>'))
+    bench.start('ik_service.ros.ik.main', urdf=str(file), xacro_args='side:=right')
+    viewer = bench.start(VIEWER, ready=READY, port=0)
+    viewer.wait_for("link 'b': a visual is not shown: .*not cone", SLOW)
+    assert 'cannot be shown' not in viewer.output

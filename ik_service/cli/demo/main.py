@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from contextlib import closing
+import os
 from pathlib import Path
 import time
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from ik_service.common.child_process import ChildProcess
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.package_folders import PACKAGE_DIRS_HELP, parse_package_dirs
 from ik_service.model.xacro_arguments import parse_xacro_args, XACRO_HELP
 from ik_service.robot import Robot
 from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names
@@ -70,7 +72,12 @@ def _run(arguments: Sequence[str]) -> int:
     description = {'base_link': chain.base_link, 'tip_link': chain.tip_link}
     if options.srdf is not None:
         description['srdf'] = str(options.srdf.absolute())
-    source = {'urdf': str(urdf), 'xacro_args': options.xacro_args}
+    folders = parse_package_dirs(options.package_dirs)
+    source = {
+        'urdf': str(urdf),
+        'xacro_args': options.xacro_args,
+        'package_dirs': os.pathsep.join(map(str, folders)),
+    }
     start = dict(zip(chain.joint_names, start_posture(chain).tolist(), strict=True))
     say(f'Robot     {chain.robot.name}: {chain.n} joints, {chain.base_link} → {chain.tip_link}')
     say(f'          {urdf}')
@@ -78,7 +85,7 @@ def _run(arguments: Sequence[str]) -> int:
         say(f'ROS       {domain}')
         with (
             node_and_arm(source, description, start, options.solver, options.speed) as children,
-            viewer_program(options.viewer) as viewer,
+            viewer_program(options.viewer, {**source, **description}) as viewer,
         ):
             return _perform(chain, children, viewer, options)
 
@@ -98,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
         help='URDF or xacro file (default: the Franka Emika Panda of this package)',
     )
     parser.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
+    parser.add_argument('--package-dirs', default='', metavar='PATHS', help=PACKAGE_DIRS_HELP)
     parser.add_argument('--base-link', help="base of its chain (default: the robot's root)")
     parser.add_argument('--tip-link', help='its tip (default: the tool of the arm)')
     parser.add_argument(
@@ -201,5 +209,6 @@ def _robot(options: argparse.Namespace) -> tuple[Path, KinematicChain]:
         base_link = base_link or 'panda_link0'
         tip_link = tip_link or 'panda_hand_tcp'
     xacro_args = parse_xacro_args(options.xacro_args, '--xacro-args')
-    chain = Robot.from_urdf(urdf, xacro_args, options.srdf).chain(base_link, tip_link)
-    return urdf.absolute(), chain
+    folders = parse_package_dirs(options.package_dirs)
+    robot = Robot.from_urdf(urdf, xacro_args, options.srdf, folders)
+    return urdf.absolute(), robot.chain(base_link, tip_link)

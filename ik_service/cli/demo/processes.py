@@ -21,7 +21,7 @@ def node_and_arm(
     """
     Run the IK node and the simulated arm for a ``with`` block.
 
-    :param source: the parameters ``urdf`` and ``xacro_args`` of both.
+    :param source: the parameters ``urdf``, ``xacro_args`` and ``package_dirs`` of both.
     :param description: the node's parameters ``base_link`` and ``tip_link``, and ``srdf`` where
         an SRDF names planning groups.
     :param start: initial joint values of the simulated arm by name [rad] or [m].

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 
+from ik_service.cli.demo.processes import ros_arguments
 from ik_service.cli.demo.text import say
 from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.exceptions import MissingExtraError
@@ -15,17 +16,19 @@ _GRACE = 0.5  # for its end: it holds nothing that could be lost [s]
 
 
 @contextmanager
-def viewer_program(wanted: bool) -> Iterator[ChildProcess | None]:
+def viewer_program(wanted: bool, robot: Mapping[str, str]) -> Iterator[ChildProcess | None]:
     """
     Run the viewer for a ``with`` block.
 
     :param wanted: whether to run it.
+    :param robot: its parameters about the robot.
     :returns: its process; None when it is not wanted or viser is not installed.
     """
     if not wanted or find_spec('viser') is None:
         yield None
         return
-    with ChildProcess('the viewer', 'ik_service.viewer.main') as child:
+    arguments = ros_arguments(robot)
+    with ChildProcess('the viewer', 'ik_service.viewer.main', arguments) as child:
         try:
             yield child
         finally:

@@ -19,14 +19,14 @@ from ik_service.ros.cell.cell_section import CellSection
 from ik_service.ros.common.launch_arguments import Connection, connection, CONTROL_ARGUMENTS
 
 _OWN_KEYS = (
-    'urdf', 'xacro_args', 'srdf', 'prefix', 'namespace', 'base', 'base_link', 'tip_link',
-    'simulate', 'initial_positions', 'parameters',
+    'urdf', 'xacro_args', 'package_dirs', 'srdf', 'prefix', 'namespace', 'base', 'base_link',
+    'tip_link', 'simulate', 'initial_positions', 'parameters',
 )  # fmt: skip
 _ARM_KEYS = (*_OWN_KEYS, *CONTROL_ARGUMENTS)
 _SETTLED = {
     **dict.fromkeys(('urdf', 'robot_description', 'xacro_args'), 'urdf'),
     **dict.fromkeys(('srdf', 'robot_description_semantic'), 'srdf'),
-    **{name: name for name in ('base_link', 'tip_link')},
+    **{name: name for name in ('package_dirs', 'base_link', 'tip_link')},
     **{name: name for name in CONTROL_ARGUMENTS},
 }
 """Parameters of the node that keys of the arm settle, and these keys."""
@@ -61,6 +61,7 @@ def read_arm(arm: CellSection, name: str, simulated: bool, forced: bool | None =
         prefix,
         urdf,
         arm.section('xacro_args').texts(),
+        _folders(arm, 'package_dirs'),
         _path(arm, 'srdf'),
         arm.text('base_link'),
         arm.text('tip_link'),
@@ -88,6 +89,12 @@ def _path(arm: CellSection, key: str) -> Path | None:
         return None
     path = Path(os.path.expanduser(_in_package(arm, key, text)))
     return path if path.is_absolute() else arm.folder / path
+
+
+def _folders(arm: CellSection, key: str) -> tuple[Path, ...]:
+    """Return the folders of a text with ':' between them, relative to that of the file."""
+    places = (os.path.expanduser(place.strip()) for place in arm.text(key).split(os.pathsep))
+    return tuple(arm.folder / place for place in places if place)
 
 
 def _in_package(arm: CellSection, key: str, text: str) -> str:

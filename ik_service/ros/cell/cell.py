@@ -27,6 +27,7 @@ class ArmEntry:
     :ivar prefix: what its links and joints are called with, such as ``left_``.
     :ivar urdf: its URDF or xacro file.
     :ivar xacro_args: arguments of a xacro file by name.
+    :ivar package_dirs: more folders in which the packages lie that meshes and xacro files name.
     :ivar srdf: its SRDF file; None without one.
     :ivar base_link: where its chain starts, without prefix; empty for the node's default.
     :ivar tip_link: where its chain ends, without prefix; empty for the node's default.
@@ -42,6 +43,7 @@ class ArmEntry:
     prefix: str
     urdf: Path
     xacro_args: Mapping[str, str]
+    package_dirs: tuple[Path, ...]
     srdf: Path | None
     base_link: str
     tip_link: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import os
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from ik_service.exceptions import IkServiceError, JointLimitsError, UrdfError
 from ik_service.model.description_file import is_xacro, load_srdf_text, load_text
 from ik_service.model.joint_limits_file import joint_limits_text, load_joint_limits
 from ik_service.model.name_prefix import prefixed_srdf, prefixed_urdf
+from ik_service.model.package_folders import own_package
 from ik_service.model.part_names import suggested
 from ik_service.model.robot_model import RobotModel
 from ik_service.ros.cell.cell import ArmEntry, Cell
@@ -63,9 +65,14 @@ class DescribedArm:
     @property
     def _source(self) -> dict[str, str]:
         # A file where it will do: meshes may be named relative to it.
-        if self.entry.prefix or is_xacro(self.entry.urdf):
-            return {'robot_description': self.urdf}
-        return {'urdf': str(self.entry.urdf)}
+        entry, folders = self.entry, list(self.entry.package_dirs)
+        if entry.prefix or is_xacro(entry.urdf):
+            source = {'robot_description': self.urdf}
+            folders += own_package(entry.urdf, self.urdf)  # which nobody can find around a text
+        else:
+            source = {'urdf': str(entry.urdf)}
+        named = {'package_dirs': os.pathsep.join(map(str, folders))} if folders else {}
+        return {**source, **named}
 
 
 def describe(cell: Cell) -> tuple[DescribedArm, ...]:
@@ -85,14 +92,17 @@ def describe(cell: Cell) -> tuple[DescribedArm, ...]:
 
 def _described(cell: Cell, arm: ArmEntry) -> DescribedArm:
     try:
-        urdf = prefixed_urdf(load_text(arm.urdf, arm.xacro_args), arm.prefix)
+        text = load_text(arm.urdf, arm.xacro_args, package_dirs=arm.package_dirs)
+        urdf = prefixed_urdf(text, arm.prefix)
         robot = RobotModel.from_urdf_text(urdf)
     except IkServiceError as error:
         key = 'urdf' if isinstance(error, UrdfError) else 'xacro_args'
         raise cell.error(arm.name, key, str(error)) from error
     try:
-        srdf = '' if arm.srdf is None else load_srdf_text(arm.srdf, arm.xacro_args)
-        srdf = prefixed_srdf(srdf, arm.prefix) if srdf else ''
+        srdf = ''
+        if arm.srdf is not None:
+            srdf = load_srdf_text(arm.srdf, arm.xacro_args, arm.package_dirs)
+            srdf = prefixed_srdf(srdf, arm.prefix)
     except IkServiceError as error:
         raise cell.error(arm.name, 'srdf', str(error)) from error
     _check_names(cell, arm, robot)

@@ -13,7 +13,7 @@ import yaml
 from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import ArgumentError
 from ik_service.model.description_file import is_xacro, load_text
-from ik_service.model.package_folders import parse_package_dirs
+from ik_service.model.package_folders import own_package, parse_package_dirs
 from ik_service.model.xacro_arguments import parse_xacro_args
 
 NODE_NAME = 'ik_service'
@@ -38,8 +38,8 @@ class Bringup:
     :ivar chain: ``base_link`` and ``tip_link`` as far as they are settled; the node finds the
         others by itself.
     :ivar semantics: further parameters of the IK node about the robot: ``srdf`` with the absolute
-        path of the file of its groups, and ``package_dirs`` with absolute paths; each only where
-        an argument gives it.
+        path of the file of its groups, where an argument gives it, and ``package_dirs`` with
+        absolute paths: those of the argument, and the package of a xacro file.
     :ivar given: the parameters that the parameter file gives to the IK node.
     """
 
@@ -75,6 +75,7 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
     given = {key: value for key, value in params.items() if value}
     given.update({key: value for key, value in arguments.items() if value})
 
+    folders = parse_package_dirs(str(given.get('package_dirs', '')))
     text = '' if arguments.get('urdf') else str(params.get('robot_description') or '')
     if text:
         source = {'robot_description': text}
@@ -86,14 +87,16 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
             given = {**BUNDLED_CHAIN, **given}
         from_file = {name: '' for name in ('urdf', 'xacro_args') if params.get(name)}
         xacro_args = given if is_xacro(file) else arguments  # the file's may be for its own urdf
-        text = load_text(file, parse_xacro_args(str(xacro_args.get('xacro_args', ''))))
+        xacro_values = parse_xacro_args(str(xacro_args.get('xacro_args', '')))
+        text = load_text(file, xacro_values, package_dirs=folders)
         named = {'robot_description': text} if is_xacro(file) else {'urdf': str(file)}
+        if is_xacro(file):
+            folders += own_package(file, text)  # which nobody can find around a text
         source = {**from_file, **named}  # those of the file must not win over what is chosen here
     chain = {name: str(given[name]) for name in BUNDLED_CHAIN if name in given}
     srdf = _path(arguments.get('srdf', ''))
     semantics = {'srdf': srdf} if srdf else {}
-    if arguments.get('package_dirs'):
-        folders = parse_package_dirs(arguments['package_dirs'])
+    if folders:
         semantics['package_dirs'] = os.pathsep.join(map(str, folders))
     return Bringup(namespace, params_file, text, source, chain, semantics, params)
 

@@ -17,7 +17,7 @@ ROBOT_ARGUMENTS = {
     'comes on the topic robot_description.',
     'xacro_args': 'Arguments of a xacro file, with blanks between them, such as '
     '"ur_type:=ur5e name:=ur". Empty: as in params_file, else its own defaults.',
-    'package_dirs': 'Folders in which more packages lie, which meshes are named by, with ":" '
+    'package_dirs': 'Folders in which more packages lie, for meshes and xacro files, with ":" '
     'between them. Empty: as in params_file, else installed packages and those around the file.',
     'srdf': 'SRDF file, or xacro file of one, with the planning groups of the robot. Empty: as in '
     'params_file, else what comes on the topic robot_description_semantic.',

@@ -50,7 +50,7 @@ ROBOT_DESCRIPTION = ParameterSpec(
 PACKAGE_DIRS = ParameterSpec(
     'package_dirs',
     '',
-    "Folders in which more packages lie, which meshes are named by, with ':' between them: "
+    "Folders in which more packages lie, for meshes and xacro files, with ':' between them: "
     'packages, or workspaces of them; they go before installed packages',
     read_only=True,
 )

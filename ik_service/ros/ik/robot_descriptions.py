@@ -167,8 +167,12 @@ class RobotDescriptions:
 
     def _read(self, sources: tuple[Source, Source]) -> Robot:
         urdf, srdf = sources
-        robot = read_robot(urdf, xacro_args=self._xacro_args, expand_text=self._given[0])
-        robot = robot.with_package_dirs(self._package_dirs)
+        robot = read_robot(
+            urdf,
+            xacro_args=self._xacro_args,
+            expand_text=self._given[0],
+            package_dirs=self._package_dirs,
+        )
         try:
             described = with_semantics(robot, srdf)
             if not self._given[1] and self._good is not None:

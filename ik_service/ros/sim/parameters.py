@@ -32,6 +32,12 @@ XACRO_ARGS = ParameterSpec(
     "Arguments of urdf where it is a xacro file, such as 'ur_type:=ur5e name:=ur'",
     read_only=True,
 )
+PACKAGE_DIRS = ParameterSpec(
+    'package_dirs',
+    '',
+    "Folders in which more packages lie, for xacro files, with ':' between them",
+    read_only=True,
+)
 ENGINE = ParameterSpec(
     'engine',
     DEFAULT_ENGINE,
@@ -73,6 +79,7 @@ _FIXED = (
     URDF,
     ROBOT_DESCRIPTION,
     XACRO_ARGS,
+    PACKAGE_DIRS,
     ENGINE,
     IK_NODE,
     RATE,

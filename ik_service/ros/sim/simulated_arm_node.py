@@ -19,6 +19,7 @@ from ik_service.arm.loader import read_robot, Source, source_of
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.periodic_thread import PeriodicThread
 from ik_service.exceptions import IkServiceError
+from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.parameter_services import ParameterServices
@@ -28,6 +29,7 @@ from ik_service.ros.sim.parameters import (
     GRAVITY_COMPENSATION,
     IK_NODE,
     INITIAL_POSITIONS,
+    PACKAGE_DIRS,
     RATE,
     ROBOT_DESCRIPTION,
     SimParameters,
@@ -119,7 +121,8 @@ class SimulatedArmNode(Node):
         """Simulate a robot, from the positions given or else from those of the parameter."""
         settings = self._settings
         arguments = parse_xacro_args(settings[XACRO_ARGS], XACRO_ARGS.name)
-        robot = read_robot(source, xacro_args=arguments, expand_text=own)
+        folders = parse_package_dirs(settings[PACKAGE_DIRS])
+        robot = read_robot(source, True, arguments, own, folders)
         if positions is None:
             positions = settings.initial_positions
             check_start(robot, positions, INITIAL_POSITIONS.name)

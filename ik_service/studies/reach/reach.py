@@ -16,6 +16,7 @@ from ik_service.common.quoting import quote
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.package_folders import PACKAGE_DIRS_HELP, parse_package_dirs
 from ik_service.model.xacro_arguments import parse_xacro_args, XACRO_HELP
 from ik_service.reach import capability_map, CapabilityMap
 from ik_service.reach.grid import cubic_axes, cubic_count, MOST_POSITIONS, reach_box
@@ -46,6 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add('--urdf', type=Path, help='robot description (default: the Panda of this package)')
     add('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
+    add('--package-dirs', default='', metavar='PATHS', help=PACKAGE_DIRS_HELP)
     add('--base-link', help="base of its chain (default: the robot's root)")
     add('--tip-link', help='its tip (default: the tool)')
     add(
@@ -135,7 +137,8 @@ def _spec(
         robot = Robot.from_urdf(urdf_path('panda'))
     else:
         xacro_args = parse_xacro_args(arguments.xacro_args, '--xacro-args')
-        robot = Robot.from_urdf(urdf, xacro_args)
+        folders = parse_package_dirs(arguments.package_dirs)
+        robot = Robot.from_urdf(urdf, xacro_args, package_dirs=folders)
     return ChainSpec(
         urdf=robot.urdf_text,
         base_link=base_link or '',
@@ -143,6 +146,7 @@ def _spec(
         options=IkOptions(max_searches=arguments.searches),
         collisions=arguments.collisions,
         urdf_file='' if robot.source is None else str(robot.source),
+        package_dirs=tuple(map(str, robot.package_dirs)),
     )
 
 

@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from moveit_msgs.srv import GetGroupUrdf
 from rcl_interfaces.msg import ParameterEvent
 
 from ik_service.exceptions import OptionError
@@ -24,7 +25,7 @@ from ik_service.viewer.link.remote_parameters import (
     OnValues,
     RemoteParameters,
 )
-from ik_service.viewer.link.robot_source import RobotSources
+from ik_service.viewer.link.robot_source import needs_service, RobotSources
 from ik_service.viewer.link.task_queue import TaskQueue
 from ik_service.viewer.link.viewer_node import ViewerNode
 from ik_service.viewer.panel.connection_status import (
@@ -76,7 +77,7 @@ class NodeMonitor:
         self._node, self._tasks = node, tasks
         self._on_fields, self._on_values, self._on_connected = on_fields, on_values, on_connected
         self._parameters: RemoteParameters | None = None
-        self._queried_at = self._read_at = -_RETRY_PERIOD
+        self._queried_at = self._read_at = self._asked_at = -_RETRY_PERIOD
         self._has_fields = self._was_connected = False
         self._changes: dict[int, float] = {}  # start times of the changes without an answer
         self._change_numbers = count()
@@ -219,6 +220,7 @@ class NodeMonitor:
         if not is_offered:
             self._drop_changes()
         self._read_parameters(now)
+        self._ask_for_urdf(now)
 
     def _read_parameters(self, now: float) -> None:
         parameters = self._parameters
@@ -232,6 +234,19 @@ class NodeMonitor:
                 lambda fields: self._tasks.post(self._take_fields, fields),
                 lambda values: self._tasks.post(self._take_robot, values),
             )
+
+    def _ask_for_urdf(self, now: float) -> None:
+        """Ask the node for its robot, where its parameters do not tell, until it answers."""
+        if self.sources.served == '' and now - self._asked_at >= _RETRY_PERIOD:
+            take = self._take_urdf
+            if self._node.urdf.send(
+                GetGroupUrdf.Request(), lambda response: self._tasks.post(take, response)
+            ):
+                self._asked_at = now
+
+    def _take_urdf(self, response: GetGroupUrdf.Response) -> None:
+        if self.sources.served == '':  # empty again, where the node has no arm yet
+            self.sources = replace(self.sources, served=response.urdf_string)
 
     def _drop_changes(self) -> None:
         """Wait no longer for responses of a node that has ended."""
@@ -249,7 +264,8 @@ class NodeMonitor:
         robot = {name: str(values[name]) for name in _ROBOT if values.get(name)}
         with suppress(OptionError):  # the node has accepted them
             robot[TOOL_FRAMES.name] = json.dumps(TOOL_FRAMES.read(values))
-        self.sources = replace(self.sources, node=tuple(robot.items()))
+        served = '' if needs_service(robot) else None
+        self.sources = replace(self.sources, node=tuple(robot.items()), served=served)
 
 
 def _is_tool_frame(parameter: str) -> bool:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+import os
+from pathlib import Path
 
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import Source, source_of, srdf_source
 from ik_service.common.number_parsing import parse_positions
+from ik_service.model.description_file import is_xacro, is_xacro_text
 from ik_service.ros.ik.frame_parameters import TOOL_FRAMES, tool_frames_of
 
 
@@ -20,6 +23,8 @@ class RobotSources:
         ``package_dirs``, ``srdf``, ``robot_description_semantic``, ``base_link``, ``tip_link``;
         they have precedence.
     :ivar node: the same parameters of the IK node, its ``locked_joints`` and ``tool_frames``.
+    :ivar served: the text that the IK node answers ``get_urdf`` with, where the viewer must not or
+        cannot read what those name; empty until it comes, None where it is not needed.
     :ivar topic: text from the topic ``robot_description``.
     :ivar semantic_topic: text from the topic ``robot_description_semantic``.
     :ivar reported_base: base link in the node's diagnostics.
@@ -28,6 +33,7 @@ class RobotSources:
 
     own: tuple[tuple[str, str], ...] = ()
     node: tuple[tuple[str, str], ...] = ()
+    served: str | None = None
     topic: str = ''
     semantic_topic: str = ''
     reported_base: str = ''
@@ -48,6 +54,7 @@ class RobotSelection:
     :ivar tool_frames: further links of the robot, as the node's parameter gives them.
     :ivar trusted: whether the viewer's own parameters name the source; others may name files too,
         but none that would be run, see :func:`~ik_service.arm.loader.read_robot`.
+    :ivar file: the file that a text was made from, beside which meshes are looked for; else None.
     :ivar srdf: its SRDF, as text or as the path of a file; empty without one.
     :ivar srdf_trusted: the same as ``trusted`` for ``srdf``.
     """
@@ -62,6 +69,7 @@ class RobotSelection:
     srdf: Source = ''
     srdf_trusted: bool = False
     package_dirs: str = ''
+    file: Path | None = None
 
     def settings(self) -> ArmSettings:
         """
@@ -82,6 +90,10 @@ def select_robot(sources: RobotSources) -> RobotSelection | None:
     """
     own, node = dict(sources.own), dict(sources.node)
     urdf, text = _given(own, node, 'urdf', 'robot_description') or ('', sources.topic)
+    trusted = bool(own.get('urdf') or own.get('robot_description'))
+    served = None if trusted else sources.served
+    if served is not None:
+        urdf, text = '', served
     if not urdf and not text:
         return None
     return RobotSelection(
@@ -89,13 +101,33 @@ def select_robot(sources: RobotSources) -> RobotSelection | None:
         base_link=own.get('base_link') or node.get('base_link') or sources.reported_base,
         tip_link=own.get('tip_link') or node.get('tip_link') or sources.reported_tip,
         locked_joints=node.get('locked_joints', ''),
-        tool_frames=node.get(TOOL_FRAMES.name, ''),
-        trusted=bool(own.get('urdf') or own.get('robot_description')),
+        tool_frames=node.get(TOOL_FRAMES.name, '') if served is None else '',  # in that text
+        trusted=trusted,
         xacro_args=own.get('xacro_args', '') if own.get('urdf') else '',
         srdf=_srdf(own, node, sources.semantic_topic),
         srdf_trusted=bool(own.get('srdf') or own.get('robot_description_semantic')),
         package_dirs=own.get('package_dirs') or node.get('package_dirs', ''),
+        file=None if served is None or not node.get('urdf') else _path(node['urdf']),
     )
+
+
+def needs_service(node: Mapping[str, str]) -> bool:
+    """
+    Return whether only the IK node itself can tell the URDF that its parameters name.
+
+    That is so of xacro, a program, which is not run because another node names it, and of a file
+    that is not on this machine.
+
+    :param node: parameters of the node, as in :class:`RobotSources`.
+    """
+    if node.get('urdf'):
+        file = _path(node['urdf'])
+        return is_xacro(file) or not file.is_file()
+    return is_xacro_text(node.get('robot_description', ''))
+
+
+def _path(name: str) -> Path:
+    return Path(os.path.expanduser(name))
 
 
 def _srdf(own: Mapping[str, str], node: Mapping[str, str], topic: str) -> Source:

@@ -9,7 +9,7 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
-from moveit_msgs.srv import GetPositionFK, GetPositionIK
+from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetPositionIK
 import numpy as np
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -44,6 +44,7 @@ class ViewerNode(Node):
 
     :ivar ik: client of ``compute_ik``.
     :ivar fk: client of ``compute_fk``.
+    :ivar urdf: client of ``get_urdf``.
     :ivar state_group: callbacks of topics of which only the newest message counts, three of them,
         for :meth:`poll_states`.
     :ivar main_executor: serves all but the joint states and commands; to be spun.
@@ -53,6 +54,7 @@ class ViewerNode(Node):
         super().__init__('ik_viewer')
         self.ik = RequestClient(self, GetPositionIK, 'compute_ik')
         self.fk = RequestClient(self, GetPositionFK, 'compute_fk')
+        self.urdf = RequestClient(self, GetGroupUrdf, 'get_urdf')
         self._target = self.create_publisher(PoseStamped, 'target_pose', 10)
         self._own_stamps: deque[tuple[int, int]] = deque(maxlen=64)
         self.state_group = MutuallyExclusiveCallbackGroup()

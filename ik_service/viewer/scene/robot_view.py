@@ -112,12 +112,15 @@ def _build_arm(selection: RobotSelection, report: Callable[[str], object]) -> Ar
             srdf,
             selection.srdf_trusted,
             package_dirs=folders,
+            file=selection.file,
         )
     except SrdfError as error:
         if selection.srdf_trusted:
             raise
         report(f'the group states of the SRDF are not known: {error}')
-    return build_arm(source, settings, trusted, xacro_args, package_dirs=folders)
+    return build_arm(
+        source, settings, trusted, xacro_args, package_dirs=folders, file=selection.file
+    )
 
 
 def _size(reach: float) -> float:

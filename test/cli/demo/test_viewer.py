@@ -13,14 +13,14 @@ class Child:
 
 def test_without_viser_the_command_that_brings_it_is_named(monkeypatch, capsys):
     monkeypatch.setattr(demo_viewer, 'find_spec', lambda _name: None)
-    with demo_viewer.viewer_program(wanted=True) as viewer:
+    with demo_viewer.viewer_program(True, {}) as viewer:
         assert viewer is None
         demo_viewer.announce(viewer, wanted=True)
     assert "pip install 'ik_service[viewer]'" in capsys.readouterr().out
 
 
 def test_no_viewer_prints_nothing(capsys):
-    with demo_viewer.viewer_program(wanted=False) as viewer:
+    with demo_viewer.viewer_program(False, {}) as viewer:
         assert viewer is None
         demo_viewer.announce(viewer, wanted=False)
     assert capsys.readouterr().out == ''

@@ -290,3 +290,38 @@ def test_joints_that_meet_on_one_topic_need_names_of_their_own(read, tmp_path):
     describe(read(cell(one=one, two=two)))
     with pytest.raises(CellError, match=r"'two': joint_states: .* joint 'panda_joint1' is also"):
         describe(read(cell(one={**one, **shared}, two={**two, **shared})))
+
+
+def test_folders_of_packages_go_to_both_nodes_and_expand_xacro(read, tmp_path):
+    pytest.importorskip('xacro', reason='the extra xacro is not installed')
+    hand = tmp_path / 'ws' / 'hand-main'
+    hand.mkdir(parents=True)
+    (hand / 'package.xml').write_text('<package><name>hand</name></package>')
+    mesh = '<visual><geometry><mesh filename="package://hand/a.stl"/></geometry></visual>'
+    head = '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+    (hand / 'hand.xacro').write_text(
+        f"""{head}<link name="b">{mesh}</link><joint name="j" type="continuous">
+        <parent link="a"/><child link="b"/></joint></robot>"""
+    )
+    (tmp_path / 'arm.urdf.xacro').write_text(
+        f'{head}<link name="a"/><xacro:include filename="$(find hand)/hand.xacro"/></robot>'
+    )
+    keys = {'urdf': 'arm.urdf.xacro', 'prefix': '', 'package_dirs': 'ws: /opt'}
+    (arm,) = describe(read({'arms': {'one': {**keys, 'simulate': True}}}))
+    for parameters in (arm.node_parameters, arm.simulation_parameters):
+        assert parameters['package_dirs'] == f'{tmp_path / "ws"}:/opt'
+        assert 'package://hand/a.stl' in parameters['robot_description']
+    with pytest.raises(CellError, match=r"one'?: urdf: .*package 'hand' is not found"):
+        describe(read({'arms': {'one': {**keys, 'package_dirs': ''}}}))
+
+
+def test_the_package_of_a_file_whose_text_is_changed_stays_known(read, tmp_path):
+    (tmp_path / 'package.xml').write_text('<package><name>arm</name></package>')
+    (tmp_path / 'arm.urdf').write_text(
+        '<robot name="arm"><link name="a"><visual><geometry><mesh filename="package://arm/a.stl"/>'
+        '</geometry></visual></link></robot>'
+    )
+    (arm,) = describe(read({'arms': {'one': {'urdf': 'arm.urdf'}}}))
+    assert arm.node_parameters['package_dirs'] == str(tmp_path)
+    (arm,) = describe(read({'arms': {'one': {'urdf': 'arm.urdf', 'prefix': ''}}}))
+    assert set(arm.node_parameters) == {'urdf'}

@@ -6,7 +6,12 @@ import pytest
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
 from ik_service import ToolFrame
-from ik_service.viewer.link.robot_source import RobotSelection, RobotSources, select_robot
+from ik_service.viewer.link.robot_source import (
+    needs_service,
+    RobotSelection,
+    RobotSources,
+    select_robot,
+)
 
 TEXT = '<robot name="t"/>'
 SRDF = '<robot name="t"><group name="g"/></robot>'
@@ -96,3 +101,26 @@ def test_folders_of_packages_are_the_own_ones_or_those_of_the_node():
     assert select_robot(RobotSources(own=own, node=node)).package_dirs == '/own'
     assert select_robot(RobotSources(own=own[:1], node=node)).package_dirs == '/node'
     assert select_robot(RobotSources(own=own[:1])).package_dirs == ''
+
+
+def test_what_the_node_alone_can_read_is_asked_of_it(tmp_path):
+    (tmp_path / 'arm.urdf').write_text(TEXT)
+    xacro = '<robot xmlns:xacro="x"><xacro:arm/></robot>'
+    assert needs_service({'urdf': str(tmp_path / 'arm.urdf.xacro')})
+    assert needs_service({'urdf': str(tmp_path / 'on_the_other_machine.urdf')})
+    assert needs_service({'robot_description': xacro})
+    assert not needs_service({'urdf': str(tmp_path / 'arm.urdf'), 'robot_description': xacro})
+    assert not needs_service({'robot_description': TEXT})
+    assert not needs_service({})
+
+
+def test_the_text_that_the_node_serves_takes_the_place_of_its_parameters():
+    node = (('urdf', '/a/arm.urdf.xacro'), ('tip_link', 'tcp'), ('tool_frames', '{"tcp": {}}'))
+    waiting = RobotSources(node=node, served='', topic=TEXT)
+    assert select_robot(waiting) is None
+    selection = select_robot(replace(waiting, served='<served/>'))
+    assert (selection.source, selection.file) == ('<served/>', Path('/a/arm.urdf.xacro'))
+    assert (selection.tip_link, selection.trusted) == ('tcp', False)
+    assert selection.tool_frames == ''  # they are links of that text
+    own = select_robot(replace(waiting, own=(('urdf', '/own.urdf'),)))
+    assert (own.source, own.file) == (Path('/own.urdf'), None)
