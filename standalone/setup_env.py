@@ -23,6 +23,7 @@ HERE = ROOT / 'standalone'
 INTERFACE_PACKAGES = (  # in the order they are built
     'tf2_msgs',
     'object_recognition_msgs',
+    'octomap_msgs',
     'moveit_msgs',
     'control_msgs',
 )
