@@ -14,7 +14,13 @@ from ik_service.model.description_file import load_srdf_text, takes_xacro_args
 from ik_service.model.joint import Joint
 from ik_service.model.named_states import named_states
 from ik_service.model.planning_group import PlanningGroup
-from ik_service.model.robot_groups import choice_remarks, default_tip, own_groups, robot_groups
+from ik_service.model.robot_groups import (
+    choice_remarks,
+    default_tip,
+    own_groups,
+    refused_groups,
+    robot_groups,
+)
 from ik_service.model.robot_model import RobotModel
 from ik_service.model.semantics import Semantics
 from ik_service.model.srdf import parse_srdf
@@ -123,7 +129,8 @@ class Robot(RobotModel):
             A group of the same name is replaced; an empty base link is the root.
         :raises ArgumentError: this is no such mapping.
         :raises UnknownLinkError: there is no such link.
-        :raises ChainError: no joint moves a tip relative to the base.
+        :raises ChainError: no joint moves a tip relative to the base. A group that needs a faulty
+            joint is refused when it is asked for, and :attr:`remarks` say so.
         """
         new = own_groups(self, groups)
         old = [group for group in self._own_groups if group.name not in groups]
@@ -144,6 +151,11 @@ class Robot(RobotModel):
     def groups(self) -> Mapping[str, PlanningGroup]:
         """The planning groups by name, the default first; read-only."""
         return MappingProxyType(robot_groups(self, self._semantics, self._own_groups))
+
+    @property
+    def refused_groups(self) -> Mapping[str, str]:
+        """Why a faulty joint keeps groups from being used, by name of the group."""
+        return {group.name: group.fault for group in refused_groups(self, self.groups)}
 
     @property
     def group_names(self) -> tuple[str, ...]:

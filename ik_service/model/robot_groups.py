@@ -51,7 +51,7 @@ def robot_groups(
 
 def own_groups(model: RobotModel, groups: object) -> tuple[PlanningGroup, ...]:
     """
-    Return planning groups that the user gives.
+    Return planning groups that the user gives; one that needs a faulty joint has a fault.
 
     :param model: the robot.
     :param groups: base link and tip link, or several tip links, by name of the group.
@@ -66,8 +66,19 @@ def own_groups(model: RobotModel, groups: object) -> tuple[PlanningGroup, ...]:
         if not isinstance(name, str) or not name:
             raise ArgumentError('groups', f'{safe_repr(name)} is no name')
         base, tips = _ends(name, ends)
-        found.append(group_between(model, name, base or model.root_link, tips, 'parameter'))
+        found.append(_own_group(model, name, base or model.root_link, tips))
     return tuple(found)
+
+
+def _own_group(
+    model: RobotModel, name: str, base_link: str, tip_links: tuple[str, ...]
+) -> PlanningGroup:
+    faulty = [model.faulty_joint(base_link, tip) for tip in tip_links]
+    joint = next(filter(None, faulty), None)
+    if joint is None:
+        return group_between(model, name, base_link, tip_links, 'parameter')
+    fault = f'{named("joint", joint.name)} {joint.fault}'
+    return PlanningGroup(name, base_link, (), (), origin='parameter', fault=fault)
 
 
 def default_tip(model: RobotModel, base_link: str, groups: Mapping[str, PlanningGroup]) -> str:
@@ -95,6 +106,18 @@ def default_tip(model: RobotModel, base_link: str, groups: Mapping[str, Planning
     return tip_by_names(model, base_link)
 
 
+def refused_groups(model: RobotModel, groups: Mapping[str, PlanningGroup]) -> list[PlanningGroup]:
+    """
+    Return the groups that a faulty joint keeps from being used.
+
+    :param model: the robot.
+    :param groups: its planning groups.
+    """
+    joints = [joint for joint in model.joints.values() if joint.fault]
+    faults = [f'{named("joint", joint.name)} {joint.fault}' for joint in joints]
+    return [group for group in groups.values() if group.fault and group.fault in faults]
+
+
 def choice_remarks(model: RobotModel, groups: Mapping[str, PlanningGroup]) -> list[str]:
     """
     Return remarks on groups that faulty joints cost, and on the default that is chosen instead.
@@ -102,14 +125,14 @@ def choice_remarks(model: RobotModel, groups: Mapping[str, PlanningGroup]) -> li
     :param model: the robot.
     :param groups: its planning groups, the default first.
     """
-    joints = [joint for joint in model.joints.values() if joint.fault]
-    faults = [f'{named("joint", joint.name)} {joint.fault}' for joint in joints]
-    refused = [group for group in groups.values() if group.fault and group.fault in faults]
+    refused = refused_groups(model, groups)
     remarks = [f'{named("group", group.name)} is refused: {group.fault}' for group in refused]
     usable = [group.name for group in groups.values() if len(group.tip_links) == 1]
     if refused and usable:
         remarks.append(f'the default is {named("group", usable[0])}')
-    elif faults and all(group.origin == 'default' for group in groups.values()):
+    elif any(joint.fault for joint in model.joints.values()) and all(
+        group.origin == 'default' for group in groups.values()
+    ):
         remarks += _tip_remarks(model)
     return [*remarks, *_arm_remarks(groups)]
 

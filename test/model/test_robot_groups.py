@@ -111,6 +111,27 @@ def test_bad_groups_of_the_user(robot, groups, error, message):
         robot.with_groups(groups)
 
 
+def test_an_own_group_that_needs_a_faulty_joint_costs_that_group_alone():
+    faulty = ARM.replace(
+        '</robot>',
+        '<link name="lid"/><joint name="hinge" type="revolute"><parent link="l6"/>'
+        '<child link="lid"/></joint></robot>',
+    )
+    mine = Robot.from_urdf(faulty, srdf=SRDF).with_groups(
+        {'lid': ('base', 'lid'), 'both': ('base', ('tool', 'lid')), 'mine': ('l1', 'tool')}
+    )
+    for name in ('lid', 'both'):
+        assert mine.groups[name].fault.startswith("joint 'hinge' cannot be used")
+        with pytest.raises(ChainError, match=f"planning group {name!r}: joint 'hinge' cannot"):
+            mine.group(name)
+        assert any(f"group {name!r} is refused: joint 'hinge'" in text for text in mine.remarks)
+    assert set(mine.refused_groups) == {'lid', 'both'}
+    assert mine.default_group.name == 'mine'
+    assert mine.group('mine').tip_link == 'tool'
+    assert mine.group('arm').tip_link == 'l6'
+    assert mine.default_tip() == 'tool'
+
+
 def test_pickled_robots_keep_their_groups(robot):
     mine = robot.with_groups({'mine': ('l1', 'tool')})
     copy = pickle.loads(pickle.dumps(mine))

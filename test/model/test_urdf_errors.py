@@ -6,7 +6,7 @@ import re
 import pytest
 from support.urdf_helpers import joint_xml, LIMIT, read_joint, robot_xml
 
-from ik_service.exceptions import ArgumentError, FaultyJointError, UrdfError
+from ik_service.exceptions import ArgumentError, ChainError, FaultyJointError, UrdfError
 from ik_service.robot import Robot
 
 ORIGIN = '<origin xyz="{}"/>' + LIMIT
@@ -69,11 +69,12 @@ def check_fault(parts, kind, message):
         lambda: robot.chain('base', 'arm'),
         lambda: robot.chain('hand', 'arm'),
         lambda: robot.tree('base', ('arm', 'hand')),
-        lambda: robot.with_groups({'g': ('base', 'arm')}),
     ):
         with pytest.raises(FaultyJointError, match=f'{message}') as caught:
             needs()
         assert (caught.value.joint, caught.value.reason) == ('shoulder', fault)
+    with pytest.raises(ChainError, match=message):
+        robot.with_groups({'g': ('base', 'arm')}).group('g')
     assert robot.chain('base', 'hand').joint_names == ('wrist',)
     assert robot.chain().tip_link == 'hand'
     assert robot.independent_joint_names == ('wrist',)

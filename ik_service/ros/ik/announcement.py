@@ -38,8 +38,8 @@ def announce(
         news = 'other parameters of the arm' if same else 'the new robot description'
         text = f'ready with {news}: {what}; not following any target'
     log.info(text)
-    if old is None or arm.described is not old.described:
-        _log_remarks(log, arm.robot.remarks)
+    known = old.robot.remarks if old is not None and arm.described is old.described else ()
+    _log_remarks(log, [remark for remark in arm.robot.remarks if remark not in known])
     immobile = followers.immobile_joints
     if immobile:
         log.warning(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from ik_service.arm.description_fault import DescriptionFault
 from ik_service.following.settings import FollowerState
+from ik_service.robot import Robot
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.solve_record import solve_values, SolveRecord
 from ik_service.ros.following.follower_interface import FollowerInterface
@@ -130,7 +131,7 @@ def _description(
         'base_link': arm.chain.base_link,
         'tip_link': arm.chain.tip_link,
         'joints': ', '.join(arm.chain.joint_names),
-        **_remark_values(arm.robot.remarks),
+        **_remark_values(arm.robot),
     }
     if refused:
         message = (
@@ -142,10 +143,12 @@ def _description(
     return _status('robot description', DiagnosticStatus.OK, 'in use', values)
 
 
-def _remark_values(remarks: Sequence[str]) -> dict[str, str]:
-    """Return how many parts of the description are not used, and which are the first."""
+def _remark_values(robot: Robot) -> dict[str, str]:
+    """Return how many parts of the description are not used, the first, and refused groups."""
+    remarks, refused = robot.remarks, robot.refused_groups
     first = {f'remark {i}': text for i, text in enumerate(remarks[:_SHOWN_REMARKS], start=1)}
-    return {'remarks': str(len(remarks)), **first}
+    groups = {f'refused group {name}': reason for name, reason in refused.items()}
+    return {'remarks': str(len(remarks)), **first, **groups}
 
 
 def _following(name: str, following: FollowerInterface) -> DiagnosticStatus:
