@@ -152,8 +152,9 @@ def _mesh(element: Element) -> MeshFile:
     scale = numbers(element, 'scale', '1')
     if len(scale) == 1:  # that of all directions
         scale *= 3
-    if len(scale) != 3 or not all(map(math.isfinite, scale)) or 0.0 in scale:
+    if len(scale) != 3 or not all(map(math.isfinite, scale)):
         raise ValueError(f'scale {element.get("scale")} of {filename} is unusable')
+    _check_extent(*scale)
     return MeshFile(filename, (scale[0], scale[1], scale[2]))
 
 
