@@ -22,6 +22,10 @@ from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.entry import entry_point
 
 ALL_PAIRS = 2**62
+CoalRequest = Any
+"""A ``coal.CollisionRequest``."""
+
+_MOST_MARGINS = 256  # that requests are kept for
 _SPACE = 64  # near pairs that there is space for at first
 
 
@@ -42,6 +46,7 @@ class Workspace:
         self._request = coal.CollisionRequest()
         self._request.enable_contact = False
         self._request_with_point = coal.CollisionRequest()
+        self._with_margin: dict[float, tuple[CoalRequest, CoalRequest]] = {}
         self._near_pairs = _near_pairs()
         self._joint_names = joint_names
         self._bodies = bodies
@@ -127,9 +132,11 @@ class Workspace:
         :param b: the other part.
         :param place_b: where it is.
         """
-        result = self._result
+        result, request = self._result, self._request
+        if a.margin:
+            request, _ = self._requests(a.margin)
         result.clear()
-        return self._collide(a.shape, place_a, b.shape, place_b, self._request, result) > 0
+        return self._collide(a.shape, place_a, b.shape, place_b, request, result) > 0
 
     def contact(
         self, a: Part, place_a: CoalPlace, b: Part, place_b: CoalPlace
@@ -138,9 +145,24 @@ class Workspace:
         result = self._result
         result.clear()
         request = self._request_with_point
+        if a.margin:
+            _, request = self._requests(a.margin)
         if not self._collide(a.shape, place_a, b.shape, place_b, request, result):
             return None
         return result.getContact(0)
+
+    def _requests(self, margin: float) -> tuple[CoalRequest, CoalRequest]:
+        """Return the requests for a margin [m]: whether there is a contact, and where."""
+        found = self._with_margin.get(margin)
+        if found is None:
+            found = tuple(load_coal().CollisionRequest() for _ in range(2))
+            for request in found:
+                request.security_margin = margin
+            found[0].enable_contact = False
+            if len(self._with_margin) >= _MOST_MARGINS:
+                self._with_margin.clear()
+            self._with_margin[margin] = found
+        return found
 
     def _grow(self, parts: int, space: int) -> None:
         coal = load_coal()
