@@ -85,6 +85,7 @@ class Viewer:
             self._refuse,
         )
         self._rng = np.random.default_rng()
+        self._pause = ''
         self._refreshed_at = 0.0
         self._subscribe()
 
@@ -130,6 +131,7 @@ class Viewer:
             self._refreshed_at = now
             with self._server.atomic():
                 self._panel.show_status(status)
+                self._panel.show_pause(self._pause if self._node.is_demo_there() else '')
                 self._panel.show_collisions(self._world.contacts, self._world.remarks)
                 self._panel.states.follow(self._motions.state)
                 if display is not None:
@@ -148,6 +150,7 @@ class Viewer:
             on_semantics=lambda text: post(monitor.on_semantics, text),
             on_parameters=lambda event: post(monitor.on_parameters, event),
             on_world=lambda message: post(self._on_world, message),
+            on_pause=lambda reason: post(self._on_pause, reason),
         )
 
     def _on_state(self, message: JointState) -> None:
@@ -189,6 +192,9 @@ class Viewer:
             self._bad_worlds.report(f'the world is not shown: {error}')
         else:
             self._bad_worlds.clear()
+
+    def _on_pause(self, reason: str) -> None:
+        self._pause = reason
 
     def _show_world(self, picture: WorldPicture) -> None:
         self._world = picture
@@ -257,6 +263,7 @@ class Viewer:
             change=lambda values: post(self._change, values),
             change_text=lambda texts: post(self._change_text, texts),
             clear_trail=lambda: post(self._clear_trail),
+            resume_demo=self._node.resume_demo,
         )
 
     def _on_drag(self, T_root_target: np.ndarray, is_going_on: bool) -> None:

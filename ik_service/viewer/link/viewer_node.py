@@ -19,11 +19,13 @@ from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
 
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.executors import PartialExecutor
 from ik_service.ros.common.qos import DESCRIPTION_QOS, MARKERS_QOS
+from ik_service.ros.demo.take_over import PAUSE_TOPIC, RESUME_SERVICE
 from ik_service.ros.markers.world_markers import TOPIC as WORLD_TOPIC
 from ik_service.viewer.link.remote_parameters import RemoteParameters
 
@@ -55,6 +57,7 @@ class ViewerNode(Node):
         self.ik = RequestClient(self, GetPositionIK, 'compute_ik')
         self.fk = RequestClient(self, GetPositionFK, 'compute_fk')
         self.urdf = RequestClient(self, GetGroupUrdf, 'get_urdf')
+        self._resume = self.create_client(Trigger, RESUME_SERVICE)
         self._target = self.create_publisher(PoseStamped, 'target_pose', 10)
         self._own_stamps: deque[tuple[int, int]] = deque(maxlen=64)
         self.state_group = MutuallyExclusiveCallbackGroup()
@@ -87,6 +90,7 @@ class ViewerNode(Node):
         on_semantics: Callable[[str], None],
         on_parameters: Callable[[ParameterEvent], None],
         on_world: Callable[[MarkerArray], None],
+        on_pause: Callable[[str], None],
     ) -> None:
         """
         Subscribe to all topics.
@@ -102,6 +106,7 @@ class ViewerNode(Node):
         :param on_semantics: takes texts on ``robot_description_semantic``.
         :param on_parameters: takes the parameter events of all nodes.
         :param on_world: takes messages on ``world_markers``.
+        :param on_pause: takes why the demo is paused; an empty text when it is not.
         """
 
         def take_foreign(message: PoseStamped) -> None:
@@ -119,6 +124,7 @@ class ViewerNode(Node):
             ('robot_description_semantic', on_semantics),
         ):
             subscribe(String, topic, _taking_text(take), DESCRIPTION_QOS)
+        self._demo = subscribe(String, PAUSE_TOPIC, _taking_text(on_pause), DESCRIPTION_QOS)
         subscribe(ParameterEvent, '/parameter_events', on_parameters, 100)
         self._world = subscribe(MarkerArray, WORLD_TOPIC, on_world, MARKERS_QOS)
         self.main_executor.wake()
@@ -126,6 +132,15 @@ class ViewerNode(Node):
     def is_world_known(self) -> bool:
         """Whether a node that publishes ``world_markers`` is on the graph."""
         return self._world.get_publisher_count() > 0
+
+    def is_demo_there(self) -> bool:
+        """Whether a demo that can be paused is on the graph."""
+        return self._demo.get_publisher_count() > 0
+
+    def resume_demo(self) -> None:
+        """Let the demo go on."""
+        if self._resume.service_is_ready():
+            self._resume.call_async(Trigger.Request())
 
     def parameters_of(self, remote: str) -> RemoteParameters:
         """
