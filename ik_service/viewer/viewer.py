@@ -20,6 +20,7 @@ from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.frames import FrameResolver, Frames
 from ik_service.viewer.link.node_monitor import NodeMonitor
+from ik_service.viewer.link.path_link import PathLink
 from ik_service.viewer.link.robot_source import RobotSelection, select_robot
 from ik_service.viewer.link.service_requests import ServiceRequests
 from ik_service.viewer.link.target import Target
@@ -72,12 +73,14 @@ class Viewer:
         self._display: RobotDisplay | None = None
         self._world = NO_WORLD
         self._selection: RobotSelection | None = None
-        self._requests = ServiceRequests(node, self._tasks, self._target, self._refuse)
-        self._motions = Motions(self._target, self._requests, self._panel, self._refuse)
+        self._requests = ServiceRequests(node, self._tasks, self._target)
+        link = PathLink(node)
+        self._motions = Motions(self._target, link, self._tasks, self._panel, self._refuse)
         self._tabs = MotionTabs(
             server,
             self._panel,
             node,
+            link,
             self._tasks,
             self._monitor,
             self._target,
@@ -118,6 +121,7 @@ class Viewer:
         if display is not None:
             self._monitor.update_facts(states_at=display.states_at)
             self._motions.remember_home()
+            self._motions.step(now)
             self._publish_target(display)
             self._requests.step(now, display)
             if is_watched:
@@ -298,7 +302,7 @@ class Viewer:
         notify(self._server, 'Not possible', reason)
 
     def _publish_target(self, display: RobotDisplay) -> None:
-        pose = self._target.take_unpublished()
+        pose = None if self._motions.is_executing else self._target.take_unpublished()
         if pose is not None:
             self._node.publish_target(pose, display.view.arm.chain.base_link)
 

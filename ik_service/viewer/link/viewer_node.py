@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
-from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetPositionIK
+from moveit_msgs.srv import GetGroupUrdf, GetPositionIK
 import numpy as np
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -45,7 +45,6 @@ class ViewerNode(Node):
     ROS node of the viewer.
 
     :ivar ik: client of ``compute_ik``.
-    :ivar fk: client of ``compute_fk``.
     :ivar urdf: client of ``get_urdf``.
     :ivar state_group: callbacks of topics of which only the newest message counts, three of them,
         for :meth:`poll_states`.
@@ -55,7 +54,6 @@ class ViewerNode(Node):
     def __init__(self) -> None:
         super().__init__('ik_viewer')
         self.ik = RequestClient(self, GetPositionIK, 'compute_ik')
-        self.fk = RequestClient(self, GetPositionFK, 'compute_fk')
         self.urdf = RequestClient(self, GetGroupUrdf, 'get_urdf')
         self._resume = self.create_client(Trigger, RESUME_SERVICE)
         self._target = self.create_publisher(PoseStamped, 'target_pose', 10)
@@ -180,29 +178,6 @@ class ViewerNode(Node):
         request.ik_request.pose_stamped = self._stamped(T_base_tip, base_link)
         request.ik_request.robot_state.is_diff = True
         return self.ik.send(request, on_response)
-
-    def request_fk(
-        self,
-        joints: Mapping[str, float],
-        links: Sequence[str],
-        frame: str,
-        on_response: OnResponse,
-    ) -> bool:
-        """
-        Send a request to ``compute_fk``; see :meth:`RequestClient.send`.
-
-        :param joints: positions by name [rad] or [m].
-        :param links: the links whose poses are wanted.
-        :param frame: the frame that they are wanted in.
-        :param on_response: called with the response.
-        :returns: whether it was sent.
-        """
-        request = GetPositionFK.Request(fk_link_names=list(links))
-        request.header.frame_id = frame
-        request.robot_state.is_diff = True
-        request.robot_state.joint_state.name = list(joints)
-        request.robot_state.joint_state.position = [float(value) for value in joints.values()]
-        return self.fk.send(request, on_response)
 
     def find_ik_node(self) -> str:
         """Return the full name of the node that offers ``compute_ik``; empty when none does."""
