@@ -94,7 +94,7 @@ def test_the_viewer_runs_and_the_demo_gives_way_to_targets_of_other_clients(run)
     process.wait_for('corner 1 .* reached', START_TIMEOUT)
     domain = process.wait_for(r'^ROS       domain (\d+)', 1.0)[1]
     with targets_of_another_client(domain):
-        process.wait_for('^Another client moves the arm', 30.0)
+        process.wait_for('^Paused    another client has published a target', 30.0)
     assert process.exit_code is None
 
 
