@@ -30,7 +30,10 @@ class Output:
 
     def __init__(self, names=()):
         self.sent, self.names, self.busy, self.others = [], names, False, ()
-        self.refusals = 0
+        self.refusals, self.delays = 0, []
+
+    def mark_sent(self, delay, period):
+        self.delays.append(delay)
 
     def is_late(self, now):
         return False
