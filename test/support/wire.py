@@ -100,7 +100,8 @@ class Verdict:
     :ivar step: the largest change of a set-point in a cycle.
     :ivar velocity: the highest velocity, over 10 ms.
     :ivar acceleration: the largest change of that velocity in 10 ms.
-    :ivar join: the largest distance of a new message from what was being executed.
+    :ivar join: the largest distance of a new message from what was being executed; of positions
+        that are sent one by one, without what the velocity limits allow since the last ones.
     :ivar overrun: how much farther a joint goes after a message, if nothing more comes, than by
         braking within the limits after 0.13 s; inf where it never stops.
     :ivar outside: how far that leads beyond a joint limit.
@@ -405,6 +406,8 @@ class Wire:
                 speeds, change = rows, np.abs(np.diff(rows, axis=0)) / passed
             else:
                 speeds = np.diff(rows, axis=0) / passed
+                beyond = (np.abs(speeds) - fastest) * passed
+                verdict.join = max(verdict.join, float(beyond.max()))
                 change = np.abs(np.diff(speeds, axis=0)) / passed[1:]
             verdict.step = float((np.abs(speeds) / fastest).max())
         verdict.velocity = float((np.abs(speeds) / fastest).max())
