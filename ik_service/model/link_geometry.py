@@ -17,7 +17,16 @@ from ik_service.common.transforms import transform_from_xyz_rpy
 
 
 class NoExtentError(ValueError):
-    """A shape has no extent along some direction, so that it is no obstacle."""
+    """
+    A shape has no extent along some direction, so that it is no obstacle.
+
+    :param lengths: its sizes [m], or factors.
+    :ivar sizes: them as text.
+    """
+
+    def __init__(self, lengths: tuple[float, ...]) -> None:
+        self.sizes = ' '.join(f'{length:g}' for length in lengths)
+        super().__init__(f'it has no extent: {self.sizes}')
 
 
 @dataclass(frozen=True)
@@ -170,7 +179,7 @@ def _lengths(element: Element, attribute: str, count: int = 1) -> list[float]:
 
 def _check_extent(*lengths: float) -> None:
     if 0.0 in lengths:
-        raise NoExtentError(' '.join(f'{length:g}' for length in lengths))
+        raise NoExtentError(lengths)
 
 
 def _origin_matrix(element: Element) -> np.ndarray:
