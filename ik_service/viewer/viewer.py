@@ -235,6 +235,7 @@ class Viewer:
         self._motions.show(self._display)
         self._tabs.show(self._display)
         self._reach.show(view.arm.chain)
+        self._panel.show_remarks(view.remarks)
         self._server.gui.set_panel_label(view.arm.robot.name)
         self._monitor.update_facts(has_robot=True, robot_error='')
 

@@ -20,6 +20,7 @@ from ik_service.viewer.panel.panel_html import (
     Figures,
     figures_table,
     joints_table,
+    remark_lines,
 )
 from ik_service.viewer.panel.parameter_fields import Value
 from ik_service.viewer.panel.solver_form import SolverForm
@@ -84,6 +85,7 @@ class Panel:
         self._stop = gui.add_button('Stop', icon=viser.Icon.HAND_STOP, color='red')
         self._banner = gui.add_html('')
         self.collisions = gui.add_html('', visible=False)
+        self._remarks = gui.add_html('', visible=False)
         self._buttons = gui.add_button_group('Go', ('Home', 'Random pose'))
         self.states = NamedStates(gui, actions.go_to_state)
         main = gui.add_folder(None)
@@ -141,6 +143,15 @@ class Panel:
         """
         self._put('collisions', self.collisions, collision_lines(contacts, remarks))
         self.collisions.visible = bool(contacts or remarks)
+
+    def show_remarks(self, remarks: Sequence[str]) -> None:
+        """
+        Show what of the robot is not used or not drawn as described.
+
+        :param remarks: sentences.
+        """
+        self._put('remarks', self._remarks, remark_lines(remarks) if remarks else '')
+        self._remarks.visible = bool(remarks)
 
     def show_figures(self, figures: Figures, positions: Sequence[JointPosition]) -> None:
         """
