@@ -27,7 +27,7 @@ LAYERS = (
     ('motion',),
     ('arm', 'collision', 'following', 'seeding', 'sim'),
     ('scale',),
-    ('reach',),
+    ('reach', 'extras'),
     ('ros', 'studies'),
     ('viewer',),
     ('cli',),

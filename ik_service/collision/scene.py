@@ -152,7 +152,7 @@ class Scene:
         :param workspace: the memory of this thread, with the posture.
         :raises ArgumentError: a position is not finite.
         """
-        near = workspace.near_pairs(self._robot, self._world)
+        near = workspace.near_pairs(self.robot, self._world)
         if self._filters:
             near = self._checked(near)
         if self._still_pairs:
@@ -205,15 +205,31 @@ class Scene:
         if self._still_pairs:
             return np.ones(len(postures), bool)
         workspace = self.model.workspace
-        found = workspace.rows_with_near_pairs(self._robot, self._world, postures)
+        found = workspace.rows_with_near_pairs(self.robot, self._world, postures)
         for row in np.flatnonzero(found).tolist():
             workspace.posture[:] = postures[row]
             found[row] = self.first_contact(workspace) is not None
         return found
 
+    def some_collide(self, postures: np.ndarray) -> bool:
+        """
+        Return whether something collides in one of many postures, at least.
+
+        :param postures: (N, m) positions of all independent joints [rad] or [m].
+        """
+        if self._still_pairs:
+            return len(postures) > 0
+        workspace = self.model.workspace
+        near = workspace.rows_with_near_pairs(self.robot, self._world, postures)
+        for row in near.nonzero()[0].tolist():
+            workspace.posture[:] = postures[row]
+            if self.first_contact(workspace) is not None:
+                return True
+        return False
+
     def _collisions(self, workspace: Workspace) -> Iterator[tuple[Part, Part, CoalContact]]:
         """Yield the pairs of parts that collide, and where."""
-        near = self._checked(workspace.near_pairs(self._robot, self._world))
+        near = self._checked(workspace.near_pairs(self.robot, self._world))
         for i, j in sorted([*self._still_pairs, *map(tuple, near)]):
             a, b = self._parts[i], self._parts[j]
             place_a = workspace.place(i) if a.body else a.place
@@ -226,7 +242,7 @@ class Scene:
     def _still_pairs(self) -> list[tuple[int, int]]:
         """The pairs that collide in every posture: parts that never move, with objects."""
         workspace = self.model.workspace
-        near = self._checked(workspace.near_pairs(self._robot, self._world, still=True))
+        near = self._checked(workspace.near_pairs(self.robot, self._world, still=True))
         pairs = ((i, j, self._parts[i], self._parts[j]) for i, j in near)
         return [(i, j) for i, j, a, b in pairs if workspace.collides(a, a.place, b, b.place)]
 
@@ -267,7 +283,8 @@ class Scene:
         return (*self._ruled.parts, *self._attached, *self._placed.parts)
 
     @cached_property
-    def _robot(self) -> RobotArrays:
+    def robot(self) -> RobotArrays:
+        """The robot with what it carries, as the kernels take it."""
         if not self._attached:
             return self._ruled.arrays
         return with_parts(self._ruled.arrays, self._attached, [*self._pairs_of_attached()])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ik_service.collision.coal_shapes import CoalContact, CoalPlace, load_coal
-from ik_service.collision.kernels import near_pairs
+from ik_service.collision.kernels import body_displacements, near_pairs
 from ik_service.collision.part import Part
 from ik_service.collision.scene_arrays import (
     empty_buffers,
@@ -99,6 +99,19 @@ class Workspace:
         near = np.zeros(len(postures), bool)
         self._near_pairs(robot, world, postures, False, 1, self._buffers, near)
         return near
+
+    def displacements(self, robot: RobotArrays, postures: np.ndarray) -> np.ndarray:
+        """
+        Return how far any point of a robot is from where it was in the posture before, at most.
+
+        :param robot: the robot with what it carries.
+        :param postures: (N, m) positions of all independent joints [rad] or [m].
+        :returns: (N−1,) [m].
+        """
+        moved, before = np.zeros(max(len(postures) - 1, 0)), np.zeros((self._bodies, 12))
+        arguments = robot, postures, self._buffers, before, moved
+        entry_point(body_displacements, *arguments)(*arguments)
+        return moved
 
     def place(self, i: int) -> CoalPlace:
         """

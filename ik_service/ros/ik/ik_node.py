@@ -58,6 +58,7 @@ from ik_service.ros.ik.robot_descriptions import RobotDescriptions
 from ik_service.ros.ik.services import Services
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.ros.markers.world_marker_publisher import RATE, WorldMarkerPublisher
+from ik_service.ros.scene.monitored_scene import MonitoredScenePublisher
 from ik_service.solvers.compilation import Compiler
 
 _NOTICE = 0.1  # time until others learn of a stop, or of a motion for no target [s]
@@ -149,7 +150,13 @@ class IkNode(NodeWithActions):
         )
         WorldTopics(self, self.collisions.known, lambda: self.measured, self._on_error, self._wake)
         world = WorldMarkerPublisher(self, lambda: self.measured, self.collisions)
-        self._world_ticker = periodic_call(checks, world.update, RATE, self._on_error)
+        scene = MonitoredScenePublisher(self, lambda: self.measured, self.collisions)
+
+        def show(now: float) -> None:
+            world.update(now)
+            scene.update(now)
+
+        self._world_ticker = periodic_call(checks, show, RATE, self._on_error)
         self._diagnostics = DiagnosticsPublisher(
             self, self._arm_services.statistics, self.collisions, self._report
         )
