@@ -109,6 +109,11 @@ TEXTS = {
         'planned, timed and checked in one call, without ROS. [Motion plans](planning.md) says '
         'more. Needs the extra `plan`.',
     ),
+    '17': (
+        'A client of `move_action`',
+        'plain rclpy and the action of MoveIt: the simulated arm moves around a box, and a goal '
+        'inside the box is refused. It works beside `make demo`, too. Needs the extra `plan`.',
+    ),
 }
 """Heading and description of each example, by its number."""
 

@@ -152,7 +152,7 @@ def test_the_moving_target_is_followed(ros_context, tmp_path):
 
 def test_an_example_for_ros_says_what_is_missing_without_it(tmp_path):
     (tmp_path / 'rclpy.py').write_text('raise ImportError("no rclpy here")')
-    for number in ('06', '07', '11', '15'):
+    for number in ('06', '07', '11', '15', '17'):
         (path,) = (path for path in EXAMPLES if path.name.startswith(number))
         ended = subprocess.run(
             [sys.executable, path],
@@ -214,3 +214,11 @@ def test_the_motion_leads_around_the_box(tmp_path):
     text = run('16', tmp_path)
     assert numbers(r'collisions on the way: (\d+)', text) == [0.0]
     assert numbers(r'(\d+) corners', text)[0] > 2
+
+
+@pytest.mark.dds
+def test_the_client_of_move_action(ros_context, tmp_path):
+    pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+    pytest.importorskip('ompl', reason='OMPL is not installed (extra plan)')
+    text = run('17', tmp_path)
+    assert numbers(r'error_code (-?\d+)', text) == [1, 1, -12]
