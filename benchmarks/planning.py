@@ -38,7 +38,7 @@ from ik_service.extras.planning.motion_check import MotionCheck, positions_at
 from ik_service.extras.planning.rrt_connect import load_ompl
 
 JOINTS = tuple(f'panda_joint{number}' for number in range(1, 8))
-TIMEOUT = 10.0
+TIMEOUT = 60.0
 FINGERS = {'panda_finger_joint1': 0.065, 'panda_finger_joint2': 0.065}
 
 

@@ -23,7 +23,7 @@ except ImportError as error:
     sys.exit(f'This example needs ROS 2 ({error}): run "make env", or source an installation')
 
 URDF = f'urdf:={Path(__file__).parents[1] / "urdf" / "panda.urdf"}'
-LEFT = (0.7, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
+REST = (-0.785, 0.0, -2.356, 0.0, 1.571, 0.785)  # of the joints but the first
 
 os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 with ExitStack() as stack:
@@ -38,31 +38,26 @@ with ExitStack() as stack:
     if not move.wait_for_server(2.0):  # not beside `make demo`: a node, and an arm
         words = ['--ros-args', '-p', URDF]
         stack.enter_context(ChildProcess('the arm', 'ik_service.ros.sim.main', words))
-        words += ['-p', 'tip_link:=panda_hand_tcp']
+        words = [*words, '-p', 'tip_link:=panda_hand_tcp']
         child = ChildProcess('the IK node', 'ik_service.ros.ik.main', words)
         stack.enter_context(child).wait_for('ready', timeout=300.0)
     move.wait_for_server(60.0)
-    change.wait_for_service(60.0)
 
-    def go(q: tuple[float, ...]) -> None:
-        """Move to joint positions, and print the answer."""
-        goal, wanted = MoveGroup.Goal(), Constraints()
-        for number, position in enumerate(q, start=1):
-            name = f'panda_joint{number}'
-            wanted.joint_constraints.append(JointConstraint(joint_name=name, position=position))
-        goal.request.allowed_planning_time, goal.request.goal_constraints = 10.0, [wanted]
-        answer = move.send_goal(goal).result
-        print(f'error_code {answer.error_code.val}, {answer.error_code.message}')
-
-    go(LEFT)
     box = CollisionObject(id='box')
     box.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.4, 0.1, 0.6])]
     box.pose.position.x, box.pose.position.z = 0.45, 0.3
     scene = ApplyPlanningScene.Request()
     scene.scene.is_diff = scene.scene.robot_state.is_diff = True
     scene.scene.world.collision_objects = [box]
-    change.call(scene)
-    go((-0.7, *LEFT[1:]))  # around it
-    go((0.0, *LEFT[1:]))  # into it
+    for angle in (0.7, -0.7, 0.0):  # to one side, around the box to the other, into it
+        wanted = Constraints()
+        for number, position in enumerate((angle, *REST), start=1):
+            name = f'panda_joint{number}'
+            wanted.joint_constraints.append(JointConstraint(joint_name=name, position=position))
+        goal = MoveGroup.Goal()
+        goal.request.allowed_planning_time, goal.request.goal_constraints = 10.0, [wanted]
+        code = move.send_goal(goal).result.error_code
+        print(f'error_code {code.val}, {code.message}')
+        change.call(scene)
     box.operation = CollisionObject.REMOVE
     change.call(scene)

@@ -14,7 +14,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.collision_test import Bodies, CollisionTest
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 
-FINEST = 0.01
+FINEST = 0.005
 """Motion of any point of the arm between two postures of a trajectory that are checked [m]."""
 
 _FIRST_ROWS = 32  # between which the motion of the arm is looked at first, at least

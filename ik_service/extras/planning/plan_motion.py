@@ -60,7 +60,7 @@ def plan_motion(
 
     First comes the straight line in joint space; where it is not free, RRT-Connect searches for a
     path, which is shortened and whose corners are rounded. The trajectory is checked as a whole,
-    between its points too, at postures between which no point of the arm moves by more than 1 cm.
+    between its points too, at postures between which no point of the arm moves by more than 5 mm.
     The same arguments give the same plan, unless the time runs out.
 
     :param chain: the chain that moves.
@@ -180,7 +180,8 @@ class _Planner:
         if failure is not None:
             return failure
         for number, step in enumerate(SEARCH_STEPS):
-            path = self._path(postures, step, self._seed + number, pipeline)
+            seed = len(SEARCH_STEPS) * self._seed + number
+            path = self._path(postures, step, seed, pipeline)
             if path is None:
                 break
             whole = np.concatenate([self._outside[None], path])
