@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TYPE_CHECKING
 
 from rclpy.callback_groups import CallbackGroup
@@ -62,6 +62,7 @@ class MotionInterfaces:
         on_error: Callable[[Exception], object],
         clock: MotionClock,
     ) -> None:
+        self._servo = ServoInterface(node, followers, parameters, clock)
         self._parts: Sequence[MotionInterface] = (
             TrajectoryActions(
                 node,
@@ -70,7 +71,7 @@ class MotionInterfaces:
                 on_error,
                 lambda: parameters[REPLACE_GOALS],
             ),
-            ServoInterface(node, followers, parameters, clock),
+            self._servo,
         )
         self._parameters = parameters
         self.groups = tuple(part.group for part in self._parts if part.group is not None)
@@ -88,6 +89,14 @@ class MotionInterfaces:
         """Subscribe, and offer services and actions."""
         for part in self._parts:
             part.start()
+
+    def update(self, groups: Iterable[str]) -> None:
+        """
+        Take commands of servoing for other groups as well, and for no others than these.
+
+        :param groups: names of the groups.
+        """
+        self._servo.update(groups)
 
     def tick(self, now: float) -> None:
         """

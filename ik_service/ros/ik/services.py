@@ -23,6 +23,7 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.kernel_preparation import KernelPreparation
 from ik_service.common.fault_logger import FaultLogger, refusal_logger
+from ik_service.ros.batches.compute_ik_all import AllSolutionsHandler
 from ik_service.ros.batches.compute_ik_batch import BatchHandler
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.frames import Frames
@@ -39,6 +40,7 @@ from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandl
 from ik_service.trajectory.compilation import CartesianPathKernels
 
 _BATCHES, _PATHS = 'compute_ik_batch', 'compute_cartesian_path'
+_ALL = 'compute_ik_all'
 
 
 class Services:
@@ -56,7 +58,7 @@ class Services:
     :param on_offered: called with the name of a service that is offered later than the others.
     :ivar group: callback group of the services.
     :ivar path_group: that of ``compute_cartesian_path``, which may take seconds.
-    :ivar batch_group: that of ``compute_ik_batch``, likewise.
+    :ivar batch_group: that of ``compute_ik_batch`` and ``compute_ik_all``, likewise.
     :ivar ik: handler of ``compute_ik``.
     :ivar batches: handler of ``compute_ik_batch``.
     :ivar paths: handler of ``compute_cartesian_path``.
@@ -86,6 +88,7 @@ class Services:
         self.ik = IkHandler(settings, *around('compute_ik'), collisions)
         self.paths = CartesianPathHandler(settings, motion, *around(_PATHS), collisions)
         self.batches = BatchHandler(self.ik, *around(_BATCHES))
+        listed = AllSolutionsHandler(self.ik, *around(_ALL))
         placed = FkHandler(*around('compute_fk'), collisions.known)
         checked = ValidityHandler(node.get_clock(), frames, on_error, states.report, collisions)
         applied = ApplySceneHandler(node.get_clock(), frames, on_error, scenes.report, collisions)
@@ -99,10 +102,16 @@ class Services:
             'get_planning_scene': (GetPlanningScene, told),
             _BATCHES: (GetCartesianPath, self.batches),
             _PATHS: (GetCartesianPath, self.paths),
+            _ALL: (GetCartesianPath, listed),
         }
-        late = (_BATCHES, self.batch_group, BATCH_QOS), (_PATHS, self.path_group, SERVICE_QOS)
+        with_batches = {_BATCHES: (self.batch_group, BATCH_QOS)}
+        with_paths = {  # whose kernels search for all solutions too
+            _PATHS: (self.path_group, SERVICE_QOS),
+            _ALL: (self.batch_group, SERVICE_QOS),
+        }
         self._late = {
-            each[0]: KernelPreparation(partial(self._offer_late, *each), on_error) for each in late
+            name: KernelPreparation(partial(self._offer_late, services), on_error)
+            for name, services in ((_BATCHES, with_batches), (_PATHS, with_paths))
         }
         self._compile: Callable[[Any], object] = lambda kernels: kernels.warm_up()
 
@@ -149,14 +158,16 @@ class Services:
     def advertise(self) -> None:
         """Offer those that need no further kernels, and are not offered yet, for an arm."""
         for name in self._handlers:
-            if name not in self._late and name not in self._offered:
+            if name not in (*self._late, _ALL) and name not in self._offered:
                 self._offer(name, self.group, SERVICE_QOS)
         retry_dropped_responses(self._node)
 
-    def _offer_late(self, name: str, group: CallbackGroup, qos: QoSProfile) -> None:
-        self._offer(name, group, qos)
+    def _offer_late(self, services: Mapping[str, tuple[CallbackGroup, QoSProfile]]) -> None:
+        for name, (group, qos) in services.items():
+            self._offer(name, group, qos)
         retry_dropped_responses(self._node)
-        self._on_offered(name)
+        for name in services:
+            self._on_offered(name)
 
     def _offer(self, name: str, group: CallbackGroup, qos: QoSProfile) -> None:
         kind, handler = self._handlers[name]
