@@ -15,12 +15,13 @@ class AimStore:
     :ivar current: what the commands are for; None without one.
     :ivar dropped: (4, 4) the target that a fault has ended; None without one.
     :ivar reason: why that was dropped; empty without one.
+    :ivar others: number of aims so far that were no targets.
     :ivar version: a number that grows with every change, to notice an answer of the solver that
         comes too late.
     """
 
     def __init__(self) -> None:
-        self.version = 0
+        self.version = self.others = 0
         self.current: Aim | None = None
         self.dropped: np.ndarray | None = None
         self.reason = ''
@@ -48,6 +49,7 @@ class AimStore:
         :param aim: what the commands are for from now on.
         """
         replaced, self.current = self.current, aim
+        self.others += not isinstance(aim, PoseAim)
         self.dropped, self.reason = None, ''
         if replaced is not None:
             replaced.replaced(aim.kind)

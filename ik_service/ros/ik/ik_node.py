@@ -61,6 +61,8 @@ from ik_service.ros.markers.world_marker_publisher import RATE, WorldMarkerPubli
 from ik_service.ros.scene.monitored_scene import MonitoredScenePublisher
 from ik_service.solvers.compilation import Compiler
 
+_NOTICE = 0.1  # time until others learn of a stop, or of a motion for no target [s]
+
 
 class IkNode(NodeWithActions):
     """
@@ -96,6 +98,7 @@ class IkNode(NodeWithActions):
         self._followers: Followers | None = None
         self._fault = DescriptionFault()
         self._incompatible = IncompatiblePublishers(self)
+        self._reported = (0, 0)
         self._started_at = time.monotonic()
         joints = [name for name in self.parameters[COMMAND_JOINTS] if name]
         self._watch = StallWatch(
@@ -122,6 +125,8 @@ class IkNode(NodeWithActions):
             self.parameters,
             self._on_error,
             self._commands.clock,
+            lambda: self._arm_services.planner,
+            lambda: self.measured,
         )
         self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT], transforms)
         self._frames = Frames(self._tf)
@@ -185,7 +190,9 @@ class IkNode(NodeWithActions):
         self._subscribe()
         self._descriptions.start()
         # Not by ROS time, which stands still in a paused simulation.
-        self.create_timer(1.0, self._on_second, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(1.0, self._on_second, clock=steady)
+        self.create_timer(_NOTICE, self._report_others, clock=steady)
         self._on_second()
 
     @contextmanager
@@ -254,7 +261,21 @@ class IkNode(NodeWithActions):
             followers.log_states()
         elif not self._fault.reason:
             self.get_logger().info(self._descriptions.waiting_for, throttle_duration_sec=10.0)
-        self._diagnostics.publish(self._descriptions.waiting_for, self._fault, followers)
+        self._publish_diagnostics()
+
+    def _report_others(self) -> None:
+        """Publish the diagnostics at once when the arm was stopped, or moves for no target."""
+        others = self._stop.count, self._other_motions()
+        if others != self._reported:
+            self._publish_diagnostics()
+
+    def _publish_diagnostics(self) -> None:
+        self._reported = self._stop.count, self._other_motions()
+        waiting = self._descriptions.waiting_for
+        self._diagnostics.publish(waiting, self._fault, self._followers)
+
+    def _other_motions(self) -> int:
+        return 0 if self._followers is None else self._followers.other_motions
 
     def _tick(self, now: float) -> None:
         followers = self._followers
@@ -271,7 +292,8 @@ class IkNode(NodeWithActions):
         """Return names and values about all ways to move the arm, for the diagnostics."""
         received = self._incompatible.report()
         stalls = {'stalls of the commands': str(self._watch.count)}
-        return {**self._motions.report(), **self._stop.report(), **received, **stalls}
+        others = {'motions besides targets': str(self._other_motions())}
+        return {**self._motions.report(), **others, **self._stop.report(), **received, **stalls}
 
     def _wake(self) -> None:
         """Let the threads notice a new subscription."""
@@ -340,8 +362,9 @@ class IkNode(NodeWithActions):
         if self._followers is not None:
             self._followers.configure(solver, follower)
         self._ticker.rate = follower.rate
-        self._arm_services.ik.settings = self._arm_services.paths.settings = solver
-        self._arm_services.paths.motion = follower
+        services = self._arm_services
+        services.ik.settings = services.paths.settings = services.planner.settings = solver
+        services.paths.motion = services.planner.motion = follower
 
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))

@@ -10,10 +10,12 @@ from moveit_msgs.srv import (
     ApplyPlanningScene,
     GetCartesianPath,
     GetGroupUrdf,
+    GetMotionPlan,
     GetPlanningScene,
     GetPositionFK,
     GetPositionIK,
     GetStateValidity,
+    QueryPlannerInterfaces,
 )
 from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
@@ -23,6 +25,7 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.kernel_preparation import KernelPreparation
 from ik_service.common.fault_logger import FaultLogger, refusal_logger
+from ik_service.extras.planning.rrt_connect import planning_fault
 from ik_service.ros.batches.compute_ik_all import AllSolutionsHandler
 from ik_service.ros.batches.compute_ik_batch import BatchHandler
 from ik_service.ros.collision.collision_world import CollisionWorld
@@ -36,11 +39,14 @@ from ik_service.ros.ik.parameters import NodeParameters
 from ik_service.ros.ik.service_handler import Around, RequestStatistics, ServiceHandler
 from ik_service.ros.ik.state_validity import ValidityHandler
 from ik_service.ros.paths.compute_cartesian_path import CartesianPathHandler
+from ik_service.ros.planning.plan_services import PlanHandler, PlannersHandler
+from ik_service.ros.planning.request_planner import RequestPlanner
 from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandler
 from ik_service.trajectory.compilation import CartesianPathKernels
 
 _BATCHES, _PATHS = 'compute_ik_batch', 'compute_cartesian_path'
 _ALL = 'compute_ik_all'
+_PLANS, _PLANNERS = 'plan_kinematic_path', 'query_planner_interface'
 
 
 class Services:
@@ -59,9 +65,11 @@ class Services:
     :ivar group: callback group of the services.
     :ivar path_group: that of ``compute_cartesian_path``, which may take seconds.
     :ivar batch_group: that of ``compute_ik_batch`` and ``compute_ik_all``, likewise.
+    :ivar plan_group: that of ``plan_kinematic_path``, likewise.
     :ivar ik: handler of ``compute_ik``.
     :ivar batches: handler of ``compute_ik_batch``.
     :ivar paths: handler of ``compute_cartesian_path``.
+    :ivar planner: plans motions, once its kernels are compiled.
     """
 
     def __init__(
@@ -77,7 +85,7 @@ class Services:
         self._offered: set[str] = set()
         settings, motion = parameters.solver, parameters.follower
         self.group, self.path_group = ReentrantCallbackGroup(), ReentrantCallbackGroup()
-        self.batch_group = ReentrantCallbackGroup()
+        self.batch_group, self.plan_group = ReentrantCallbackGroup(), ReentrantCallbackGroup()
         warn = node.get_logger().warning
 
         def around(service: str) -> Around:
@@ -104,14 +112,16 @@ class Services:
             _PATHS: (GetCartesianPath, self.paths),
             _ALL: (GetCartesianPath, listed),
         }
-        with_batches = {_BATCHES: (self.batch_group, BATCH_QOS)}
-        with_paths = {  # whose kernels search for all solutions too
-            _PATHS: (self.path_group, SERVICE_QOS),
-            _ALL: (self.batch_group, SERVICE_QOS),
-        }
+        late = [(_BATCHES, self.batch_group, BATCH_QOS), (_PATHS, self.path_group, SERVICE_QOS)]
+        late.append((_ALL, self.batch_group, SERVICE_QOS))
+        self.planner = RequestPlanner(settings, motion, frames, collisions)
+        if not planning_fault():
+            plans = PlanHandler(self.planner, *around(_PLANS))
+            self._handlers[_PLANS] = GetMotionPlan, plans
+            self._handlers[_PLANNERS] = QueryPlannerInterfaces, PlannersHandler(*around(_PLANNERS))
+            late.append((_PLANS, self.plan_group, SERVICE_QOS))
         self._late = {
-            name: KernelPreparation(partial(self._offer_late, services), on_error)
-            for name, services in ((_BATCHES, with_batches), (_PATHS, with_paths))
+            each[0]: KernelPreparation(partial(self._offer_late, *each), on_error) for each in late
         }
         self._compile: Callable[[Any], object] = lambda kernels: kernels.warm_up()
 
@@ -148,7 +158,9 @@ class Services:
         chosen = arm.group.chain_solvers['', solver].solver
         self._late[_BATCHES].begin(lambda: self.batches.preparation.finish(chosen))  # shortest
         self.ik.trees.begin(arm, solver)
-        self._late[_PATHS].begin(lambda: self._compile(CartesianPathKernels(arm.chain)))
+        for name in (_PATHS, _ALL, _PLANS):  # paths begin with a list of all solutions
+            if name in self._late:
+                self._late[name].begin(lambda: self._compile(CartesianPathKernels(arm.chain)))
 
     def end(self) -> None:
         """Offer no further services."""
@@ -158,16 +170,14 @@ class Services:
     def advertise(self) -> None:
         """Offer those that need no further kernels, and are not offered yet, for an arm."""
         for name in self._handlers:
-            if name not in (*self._late, _ALL) and name not in self._offered:
+            if name not in self._late and name not in self._offered:
                 self._offer(name, self.group, SERVICE_QOS)
         retry_dropped_responses(self._node)
 
-    def _offer_late(self, services: Mapping[str, tuple[CallbackGroup, QoSProfile]]) -> None:
-        for name, (group, qos) in services.items():
-            self._offer(name, group, qos)
+    def _offer_late(self, name: str, group: CallbackGroup, qos: QoSProfile) -> None:
+        self._offer(name, group, qos)
         retry_dropped_responses(self._node)
-        for name in services:
-            self._on_offered(name)
+        self._on_offered(name)
 
     def _offer(self, name: str, group: CallbackGroup, qos: QoSProfile) -> None:
         kind, handler = self._handlers[name]

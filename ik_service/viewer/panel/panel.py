@@ -10,7 +10,7 @@ import viser
 from viser import uplot
 
 from ik_service.viewer.panel.connection_status import ConnectionStatus
-from ik_service.viewer.panel.error_history import ErrorHistory, FLOOR
+from ik_service.viewer.panel.error_history import CEILING, ErrorHistory, FLOOR
 from ik_service.viewer.panel.joint_sliders import JointSliders
 from ik_service.viewer.panel.measures import JointPosition
 from ik_service.viewer.panel.named_states import NamedStates
@@ -24,6 +24,7 @@ from ik_service.viewer.panel.panel_html import (
 )
 from ik_service.viewer.panel.parameter_fields import Value
 from ik_service.viewer.panel.solver_form import SolverForm
+from ik_service.viewer.panel.status_text import Level, StatusText
 
 _INK, _GRID = '#868e96', '#e9ecef'
 _PLOT_HEIGHT = 190
@@ -51,6 +52,7 @@ class Actions:
     :ivar change: changes parameters of the node.
     :ivar change_text: changes parameters of the node to texts that were typed.
     :ivar clear_trail: clears the trail of the tip.
+    :ivar resume_demo: lets the demo go on.
     """
 
     home: Callable[[], object]
@@ -61,6 +63,7 @@ class Actions:
     change: Callable[[Mapping[str, Value]], object]
     change_text: Callable[[Mapping[str, str]], object]
     clear_trail: Callable[[], object]
+    resume_demo: Callable[[], object]
 
 
 class Panel:
@@ -84,6 +87,10 @@ class Panel:
         gui.add_html(_ALWAYS_SEEN)
         self._stop = gui.add_button('Stop', icon=viser.Icon.HAND_STOP, color='red')
         self._banner = gui.add_html('')
+        self._pause = gui.add_html('', visible=False)
+        self._resume = gui.add_button(
+            'Resume demo', icon=viser.Icon.PLAYER_PLAY, color='green', visible=False
+        )
         self.collisions = gui.add_html('', visible=False)
         self._remarks = gui.add_html('', visible=False)
         self._buttons = gui.add_button_group('Go', ('Home', 'Random pose'))
@@ -144,6 +151,18 @@ class Panel:
         self._put('collisions', self.collisions, collision_lines(contacts, remarks))
         self.collisions.visible = bool(contacts or remarks)
 
+    def show_pause(self, reason: str) -> None:
+        """
+        Show why the demo is paused, and how it goes on.
+
+        :param reason: why; empty while it is not.
+        """
+        text = StatusText(Level.WAITING, 'The demo is paused', reason)
+        self._put('pause', self._pause, banner(text) if reason else '')
+        for widget in (self._pause, self._resume):
+            if widget.visible != bool(reason):
+                widget.visible = bool(reason)
+
     def show_remarks(self, remarks: Sequence[str]) -> None:
         """
         Show what of the robot is not used or not drawn as described.
@@ -190,6 +209,10 @@ class Panel:
         async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
             actions.stop()
 
+        @self._resume.on_click
+        async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
+            actions.resume_demo()
+
         @self._clear.on_click
         async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
             actions.clear_trail()
@@ -220,7 +243,7 @@ def _add_plot(gui: viser.GuiApi) -> viser.GuiUplotHandle:
         scales={
             # No range: a page opened later would show no labels (viser 1.1); the series span it.
             'x': uplot.Scale(time=False),
-            'y': uplot.Scale(distr=3, range=(FLOOR, 1e3)),
+            'y': uplot.Scale(distr=3, range=(FLOOR, CEILING)),
         },
         axes=(axis, axis),
         height=_PLOT_HEIGHT,
