@@ -73,7 +73,7 @@ class FollowingLog:
         """
         if namesake:
             self._others.report(
-                f'{self._label}: a second {namesake} runs, or was killed within the last 20 s: end '
+                f'{self._label}: a second {namesake} runs, or was killed in the last 20 s: end '
                 'one, or give each a name of its own',
                 'namesake',
             )

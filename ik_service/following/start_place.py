@@ -44,19 +44,34 @@ def start_place(
     :returns: (n,) [rad] or [m].
     """
     here = arm.position()
-    if gate.sent_at >= others and len(gate.last[0]):
-        last = arm.unwrapped(gate.last[0], here)
-        arrived = gate.elapsed(now) <= RECENT and (np.abs(here - last) <= arm.noise).all()
-        if arrived or (rested is not None and _stands(arm, here, last, rested)):
-            arm.note_rest()
-            return np.where(limits.movable, last, here)
+    last = held_command(arm, gate, now, rested) if gate.sent_at >= others else None
+    if last is not None:
+        arm.note_rest()
+        return np.where(limits.movable, last, here)
     return here if arm.rests(now, max(gate.sent_at, others)) else None
 
 
-def _stands(
-    arm: JointStateTracker, here: np.ndarray, last: np.ndarray, rested: np.ndarray
-) -> bool:
-    """Whether an arm (n,) is where it rested, near its last command (n,)."""
+def held_command(
+    arm: JointStateTracker, gate: CommandGate, now: float, rested: np.ndarray | None
+) -> np.ndarray | None:
+    """
+    Return the last command, if the arm stands by it; None otherwise.
+
+    :param arm: the measured joint states; there is one.
+    :param gate: the last command.
+    :param now: on the clock of the joint states [s].
+    :param rested: (n,) where the arm was soon after that [rad] or [m]; None when not known.
+    :returns: (n,) [rad] or [m], with continuous joints on the turn of the arm.
+    """
+    if not len(gate.last[0]):
+        return None
+    here = arm.position()
+    last = arm.unwrapped(gate.last[0], here)
+    away = np.abs(here - last)
+    if gate.elapsed(now) <= RECENT and (away <= arm.noise).all():
+        return last
+    if rested is None:
+        return None
     moved = np.abs(here - arm.unwrapped(rested, here))
-    near = np.abs(here - last) <= _SAG * arm.noise
-    return bool((near & (moved <= _STANDS * arm.noise)).all())
+    stands = (away <= _SAG * arm.noise) & (moved <= _STANDS * arm.noise)
+    return last if stands.all() else None

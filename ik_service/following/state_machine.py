@@ -13,7 +13,7 @@ from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.joint_state_tracker import FAULTS, JointStateTracker
 from ik_service.following.lag_monitor import LagMonitor
 from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
-from ik_service.following.start_place import RECENT, start_place
+from ik_service.following.start_place import held_command, RECENT, start_place
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_speeds import joint_speeds
 from ik_service.model.motion_bounds import MotionBounds
@@ -202,7 +202,9 @@ class FollowerStateMachine:
         chain, measured, commanded = self.chain, self.arm.measured, self.stream.q
         target = self.aims.target
         if commanded is None:
-            here = chain.mid_range() if measured is None else measured
+            gate, now = self.stream.gate, self.arm.measured_at
+            held = None if measured is None else held_command(self.arm, gate, now, self._rested)
+            here = chain.mid_range() if measured is None else measured if held is None else held
             return [np.clip(here, chain.lower, chain.upper)]
         seeds = [np.clip(commanded, chain.lower, chain.upper)]
         return seeds if target is None or target.goal is None else [*seeds, target.goal]
