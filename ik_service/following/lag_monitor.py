@@ -32,6 +32,9 @@ _STANDING = 0.05
 _BRAKING, _LEAD = 0.7, 0.9
 """Shares of the acceleration and of the lead limit that commands plan with to stop in time."""
 
+_WAITS = 0.1
+"""Pace below which commands wait for a joint that stands still."""
+
 _STEEPEST = 50.0
 """Acceleration that is planned with at most, in shares of the velocity limit [1/s]."""
 
@@ -125,11 +128,12 @@ class LagMonitor:
             self._off_since = None
         elif self._off_since is None:
             self._off_since = now
-        off = self._off_since is not None and now - self._off_since > _SETTLING_TIME
-        self.lagging = off or self._lag > (_CAUGHT_UP if self.lagging else _LAGS)
         if measured_at > self._measured_at:
             self._note_progress(measured[self._movable], measured_at)
         self._lead_pace = self._pace_of_lead(settings, limits)
+        off = self._off_since is not None and now - self._off_since > _SETTLING_TIME
+        waits = off or self._lead_pace < _WAITS
+        self.lagging = waits or self._lag > (_CAUGHT_UP if self.lagging else _LAGS)
         self._note_moved(at_rest, settings.moved_limit, now)
 
     @property

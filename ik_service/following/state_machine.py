@@ -338,13 +338,14 @@ class FollowerStateMachine:
         """End the commands of an aim that is over; a target before an obstacle waits on."""
         self.stream.end()
         self._rest_since = None
-        if self.aims.target is None:
+        target = self.aims.target
+        if target is None:
+            self.aims.clear(aim.obstacle)
             self.state = FollowerState.IDLE
-        elif aim.obstacle:
-            return
-        elif self.state is not FollowerState.UNREACHABLE:
-            self.state = FollowerState.RELEASED
-        self.aims.clear(aim.obstacle)
+        elif not aim.obstacle:
+            self.aims.release(target)
+            if self.state is not FollowerState.UNREACHABLE:
+                self.state = FollowerState.RELEASED
 
     def _begin(self, aim: Aim, now: float) -> FollowerCommand | None:
         """Start a motion where the arm is, if that is allowed and known."""
