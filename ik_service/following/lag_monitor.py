@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+import math
+
 import numpy as np
 
 from ik_service.following.motion_limits import MotionLimits
@@ -39,6 +42,49 @@ _STEEPEST = 50.0
 """Acceleration that is planned with at most, in shares of the velocity limit [1/s]."""
 
 
+@dataclass
+class _Joint:
+    """
+    A joint that may move, and when it last did.
+
+    :ivar index: its place in the chain.
+    :ivar name: its name.
+    :ivar speed: its velocity limit [rad/s] or [m/s].
+    :ivar lever: motion that counts as a radian: 1 rad, or a length [m].
+    :ivar distance: how far it is from its command [rad] or [m].
+    :ivar still: where it was when it last moved [rad] or [m].
+    :ivar still_since: when that was measured [s].
+    :ivar still_distance: how far it was from its command then [rad] or [m].
+    """
+
+    index: int
+    name: str
+    speed: float
+    lever: float
+    distance: float = 0.0
+    still: float = math.nan
+    still_since: float = math.nan
+    still_distance: float = 0.0
+
+    @property
+    def left_behind(self) -> bool:
+        """Whether the commands have moved away from it while it stood still."""
+        return self.distance - self.still_distance > _PROGRESS * self.lever
+
+    def note(self, measured: float, measured_at: float) -> None:
+        """
+        Note where it was measured, after its distance.
+
+        :param measured: where [rad] or [m].
+        :param measured_at: when [s].
+        """
+        step = _PROGRESS * self.lever
+        # A joint that nothing asks to move makes no progress, and needs none.
+        if not abs(measured - self.still) <= step or self.distance <= step:
+            self.still, self.still_since = measured, measured_at
+            self.still_distance = self.distance
+
+
 class LagMonitor:
     """
     Monitor of the distance between commands and arm.
@@ -51,13 +97,10 @@ class LagMonitor:
     """
 
     def __init__(self, chain: KinematicChain, speeds: np.ndarray) -> None:
-        self._movable = speeds > 0.0
-        self._speeds = speeds[self._movable]
-        names = np.array(chain.joint_names)[self._movable]
-        self._names = [str(name) for name in names]
-        kinds = [chain.robot.joints[name].type for name in self._names]
-        sliding = np.array([kind is JointType.PRISMATIC for kind in kinds], dtype=bool)
-        self._lever = np.where(sliding, _LEVER, 1.0)
+        kinds = [chain.robot.joints[name].type for name in chain.joint_names]
+        levers = [_LEVER if kind is JointType.PRISMATIC else 1.0 for kind in kinds]
+        parts = zip(chain.joint_names, speeds.tolist(), levers, strict=True)
+        self._movable = [(i, *part) for i, part in enumerate(parts) if part[1] > 0.0]
         self.reset()
 
     def reset(self) -> None:
@@ -66,11 +109,8 @@ class LagMonitor:
         self._off_since: float | None = None
         self._moved_since: float | None = None
         self._lag, self._lead_pace = 0.0, 1.0
-        self._distance = np.zeros(len(self._speeds))
-        self._still = np.full(len(self._speeds), np.nan)
-        self._still_since = np.full(len(self._speeds), np.nan)
-        self._still_distance = np.zeros(len(self._speeds))
-        self._measured_at = -np.inf
+        self._joints = [_Joint(*joint) for joint in self._movable]
+        self._measured_at = -math.inf
 
     @property
     def displaced(self) -> bool:
@@ -89,16 +129,17 @@ class LagMonitor:
         :param at_rest: whether the commands stand still; otherwise they have to have moved.
         :param settings: how far and for how long it may.
         """
-        off = self._distance / self._lever
-        stands = (self._standing() >= settings.stuck_timeout) & (at_rest | self._left_behind)
-        worst = int(np.argmax(np.where(stands, off, -1.0))) if len(off) else 0
-        if not len(off) or not stands[worst] or off[worst] <= settings.moved_limit:
+        worst, most = None, settings.moved_limit
+        for joint in self._joints:
+            stands = self._measured_at - joint.still_since >= settings.stuck_timeout
+            if stands and joint.distance > most * joint.lever and (at_rest or joint.left_behind):
+                worst, most = joint, joint.distance / joint.lever
+        if worst is None:
             return ''
-        unit = 'rad' if self._lever[worst] == 1.0 else 'm'
         return (
-            f'{self._names[worst]} has not moved for {self._standing()[worst]:.1f} s, '
-            f'{self._distance[worst]:.3f} {unit} from its command; is the arm switched on, its '
-            'controller active, and no protective stop in force?'
+            f'{worst.name} has not moved for {self._measured_at - worst.still_since:.1f} s, '
+            f'{worst.distance:.3f} {"rad" if worst.lever == 1.0 else "m"} from its command; is '
+            'the arm switched on, its controller active, and no protective stop in force?'
         )
 
     def update(
@@ -122,51 +163,44 @@ class LagMonitor:
         :param limits: bounds on the motion.
         :param now: on the clock of ``measured_at`` [s].
         """
-        self._distance = np.abs(commanded - measured)[self._movable]
-        self._lag = float((self._distance / self._speeds).max(initial=0.0)) / settings.lag_limit
+        # Plain numbers: for so few of them arrays would take ten times as long.
+        fresh, self._measured_at = measured_at > self._measured_at, measured_at
+        positions, lag, off = measured.tolist(), 0.0, 0.0
+        distances = np.abs(commanded - measured).tolist()
+        for joint in self._joints:
+            distance = joint.distance = distances[joint.index]
+            lag = max(lag, distance / joint.speed)
+            off = max(off, distance / joint.lever)
+            if fresh:
+                joint.note(positions[joint.index], measured_at)
+        self._lag, self._lead_pace = lag / settings.lag_limit, self._pace_of_lead(settings, limits)
+        self._note_lag(at_rest, now)
+        self._note_moved(off <= settings.moved_limit, at_rest, now)
+
+    def _pace_of_lead(self, settings: FollowerSettings, limits: MotionLimits) -> float:
+        """Return the pace from which commands can stop within the lead limit, 0 to 1."""
+        pace = 1.0
+        for joint in self._joints:
+            stands = self._measured_at - joint.still_since >= _STANDING
+            if stands and joint.left_behind and limits.scaling > 0.0:
+                acceleration = min(float(limits.acceleration[joint.index]), _STEEPEST)
+                left = _LEAD * settings.lead_limit * joint.lever - joint.distance
+                share = 2.0 * _BRAKING * acceleration * max(left, 0.0) / joint.speed
+                pace = min(pace, math.sqrt(share) / limits.scaling)
+        return pace
+
+    def _note_lag(self, at_rest: bool, now: float) -> None:
+        """Note whether the arm lags."""
         if not (at_rest and self._lag > _OFF):
             self._off_since = None
         elif self._off_since is None:
             self._off_since = now
-        if measured_at > self._measured_at:
-            self._note_progress(measured[self._movable], measured_at)
-        self._lead_pace = self._pace_of_lead(settings, limits)
         off = self._off_since is not None and now - self._off_since > _SETTLING_TIME
         waits = off or self._lead_pace < _WAITS
         self.lagging = waits or self._lag > (_CAUGHT_UP if self.lagging else _LAGS)
-        self._note_moved(at_rest, settings.moved_limit, now)
 
-    @property
-    def _left_behind(self) -> np.ndarray:
-        """Mask of the joints that stand still while the commands move away from them (n,)."""
-        return self._distance - self._still_distance > _PROGRESS * self._lever
-
-    def _standing(self) -> np.ndarray:
-        """Return for how long the joints have stood still, as far as was measured (n,) [s]."""
-        return np.nan_to_num(self._measured_at - self._still_since, nan=0.0)
-
-    def _note_progress(self, measured: np.ndarray, measured_at: float) -> None:
-        self._measured_at = measured_at
-        moved = ~(np.abs(measured - self._still) <= _PROGRESS * self._lever)
-        # A joint that nothing asks to move makes no progress, and needs none.
-        moved |= self._distance <= _PROGRESS * self._lever
-        self._still = np.where(moved, measured, self._still)
-        self._still_since = np.where(moved, measured_at, self._still_since)
-        self._still_distance = np.where(moved, self._distance, self._still_distance)
-
-    def _pace_of_lead(self, settings: FollowerSettings, limits: MotionLimits) -> float:
-        """Return the pace from which commands can stop within the lead limit, 0 to 1."""
-        stands = (self._standing() >= _STANDING) & self._left_behind
-        if not stands.any() or limits.scaling <= 0.0:
-            return 1.0
-        left = np.maximum(_LEAD * settings.lead_limit * self._lever - self._distance, 0.0)
-        acceleration = np.minimum(limits.acceleration[self._movable], _STEEPEST)
-        fastest = np.sqrt(2.0 * _BRAKING * acceleration * left / self._speeds) / limits.scaling
-        return float(np.where(stands, fastest, 1.0).min(initial=1.0))
-
-    def _note_moved(self, at_rest: bool, limit: float, now: float) -> None:
+    def _note_moved(self, near: bool, at_rest: bool, now: float) -> None:
         """Note an arm that has arrived, and whether it was moved afterwards."""
-        near = bool((self._distance <= limit * self._lever).all())
         self.arrived = at_rest and (self.arrived or near)
         if near or not self.arrived:
             self._moved_since = None
