@@ -42,6 +42,7 @@ setup(
         'dev': [*TEST, 'mypy', 'pin', 'ruff', 'types-PyYAML'],
         'docs': ['furo', 'myst-parser', 'sphinx'],
         'path': ['toppra'],
+        'plan': ['coal', 'ompl'],
         'plot': ['matplotlib', 'tqdm'],
         'learn': ['scikit-learn', 'scipy'],
         'scale': ['dask[distributed]', 'google-crc32c', 'tqdm', 'zarr>=3'],

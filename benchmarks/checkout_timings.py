@@ -123,6 +123,17 @@ def time_kinematics() -> Times:
     return times
 
 
+def time_reading() -> Times:
+    """Return the times of reading descriptions from text."""
+    import ik_service as iks
+
+    times = {}
+    for arm in _TIPS:
+        text = Path(_urdf(arm)).read_text()
+        times[f'{arm}: Robot.from_urdf of text'] = _least(iks.Robot.from_urdf, [(text,)] * 20)
+    return times
+
+
 def time_service() -> Times:
     """Return the time of the ``compute_ik`` callback without DDS; nothing without ROS 2."""
     try:
@@ -243,6 +254,7 @@ GROUPS: dict[str, Callable[[], Times]] = {
     'methods': time_methods,
     'batch': time_batch,
     'kinematics': time_kinematics,
+    'reading': time_reading,
     'service': time_service,
 }
 

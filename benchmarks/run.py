@@ -14,13 +14,15 @@ HERE = Path(__file__).resolve().parent
 ROS_ENVIRONMENT = HERE.parent / '.venv'
 
 PARTS = (
-    'solvers', 'chains', 'tracking', 'paths', 'cartesian_path', 'nearest', 'all_solutions',
-    'giving_up', 'growth', 'overhead', 'batch', 'two_arms', 'collisions', 'collision_free',
-    'following', 'catching_up', 'singular_passes', 'teleop', 'streaming', 'service',
+    'solvers', 'chains', 'odd_limits', 'tracking', 'paths', 'cartesian_path', 'nearest',
+    'all_solutions', 'giving_up', 'growth', 'overhead', 'batch', 'two_arms', 'collisions',
+    'collision_free', 'following', 'catching_up', 'singular_passes', 'teleop', 'streaming',
+    'service',
 )  # fmt: skip
 QUICK = {
     'solvers': '--count 100 --repeats 1',
     'chains': '--count 500',
+    'odd_limits': '--count 100',
     'tracking': '--count 300',
     'paths': '--count 300 --legs 6 --paths 1 --repeats 1 --chains panda',
     'cartesian_path': '--count 5 --chains panda',

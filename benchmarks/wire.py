@@ -323,7 +323,8 @@ def _row(interface: str, controller: str, name: str, wire: Wire, case: Case) -> 
         f'{interface:17s} {controller:9s} {name:38s} step {row["step"]:6.2f}, '
         f'velocity {row["velocity"]:6.2f}, acceleration {row["acceleration"]:7.2f}, '
         f'join {1e3 * row["join"]:7.2f} mrad, overrun {row["overrun"]:6.3f} rad, '
-        f'outside {row["outside"]:6.3f} rad, {row["lasts"]:.2f} s, {row["refused"]} refused'
+        f'outside {row["outside"]:6.3f} rad, {row["lasts"]:.2f} s, {row["refused"]} refused, '
+        f'gate {row["gate"]}'
     )
     return row
 

@@ -47,7 +47,7 @@ def main() -> None:
     with (
         ros_domain(),
         node_and_arm({'urdf': str(urdf)}, ends, start, DEFAULT_SOLVER, SPEED) as children,
-        viewer_program(wanted=True) as viewer,
+        viewer_program(True, {'urdf': str(urdf), **ends}) as viewer,
         sync_playwright() as playwright,
     ):
         if viewer is None:

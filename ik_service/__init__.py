@@ -53,6 +53,10 @@ _HOME = {
     'solve_path': 'ik_service.solvers.path.path_solver',
     'straight_lines': 'ik_service.trajectory.straight_lines',
     'time_path': 'ik_service.trajectory.timing',
+    'plan_motion': 'ik_service.extras.planning.plan_motion',
+    'MotionPlan': 'ik_service.extras.planning.result',
+    'PathConstraints': 'ik_service.extras.planning.constraints',
+    'PlanStatus': 'ik_service.extras.planning.result',
     'TimingLimits': 'ik_service.trajectory.timing_limits',
     'PathEnd': 'ik_service.solvers.path.result',
     'PathOptions': 'ik_service.solvers.path.options',
@@ -81,10 +85,13 @@ __all__ = [
     'KinematicTree',
     'Mesh',
     'MotionBounds',
+    'MotionPlan',
+    'PathConstraints',
     'PathEnd',
     'PathOptions',
     'PathResult',
     'PathStatus',
+    'PlanStatus',
     'Plane',
     'Robot',
     'ServoAim',
@@ -99,6 +106,7 @@ __all__ = [
     '__version__',
     'joint_command',
     'load_joint_limits',
+    'plan_motion',
     'pose_command',
     'register_solver',
     'solve_ik',
@@ -116,6 +124,9 @@ __all__ = [
 if TYPE_CHECKING:
     from ik_service.collision.checker import CollisionChecker
     from ik_service.collision.shapes import Capsule, Cone, Mesh, Plane
+    from ik_service.extras.planning.constraints import PathConstraints
+    from ik_service.extras.planning.plan_motion import plan_motion
+    from ik_service.extras.planning.result import MotionPlan, PlanStatus
     from ik_service.following.servo.commands import joint_command, pose_command, twist_command
     from ik_service.following.servo.servo_aim import ServoAim
     from ik_service.following.servo.settings import ServoSettings

@@ -31,6 +31,8 @@ class CheckedRobot:
     :ivar movable_joints: names of all movable joints in document order.
     :ivar bodies: the rigid bodies.
     :ivar parts: the collision geometry.
+    :ivar solids: by link its collision geometry, in its frame.
+    :ivar unchecked_links: links that the SRDF checks with nothing.
     :ivar left_out: by link why something of it is left out.
     :ivar disabled_pairs: pairs of links that are not checked, with the reason.
     :ivar pairs: indices of the parts that are checked with each other.
@@ -48,7 +50,8 @@ class CheckedRobot:
         self.joint_names = tuple(dict.fromkeys(names))
         self.movable_joints = robot.movable_joint_names
         self.bodies = RigidBodies(robot, self.joint_names)
-        self.parts, self.left_out = robot_parts(robot, self.bodies, skip_faulty)
+        self.parts, self.left_out, self.solids = robot_parts(robot, self.bodies, skip_faulty)
+        self.unchecked_links = frozenset(robot.semantics.unchecked_links)
         self.rest = _rest(robot, self.joint_names)
         self.home = np.concatenate([middle, self.rest[len(middle) :]])
         self._threads = threading.local()

@@ -290,3 +290,44 @@ def near_pairs(robot, world, postures, still, most, buffers, near):
                 count = near_objects(robot, world, first, last, buffers, count, most)
         near[row] = count != 0
     return count
+
+
+@kernel
+def body_displacements(robot, postures, buffers, before, moved):
+    """
+    Compute how far any point of the robot is from where it was in the posture before, at most.
+
+    Bounded by the spheres around its rigid bodies: a sphere of radius r whose centre moves by d
+    while it turns by θ has no point that is farther away than d + 2 r sin(θ/2).
+
+    :param robot: a RobotArrays.
+    :param postures: (N, m) positions of the variables [rad] or [m].
+    :param buffers: the Buffers of this thread.
+    :param before: (b, 12) memory for the frames of the posture before.
+    :param moved: (N - 1,) is filled [m].
+    """
+    for row in range(postures.shape[0]):
+        for body in range(before.shape[0]):
+            for k in range(12):
+                before[body, k] = buffers.frames[body, k]
+        place_bodies(robot, postures, row, buffers.frames)
+        if row > 0:
+            farthest = 0.0
+            for body in range(before.shape[0]):
+                radius = robot.body_spheres[body, 3]
+                if radius >= 0.0:
+                    frames = buffers.frames
+                    turned, distance = 0.0, 0.0
+                    for k in range(9):
+                        turned += (frames[body, k] - before[body, k]) ** 2
+                    for r in range(3):
+                        ahead = frames[body, 9 + r] - before[body, 9 + r]
+                        for axis in range(3):
+                            change = frames[body, 3 * axis + r] - before[body, 3 * axis + r]
+                            ahead += change * robot.body_spheres[body, axis]
+                        distance += ahead * ahead
+                    # The squares of all entries sum up to 8 sin²(θ/2).
+                    farthest = max(
+                        farthest, math.sqrt(distance) + radius * math.sqrt(0.5 * turned)
+                    )
+            moved[row - 1] = farthest

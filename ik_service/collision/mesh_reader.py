@@ -51,14 +51,14 @@ class MeshReader:
                 self._meshes[mesh] = self._read(path, mesh.scale)
             except ArgumentError as error:
                 limit = f'at most {MOST_TRIANGLES} triangles within {FARTHEST:g} m are taken'
-                raise MeshError(f'the mesh {path} cannot be used: {error}; {limit}') from error
+                raise MeshError(path, f'cannot be used: {error}; {limit}') from error
             except OSError as error:
                 reason = error.strerror or error
-                raise MeshError(f'the mesh {path} cannot be read: {reason}') from error
+                raise MeshError(path, f'cannot be read: {reason}') from error
             except MeshError:
                 raise
             except Exception as error:  # what Coal and its reader raise, among others
-                raise MeshError(f'the mesh {path} cannot be read: {_told(error)}') from error
+                raise MeshError(path, f'cannot be read: {_told(error)}') from error
         return self._meshes[mesh]
 
     def _read(self, path: Path, scale: tuple[float, float, float]) -> Mesh:
@@ -85,8 +85,9 @@ class MeshReader:
         self._sum += length
         if self._sum > LARGEST_SUM:
             raise MeshError(
-                f'the mesh {path} is not read: the meshes of this robot are longer than '
-                f'{LARGEST_SUM // 2**20} MiB together'
+                path,
+                f'is not read: the meshes of this robot are longer than '
+                f'{LARGEST_SUM // 2**20} MiB together',
             )
 
 

@@ -10,7 +10,7 @@ normal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import hashlib
 import math
 
@@ -43,6 +43,23 @@ class Outline:
     radius: float
     covers: np.ndarray
     surface: bytes = b''
+
+    def grown(self, margin: float) -> Outline:
+        """
+        Return the outline of all that lies within a distance of the shape.
+
+        :param margin: the distance [m].
+        """
+        if margin == 0.0 or self.sizes[4] == PLANE:
+            return self
+        x, y, z, rounding, kind = self.sizes
+        if kind == CYLINDER:
+            sizes = x + margin, y + margin, z + margin, rounding, kind
+        else:
+            sizes = x, y, z, rounding + margin, kind
+        covers = self.covers.copy()
+        covers[:, 3] += margin
+        return replace(self, sizes=sizes, radius=self.radius + margin, covers=covers)
 
 
 _NO_COVERS = np.empty((0, 4))

@@ -26,6 +26,8 @@ class Part:
     :ivar body: index of the rigid body that it moves with; 0 for what never moves.
     :ivar T_body_part: (4, 4) its pose in the frame of that body [m].
     :ivar meets_world: whether it is checked against objects of the world.
+    :ivar meets_links: whether it is checked against other parts of the robot.
+    :ivar margin: distance within which it counts as in contact [m].
     """
 
     owner: str
@@ -35,6 +37,8 @@ class Part:
     body: int
     T_body_part: np.ndarray
     meets_world: bool = True
+    meets_links: bool = True
+    margin: float = 0.0
 
     @cached_property
     def place(self) -> CoalPlace:

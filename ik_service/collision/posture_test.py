@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.collision.check_statistics import CheckStatistics
+from ik_service.collision.levers import levers
 from ik_service.collision.part import ContactPoint
 from ik_service.collision.scene import Pair, Scene
 from ik_service.collision.workspace import Workspace
@@ -98,24 +99,75 @@ class PostureTest:
         """
         if not isinstance(threads, int) or threads < 1:
             raise ArgumentError('threads', f'has to be at least 1, not {safe_repr(threads)}')
+        scene = self._scene()
+        began = perf_counter()
+        postures = self._postures(Q)
+        count = min(threads, 1 + len(postures) // _LEAST_ROWS)
+        if count == 1:
+            found = scene.colliding(postures)
+        else:
+            blocks = np.array_split(postures, count)
+            with ThreadPoolExecutor(count) as pool:
+                found = np.concatenate([*pool.map(scene.colliding, blocks)])
+        if len(postures):
+            self._statistics.add(perf_counter() - began, len(postures))
+        return found
+
+    def some_collide(self, Q: np.ndarray) -> bool:
+        """
+        Return whether something collides in one of many postures, at least.
+
+        Quicker than :meth:`colliding`, also as the postures are not checked.
+
+        :param Q: (N, n) finite joint positions [rad] or [m].
+        """
+        began = perf_counter()
+        postures = np.empty((len(Q), len(self._base())))
+        postures[:] = self._base()
+        postures[:, self._columns] = Q
+        found = self._scene().some_collide(postures)
+        self._statistics.add(perf_counter() - began, len(Q))
+        return found
+
+    def snapshot(self) -> PostureTest:
+        """Return the checks with robot, world and other joints as they are now, for good."""
+        scene, base = self._scene(), self._base()
+        return PostureTest(
+            self.joint_names, self._columns, lambda: base, lambda: scene, self._statistics
+        )
+
+    def displacements(self, Q: ArrayLike) -> np.ndarray:
+        """
+        Return how far any point of robot and attached objects moves from row to row, at most.
+
+        :param Q: (N, n) joint positions [rad] or [m].
+        :returns: (N−1,) distances from where the points were one row before [m].
+        :raises ArgumentError: it has another shape.
+        """
+        scene = self._scene()
+        return scene.model.workspace.displacements(scene.robot, self._postures(Q))
+
+    def levers(self) -> np.ndarray:
+        """
+        Return how far any point of these moves at most for a unit of each joint.
+
+        :returns: (n,) [m/rad], or 1 for a joint that slides.
+        """
+        sizes = np.zeros(len(self._base()))
+        own = levers(self._scene().robot)
+        sizes[: len(own)] = own
+        return sizes[self._columns]
+
+    def _postures(self, Q: ArrayLike) -> np.ndarray:
+        """Return the positions (N, m) of all independent joints."""
         rows = real_array(Q, 'Q')
         if rows.ndim != 2 or rows.shape[1] != len(self.joint_names):
             raise ArgumentError(
                 'Q', f'has shape {rows.shape}, has to be (N, {len(self.joint_names)})'
             )
-        scene = self._scene()
-        began = perf_counter()
         postures = np.tile(self._base(), (len(rows), 1))
         postures[:, self._columns] = rows
-        blocks = np.array_split(postures, min(threads, 1 + len(rows) // _LEAST_ROWS))
-        if len(blocks) == 1:
-            found = scene.colliding(postures)
-        else:
-            with ThreadPoolExecutor(len(blocks)) as pool:
-                found = np.concatenate([*pool.map(scene.colliding, blocks)])
-        if len(rows):
-            self._statistics.add(perf_counter() - began, len(rows))
-        return found
+        return postures
 
     def _with_posture(self, workspace: Workspace, q: ArrayLike) -> Workspace:
         """Write a posture into the memory of this thread."""

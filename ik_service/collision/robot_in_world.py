@@ -179,7 +179,42 @@ class RobotInWorld:
     def clear(self) -> None:
         """Take all objects away."""
         with self._lock:
-            self._change(World())
+            self._change(self.world.with_all({}, {}))
+
+    def allow(self, name: str, other: str | None = None, allowed: bool | None = True) -> None:
+        """
+        Let two bodies touch, or check them; with one name, a body and all others.
+
+        :param name: name of a link, object or attached object, which need not be there yet.
+        :param other: name of the other one; None for all that have no entry of their own.
+        :param allowed: whether they may touch; None for what counts for the robot by itself.
+        :raises ArgumentError: a name is empty or too long, both are the same, or there are too
+            many names.
+        """
+        with self._lock:
+            matrix = self.world.allowed
+            if other is None:
+                matrix = matrix.with_default(name, allowed)
+            else:
+                matrix = matrix.with_pair(name, other, allowed)
+            self._change(self.world.with_allowed(matrix))
+
+    def pad(self, link: str, padding: float | None = None, scale: float | None = None) -> None:
+        """
+        Keep a link, and what it carries, away from objects of the world.
+
+        :param link: name of the link.
+        :param padding: distance within which it counts as in contact [m]; None leaves it.
+        :param scale: factor by which its shapes are larger; None leaves it.
+        :raises UnknownLinkError: there is no such link.
+        :raises ArgumentError: a value is not finite or out of range.
+        """
+        if link not in self._model.bodies.body_of:
+            raise UnknownLinkError(link, self._model.robot.links)
+        with self._lock:
+            self._change(
+                self.world.with_padding(self.world.padding.with_link(link, padding, scale))
+            )
 
     def _place(self, scene: Scene, base: np.ndarray) -> None:
         """Put the robot into a world and a posture of its own."""

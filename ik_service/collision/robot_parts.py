@@ -24,14 +24,15 @@ from ik_service.solvers.regions import Box, Cylinder, Sphere
 
 def robot_parts(
     robot: Robot, bodies: RigidBodies, skip_faulty: bool
-) -> tuple[tuple[Part, ...], Mapping[str, str]]:
+) -> tuple[tuple[Part, ...], Mapping[str, str], Mapping[str, tuple[Solid, ...]]]:
     """
     Return the collision geometry of a robot.
 
     :param robot: the robot.
     :param bodies: its rigid bodies.
     :param skip_faulty: whether what cannot be used is left out.
-    :returns: the parts in document order, and by link why something of it is left out.
+    :returns: the parts in document order; by link why something of it is left out; and by link
+        its shapes in its frame.
     :raises CollisionGeometryError: an element is faulty or a mesh cannot be read, and it must not
         be left out.
     """
@@ -39,6 +40,7 @@ def robot_parts(
     reader = MeshReader(robot.source, robot.package_dirs)
     parts: list[Part] = []
     left_out: dict[str, str] = {}
+    solids: dict[str, tuple[Solid, ...]] = {}
     elements = read_collision_geometry(robot.description)
     if len(elements) != robot.description.shapes:
         raise CollisionGeometryError(
@@ -64,9 +66,10 @@ def robot_parts(
         body = bodies.body_of[element.link]
         T_body_link = bodies.T_body_link[element.link]
         solid = Solid(((shape, element.T_link_geometry),))
+        solids[element.link] = (*solids.get(element.link, ()), solid)
         checked = element.link not in unchecked
         parts += solid.parts(element.link, LINK, body, T_body_link, checked)
-    return tuple(parts), MappingProxyType(left_out)
+    return tuple(parts), MappingProxyType(left_out), MappingProxyType(solids)
 
 
 def _unplaced_links(robot: Robot) -> dict[str, str]:

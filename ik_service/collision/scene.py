@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
+from operator import is_
 
 import numpy as np
 
+from ik_service.collision.allowed_collisions import AllowedCollisions
 from ik_service.collision.checked_robot import CheckedRobot
 from ik_service.collision.coal_shapes import CoalContact
-from ik_service.collision.part import ATTACHED, ContactPoint, Part
-from ik_service.collision.scene_arrays import RobotArrays, with_parts, world_arrays, WorldArrays
+from ik_service.collision.link_padding import LinkPadding
+from ik_service.collision.part import ATTACHED, ContactPoint, LINK, Part
+from ik_service.collision.scene_arrays import (
+    robot_arrays,
+    RobotArrays,
+    with_parts,
+    world_arrays,
+    WorldArrays,
+)
 from ik_service.collision.workspace import Workspace
-from ik_service.collision.world import World, WorldObject
+from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.exceptions import CollisionObjectError, UnknownLinkError
 
 Pair = tuple[str, str]
@@ -35,6 +45,78 @@ class _PlacedObjects:
         return world_arrays(self.parts)
 
 
+class _RuledRobot:
+    """
+    Links under the rules of a world: which of them are checked with what, and how large they are.
+
+    A link that is padded or scaled has a part more for checks against objects of the world.
+
+    :param model: the robot.
+    :param allowed: what may touch what.
+    :param padding: padding and scale of the links.
+    """
+
+    def __init__(
+        self, model: CheckedRobot, allowed: AllowedCollisions, padding: LinkPadding
+    ) -> None:
+        self.rules = allowed, padding
+        self._model, self._allowed, self._padding = model, allowed, padding
+
+    def may_touch(self, a: Part, b: Part) -> bool:
+        """
+        Return whether two parts of different bodies may touch.
+
+        :param a: one part.
+        :param b: the other.
+        """
+        said = self._allowed.allows(a.owner, b.owner)
+        if said is not None:
+            return said
+        if a.kind == b.kind == LINK:
+            return frozenset((a.owner, b.owner)) in self._model.disabled_pairs
+        unchecked = self._model.unchecked_links
+        return any(part.kind == LINK and part.owner in unchecked for part in (a, b))
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the links; first those that the robot has itself."""
+        if not any(self.rules):
+            return self._model.parts
+        # What may touch objects is left out when it is near one, as that depends on the object.
+        parts = [
+            replace(
+                part,
+                meets_world=(part.meets_world or bool(self._allowed))
+                and not self._padding.changes(part.owner),
+            )
+            for part in self._model.parts
+        ]
+        return (*parts, *self._padded())
+
+    @cached_property
+    def arrays(self) -> RobotArrays:
+        """The same for the kernels, with the pairs that are checked."""
+        if not any(self.rules):
+            return self._model.arrays
+        own = self._model.parts
+        pairs = [
+            (i, j) for i, j in self._model.loose_pairs() if not self.may_touch(own[i], own[j])
+        ]
+        return robot_arrays(self._model.bodies.arrays, self.parts, pairs)
+
+    def _padded(self) -> Iterator[Part]:
+        bodies, unchecked = self._model.bodies, self._model.unchecked_links
+        for link, solids in self._model.solids.items():
+            if not self._padding.changes(link):
+                continue
+            body, T = bodies.body_of[link], bodies.T_body_link[link]
+            meets_world = link not in unchecked or bool(self._allowed)
+            margin = self._padding.padding.get(link, 0.0)
+            for solid in solids:
+                scaled = self._padding.scaled(link, solid)
+                yield from scaled.parts(link, LINK, body, T, meets_world, False, margin)
+
+
 class Scene:
     """
     Robot and one snapshot of the world, prepared when it is first checked. Immutable.
@@ -52,6 +134,10 @@ class Scene:
         self._placed = _PlacedObjects(world.objects)
         if before is not None and before.world.objects is world.objects:
             self._placed = before._placed
+        self._ruled = _RuledRobot(model, world.allowed, world.padding)
+        if before is not None and all(map(is_, before._ruled.rules, self._ruled.rules)):
+            self._ruled = before._ruled
+        self._filters = bool(world.allowed)
         links = model.bodies.body_of
         for other in world.attached.values():
             if other.link not in links:
@@ -66,7 +152,9 @@ class Scene:
         :param workspace: the memory of this thread, with the posture.
         :raises ArgumentError: a position is not finite.
         """
-        near = workspace.near_pairs(self._robot, self._world)
+        near = workspace.near_pairs(self.robot, self._world)
+        if self._filters:
+            near = self._checked(near)
         if self._still_pairs:
             i, j = self._still_pairs[0]
             return self._parts[i].owner, self._parts[j].owner
@@ -117,15 +205,31 @@ class Scene:
         if self._still_pairs:
             return np.ones(len(postures), bool)
         workspace = self.model.workspace
-        found = workspace.rows_with_near_pairs(self._robot, self._world, postures)
+        found = workspace.rows_with_near_pairs(self.robot, self._world, postures)
         for row in np.flatnonzero(found).tolist():
             workspace.posture[:] = postures[row]
             found[row] = self.first_contact(workspace) is not None
         return found
 
+    def some_collide(self, postures: np.ndarray) -> bool:
+        """
+        Return whether something collides in one of many postures, at least.
+
+        :param postures: (N, m) positions of all independent joints [rad] or [m].
+        """
+        if self._still_pairs:
+            return len(postures) > 0
+        workspace = self.model.workspace
+        near = workspace.rows_with_near_pairs(self.robot, self._world, postures)
+        for row in near.nonzero()[0].tolist():
+            workspace.posture[:] = postures[row]
+            if self.first_contact(workspace) is not None:
+                return True
+        return False
+
     def _collisions(self, workspace: Workspace) -> Iterator[tuple[Part, Part, CoalContact]]:
         """Yield the pairs of parts that collide, and where."""
-        near = workspace.near_pairs(self._robot, self._world)
+        near = self._checked(workspace.near_pairs(self.robot, self._world))
         for i, j in sorted([*self._still_pairs, *map(tuple, near)]):
             a, b = self._parts[i], self._parts[j]
             place_a = workspace.place(i) if a.body else a.place
@@ -138,39 +242,52 @@ class Scene:
     def _still_pairs(self) -> list[tuple[int, int]]:
         """The pairs that collide in every posture: parts that never move, with objects."""
         workspace = self.model.workspace
-        near = workspace.near_pairs(self._robot, self._world, still=True)
+        near = self._checked(workspace.near_pairs(self.robot, self._world, still=True))
         pairs = ((i, j, self._parts[i], self._parts[j]) for i, j in near)
         return [(i, j) for i, j, a, b in pairs if workspace.collides(a, a.place, b, b.place)]
 
+    def _checked(self, near: list[list[int]]) -> list[list[int]]:
+        """Return the near pairs that may not touch; those of the robot are chosen before."""
+        if not self._filters:
+            return near
+        parts, first = self._parts, self._moving
+        return [
+            [i, j] for i, j in near if j < first or not self._ruled.may_touch(parts[i], parts[j])
+        ]
+
     @cached_property
     def _attached(self) -> tuple[Part, ...]:
-        bodies = self.model.bodies
         return tuple(
-            part
-            for other in self.world.attached.values()
-            for part in other.solid.parts(
-                other.name,
-                ATTACHED,
-                bodies.body_of[other.link],
-                bodies.T_body_link[other.link] @ other.pose,
-            )
+            part for other in self.world.attached.values() for part in self._parts_of(other)
         )
+
+    def _parts_of(self, held: AttachedObject) -> Iterator[Part]:
+        """Yield the parts of an attached object; one on a padded link has some for the world."""
+        bodies, padding = self.model.bodies, self.world.padding
+        T = bodies.T_body_link[held.link] @ held.pose
+        body, padded = bodies.body_of[held.link], padding.changes(held.link)
+        yield from held.solid.parts(held.name, ATTACHED, body, T, meets_world=not padded)
+        if padded:
+            margin = padding.padding.get(held.link, 0.0)
+            scaled = padding.scaled(held.link, held.solid)
+            yield from scaled.parts(held.name, ATTACHED, body, T, True, False, margin)
 
     @cached_property
     def _moving(self) -> int:
         """Number of the parts of the robot with what it carries."""
-        return len(self.model.parts) + len(self._attached)
+        return len(self._ruled.parts) + len(self._attached)
 
     @cached_property
     def _parts(self) -> tuple[Part, ...]:
         """All parts: of links, of attached objects, of objects of the world."""
-        return (*self.model.parts, *self._attached, *self._placed.parts)
+        return (*self._ruled.parts, *self._attached, *self._placed.parts)
 
     @cached_property
-    def _robot(self) -> RobotArrays:
+    def robot(self) -> RobotArrays:
+        """The robot with what it carries, as the kernels take it."""
         if not self._attached:
-            return self.model.arrays
-        return with_parts(self.model.arrays, self._attached, [*self._pairs_of_attached()])
+            return self._ruled.arrays
+        return with_parts(self._ruled.arrays, self._attached, [*self._pairs_of_attached()])
 
     @property
     def _world(self) -> WorldArrays:
@@ -178,14 +295,18 @@ class Scene:
 
     def _pairs_of_attached(self) -> Iterator[tuple[int, int]]:
         """Yield the pairs of attached parts with links and with each other."""
-        first = len(self.model.parts)
-        parts = (*self.model.parts, *self._attached)
+        first = len(self._ruled.parts)
+        parts = (*self._ruled.parts, *self._attached)
         for j, part in enumerate(self._attached, first):
+            if not part.meets_links:
+                continue
             touched = self.world.attached[part.owner].touch_links
             for i, other in enumerate(parts[:j]):
-                if other.body == part.body:
+                if other.body == part.body or not other.meets_links:
                     continue
-                if other.kind == ATTACHED or (other.meets_world and other.owner not in touched):
+                if other.kind == LINK and other.owner in touched:
+                    continue
+                if not self._ruled.may_touch(other, part):
                     yield i, j
 
 

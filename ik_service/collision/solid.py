@@ -30,7 +30,14 @@ class Solid:
         _ = self._prepared
 
     def parts(
-        self, owner: str, kind: str, body: int, T: np.ndarray, meets_world: bool = True
+        self,
+        owner: str,
+        kind: str,
+        body: int,
+        T: np.ndarray,
+        meets_world: bool = True,
+        meets_links: bool = True,
+        margin: float = 0.0,
     ) -> Iterator[Part]:
         """
         Yield the shapes as parts of a body.
@@ -40,9 +47,12 @@ class Solid:
         :param body: index of the rigid body.
         :param T: (4, 4) T_body_object [m].
         :param meets_world: whether they are checked against objects of the world.
+        :param meets_links: whether they are checked against other parts of the robot.
+        :param margin: distance within which they count as in contact [m].
         """
         for shape, outline, T_shape in self._prepared:
-            yield Part(owner, kind, shape, outline, body, T @ T_shape, meets_world)
+            grown, T_part = outline.grown(margin), T @ T_shape
+            yield Part(owner, kind, shape, grown, body, T_part, meets_world, meets_links, margin)
 
     @cached_property
     def _prepared(self) -> tuple[tuple[CoalShape, Outline, np.ndarray], ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ik_service.collision.coal_shapes import CoalContact, CoalPlace, load_coal
-from ik_service.collision.kernels import near_pairs
+from ik_service.collision.kernels import body_displacements, near_pairs
 from ik_service.collision.part import Part
 from ik_service.collision.scene_arrays import (
     empty_buffers,
@@ -22,6 +22,10 @@ from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.entry import entry_point
 
 ALL_PAIRS = 2**62
+CoalRequest = Any
+"""A ``coal.CollisionRequest``."""
+
+_MOST_MARGINS = 256  # that requests are kept for
 _SPACE = 64  # near pairs that there is space for at first
 
 
@@ -42,6 +46,7 @@ class Workspace:
         self._request = coal.CollisionRequest()
         self._request.enable_contact = False
         self._request_with_point = coal.CollisionRequest()
+        self._with_margin: dict[float, tuple[CoalRequest, CoalRequest]] = {}
         self._near_pairs = _near_pairs()
         self._joint_names = joint_names
         self._bodies = bodies
@@ -95,6 +100,19 @@ class Workspace:
         self._near_pairs(robot, world, postures, False, 1, self._buffers, near)
         return near
 
+    def displacements(self, robot: RobotArrays, postures: np.ndarray) -> np.ndarray:
+        """
+        Return how far any point of a robot is from where it was in the posture before, at most.
+
+        :param robot: the robot with what it carries.
+        :param postures: (N, m) positions of all independent joints [rad] or [m].
+        :returns: (N−1,) [m].
+        """
+        moved, before = np.zeros(max(len(postures) - 1, 0)), np.zeros((self._bodies, 12))
+        arguments = robot, postures, self._buffers, before, moved
+        entry_point(body_displacements, *arguments)(*arguments)
+        return moved
+
     def place(self, i: int) -> CoalPlace:
         """
         Return where a part of the robot is that is near something.
@@ -114,9 +132,11 @@ class Workspace:
         :param b: the other part.
         :param place_b: where it is.
         """
-        result = self._result
+        result, request = self._result, self._request
+        if a.margin:
+            request, _ = self._requests(a.margin)
         result.clear()
-        return self._collide(a.shape, place_a, b.shape, place_b, self._request, result) > 0
+        return self._collide(a.shape, place_a, b.shape, place_b, request, result) > 0
 
     def contact(
         self, a: Part, place_a: CoalPlace, b: Part, place_b: CoalPlace
@@ -125,9 +145,24 @@ class Workspace:
         result = self._result
         result.clear()
         request = self._request_with_point
+        if a.margin:
+            _, request = self._requests(a.margin)
         if not self._collide(a.shape, place_a, b.shape, place_b, request, result):
             return None
         return result.getContact(0)
+
+    def _requests(self, margin: float) -> tuple[CoalRequest, CoalRequest]:
+        """Return the requests for a margin [m]: whether there is a contact, and where."""
+        found = self._with_margin.get(margin)
+        if found is None:
+            found = tuple(load_coal().CollisionRequest() for _ in range(2))
+            for request in found:
+                request.security_margin = margin
+            found[0].enable_contact = False
+            if len(self._with_margin) >= _MOST_MARGINS:
+                self._with_margin.clear()
+            self._with_margin[margin] = found
+        return found
 
     def _grow(self, parts: int, space: int) -> None:
         coal = load_coal()

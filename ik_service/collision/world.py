@@ -1,9 +1,9 @@
-"""Objects of the world and objects that the robot carries, as immutable values."""
+"""The known world as an immutable value: objects, those that the robot carries, and rules."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, cast, TypeVar
@@ -11,6 +11,8 @@ from typing import Any, cast, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.collision.allowed_collisions import AllowedCollisions, NOTHING_ALLOWED
+from ik_service.collision.link_padding import LinkPadding, NO_PADDING
 from ik_service.collision.part import OBJECT, Part
 from ik_service.collision.shapes import checked_pose, Mesh, placed_shapes, PlacedShape, Shape
 from ik_service.collision.solid import Solid
@@ -23,6 +25,9 @@ MOST_TRIANGLES = 5_000_000
 """Triangles of all meshes of a world, at most."""
 LONGEST_NAME = 1_000
 """Characters of an object's name, at most."""
+
+Color = tuple[float, float, float, float]
+"""Red, green, blue and opacity, each from 0 to 1."""
 
 _Object = TypeVar('_Object', 'WorldObject', 'AttachedObject')
 
@@ -129,33 +134,75 @@ class AttachedObject:
 @dataclass(frozen=True, eq=False)
 class World:
     """
-    Objects around the robot and on it. Immutable: each change makes a copy.
+    Objects around the robot and on it, and what may touch what. Immutable: each change is a copy.
 
-    Names are unique among all of them.
+    Names of objects are unique among all of them.
 
     :ivar objects: objects of the world by name. Read-only.
     :ivar attached: attached objects by name. Read-only.
+    :ivar allowed: bodies that may touch, beside the pairs that the robot itself disables.
+    :ivar padding: padding and scale of the links.
+    :ivar colors: red, green, blue and opacity, each from 0 to 1, by the name of an object or a
+        link, for those who draw it. Read-only.
     """
 
     objects: Mapping[str, WorldObject] = field(default_factory=dict)
     attached: Mapping[str, AttachedObject] = field(default_factory=dict)
+    allowed: AllowedCollisions = NOTHING_ALLOWED
+    padding: LinkPadding = NO_PADDING
+    colors: Mapping[str, Color] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ('objects', 'attached'):
+        for name in ('objects', 'attached', 'colors'):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def __reduce__(self) -> tuple[object, ...]:
         # Read-only mappings cannot be pickled.
-        return type(self), (dict(self.objects), dict(self.attached))
+        mappings = dict(self.objects), dict(self.attached)
+        return type(self), (*mappings, self.allowed, self.padding, dict(self.colors))
 
-    @classmethod
-    def _of(
-        cls, objects: Mapping[str, WorldObject], attached: Mapping[str, AttachedObject]
+    def with_all(
+        self, objects: Mapping[str, WorldObject], attached: Mapping[str, AttachedObject]
     ) -> World:
-        """Return a world of mappings that nobody changes, without copying them."""
-        world = object.__new__(cls)
-        object.__setattr__(world, 'objects', objects)
-        object.__setattr__(world, 'attached', attached)
+        """
+        Return a copy with other objects in place of all.
+
+        :param objects: objects of the world by name.
+        :param attached: attached objects by name.
+        """
+        return replace(self, objects=objects, attached=attached)
+
+    def with_allowed(self, allowed: AllowedCollisions) -> World:
+        """
+        Return a copy with another matrix.
+
+        :param allowed: the matrix.
+        """
+        return self._copy(allowed=allowed)
+
+    def with_padding(self, padding: LinkPadding) -> World:
+        """
+        Return a copy with other padding and scale.
+
+        :param padding: those of all links.
+        """
+        return self._copy(padding=padding)
+
+    def with_colors(self, colors: Mapping[str, Color]) -> World:
+        """
+        Return a copy with other colours.
+
+        :param colors: those of all bodies that have one.
+        """
+        return self._copy(colors=MappingProxyType(dict(colors)))
+
+    def _copy(self, **changed: object) -> World:
+        """Return a copy with other fields, whose mappings nobody changes: without copying them."""
+        world = object.__new__(type(self))
+        world.__dict__.update(self.__dict__)
+        if not changed.keys().isdisjoint(('objects', 'attached')):
+            world.__dict__.pop('triangles', None)
+        world.__dict__.update(changed)
         return world
 
     def with_object(self, new: WorldObject) -> World:
@@ -170,7 +217,7 @@ class World:
             raise CollisionObjectError(
                 new.name, 'name', f'an object of that name is attached to {safe_repr(link)}'
             )
-        return self._checked(World._of(_with(self.objects, new), self.attached), new)
+        return self._checked(self._copy(objects=_with(self.objects, new)), new)
 
     def with_attached(self, new: AttachedObject) -> World:
         """
@@ -180,7 +227,7 @@ class World:
         :raises CollisionObjectError: the world is full.
         """
         objects = _without(self.objects, new.name)
-        return self._checked(World._of(objects, _with(self.attached, new)), new)
+        return self._checked(self._copy(objects=objects, attached=_with(self.attached, new)), new)
 
     def without(self, name: str) -> World:
         """
@@ -190,7 +237,8 @@ class World:
         :raises UnknownObjectError: there is none of that name.
         """
         self._find(name)
-        return World._of(_without(self.objects, name), _without(self.attached, name))
+        objects, attached = _without(self.objects, name), _without(self.attached, name)
+        return self._copy(objects=objects, attached=attached)
 
     def moved(self, name: str, pose: ArrayLike) -> World:
         """
@@ -203,8 +251,8 @@ class World:
         """
         moved = self._find(name).at(pose)
         if isinstance(moved, AttachedObject):
-            return World._of(self.objects, _with(self.attached, moved))
-        return World._of(_with(self.objects, moved), self.attached)
+            return self._copy(attached=_with(self.attached, moved))
+        return self._copy(objects=_with(self.objects, moved))
 
     @cached_property
     def triangles(self) -> int:

@@ -1,10 +1,11 @@
-"""Parameters that a parameter file gives to all nodes, not to one."""
+"""Nodes that parameter files are for: all, one by its name, or by mistake none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+import re
 import sys
 
 import yaml
@@ -31,27 +32,65 @@ def given_to_all_nodes(words: Sequence[str] | None = None) -> frozenset[str]:
     return frozenset(shared - named)
 
 
-def _sections(file: str) -> Iterator[tuple[str, Mapping[object, object]]]:
+def files_for_others(
+    node: str, words: Sequence[str] | None = None
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """
+    Return the parameter files without a section for a node, with the nodes that they are for.
+
+    :param node: its fully qualified name, such as ``/cell_1/ik_service``.
+    :param words: the command line; None for that of the process.
+    """
+    words = sys.argv if words is None else words
+    found = []
+    for option, file in pairwise(words):
+        if option == _FILE:
+            names = tuple(dict.fromkeys(name for name, _ in _sections(file)))
+            if names and not any(is_for(name, node) for name in names):
+                found.append((file, names))
+    return tuple(found)
+
+
+def sections(tree: object) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """
+    Yield the parts of a parameter file with the nodes that they are for, in its order.
+
+    :param tree: the content; names of nodes may be nested in namespaces.
+    """
+    yield from _nested('', tree)
+
+
+def is_for(section: str, node: str) -> bool:
+    """
+    Return whether a section of a parameter file is for a node, as rclpy decides.
+
+    :param section: the section's name, with wildcards, such as ``/**`` or ``/cell_1/*``.
+    :param node: fully qualified name of the node.
+    """
+    pattern = re.escape(section).replace(r'/\*\*', r'(/\w+)*').replace(r'/\*', r'(/\w+)')
+    return re.fullmatch(pattern, node) is not None
+
+
+def _sections(file: str) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield the parts of a file with the names of the nodes that they are for."""
     try:
         content = yaml.safe_load(Path(file).read_text(encoding='utf-8'))
     except (OSError, ValueError, yaml.YAMLError):  # ROS itself has told it
         return
-    yield from _nested('', content)
+    yield from sections(content)
 
 
-def _nested(node: str, content: object) -> Iterator[tuple[str, Mapping[object, object]]]:
-    """Yield the sections of a mapping; names of nodes may be nested in namespaces."""
+def _nested(node: str, content: object) -> Iterator[tuple[str, Mapping[str, object]]]:
     if not isinstance(content, Mapping):
         return
     for key, value in content.items():
         if key == 'ros__parameters' and isinstance(value, Mapping):
             yield node, value
         else:
-            yield from _nested(f'{node}/{key}', value)
+            yield from _nested(f'{node}/{str(key).lstrip("/")}', value)
 
 
-def _flat(parameters: Mapping[object, object], prefix: str = '') -> Iterator[str]:
+def _flat(parameters: Mapping[str, object], prefix: str = '') -> Iterator[str]:
     """Yield the names of parameters, as ROS joins them by dots."""
     for key, value in parameters.items():
         name = f'{prefix}{key}'

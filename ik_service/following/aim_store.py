@@ -17,12 +17,13 @@ class AimStore:
     :ivar dropped: (4, 4) the target that a fault has ended; None without one.
     :ivar reason: why that was dropped; empty without one.
     :ivar released: the solution of a target that the arm was left at; None without one.
+    :ivar others: number of aims so far that were no targets.
     :ivar version: a number that grows with every change, to notice an answer of the solver that
         comes too late.
     """
 
     def __init__(self) -> None:
-        self.version = 0
+        self.version = self.others = 0
         self.current: Aim | None = None
         self.dropped: np.ndarray | None = None
         self.reason = ''
@@ -51,6 +52,7 @@ class AimStore:
         :param aim: what the commands are for from now on.
         """
         replaced, self.current = self.current, aim
+        self.others += not isinstance(aim, PoseAim)
         self.dropped, self.reason, self.released = None, '', None
         if replaced is not None:
             replaced.replaced(aim.kind)

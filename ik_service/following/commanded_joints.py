@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from ik_service.following.blended_windows import BlendedWindows
 from ik_service.following.command_window import CommandWindow, PlannedMotion
 from ik_service.following.motion_limits import MotionLimits
-from ik_service.motion.command.gate import CubicMotion, TrajectoryGate
+from ik_service.motion.command.gate import CubicMotion, PositionGate, TrajectoryGate
 
 GroupLimits = tuple[np.ndarray, MotionLimits]
 """Places (n,) of a group's joints among those of a controller, and the limits of their motion."""
@@ -42,6 +43,11 @@ class CommandedJoints:
         self._bounds: dict[int, GroupLimits] = {}
         self._limits: MotionLimits | None = None
 
+    @cached_property
+    def positions(self) -> PositionGate:
+        """Gate of positions that are sent one by one."""
+        return PositionGate(len(self.names))
+
     def indices(self, names: Sequence[str]) -> np.ndarray:
         """
         Return the places of a group's joints (n,).
@@ -50,18 +56,21 @@ class CommandedJoints:
         """
         return np.array([self.names.index(name) for name in names], dtype=np.intp)
 
-    def begin(self, user: int, measured: np.ndarray) -> None:
+    def begin(self, user: int, measured: np.ndarray) -> bool:
         """
         Begin commands of a group.
 
         :param user: number of the group.
         :param measured: (m,) where the joints are [rad] or [m], which holds for those that no
             group moves, unless others are on their way already.
+        :returns: whether no others are.
         """
-        if not self._users:
+        alone = not self._users
+        if alone:
             self.q, self.velocity = measured.copy(), np.zeros_like(measured)
             self.window.end()
         self._users.add(user)
+        return alone
 
     def put(self, indices: np.ndarray, q: np.ndarray, velocity: np.ndarray) -> None:
         """

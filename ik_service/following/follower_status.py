@@ -29,6 +29,11 @@ class FollowerStatus:
         return self._machine.displacements
 
     @property
+    def other_motions(self) -> int:
+        """Number of motions so far that were not for a target: trajectories, and servo motions."""
+        return self._aims.others
+
+    @property
     def other_commander(self) -> str:
         """Name of somebody else who commands the arm, to be set by the owner; empty for nobody."""
         return self._machine.admission.other_commander

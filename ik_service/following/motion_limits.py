@@ -81,7 +81,8 @@ class MotionLimits:
     def joint_bounds(self) -> JointBounds:
         """The bounds as the gate takes them."""
         braking = self.braking * self.unit
-        return JointBounds(self.lower, self.upper, self.velocity_now, braking)
+        jerk = None if self.jerk is None else self.jerk * self.unit
+        return JointBounds(self.lower, self.upper, self.velocity_now, braking, jerk)
 
     @cached_property
     def rows(self) -> np.ndarray:

@@ -21,6 +21,9 @@ CORRECTION = 0.2
 FAREWELL = 0.5
 """Time for which zeros are repeated at the end [s]."""
 
+_SLOW = 0.1
+"""Share of the period by which sending may be late without being noticed by the arm."""
+
 
 class VelocityCommand:
     """Velocities of n joints, tick by tick, within the limits of speed and acceleration."""
@@ -69,6 +72,10 @@ class VelocityCommand:
         dt = max(min(now - self._sent_at, period), 1e-6)
         self._braking = limits.braking_since_rest(self._braking, bool(self._speed.any()))
         low, high = limits.reachable_speeds(q, self._speed, self._braking, dt)
+        if dt < period:  # it lasts for a whole one all the same
+            lowest, highest = limits.reachable_speeds(q, self._speed, self._braking, period)
+            high = np.minimum(high, highest)
+            low = np.minimum(np.maximum(low, lowest), high)
         self._speed = np.where(limits.movable, clamped(wanted, low, high), 0.0)
         self._sent_at = now
         if self._speed.any():
@@ -76,6 +83,16 @@ class VelocityCommand:
         elif self._rested_at == np.inf or self._rested_at == -np.inf:
             self._rested_at = now
         return self._speed * limits.unit
+
+    def mark_sent(self, delay: float, period: float) -> None:
+        """
+        Take note of when the last velocities were really sent.
+
+        :param delay: how long it took, from the tick to the end of sending [s].
+        :param period: time between two commands [s].
+        """
+        if delay > _SLOW * period:
+            self._sent_at += delay
 
     def discard(self) -> None:
         """Forget the last velocities, which were not sent."""

@@ -23,10 +23,27 @@ def entry_point(compiled: CompiledKernel, *arguments: object) -> Callable:
     :param arguments: examples of the arguments.
     """
     dispatcher: Any = compiled
-    signature = signature_of(arguments)
-    if signature not in dispatcher.overloads:
-        dispatcher.compile(signature)
-    return dispatcher.overloads[signature].entry_point
+    key = dispatcher, _key_of(arguments)
+    found = _known.get(key)
+    if found is None:
+        signature = signature_of(arguments)
+        if signature not in dispatcher.overloads:
+            dispatcher.compile(signature)
+        found = _known[key] = dispatcher.overloads[signature].entry_point
+    return found
+
+
+# By kernel and keys of the arguments; Numba's own types take longer to make than a call.
+_known: dict[tuple[Any, object], Callable] = {}
+
+
+def _key_of(argument: object) -> object:
+    """Return a key that tells apart what has different Numba types."""
+    if isinstance(argument, np.ndarray):
+        return argument.dtype, argument.ndim, argument.flags.writeable
+    if isinstance(argument, tuple):
+        return type(argument), *map(_key_of, argument)
+    return type(argument) if isinstance(argument, (bool, int, float)) else argument
 
 
 def signature_of(arguments: tuple) -> tuple:

@@ -42,7 +42,7 @@ def read_collision_geometry(description: RobotDescription) -> tuple[CollisionGeo
             geometry, T = parsed_element(element)
             found.append(CollisionGeometry(link, geometry, T))
         except NoExtentError as error:
-            remark = f'a collision shape without extent ({error}) is no obstacle'
+            remark = f'a collision shape without extent ({error.sizes}) is no obstacle'
             found.append(CollisionGeometry(link, None, np.eye(4), remark=remark))
         except ValueError as error:
             found.append(CollisionGeometry(link, None, np.eye(4), str(error)))

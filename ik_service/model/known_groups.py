@@ -3,7 +3,8 @@ Planning groups that the makers' own MoveIt configurations define, for robots wi
 
 ``known_groups.yaml`` beside this module holds them as data. A rule applies where all of its links
 exist, also behind a common prefix such as ``left_``, which the names of its groups then get as
-well. Where only one prefix fits, the plain names mean the same.
+well. Where only one prefix fits, the plain names mean the same. A robot of several arms is of
+several kinds, each with its own links.
 """
 
 from __future__ import annotations
@@ -54,15 +55,13 @@ def known_semantics(model: RobotModel) -> Semantics:
 
     :param model: the robot.
     """
+    finder = _Finder(model)
     for robot in known_robots():
-        prefixes = _prefixes(model, robot.links)
-        if prefixes:
-            names = ['', *prefixes] if len(prefixes) == 1 and prefixes[0] else prefixes
-            finder = _Finder(model)
-            for name in names:
-                finder.add(robot, name or prefixes[0], name)
-            return finder.semantics()
-    return Semantics(model.name)
+        prefixes = finder.prefixes(robot)
+        names = ['', *prefixes] if len(prefixes) == 1 and prefixes[0] else prefixes
+        for name in names:
+            finder.add(robot, name or prefixes[0], name)
+    return finder.semantics()
 
 
 class _Finder:
@@ -70,9 +69,24 @@ class _Finder:
 
     def __init__(self, model: RobotModel) -> None:
         self._model = model
+        self._known: set[str] = set()  # links of the kinds of robots that were found
         self._groups: dict[str, GroupElements] = {}
         self._states: dict[str, Mapping[str, Positions]] = {}
         self._grippers: list[EndEffector] = []
+
+    def prefixes(self, robot: KnownRobot) -> list[str]:
+        """
+        Return the prefixes with which all links of a kind exist, and belong to no earlier kind.
+
+        :param robot: the kind of robot.
+        """
+        found = []
+        for prefix in _prefixes(self._model, robot.links):
+            links = {prefix + link for link in robot.links}
+            if self._known.isdisjoint(links):
+                self._known |= links
+                found.append(prefix)
+        return found
 
     def add(self, robot: KnownRobot, prefix: str, name_prefix: str) -> None:
         """
@@ -141,11 +155,9 @@ def _elements(name: str, parts: Mapping[str, Any]) -> GroupElements:
 
 
 def _prefixes(model: RobotModel, links: tuple[str, ...]) -> list[str]:
-    """Return the prefixes with which all links exist, the empty one alone if it will do."""
+    """Return the prefixes with which all links exist, the empty one first."""
     present = set(model.links)
-    if present.issuperset(links):
-        return ['']
-    found = []
+    found = [''] if present.issuperset(links) else []
     for link in model.links:
         prefix = link.removesuffix(links[0])
         prefixed = link.endswith(links[0]) and prefix.endswith(_SEPARATORS)

@@ -17,7 +17,16 @@ from ik_service.common.transforms import transform_from_xyz_rpy
 
 
 class NoExtentError(ValueError):
-    """A shape has no extent along some direction, so that it is no obstacle."""
+    """
+    A shape has no extent along some direction, so that it is no obstacle.
+
+    :param lengths: its sizes [m], or factors.
+    :ivar sizes: them as text.
+    """
+
+    def __init__(self, lengths: tuple[float, ...]) -> None:
+        self.sizes = ' '.join(f'{length:g}' for length in lengths)
+        super().__init__(f'it has no extent: {self.sizes}')
 
 
 @dataclass(frozen=True)
@@ -152,8 +161,9 @@ def _mesh(element: Element) -> MeshFile:
     scale = numbers(element, 'scale', '1')
     if len(scale) == 1:  # that of all directions
         scale *= 3
-    if len(scale) != 3 or not all(map(math.isfinite, scale)) or 0.0 in scale:
+    if len(scale) != 3 or not all(map(math.isfinite, scale)):
         raise ValueError(f'scale {element.get("scale")} of {filename} is unusable')
+    _check_extent(*scale)
     return MeshFile(filename, (scale[0], scale[1], scale[2]))
 
 
@@ -169,7 +179,7 @@ def _lengths(element: Element, attribute: str, count: int = 1) -> list[float]:
 
 def _check_extent(*lengths: float) -> None:
     if 0.0 in lengths:
-        raise NoExtentError(' '.join(f'{length:g}' for length in lengths))
+        raise NoExtentError(lengths)
 
 
 def _origin_matrix(element: Element) -> np.ndarray:

@@ -31,7 +31,22 @@ _SHOWN = 120  # characters of it that are repeated
 
 
 class MeshError(IkServiceError):
-    """Error about a mesh that cannot be shown."""
+    """
+    Error about a mesh that cannot be used.
+
+    :param mesh: its name or path.
+    :param fault: what is wrong with it, the end of a sentence that begins with its name.
+    :ivar mesh: its name or path.
+    :ivar fault: what is wrong with it.
+    """
+
+    def __init__(self, mesh: str | Path, fault: str) -> None:
+        super().__init__(f'the mesh {mesh} {fault}')
+        self.mesh, self.fault = str(mesh), fault
+
+    def __reduce__(self) -> tuple[type[MeshError], tuple[str, str]]:
+        """Pickle by the arguments, which are not those of the base class."""
+        return type(self), (self.mesh, self.fault)
 
 
 @dataclass(frozen=True)
@@ -173,4 +188,4 @@ def _is_below(path: str, root: str) -> bool:
 def _error(filename: str, fault: str) -> MeshError:
     shown = filename if len(filename) <= _SHOWN else filename[:_SHOWN] + '…'
     shown = _UNPRINTABLE.sub('�', shown)
-    return MeshError(f'the mesh {shown} {fault}')
+    return MeshError(shown, fault)

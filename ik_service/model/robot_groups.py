@@ -138,21 +138,21 @@ def choice_remarks(model: RobotModel, groups: Mapping[str, PlanningGroup]) -> li
 
 
 def _arm_remarks(groups: Mapping[str, PlanningGroup]) -> list[str]:
-    """Return a remark where nobody has said which of several equal arms is the default."""
+    """Return a remark where nobody has said which of several arms is the default."""
     guessed = [group for group in groups.values() if group.origin in ('known name', 'default')]
     if len(guessed) < len(groups):
         return []
     arms: list[PlanningGroup] = []
     for group in guessed:
         joints = {*group.joint_names}.difference(*(arm.joint_names for arm in arms))
-        equal = not arms or len(group.joint_names) == len(arms[0].joint_names)
-        if len(group.tip_links) == 1 and equal and len(joints) >= _ARM_JOINTS:
+        if len(group.tip_links) == 1 and len(joints) >= _ARM_JOINTS:
             arms.append(group)
     if len(arms) < 2:
         return []
     names = ' and '.join(repr(arm.name) for arm in arms)
+    kind = 'equal arms' if len({len(arm.joint_names) for arm in arms}) == 1 else 'arms'
     return [
-        f'equal arms are the groups {names}: the first is the default; base_link and tip_link, or '
+        f'{kind} are the groups {names}: the first is the default; base_link and tip_link, or '
         'the name of a group, choose another'
     ]
 

@@ -49,11 +49,7 @@ def chain_orientations(chain: KinematicChain, count: int) -> np.ndarray:
     :returns: (count, 3, 3) or (1, 3, 3) rotation matrices R_base_tip.
     """
     home = chain.forward(chain.middle)[:3, :3]
-    rng = np.random.default_rng(0)
-    postures = rng.uniform(*turn_within_limits(chain), (_POSTURES, chain.n))
-    axes = np.concatenate([chain.jacobian(q)[3:].T for q in postures])
-    strengths, directions = np.linalg.svd(axes)[1:]
-    rank = int((strengths > _PARALLEL * max(strengths[0], 1.0)).sum())
+    rank, directions = _directions(chain, slice(3, 6))
     if rank == 0:
         return home[None]
     if rank == 1:
@@ -61,3 +57,29 @@ def chain_orientations(chain: KinematicChain, count: int) -> np.ndarray:
         x, y, z = directions[0][:, None] * np.sin(0.5 * angles)
         return rotation_from_quaternion_xyzw(x, y, z, np.cos(0.5 * angles)) @ home
     return even_orientations(count)
+
+
+def chooses_orientation(chain: KinematicChain) -> bool:
+    """
+    Return whether a chain has the joints to choose how its tip is turned at a place.
+
+    :param chain: the chain.
+    """
+    places, turns = (_directions(chain, rows)[0] for rows in (slice(0, 3), slice(3, 6)))
+    axes = places + (turns if turns < 2 else 3)  # about two axes is about all
+    return int(np.count_nonzero(chain.lower < chain.upper)) >= axes
+
+
+def _directions(chain: KinematicChain, rows: slice) -> tuple[int, np.ndarray]:
+    """
+    Return in how many directions the tip moves or turns, and these, the strongest first.
+
+    :param chain: the chain.
+    :param rows: those of the Jacobian that count.
+    :returns: a number, 0 to 3, and (3, 3) unit vectors, one a row.
+    """
+    rng = np.random.default_rng(0)
+    postures = rng.uniform(*turn_within_limits(chain), (_POSTURES, chain.n))
+    columns = np.concatenate([chain.jacobian(q)[rows].T for q in postures])
+    strengths, directions = np.linalg.svd(columns)[1:]
+    return int((strengths > _PARALLEL * max(strengths[0], 1.0)).sum()), directions

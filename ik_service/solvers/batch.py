@@ -220,6 +220,7 @@ class _Job:
             status=np.array(_STATUS, dtype=object)[rows.status],
             solve_time=time.perf_counter() - self._began,
             collision=None if self._test is None else rows.collision,
+            hint=self._solver.hint,
         )
 
 

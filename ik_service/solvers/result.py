@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 import math
@@ -24,6 +25,10 @@ class IkStatus(Enum):
     def number(self) -> int:
         """Number of the status in kernels."""
         return list(IkStatus).index(self)
+
+
+HINTED = (IkStatus.NO_SOLUTION, IkStatus.TIMED_OUT)
+"""Outcomes that another task may change."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ class IkResult:
     :ivar remark: note on the method for this chain, often empty.
     :ivar collision: names of two bodies that collide at ``q``, when only colliding solutions were
         found.
+    :ivar hint: what may help where no search reached the target; often empty.
     """
 
     status: IkStatus
@@ -79,6 +85,7 @@ class IkResult:
     trace: IkTrace | None = None
     remark: str = ''
     collision: tuple[str, str] | None = None
+    hint: str = ''
 
     @property
     def success(self) -> bool:
@@ -104,7 +111,25 @@ def _sentence(result: IkResult, more: str = '') -> str:
     if result.collision is not None:
         bodies = ' and '.join(result.collision)
         return f'{result.status.value}: {bodies} collide; within {pose} after {effort}'
-    return f'{result.status.value}; the closest pose found is {pose} away, after {effort}'
+    text = f'{result.status.value}; the closest pose found is {pose} away, after {effort}'
+    return f'{text}; {result.hint}' if result.hint else text
+
+
+def few_joints_hint(joints: int, weights: Sequence[float]) -> str:
+    """
+    Return what may help a chain that has fewer joints than its targets have axes, else nothing.
+
+    :param joints: number of the joints that move.
+    :param weights: (6,) of the task, linear before angular; 0 frees an axis.
+    """
+    axes = sum(weight > 0.0 for weight in weights)
+    if joints >= axes:
+        return ''
+    free = ', (1, 1, 1, 0, 0, 0) the whole orientation' if any(weights[3:]) else ''
+    return (
+        f'{_count(joints, "joint")} cannot meet all {axes} axes of most targets: '
+        f'a 0 in task_weights frees an axis{free}'
+    )
 
 
 def offset_text(position_error: float, orientation_error: float) -> str:
@@ -152,6 +177,7 @@ class IkBatchResult:
     status: np.ndarray
     solve_time: float
     collision: np.ndarray | None = None
+    hint: str = ''
 
     def reason(self, row: int) -> str:
         """
@@ -168,5 +194,6 @@ class IkBatchResult:
             int(self.searches[row]),
             self.solve_time,
             collision=None if self.collision is None else self.collision[row],
+            hint=self.hint if self.status[row] in HINTED else '',
         )
         return _sentence(result)

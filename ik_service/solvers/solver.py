@@ -32,7 +32,7 @@ from ik_service.solvers.option_checks import nanoseconds
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.prepared_method import PreparedMethod, tree_solver
 from ik_service.solvers.registry import DEFAULT_SOLVER, given, solver_spec
-from ik_service.solvers.result import IkResult, IkStatus
+from ik_service.solvers.result import few_joints_hint, HINTED, IkResult, IkStatus
 from ik_service.solvers.seed_sources import load_seed_guess, SeedGuess
 from ik_service.solvers.spec_checks import check_memory, check_parameters, step_error
 from ik_service.solvers.task import Target, Task
@@ -59,6 +59,7 @@ class Solver(PreparedMethod):
 
     :ivar parameters: the method's parameters.
     :ivar remark: note on this method for this chain, often empty.
+    :ivar hint: what may help where it finds no solution, often empty.
     """
 
     _allocate: Callable = staticmethod(allocate)
@@ -104,6 +105,9 @@ class Solver(PreparedMethod):
         if type(self.parameters) not in STEPS:
             check_parameters(spec, self.parameters)
         self.remark = spec.remark(self.chain, self.options)
+        moving = int(np.count_nonzero(chain.lower < chain.upper))
+        one = not isinstance(chain, KinematicTree)
+        self.hint = few_joints_hint(moving, self.options.task_weights) if one else ''
         self._timeout = max(1, int(self.options.timeout * 1e9))
         self._records = self.options.record_trace
         self._no_trace = np.empty((0, 2 * chain.n + 3))
@@ -190,6 +194,8 @@ class Solver(PreparedMethod):
         result.solve_time = elapsed * 1e-9
         result.trace = None
         result.remark = self.remark
+        if status and self.hint and result.status in HINTED:
+            result.hint = self.hint
         if self._records:
             result.trace = read_trace(trace[: work.recorded[0]], self.chain.n)
         result.__class__ = IkResult

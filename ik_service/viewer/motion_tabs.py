@@ -31,6 +31,7 @@ class MotionTabs:
     :param server: the page's server.
     :param panel: holds the tabs.
     :param node: the ROS node.
+    :param link: the services and the action for paths.
     :param tasks: brings what is done in the tabs.
     :param monitor: knows the IK node.
     :param target: the target of the page.
@@ -43,6 +44,7 @@ class MotionTabs:
         server: viser.ViserServer,
         panel: Panel,
         node: ViewerNode,
+        link: PathLink,
         tasks: TaskQueue,
         monitor: NodeMonitor,
         target: Target,
@@ -54,7 +56,7 @@ class MotionTabs:
         self._paths = Paths(
             partial(PathForm, server.gui, panel.path_tab),
             lambda display: PathScene(server, display.view),
-            PathLink(node),
+            link,
             tasks,
             target,
             motions,

@@ -20,6 +20,7 @@ from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.frames import FrameResolver, Frames
 from ik_service.viewer.link.node_monitor import NodeMonitor
+from ik_service.viewer.link.path_link import PathLink
 from ik_service.viewer.link.robot_source import RobotSelection, select_robot
 from ik_service.viewer.link.service_requests import ServiceRequests
 from ik_service.viewer.link.target import Target
@@ -72,12 +73,14 @@ class Viewer:
         self._display: RobotDisplay | None = None
         self._world = NO_WORLD
         self._selection: RobotSelection | None = None
-        self._requests = ServiceRequests(node, self._tasks, self._target, self._refuse)
-        self._motions = Motions(self._target, self._requests, self._panel, self._refuse)
+        self._requests = ServiceRequests(node, self._tasks, self._target)
+        link = PathLink(node)
+        self._motions = Motions(self._target, link, self._tasks, self._panel, self._refuse)
         self._tabs = MotionTabs(
             server,
             self._panel,
             node,
+            link,
             self._tasks,
             self._monitor,
             self._target,
@@ -85,6 +88,7 @@ class Viewer:
             self._refuse,
         )
         self._rng = np.random.default_rng()
+        self._pause = ''
         self._refreshed_at = 0.0
         self._subscribe()
 
@@ -117,6 +121,7 @@ class Viewer:
         if display is not None:
             self._monitor.update_facts(states_at=display.states_at)
             self._motions.remember_home()
+            self._motions.step(now)
             self._publish_target(display)
             self._requests.step(now, display)
             if is_watched:
@@ -130,6 +135,7 @@ class Viewer:
             self._refreshed_at = now
             with self._server.atomic():
                 self._panel.show_status(status)
+                self._panel.show_pause(self._pause if self._node.is_demo_there() else '')
                 self._panel.show_collisions(self._world.contacts, self._world.remarks)
                 self._panel.states.follow(self._motions.state)
                 if display is not None:
@@ -148,6 +154,7 @@ class Viewer:
             on_semantics=lambda text: post(monitor.on_semantics, text),
             on_parameters=lambda event: post(monitor.on_parameters, event),
             on_world=lambda message: post(self._on_world, message),
+            on_pause=lambda reason: post(self._on_pause, reason),
         )
 
     def _on_state(self, message: JointState) -> None:
@@ -189,6 +196,9 @@ class Viewer:
             self._bad_worlds.report(f'the world is not shown: {error}')
         else:
             self._bad_worlds.clear()
+
+    def _on_pause(self, reason: str) -> None:
+        self._pause = reason
 
     def _show_world(self, picture: WorldPicture) -> None:
         self._world = picture
@@ -235,6 +245,7 @@ class Viewer:
         self._motions.show(self._display)
         self._tabs.show(self._display)
         self._reach.show(view.arm.chain)
+        self._panel.show_remarks(view.remarks)
         self._server.gui.set_panel_label(view.arm.robot.name)
         self._monitor.update_facts(has_robot=True, robot_error='')
 
@@ -256,6 +267,7 @@ class Viewer:
             change=lambda values: post(self._change, values),
             change_text=lambda texts: post(self._change_text, texts),
             clear_trail=lambda: post(self._clear_trail),
+            resume_demo=self._node.resume_demo,
         )
 
     def _on_drag(self, T_root_target: np.ndarray, is_going_on: bool) -> None:
@@ -290,7 +302,7 @@ class Viewer:
         notify(self._server, 'Not possible', reason)
 
     def _publish_target(self, display: RobotDisplay) -> None:
-        pose = self._target.take_unpublished()
+        pose = None if self._motions.is_executing else self._target.take_unpublished()
         if pose is not None:
             self._node.publish_target(pose, display.view.arm.chain.base_link)
 

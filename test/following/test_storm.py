@@ -17,6 +17,7 @@ def run(storm, ticks=TICKS):
     assert seen.worst_speed_step <= 1.0 + 1e-6
     assert (seen.outside, seen.early, seen.unfinished) == (0, 0, 0)
     assert storm.follower.violations == 0
+    assert storm.gate.corrected == 0, storm.gate.reason
     return seen
 
 

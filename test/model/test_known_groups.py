@@ -73,10 +73,7 @@ def test_one_prefix_gives_the_names_with_and_without_it():
 
 def test_several_prefixes_give_the_names_with_them_only():
     left, right = (ur_xml(prefix=f'{side}_', root='world') for side in ('left', 'right'))
-    both = left.replace('</robot>', '') + right.partition('>')[2].replace(
-        '<link name="world"/>', ''
-    )
-    robot = Robot.from_urdf(both)
+    robot = Robot.from_urdf(joined(left, right))
     assert robot.groups['left_ur_manipulator'].tip_links == ('left_tool0',)
     assert robot.groups['right_ur_manipulator'].tip_links == ('right_tool0',)
     assert 'ur_manipulator' not in robot.groups
@@ -84,6 +81,42 @@ def test_several_prefixes_give_the_names_with_them_only():
     (remark,) = robot.remarks
     assert "the groups 'left_ur_manipulator' and 'right_ur_manipulator': the first" in remark
     assert robot.default_tip('right_base_link') == 'right_tool0'
+
+
+def joined(*texts):
+    """One robot of several with the same root, called world."""
+    first, *others = texts
+    bodies = (text.partition('>')[2].replace('<link name="world"/>', '') for text in others)
+    return (
+        first.replace('</robot>', '')
+        + ''.join(body.replace('</robot>', '') for body in bodies)
+        + '</robot>'
+    )
+
+
+def test_an_arm_without_a_prefix_does_not_hide_the_other_one():
+    robot = Robot.from_urdf(joined(ur_xml(root='world'), ur_xml(prefix='second_', root='world')))
+    assert robot.groups['ur_manipulator'].tip_links == ('tool0',)
+    assert robot.groups['second_ur_manipulator'].tip_links == ('second_tool0',)
+    (remark,) = robot.remarks
+    assert "equal arms are the groups 'ur_manipulator' and 'second_ur_manipulator'" in remark
+
+
+def test_two_kinds_of_arms_have_their_groups_each():
+    names = [f'b_link{number}' for number in range(1, 7)]
+    xarm = 'world f:b_link_base ' + ' '.join(f'r:{name}' for name in names) + ' f:b_link_eef'
+    robot = Robot.from_urdf(joined(ur_xml(prefix='a_', root='world'), tree_xml(xarm)))
+    assert robot.groups['a_ur_manipulator'].tip_links == ('a_tool0',)
+    assert robot.groups['b_xarm6'].tip_links == ('b_link_eef',)
+    assert robot.groups['xarm6'].tip_links == ('b_link_eef',)
+    assert "arms are the groups 'ur_manipulator' and 'xarm6': the first" in ' '.join(robot.remarks)
+
+
+def test_an_arm_is_of_one_kind_only():
+    links = 'link_base ' + ' '.join(f'r:link{number}' for number in range(1, 8)) + ' f:link_eef'
+    names = Robot.from_urdf(tree_xml(links)).group_names
+    assert 'xarm7' in names
+    assert not {'xarm6', 'xarm5'} & {*names}
 
 
 def test_a_tool_beyond_the_known_tip_stays_the_default_where_it_is_the_only_leaf():

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.chains import arm, planar
+from support.small_arms import GANTRY, SCARA
 
-from ik_service.reach.orientations import even_orientations
+from ik_service import Robot
+from ik_service.reach.orientations import chooses_orientation, even_orientations
 
 
 def angles(a, b):
@@ -44,3 +47,14 @@ def test_no_two_of_them_are_close_together():
     R = even_orientations(50)
     apart = angles(R, R) + 10.0 * np.eye(50)
     assert apart.min() > 0.5
+
+
+def test_which_arms_choose_their_orientation():
+    assert chooses_orientation(arm('panda'))
+    assert chooses_orientation(Robot.from_urdf(SCARA).chain())
+    assert chooses_orientation(Robot.from_urdf(GANTRY).chain())
+    assert not chooses_orientation(planar(1.0, 1.0))
+    assert chooses_orientation(planar(1.0, 1.0, 0.5))
+    panda = arm('panda')
+    locked = dict.fromkeys(panda.joint_names[:2], 0.0)
+    assert not chooses_orientation(panda.robot.chain(panda.base_link, panda.tip_link, locked))

@@ -7,6 +7,7 @@ from support.chains import arm as chain_of
 from support.chains import planar, transform
 
 import ik_service as iks
+from ik_service.solvers.result import few_joints_hint
 
 
 def test_every_status_is_a_sentence():
@@ -64,3 +65,30 @@ def test_solve_time_is_in_seconds():
     result = iks.solve_ik(chain, transform(p=(0.1, 0.0, 0.0)), [0.1, 0.1], options=options)
     assert 0.04 < result.solve_time < 1.0
     assert f'{result.solve_time * 1e3:.3g} ms' in result.reason
+
+
+def test_the_reason_says_when_there_are_too_few_joints():
+    chain = planar(1.0, 1.0)
+    inside = transform(p=(0.9, 0.4, 0.0))
+    result = iks.solve_ik(chain, inside, options=iks.IkOptions(max_searches=3))
+    assert result.status is iks.IkStatus.NO_SOLUTION
+    assert result.hint.startswith('2 joints cannot meet all 6 axes of most targets')
+    assert result.reason.endswith(result.hint)
+    batch = iks.solve_ik_batch(chain, inside[None], options=iks.IkOptions(max_searches=3))
+    assert batch.reason(0).endswith(result.hint)
+    solved = iks.solve_ik(chain, chain.forward([0.3, 0.4]))
+    assert (solved.success, solved.hint) == (True, '')
+    placed = iks.IkOptions(task_weights=(1, 1, 0, 0, 0, 0), max_searches=3)
+    far = iks.solve_ik(chain, transform(p=(9.0, 0.0, 0.0)), options=placed)
+    assert 'task_weights' not in far.reason
+
+
+def test_the_hint_counts_the_joints_that_move():
+    assert few_joints_hint(6, (1.0,) * 6) == ''
+    assert few_joints_hint(1, (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)) == (
+        '1 joint cannot meet all 2 axes of most targets: a 0 in task_weights frees an axis'
+    )
+    chain = chain_of('panda')
+    lower, upper = chain.lower.copy(), chain.upper.copy()
+    lower[:2] = upper[:2] = 0.0
+    assert '5 joints' in iks.Solver(chain.with_limits(lower, upper)).hint

@@ -3,7 +3,8 @@ Randomised stress test of the follower, with simulated time.
 
 Joint states, ticks, parameters, targets and stops are random. The commands are checked from
 outside, by an observer that knows the limits but nothing of the code: steps, speed steps, joint
-limits, timing, starts and ends.
+limits, timing, starts and ends. On their way to the observer they pass the gate that stands before
+each message of positions, which has to correct none.
 
     PYTHONPATH=test python -m support.storm 1000000     # number of ticks; prints the worst figures
 """
@@ -17,7 +18,9 @@ import time
 import numpy as np
 
 from ik_service.exceptions import TargetRefusedError
+from ik_service.following.settings import FollowerCommand
 from ik_service.following.target_follower import TargetFollower
+from ik_service.motion.command.gate import PositionGate, SendingTimes
 from support.follower_helpers import panda_solver, READY
 
 RATES = (2.0, 20.0, 50.0, 100.0, 100.0, 100.0, 500.0, 1000.0)
@@ -131,6 +134,7 @@ class Storm:
         self.solver, self.chain = solver, solver.chain
         self.follower = TargetFollower(solver, rate=100.0, **settings)
         self.observer = observer(self.chain)
+        self.gate, self.times = PositionGate(self.chain.n), SendingTimes()
         self.faults = Faults(self.random)
         self.q, self.goal = READY.copy(), READY.copy()
         self.now, self.refused = 50.0, 0
@@ -141,7 +145,7 @@ class Storm:
             self._pass_time()
             self._measure()
             self._surprise()
-            command = self.follower.tick(self.now)
+            command = self._admitted(self.follower.tick(self.now))
             honest = self.now - self.faults.honest_since > 1.0
             over = not self.follower.active
             self.observer.see(command, self.now, self.follower.settings, self.q, honest, over)
@@ -149,12 +153,31 @@ class Storm:
                 self.goal = np.array(command.q)
                 self._send()
 
+    def _admitted(self, command):
+        """Return a command as the gate lets it pass."""
+        if command is None:
+            return None
+        joints, period = np.arange(self.chain.n), 1.0 / self.follower.settings.rate
+        at = self.times.moment(self.now, period, command.begins)
+        if command.begins:
+            self.gate.begin(command.q, joints, at)
+        bounds = self.follower.limits.joint_bounds
+        sent = self.gate.admit(command.q, command.velocity, joints, bounds, at, period)
+        return FollowerCommand(*sent, command.begins)
+
+    def _mark_sent(self, delay):
+        """Tell all how long it took to send the last command."""
+        period = 1.0 / self.follower.settings.rate
+        self.follower.mark_sent(delay)
+        late = self.times.mark_sent(delay, period)
+        self.gate.mark_sent(np.arange(self.chain.n), delay, late, period)
+        self.observer.sent(delay)
+
     def _send(self):
         """Take time to send, sometimes; within a period or longer."""
         if self.random.random() < 0.03:
             delay = self.random.choice([0.3, 0.9, 4.0]) / self.follower.settings.rate
-            self.follower.mark_sent(delay)
-            self.observer.sent(delay)
+            self._mark_sent(delay)
             self.now += delay
             self.faults.note('delay')
 
@@ -259,7 +282,8 @@ def report(storm, ticks):
     print(f'outside the limits    {seen.outside}')
     print(f'not from or to rest   {seen.unfinished}')
     print(f'too early             {seen.early}')
-    print(f'stopped by the gate   {storm.follower.violations}')
+    print(f'stopped by the stream {storm.follower.violations}')
+    print(f'corrected by the gate {storm.gate.corrected}  {storm.gate.reason}')
     print(f'targets refused       {storm.refused}')
     print(f'what happened         {storm.faults.happened}')
     print(f'took                  {time.monotonic() - began:.0f} s')

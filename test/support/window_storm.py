@@ -60,7 +60,7 @@ class WindowObserver:
         self.playing = self.sent_from = None
         self.output, self.played_until = [], None
         self.fastest, self.braking = np.zeros(chain.n), np.zeros(chain.n)
-        self.messages = self.restarts = 0
+        self.messages = self.restarts = self.over = 0
         self.worst = {'speed': 0.0, 'step': 0.0, 'acceleration': 0.0, 'overrun': 0.0}
         self.moments = {}
         self.sampled = 0
@@ -134,7 +134,8 @@ class WindowObserver:
 
     def _judge_rest(self, new, now):
         """Judge where it leads if nothing more comes."""
-        t = np.arange(now, new.times[-1] + CYCLE, CYCLE)[:5000]
+        self.over += bool(new.times[-1] <= now - self.delay)
+        t = np.arange(now, max(new.times[-1], now) + CYCLE, CYCLE)[:5000]
         q = new.at(t)
         self._note('overrun', self._outside(q), q, t)
         speeds = np.abs(np.diff(q, axis=0)) / CYCLE
@@ -215,9 +216,9 @@ def main(ticks, seed=1, rates=None):
     )
     for figure, value in seen.worst.items():
         print(f'{figure:18} {value:.6f}   at {seen.moments.get(figure, 0.0):.3f} s')
-    gate = getattr(storm.joints, 'gate', None)
-    if gate:
-        print(f'refused            {gate.refused}  {gate.reason}')
+    print(f'sent when over     {seen.over}')
+    gate = storm.joints.gate
+    print(f'refused            {gate.refused}  {gate.reason}')
     print(f'stopped            {storm.follower.violations}')
     print(f'what happened      {storm.faults.happened}')
 

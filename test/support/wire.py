@@ -28,7 +28,7 @@ from ik_service.following.trajectory_aim import TrajectoryAim
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following import command_channels as channels
-from ik_service.ros.following.command_channels import TrajectoryChannel
+from ik_service.ros.following.command_channels import CommandChannel, TrajectoryChannel
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.following.node_context import NodeContext
 from ik_service.trajectory.joint_trajectory import JointTrajectory
@@ -100,13 +100,15 @@ class Verdict:
     :ivar step: the largest change of a set-point in a cycle.
     :ivar velocity: the highest velocity, over 10 ms.
     :ivar acceleration: the largest change of that velocity in 10 ms.
-    :ivar join: the largest distance of a new message from what was being executed.
+    :ivar join: the largest distance of a new message from what was being executed; of positions
+        that are sent one by one, without what the velocity limits allow since the last ones.
     :ivar overrun: how much farther a joint goes after a message, if nothing more comes, than by
         braking within the limits after 0.13 s; inf where it never stops.
     :ivar outside: how far that leads beyond a joint limit.
     :ivar lasts: how long it takes [s].
     :ivar messages: how many came.
     :ivar refused: how many of them the controller refused.
+    :ivar gate: how many the gate has not let pass as they were.
     """
 
     step: float = 0.0
@@ -118,6 +120,7 @@ class Verdict:
     lasts: float = 0.0
     messages: int = 0
     refused: int = 0
+    gate: int = 0
 
 
 class Wire:
@@ -181,6 +184,7 @@ class Wire:
             self._forward = np.zeros(len(READY))
         self._cycle = self._ticks = self._numbers = 0
         self._moment, self._poll, self._arrived, self._states_at = -np.inf, 0.0, 0.0, 0.0
+        self._channels: list[CommandChannel] = []
         self.restart()
 
     # The node
@@ -227,10 +231,12 @@ class Wire:
     # The publisher of commands, for the followers
 
     def channel(self, names, measured):
-        joints = CommandedJoints(names)
+        around = CommandedJoints(names), names, measured, self.clock
         if self.interface == 'joint_trajectory':
-            return TrajectoryChannel(joints, names, measured, self.clock, lambda: self.blends)
-        return CHANNELS[self.interface](joints, names, measured, self.clock)
+            self._channels.append(TrajectoryChannel(*around, lambda: self.blends))
+        else:
+            self._channels.append(CHANNELS[self.interface](*around))
+        return self._channels[-1]
 
     def missing(self, names):
         return []
@@ -385,6 +391,7 @@ class Wire:
         bounds = limits.motion_limits(self.chain, self.arm.bounds)
         fastest, most = bounds.velocity_now, bounds.acceleration_now
         verdict = self.verdict
+        verdict.gate = sum(channel.refusals for channel in self._channels)
         if self.interface == 'joint_trajectory' or not self.sent:
             times, rows = map(np.array, zip(*self.executed, strict=True))
             steps = np.diff(rows, axis=0)
@@ -399,6 +406,8 @@ class Wire:
                 speeds, change = rows, np.abs(np.diff(rows, axis=0)) / passed
             else:
                 speeds = np.diff(rows, axis=0) / passed
+                beyond = (np.abs(speeds) - fastest) * passed
+                verdict.join = max(verdict.join, float(beyond.max()))
                 change = np.abs(np.diff(speeds, axis=0)) / passed[1:]
             verdict.step = float((np.abs(speeds) / fastest).max())
         verdict.velocity = float((np.abs(speeds) / fastest).max())

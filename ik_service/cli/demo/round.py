@@ -10,6 +10,7 @@ import numpy as np
 from ik_service.cli.demo.poses import Stop
 from ik_service.cli.demo.text import (
     Deviation,
+    enter_pressed,
     heading,
     joint_lines,
     position_text,
@@ -21,6 +22,7 @@ from ik_service.cli.formatting import pose_text
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.demo.demo_client import DemoClient
+from ik_service.ros.demo.take_over import STOPPED
 
 POSITION_TOLERANCE = 1e-3
 """Position error of the measured pose up to which a target counts as reached [m]."""
@@ -33,13 +35,12 @@ _AT_REST = 2e-3  # speed of the fastest joint [rad/s] or [m/s]
 _REST_TIME = 0.3  # for how long it has to be so slow [s]
 
 _DIGITS = 3  # of printed positions [m]
-_PAUSE = 30.0  # after the last target of another client [s]
 
 Check = Callable[[], None]
 
 
 class TakenOverError(IkServiceError):
-    """Another client has published a target."""
+    """Somebody else has stopped the arm, or moves it."""
 
 
 class Demo:
@@ -49,7 +50,7 @@ class Demo:
     :param chain: the arm's chain.
     :param client: ROS client of the node.
     :param check: raises when one of the processes has ended.
-    :param yields: whether to give way to other clients that publish targets.
+    :param yields: whether to give way to others who stop the arm, or move it.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Demo:
         :param description: of the targets, for the heading.
         :param stops: the targets.
         :returns: how many were reached.
-        :raises TakenOverError: another client has published a target, and the demo gives way.
+        :raises TakenOverError: somebody else stops or moves the arm, and the demo gives way.
         """
         heading(f'2. Follow {description}   topic target_pose')
         row('', f'{"x":>8}{"y":>8}{"z":>8} m      took   off by, measured at rest')
@@ -104,7 +105,7 @@ class Demo:
         Request a pose out of reach, publish it as a target, and print where the arm comes to rest.
 
         :param T_base_tip: (4, 4) the pose.
-        :raises TakenOverError: another client has published a target, and the demo gives way.
+        :raises TakenOverError: somebody else stops or moves the arm, and the demo gives way.
         """
         heading('3. And out of reach, on purpose')
         row('asked', pose_text(T_base_tip, digits=_DIGITS))
@@ -114,24 +115,32 @@ class Demo:
         row('the arm', f'comes as near as it can, and rests after {seconds:.2f} s, off by {off}')
 
     def wait_for_others(self) -> None:
-        """Wait until no other client has published a target for 30 s."""
-        say(f'\nAnother client moves the arm; the demo waits for {_PAUSE:.0f} s without a target')
-        while time.monotonic() - self._client.foreign_target_at < _PAUSE:
+        """Wait until somebody lets the demo go on: on the page, or with Enter."""
+        reason = self._client.take_over.reason
+        if reason == STOPPED:
+            self._client.stop()  # a target may have been on its way
+        say(f'\nPaused    {reason}; "Resume demo" on the page, or Enter here, goes on')
+        self._client.show_pause(reason)
+        while self._client.take_over.reason:
             self._check()
+            if enter_pressed():
+                self._client.take_over.end()
             time.sleep(0.1)
+        self._client.show_pause('')
+        say('Resumed')
 
     def _go_to(self, T_base_tip: np.ndarray) -> tuple[Deviation, float]:
         """
         Publish a target; return the error of the arm at rest, and the time until then [s].
 
-        :raises TakenOverError: another client has published a target, and the demo gives way.
+        :raises TakenOverError: somebody else stops or moves the arm, and the demo gives way.
         """
+        self._give_way()
         self._client.publish_target(T_base_tip)
         start = slow_since = time.monotonic()
         while True:
             self._check()
-            if self._yields and self._client.foreign_target_at > start:
-                raise TakenOverError('another client has published a target')
+            self._give_way()
             state = self._client.next_state()
             off = Deviation(self._client.tip_pose(state.positions), T_base_tip)
             now = time.monotonic()
@@ -144,6 +153,11 @@ class Demo:
             if now - start > _PATIENCE:
                 return off, now - start
             progress(f'{off} to go')
+
+    def _give_way(self) -> None:
+        reason = self._client.take_over.reason
+        if self._yields and reason:
+            raise TakenOverError(reason)
 
 
 def _is_reached(off: Deviation) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import math
+import select
 import sys
 import textwrap
 
@@ -35,6 +36,13 @@ class Deviation:
 
     def __str__(self) -> str:
         return f'{_short(self.position * 1e3)} mm, {_short(math.degrees(self.orientation))}°'
+
+
+def enter_pressed() -> bool:
+    """Return whether Enter was pressed in the terminal since the last call; never without one."""
+    if sys.stdin is None or not sys.stdin.isatty() or not select.select([sys.stdin], [], [], 0)[0]:
+        return False
+    return bool(sys.stdin.readline())
 
 
 def heading(text: str) -> None:

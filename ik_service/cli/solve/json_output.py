@@ -138,6 +138,7 @@ def _result(outcome: Outcome, traced: bool) -> dict[str, object]:
         'success': result.success,
         'status': result.status,
         'reason': result.reason,
+        'hint': result.hint,
         'collision': result.collision,
         'q': result.q,
         'reached': _pose(outcome.T_base_reached),

@@ -80,6 +80,8 @@ def outcome_lines(request: Request, outcome: Outcome) -> list[str]:
     lines = labelled('Reached' if reached else 'Closest', pose_text(outcome.T_base_reached))
     lines += labelled('Off by', f'{off}   (tolerance {within})')
     lines += labelled('Result', f'{result.status.name}: {result.status.value}')
+    if result.hint:
+        lines += labelled('Hint', f'{result.hint} (--position-only)')
     if result.collision is not None:
         lines += labelled('Collision', ' and '.join(result.collision))
     elif result.success and request.collisions is not None and request.collisions.has_geometry:

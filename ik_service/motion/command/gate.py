@@ -15,11 +15,27 @@ with what makes the motion.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from ik_service.motion.command.cubic_kernels import cubic_kernels
+from ik_service.motion.command.vector_kernels import (
+    LONGEST_SLOWING,
+    MOVES,
+    NOT_FINITE,
+    OUTSIDE,
+    Q,
+    SENT_AT,
+    SHOWN,
+    STALLED,
+    state_of,
+    TOO_FAST,
+    TOO_SUDDEN,
+    vector_kernels,
+)
 
 TAKEN_UP = 0.004
 """Time after sending within which a controller takes up a trajectory [s]."""
@@ -27,7 +43,7 @@ TAKEN_UP = 0.004
 CYCLE = 0.002
 """Time in which a change of speed within the acceleration is no leap: a controller's cycle [s]."""
 
-SLOWING = 2.5
+SLOWING = LONGEST_SLOWING
 """Longest time for which a motion may be faster than limits that were tightened [s]."""
 
 _ACCELERATION, _SPEED = 0.02, 1e-6
@@ -43,6 +59,12 @@ Difference of positions [rad] or [m], velocities [rad/s] or [m/s] and accelerati
 _CREEP = 1e-6
 """Speed between points that are the same but for 1e-9 rad or m of rounding, 1 ms apart."""
 
+_SLOW, _LONG, _REMEMBERED = 0.1, 0.5, 10
+"""
+Share of a period by which sending may be slower than expected without being noticed, share that is
+expected at most, and number of messages the least delay of which is expected of the next one.
+"""
+
 
 @dataclass(frozen=True)
 class JointBounds:
@@ -53,12 +75,20 @@ class JointBounds:
     :ivar upper: (n,) upper limits [rad] or [m]; inf for none.
     :ivar velocity: (n,) limits of the speeds [rad/s] or [m/s], not negative.
     :ivar acceleration: (n,) limits of the accelerations [rad/s²] or [m/s²]; inf for none.
+    :ivar jerk: (n,) limits of the jerks [rad/s³] or [m/s³], inf for none; None for none at all.
     """
 
     lower: np.ndarray
     upper: np.ndarray
     velocity: np.ndarray
     acceleration: np.ndarray
+    jerk: np.ndarray | None = None
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """The bounds as the kernels take them (5, n)."""
+        jerk = np.full_like(self.velocity, np.inf) if self.jerk is None else self.jerk
+        return np.array([self.lower, self.upper, self.velocity, self.acceleration, jerk], float)
 
 
 @dataclass(frozen=True)
@@ -180,11 +210,15 @@ class TrajectoryGate:
 
     def is_late(self, now: float) -> bool:
         """
-        Return whether the last trajectory that was let pass would be a leap if it was sent now.
+        Return whether the last trajectory that was let pass is too late to be sent now.
+
+        It is when it is over, so that a controller would refuse it, or would be a leap.
 
         :param now: on a monotonic clock [s].
         """
         before, motion = self._before, self._executed
+        if motion is not None and motion.times[-1] <= now:
+            return True
         if before is None or before._executed is None or motion is None:
             return False
         assert self._speed is not None
@@ -267,21 +301,189 @@ def _leap(
     return ''
 
 
-@dataclass
+class SendingTimes:
+    """
+    Times at which messages are really sent, as far as they can be known when one is made.
+
+    A message counts from when it has been sent. How long that takes is known only afterwards, so
+    that the least of the last times is expected of the next one.
+
+    :ivar expected: how long it takes at least, from the tick to the end of sending [s].
+    """
+
+    def __init__(self) -> None:
+        self.expected = 0.0
+        self._delays = deque([0.0], maxlen=_REMEMBERED)
+        self._unknown = False  # whether nothing is known of the sending of the last message
+
+    def moment(self, now: float, period: float, begins: bool) -> float:
+        """
+        Return when the message of a tick will have been sent [s].
+
+        :param now: time of the tick [s].
+        :param period: time between two messages [s].
+        :param begins: whether it is the first one of a stream.
+        """
+        if self._unknown and not begins:
+            self._expect(0.0, period)
+        self._unknown = not begins
+        return now + self.expected
+
+    def mark_sent(self, delay: float, period: float) -> float:
+        """
+        Take note that the last message was sent.
+
+        :param delay: from the tick to the end of sending [s].
+        :param period: time between two messages [s].
+        :returns: how much longer than expected that took [s]; 0 where it is too little to count.
+        """
+        self._unknown = False
+        late = delay - self.expected
+        self._expect(delay, period)
+        return late if late > _SLOW * period else 0.0
+
+    def discard(self) -> None:
+        """Take note that the last message was not sent."""
+        self._unknown = False
+
+    def _expect(self, delay: float, period: float) -> None:
+        self._delays.append(delay)
+        least = min(min(self._delays), _LONG * period)
+        self.expected = least if least > _SLOW * period else 0.0
+
+
+_LATE = 2.0
+"""Periods that sending takes after which joints may have slowed down by themselves meanwhile."""
+
+_FAULTS = {
+    NOT_FINITE: 'it is not finite',
+    OUTSIDE: 'it leaves the joint limits',
+    TOO_FAST: 'it is faster than the limits allow',
+    TOO_SUDDEN: 'its speed changes by more than the limits allow',
+    SHOWN: 'its velocity is not that of the step',
+}
+"""Sentences about the faults that the kernels find."""
+
+
+class PositionGate:
+    """
+    Gate before a controller that goes to the last positions it was told.
+
+    Each joint goes on from what was sent last, and from when that was: no step is longer than its
+    speed limit allows in the time that has passed until the next message is sent, one period at
+    most; no speed changes by more than the acceleration; none is so fast that the joint could not
+    stop before its limit. A joint whose message was late may have slowed down by itself. Limits
+    that are tightened take effect as those of :class:`TrajectoryGate` do. What is beyond is
+    brought to the nearest positions within, from where it goes to those that were asked for.
+
+    :param n: number of the joints.
+    :ivar corrected: number of vectors that were brought inside their bounds; 0 in health.
+    :ivar reason: why the last one of them was; empty before.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.corrected, self.reason = 0, ''
+        self._kernel = vector_kernels().positions
+        self._state = state_of(n)
+        self._before = self._state
+
+    @property
+    def q(self) -> np.ndarray:
+        """The last positions (n,) that were let pass [rad] or [m]."""
+        return self._state[Q].copy()
+
+    def begin(self, q: np.ndarray, joints: np.ndarray, at: float) -> None:
+        """
+        Take note that joints rest somewhere else than they were told last.
+
+        One that still moves goes on from there; if it had to begin elsewhere, that is counted.
+
+        :param q: (k,) where they are [rad] or [m].
+        :param joints: (k,) places of these joints among the n.
+        :param at: when the first positions will have been sent, on a monotonic clock [s].
+        """
+        state = self._state[:, joints]
+        moves = state[MOVES] != 0.0
+        if (moves & (np.abs(q - state[Q]) > _POSITION)).any():
+            self._correct('it begins elsewhere while the joints still move')
+        rested = np.isfinite(q) & ~moves
+        state[:, rested] = 0.0
+        state[Q, rested], state[SENT_AT, rested] = q[rested], at
+        self._state[:, joints] = state
+
+    def admit(
+        self,
+        q: np.ndarray,
+        velocity: np.ndarray,
+        joints: np.ndarray,
+        bounds: JointBounds,
+        at: float,
+        period: float,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return positions and velocities as they are, or the nearest ones within the bounds.
+
+        :param q: (k,) positions [rad] or [m].
+        :param velocity: (k,) velocities that are shown with them [rad/s] or [m/s]: those at the
+            end of the step.
+        :param joints: (k,) places of these joints among the n.
+        :param bounds: bounds on their motion.
+        :param at: when they will have been sent, on a monotonic clock [s].
+        :param period: time between two messages [s].
+        :returns: (k,) positions and (k,) velocities.
+        """
+        self._before, self._state = self._state, self._state.copy()
+        asked, admitted = np.empty((2, len(joints))), np.empty((2, len(joints)))
+        asked[:] = (q, velocity) if q.shape == velocity.shape == joints.shape else np.nan
+        around = self._state, joints, asked, bounds.rows, float(at), float(period), admitted
+        fault = self._kernel(*around)
+        if fault:
+            self._correct(_FAULTS[fault])
+        return admitted[0], admitted[1]
+
+    def mark_sent(self, joints: np.ndarray, delay: float, late: float, period: float) -> None:
+        """
+        Take note of when the last positions were really sent.
+
+        :param joints: (k,) places of their joints among the n.
+        :param delay: how long it took, from the tick to the end of sending [s].
+        :param late: by how much that is later than was told to :meth:`admit` [s].
+        :param period: time between two messages [s].
+        """
+        self._state[SENT_AT, joints] += late
+        if delay > _LATE * period:
+            self._state[STALLED, joints] = delay
+
+    def withdraw(self) -> None:
+        """Take note that the last positions were not sent after all."""
+        self._state = self._before
+
+    def _correct(self, reason: str) -> None:
+        self.corrected, self.reason = self.corrected + 1, reason
+
+
 class VelocityGate:
     """
     Gate before a controller that goes on with the last velocities it was told.
 
+    Limits that are tightened take effect as those of :class:`PositionGate` do.
+
     :param n: number of the joints.
     :ivar corrected: number of velocities that were brought inside their bounds; 0 in health.
+    :ivar reason: why the last ones of them were; empty before.
     """
 
-    n: int
-    corrected: int = 0
-    _speed: np.ndarray | None = field(default=None, repr=False)
-    _braking: np.ndarray | None = field(default=None, repr=False)
-    _sent_at: float = field(default=-np.inf, repr=False)
-    _before: VelocityGate | None = field(default=None, repr=False)
+    def __init__(self, n: int) -> None:
+        self.corrected, self.reason = 0, ''
+        self._kernel = vector_kernels().velocities
+        self._n, self._joints = n, np.arange(n, dtype=np.intp)
+        self._state = state_of(n)
+        self._before = self._state
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """The last velocities (n,) that were let pass [rad/s] or [m/s]."""
+        return self._state[MOVES].copy()
 
     def admit(
         self,
@@ -294,9 +496,10 @@ class VelocityGate:
         """
         Return velocities (n,) as they are, or the nearest ones within the bounds.
 
-        No velocity changes by more than the acceleration allows in the time that has passed, one
-        period at most; none is faster than the limits, or, where these were tightened, than it
-        was; none is so fast that a joint could not stop before its limit.
+        No velocity changes by more than the acceleration allows in the time that has passed since
+        the last ones were sent, one period at most; none is faster than the limits, or, where
+        these were tightened, than it was; none is so fast that, after a period of it, a joint
+        could not stop before its limit.
 
         :param velocity: (n,) [rad/s] or [m/s].
         :param q: (n,) where the joints are [rad] or [m]; None where that is not known, and their
@@ -305,35 +508,26 @@ class VelocityGate:
         :param now: on a monotonic clock [s].
         :param period: time between two commands [s].
         """
-        self._before = replace(self, _before=None)
-        last = np.zeros(self.n) if self._speed is None else self._speed
-        moving = bool(last.any())
-        braking = bounds.acceleration
-        if moving and self._braking is not None:
-            braking = np.maximum(braking, self._braking)
-        dt = min(max(now - self._sent_at, 0.0), period)
-        change = braking * dt + _VELOCITY
-        low, high = last - change, last + change
-        most = np.maximum(bounds.velocity, np.abs(last) - change)
-        low, high = np.maximum(low, -most), np.minimum(high, most)
-        if q is not None:
-            low = np.maximum(low, -_stopping_speed(q - bounds.lower, braking, period))
-            high = np.minimum(high, _stopping_speed(bounds.upper - q, braking, period))
-        wanted = np.where(np.isfinite(velocity), velocity, 0.0)
-        admitted = np.minimum(np.maximum(wanted, np.minimum(low, high)), high)
-        if not np.allclose(admitted, velocity, rtol=0.0, atol=1e-6):
-            self.corrected += 1
-        self._speed, self._braking, self._sent_at = admitted, braking, now
-        return admitted
+        self._before, self._state = self._state, self._state.copy()
+        asked, admitted = np.empty((2, self._n)), np.empty((2, self._n))
+        asked[0], asked[1] = np.nan if q is None else q, velocity
+        joints, rows = self._joints, bounds.rows
+        around = self._state, joints, asked, rows, float(now), float(period), admitted
+        fault = self._kernel(*around)
+        if fault:
+            self.corrected, self.reason = self.corrected + 1, _FAULTS[fault]
+        return admitted[1]
+
+    def mark_sent(self, delay: float, period: float) -> None:
+        """
+        Take note of when the last velocities were really sent.
+
+        :param delay: how long it took, from the tick to the end of sending [s].
+        :param period: time between two commands [s].
+        """
+        if delay > _SLOW * period:
+            self._state[SENT_AT] += delay
 
     def withdraw(self) -> None:
         """Take note that the last velocities were not sent after all."""
-        if self._before is not None:
-            vars(self).update(vars(self._before), corrected=self.corrected)
-
-
-def _stopping_speed(room: np.ndarray, braking: np.ndarray, period: float) -> np.ndarray:
-    """Return the speed (n,) that goes on for a period and can then be braked within a room."""
-    finite = np.clip(room, 0.0, 1e9)
-    slow = np.maximum(braking, 1e-9)
-    return 2.0 * finite / (period + np.sqrt(period**2 + 2.0 * finite / slow))
+        self._state = self._before

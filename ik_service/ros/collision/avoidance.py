@@ -129,7 +129,7 @@ def world_of_state(
             f'{field}.{_ATTACHED} has {len(attached)} objects, more than {MOST_ATTACHED}'
         )
     if joints and not state.is_diff and world.attached:
-        world = World(world.objects)
+        world = world.with_all(world.objects, {})
     for number, message in enumerate(attached):
         try:
             placing.check_name(message.object.id)

@@ -128,6 +128,15 @@ class CollisionWorld:
                 checker.set_world(world)
         return checker
 
+    def prepared_checker(self, arm: Arm) -> CollisionChecker | None:
+        """
+        Return the checker of an arm, which may stand in an earlier world and not check all links.
+
+        :param arm: the arm.
+        :returns: None where there can be none.
+        """
+        return self._of(arm).checker
+
     @property
     def fault(self) -> str:
         """What of the arm in use cannot be checked, and why; empty where all can be."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 import threading
 from typing import TypeVar
 
@@ -12,35 +11,14 @@ import numpy as np
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.world import AttachedObject, World, WorldObject
-from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.collision.object_changes import (
-    APPEND,
-    attached_world,
-    changed_world,
-    MOVE,
-    operation_of,
-    REMOVE,
-)
-from ik_service.ros.collision.object_messages import has_shapes, subframes_of
 from ik_service.ros.collision.placing import Placing
+from ik_service.ros.collision.world_draft import NO_RECORD, Record, SceneSettings, WorldDraft
 from ik_service.ros.common.frames import Frames
 
 _Object = TypeVar('_Object')
+_Result = TypeVar('_Result')
 Prepare = Callable[[WorldObject | AttachedObject], object]
-
-
-@dataclass(frozen=True)
-class _Record:
-    """
-    What is known of an object besides its body.
-
-    :ivar subframes: (4, 4) T_object_subframe [m] by name.
-    :ivar anchor: the frame of tf that it stays in, and (4, 4) its pose there [m]; None without.
-    """
-
-    subframes: Mapping[str, np.ndarray]
-    anchor: tuple[str, np.ndarray] | None = None
 
 
 class KnownWorld:
@@ -55,64 +33,74 @@ class KnownWorld:
         subframes as ``object/subframe``.
     :param prepare: called with each new object before it counts, as building what is checked may
         take long; an exception refuses the object.
-    :ivar world: the objects, where they are now.
+    :ivar world: the objects, where they are now, and what may touch what.
+    :ivar settings: what a scene says besides.
     """
 
     def __init__(self, frames: Frames, prepare: Prepare = lambda other: None) -> None:
         self.world = World()
+        self.settings = SceneSettings()
         self._frames = frames
         self._prepare = prepare
         self._lock = threading.Lock()
-        self._records: dict[str, _Record] = {}
+        self._records: dict[str, Record] = {}
         self._anchors: dict[str, tuple[str, np.ndarray]] = {}  # of the records that have one
         self._feet: dict[str, np.ndarray] = {}  # T_root_frame of their frames
 
-    def change(self, message: CollisionObject, measured: MeasuredState | None) -> None:
+    def change(self, message: CollisionObject, measured: MeasuredState | None) -> list[str]:
         """
         Add, append to, move or remove an object, or remove all.
 
         :param message: the message.
         :param measured: the measured state; None before there is an arm.
+        :returns: remarks for the sender.
         :raises IkServiceError: the message is faulty; nothing has changed.
         """
         with self._lock:
-            placing = self._placing(measured)
-            placing.check_name(message.id)
-            world = changed_world(self.world, message, placing)
-            if operation_of(message) == REMOVE:
-                names = [message.id] if message.id else [*self.world.objects]
-                self._commit(world, names, {})
-                return
-            old = self._records[message.id] if message.id in self.world.objects else _NOTHING
-            anchor = old.anchor
-            if old is _NOTHING or operation_of(message) != APPEND:
-                anchor = self._anchor(message, world, measured, placing)
-            record = _Record(_subframes(message, old.subframes), anchor)
-            self._commit(world, [message.id], {message.id: record})
+            draft = self._draft(self._frames, measured)
+            draft.change(message)
+            self._commit(draft)
+        return draft.remarks
 
-    def attach(self, message: AttachedCollisionObject, measured: MeasuredState | None) -> None:
+    def attach(
+        self, message: AttachedCollisionObject, measured: MeasuredState | None
+    ) -> list[str]:
         """
         Attach an object to a link, or detach it, or all.
 
         :param message: the message.
         :param measured: the measured state; None before there is an arm.
+        :returns: remarks for the sender.
         :raises IkServiceError: the message is faulty; nothing has changed.
         """
         with self._lock:
-            old, placing = self.world, self._placing(measured)
-            placing.check_name(message.object.id)
-            world = attached_world(old, message, placing)
-            if operation_of(message.object) == REMOVE:
-                records = {
-                    name: _Record(self._records[name].subframes)
-                    for name in old.attached
-                    if name not in world.attached
-                }
-            else:
-                name = message.object.id
-                subframes = attached_subframes(message.object, self.subframes(name))
-                records = {name: _Record(subframes)}
-            self._commit(world, records, records)
+            draft = self._draft(self._frames, measured)
+            draft.attach(message)
+            self._commit(draft)
+        return draft.remarks
+
+    def edit(
+        self, change: Callable[[WorldDraft], _Result], measured: MeasuredState | None
+    ) -> _Result:
+        """
+        Change several things at once.
+
+        :param change: called with a draft; what it does to that counts when it returns.
+        :param measured: the measured state; None before there is an arm.
+        :returns: what that returns.
+        :raises IkServiceError: what that raises, or an object cannot be checked; nothing has
+            changed.
+        """
+        with self._lock:
+            draft = self._draft(self._frames.draft(), measured)
+            result = change(draft)
+            self._commit(draft)
+        return result
+
+    def snapshot(self) -> tuple[World, Mapping[str, Record], SceneSettings]:
+        """Return the world, what is known of its objects, and the settings, of one moment."""
+        with self._lock:
+            return self.world, dict(self._records), self.settings
 
     def adopt(self, arm: Arm) -> list[str]:
         """
@@ -126,8 +114,11 @@ class KnownWorld:
             lost = {name for name in (*old.objects, *old.attached) if arm.has_link(name)}
             lost |= {name for name, held in old.attached.items() if not arm.has_link(held.link)}
             if lost:
-                world = World(_without(old.objects, lost), _without(old.attached, lost))
-                self._commit(world, lost, {})
+                draft = self._draft(self._frames, None)
+                kept = _without(old.objects, lost), _without(old.attached, lost)
+                draft.world = old.with_all(*kept)
+                draft.changed |= dict.fromkeys(lost)
+                self._commit(draft)
             return sorted(lost)
 
     def refresh(self, measured: MeasuredState) -> str:
@@ -137,21 +128,12 @@ class KnownWorld:
         :param measured: the measured state.
         :returns: why some stay where they were; empty where none does.
         """
-        fault = ''
-        with self._lock:
-            placing = self._placing(measured)
-            moved = {}
-            for frame in {anchor[0] for anchor in self._anchors.values()}:
-                try:
-                    T_root_frame = placing.in_root(frame, np.eye(4))
-                except IkServiceError as error:
-                    fault = str(error)
-                    continue
-                if frame not in self._feet or (T_root_frame != self._feet[frame]).any():
-                    self._feet[frame] = moved[frame] = T_root_frame
-            if moved:
-                self._move(moved)
-        return fault
+        if not self._lock.acquire(blocking=False):
+            return ''  # a large scene is on its way, for which no command may wait
+        try:
+            return self._refresh(measured)
+        finally:
+            self._lock.release()
 
     def held(self, name: str) -> tuple[str, np.ndarray] | None:
         """
@@ -168,12 +150,27 @@ class KnownWorld:
 
         :param name: name of the object; one that is not known has none.
         """
-        return self._records.get(name, _NOTHING).subframes
+        return self._records.get(name, NO_RECORD).subframes
 
     @property
     def is_anchored(self) -> bool:
         """Whether objects stand in frames of tf."""
         return bool(self._anchors)
+
+    def _refresh(self, measured: MeasuredState) -> str:
+        fault, moved = '', {}
+        placing = self._placing(measured)
+        for frame in {anchor[0] for anchor in self._anchors.values()}:
+            try:
+                T_root_frame = placing.in_root(frame, np.eye(4))
+            except IkServiceError as error:
+                fault = str(error)
+                continue
+            if frame not in self._feet or (T_root_frame != self._feet[frame]).any():
+                self._feet[frame] = moved[frame] = T_root_frame
+        if moved:
+            self._move(moved)
+        return fault
 
     def _move(self, moved: Mapping[str, np.ndarray]) -> None:
         """Place what stands in frames of tf, given (4, 4) T_root_frame [m] of each."""
@@ -181,47 +178,36 @@ class KnownWorld:
         for name, (frame, T_frame_object) in self._anchors.items():
             if frame in moved:
                 objects[name] = objects[name].at(moved[frame] @ T_frame_object)
-        self.world = World(objects, self.world.attached)
+        self.world = self.world.with_all(objects, self.world.attached)
 
     def _placing(self, measured: MeasuredState | None) -> Placing:
         if measured is None:
             return Placing(None, np.empty(0), self._frames)
         return Placing(measured.arm, measured.posture(), self._frames)
 
-    def _anchor(
-        self,
-        message: CollisionObject,
-        world: World,
-        measured: MeasuredState | None,
-        placing: Placing,
-    ) -> tuple[str, np.ndarray] | None:
-        """Return the frame of tf that an object stays in, and its pose there; None without one."""
-        if measured is None:
-            return None
-        frame, _ = self._frames.foot(measured.arm, message.header.frame_id.lstrip('/'))
-        if measured.arm.has_link(frame):
-            return None
-        T_root_frame = placing.in_root(frame, np.eye(4))
-        return frame, inverse_transform(T_root_frame) @ world.objects[message.id].pose
+    def _draft(self, frames: Frames, measured: MeasuredState | None) -> WorldDraft:
+        return WorldDraft(self.world, self._records, self.settings, frames, measured)
 
-    def _commit(
-        self, world: World, changed: Collection[str], records: Mapping[str, _Record]
-    ) -> None:
-        """Put a world into force, with its frames; objects without a record have gone."""
+    def _commit(self, draft: WorldDraft) -> None:
+        """Put a draft into force, with its frames; objects without a record have gone."""
+        world = draft.finish()
         removed = [
             frame
-            for name in changed
-            for frame in _frames_of(name, self._records.get(name, _NOTHING))
+            for name in draft.changed
+            for frame in self._records.get(name, NO_RECORD).frame_names(name)
         ]
+        records = {name: record for name, record in draft.changed.items() if record}
         added: dict[str, tuple[str, np.ndarray]] = {}
-        for name, record in records.items():
+        for name in records:
             self._prepare(world.attached.get(name) or world.objects[name])
-            added[name] = _standing(world, name, record)
-            for subframe, T in record.subframes.items():
-                added[f'{name}/{subframe}'] = name, T
+            added |= draft.frames_of(name)
         self._frames.update(added, removed)
+        if draft.settings is not self.settings:
+            self.settings = draft.settings
+            self._frames.fixed = draft.settings.fixed
+            self._feet.clear()
         self.world = world
-        for name in changed:
+        for name in draft.changed:
             self._records.pop(name, None)
             self._anchors.pop(name, None)
         self._records.update(records)
@@ -229,9 +215,6 @@ class KnownWorld:
         self._anchors.update(anchors)
         for frame in {frame for frame, _ in anchors.values()}:
             self._feet.pop(frame, None)
-
-
-_NOTHING = _Record({})
 
 
 def find_held(
@@ -256,41 +239,5 @@ def find_held(
     return None
 
 
-def attached_subframes(
-    message: CollisionObject, old: Mapping[str, np.ndarray]
-) -> Mapping[str, np.ndarray]:
-    """
-    Return the subframes of an object after a message that attaches it.
-
-    :param message: the object; one without shapes is attached as it is.
-    :param old: (4, 4) T_object_subframe [m] by name, as they were.
-    :raises IkServiceError: the subframes of the message are faulty.
-    """
-    return _subframes(message, old) if has_shapes(message) else old
-
-
 def _without(objects: Mapping[str, _Object], names: Collection[str]) -> dict[str, _Object]:
     return {name: other for name, other in objects.items() if name not in names}
-
-
-def _subframes(
-    message: CollisionObject, old: Mapping[str, np.ndarray]
-) -> Mapping[str, np.ndarray]:
-    """Return the subframes of an object after a message that does not remove it."""
-    operation = operation_of(message)
-    if operation == MOVE:
-        return old
-    new = subframes_of(message)
-    return {**old, **new} if operation == APPEND else new
-
-
-def _frames_of(name: str, record: _Record) -> list[str]:
-    return [name, *(f'{name}/{subframe}' for subframe in record.subframes)]
-
-
-def _standing(world: World, name: str, record: _Record) -> tuple[str, np.ndarray]:
-    """Return the frame that an object stays in, empty for the root link, and its pose there."""
-    held = world.attached.get(name)
-    if held is not None:
-        return held.link, held.pose
-    return record.anchor or ('', world.objects[name].pose)

@@ -17,10 +17,10 @@ from ik_service.ros.collision.object_messages import (
     has_pose,
     moved_shape_poses,
     object_of,
+    object_pose,
     shapes_of,
 )
 from ik_service.ros.collision.placing import Placing
-from ik_service.ros.common.conversions import matrix_from_pose
 
 ADD, REMOVE, APPEND, MOVE = (
     int.from_bytes(operation, 'little')
@@ -58,7 +58,7 @@ def changed_world(world: World, message: CollisionObject, placing: Placing) -> W
         old = world.objects[name]
         T_root_object = old.pose
         if has_pose(message):
-            T = matrix_from_pose(message.pose)
+            T = object_pose(message.pose)
             T_root_object = placing.in_root(message.header.frame_id, T)
         more = _moved_shapes(shapes_of(message), inverse_transform(old.pose) @ T_root_object)
         return world.with_object(old.with_shapes(more))
@@ -109,7 +109,7 @@ def attached_world(world: World, message: AttachedCollisionObject, placing: Plac
 
 def _removed(world: World, name: str) -> World:
     if not name:
-        return World({}, world.attached)
+        return world.with_all({}, world.attached)
     if name in world.attached:
         raise ArgumentError(
             'operation',
@@ -123,7 +123,7 @@ def _moved(world: World, message: CollisionObject, placing: Placing) -> World:
     old = world.objects.get(message.id)
     if old is None:
         raise UnknownObjectError(message.id, world.objects)
-    pose = placing.in_root(message.header.frame_id, matrix_from_pose(message.pose))
+    pose = placing.in_root(message.header.frame_id, object_pose(message.pose))
     poses = moved_shape_poses(message, len(old.shapes))
     if not poses:
         return world.moved(message.id, pose)
@@ -141,7 +141,7 @@ def _appended(
         )
     T_old_new = np.eye(4)
     if has_pose(message.object):
-        T = matrix_from_pose(message.object.pose)
+        T = object_pose(message.object.pose)
         T_link_new = placing.in_link(old.link, message.object.header.frame_id, T)
         T_old_new = inverse_transform(old.pose) @ T_link_new
     shapes = (*old.shapes, *_moved_shapes(shapes_of(message.object), T_old_new))
@@ -169,7 +169,8 @@ def _detached(world: World, message: AttachedCollisionObject, placing: Placing) 
         pose = placing.in_root(held.link, held.pose)
         objects[held.name] = WorldObject(held.name, held.solid, pose)
     names = {held.name for held in leaving}
-    return World(objects, {k: held for k, held in world.attached.items() if k not in names})
+    kept = {k: held for k, held in world.attached.items() if k not in names}
+    return world.with_all(objects, kept)
 
 
 def _moved_shapes(shapes: Iterable[PlacedShape], T: np.ndarray) -> list[PlacedShape]:

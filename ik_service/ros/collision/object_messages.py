@@ -37,7 +37,7 @@ def object_of(message: CollisionObject) -> tuple[np.ndarray, list[PlacedShape]]:
     if len(shapes) == 1 and not has_pose(message):
         shape, T = shapes[0]
         return T, [(shape, np.eye(4))]
-    return matrix_from_pose(message.pose), shapes
+    return object_pose(message.pose), shapes
 
 
 def shapes_of(message: CollisionObject) -> list[PlacedShape]:
@@ -64,7 +64,7 @@ def shapes_of(message: CollisionObject) -> list[PlacedShape]:
             )
         for number, shape in enumerate(shapes):
             pose = poses[number] if number < len(poses) else Pose()
-            T = matrix_from_pose(pose, f'{kind}_poses[{number}]')
+            T = object_pose(pose, f'{kind}_poses[{number}]')
             found.append((convert(shape, f'{field}[{number}]'), T))
     return found
 
@@ -89,7 +89,7 @@ def moved_shape_poses(message: CollisionObject, count: int) -> list[np.ndarray]:
             'primitive_poses, mesh_poses and plane_poses',
             f'are {len(poses)}, but the object has {count} shapes',
         )
-    return [matrix_from_pose(pose, field) for field, pose in poses]
+    return [object_pose(pose, field) for field, pose in poses]
 
 
 def subframes_of(message: CollisionObject) -> dict[str, np.ndarray]:
@@ -109,9 +109,47 @@ def subframes_of(message: CollisionObject) -> dict[str, np.ndarray]:
             f'most {MOST_SUBFRAMES}',
         )
     return {
-        name: matrix_from_pose(pose, f'subframe {quote(name)}')
+        name: object_pose(pose, f'subframe {quote(name)}')
         for name, pose in zip(names, poses, strict=True)
     }
+
+
+def object_pose(pose: Pose, field: str = 'pose') -> np.ndarray:
+    """
+    Return a pose of an object; the zero quaternion is no rotation, as with MoveIt.
+
+    No obstacle is dropped for that; :func:`zero_quaternions` tells it.
+
+    :param pose: the message.
+    :param field: name of the message, for the error.
+    :returns: (4, 4) [m].
+    :raises RequestError: a number is not finite; names the field.
+    """
+    if not _is_zero(pose):
+        return matrix_from_pose(pose, field)
+    unturned = Pose()
+    unturned.position = Point(x=pose.position.x, y=pose.position.y, z=pose.position.z)
+    return matrix_from_pose(unturned, field)
+
+
+def zero_quaternions(message: CollisionObject) -> list[str]:
+    """
+    Return a remark on each pose of an object whose quaternion is zero, and taken as no rotation.
+
+    :param message: the object.
+    """
+    fields = [('pose', message.pose)] if has_pose(message) else []
+    for kind in _KINDS:
+        fields += [
+            (f'{kind}_poses[{number}]', pose) for number, pose in enumerate(_poses(message, kind))
+        ]
+    names = zip(message.subframe_names, message.subframe_poses, strict=False)
+    fields += [(f'subframe {quote(name)}', pose) for name, pose in names]
+    return [
+        f'{quote(message.id)}: the zero quaternion of {field} is taken as no rotation'
+        for field, pose in fields
+        if _is_zero(pose)
+    ]
 
 
 def has_pose(message: CollisionObject) -> bool:
@@ -121,7 +159,9 @@ def has_pose(message: CollisionObject) -> bool:
     :param message: the object.
     """
     at, turn = message.pose.position, message.pose.orientation
-    return (at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w) != (0, 0, 0, 0, 0, 0, 1)
+    if (at.x, at.y, at.z) != (0, 0, 0):
+        return True
+    return (turn.x, turn.y, turn.z, turn.w) not in ((0, 0, 0, 1), (0, 0, 0, 0))
 
 
 def has_shapes(message: CollisionObject) -> bool:
@@ -131,6 +171,11 @@ def has_shapes(message: CollisionObject) -> bool:
     :param message: the object.
     """
     return bool(message.primitives or message.meshes or message.planes)
+
+
+def _is_zero(pose: Pose) -> bool:
+    turn = pose.orientation
+    return (turn.x, turn.y, turn.z, turn.w) == (0, 0, 0, 0)
 
 
 def _plane(message: PlaneMessage, field: str) -> Plane:

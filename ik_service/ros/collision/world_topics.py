@@ -1,10 +1,11 @@
-"""Topics ``collision_object`` and ``attached_collision_object``."""
+"""Topics ``collision_object``, ``attached_collision_object`` and ``planning_scene``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
-from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 
@@ -15,6 +16,7 @@ from ik_service.exceptions import IkServiceError
 from ik_service.ros.collision.known_world import KnownWorld
 from ik_service.ros.common.cdr import read_message
 from ik_service.ros.common.input_topics import InputTopic
+from ik_service.ros.scene.scene_changes import apply_scene
 
 _DEPTH = 1000  # messages that may wait, as a scene is often published at once
 
@@ -42,6 +44,7 @@ class WorldTopics:
         self._measured = measured
         self._on_error = on_error
         self._ignored = FaultLogger(node.get_logger().warning)
+        self._remarks = FaultLogger(node.get_logger().warning)
         self._group = MutuallyExclusiveCallbackGroup()  # changes come one after the other
         self._subscribe(
             CollisionObject, 'collision_object', lambda message: message.id, known.change
@@ -52,25 +55,33 @@ class WorldTopics:
             lambda message: message.object.id,
             known.attach,
         )
+        self._subscribe(
+            PlanningScene,
+            'planning_scene',
+            lambda message: message.name,
+            lambda message, measured: known.edit(partial(apply_scene, message), measured),
+        )
 
     def _subscribe(
         self,
         kind: type,
         topic: str,
         name_of: Callable[..., str],
-        take: Callable[..., None],
+        take: Callable[..., list[str]],
     ) -> None:
         def on_message(data: bytes, _: Mapping[str, int]) -> None:
             name = ''
             try:
                 message = read_message(data, kind)
                 name = name_of(message)
-                take(message, self._measured())
+                remarks = take(message, self._measured())
             except IkServiceError as error:
                 self._ignored.report(f'{topic} {quote(name)} ignored: {error}')
             except Exception as error:  # of whatever reads the message
                 self._on_error(error)
             else:
                 self._ignored.clear()
+                for remark in remarks:
+                    self._remarks.report(f'{topic} {quote(name)}: {remark}')
 
         InputTopic(self._node, kind, topic, on_message, _DEPTH, self._group, self._wake, raw=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 import os
 from pathlib import Path
-import re
 
 import yaml
 
 from ik_service.common.regular_file import read_regular
+from ik_service.common.shared_parameters import is_for, sections
 from ik_service.exceptions import ArgumentError
 from ik_service.model.description_file import is_xacro, load_text
 from ik_service.model.package_folders import own_package, parse_package_dirs
@@ -115,8 +115,8 @@ def node_parameters(file: Path, node: str) -> dict[str, object]:
         reason = getattr(error, 'strerror', None) or error
         raise ArgumentError('params_file', f'{file} cannot be read: {reason}') from error
     found: dict[str, object] = {}
-    for rule, parameters in _rules(tree, ''):
-        if re.fullmatch(_node_pattern(rule), node):
+    for section, parameters in sections(tree):
+        if is_for(section, node):  # a later one wins, as in ROS
             found.update(parameters)
     return found
 
@@ -131,20 +131,3 @@ def _absolute_namespace(arguments: Mapping[str, str]) -> str:
 def _path(name: str) -> str:
     """Make a path absolute; a shell leaves the ~ of ``urdf:=~/arm.urdf`` to us."""
     return str(Path(os.path.expanduser(name)).absolute()) if name else ''
-
-
-def _rules(tree: object, name: str) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Walk namespaces and nodes, in the order of the file: a later rule wins, as in ROS."""
-    if not isinstance(tree, Mapping):
-        return
-    for key, value in tree.items():
-        if key == 'ros__parameters' and isinstance(value, Mapping):
-            yield name, value
-        else:
-            yield from _rules(value, f'{name}/{str(key).lstrip("/")}')
-
-
-def _node_pattern(rule: str) -> str:
-    """Turn a node name with wildcards into a regular expression, in the way of rclpy."""
-    name = re.escape(rule)
-    return name.replace(r'/\*\*', r'(/\w+)*').replace(r'/\*', r'(/\w+)')

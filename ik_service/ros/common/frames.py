@@ -1,5 +1,5 @@
 """
-Frames of requests: links of the robot, registered frames, virtual joints, and tf.
+Frames of requests: links of the robot, registered frames, virtual joints, tf, and fixed frames.
 
 A link as a frame is where the arm is measured to be, as in MoveIt, and not where the seed of a
 request puts it: T_root_target comes from the frame at the measured posture, and then T_base_target
@@ -40,12 +40,19 @@ class Frames:
     Frames besides the links of the robot: registered ones and those of tf. Thread-safe.
 
     :param tf: looks up frames in tf; None without tf.
+    :ivar fixed: (4, 4) T_root_frame [m] of frames that count where tf knows none of that name; may
+        be replaced at any time.
     """
 
     def __init__(self, tf: TfLookup | None = None) -> None:
         self._tf = tf
         self._lock = threading.Lock()
         self._registered: Mapping[str, tuple[str, np.ndarray]] = {}
+        self.fixed: Mapping[str, np.ndarray] = {}
+
+    def draft(self) -> DraftFrames:
+        """Return a copy whose changes do not count here."""
+        return DraftFrames(self._tf, self._registered, self.fixed)
 
     def register(self, name: str, parent: str, T_parent_frame: np.ndarray) -> None:
         """
@@ -127,20 +134,57 @@ class Frames:
 
     def _beyond(self, arm: Arm, frame: str) -> tuple[str, np.ndarray]:
         """Locate a frame that is neither a link nor registered."""
-        virtual = frame in virtual_frames(arm.robot)
+        fixed = self.fixed.get(frame)
+        if fixed is None and frame in virtual_frames(arm.robot):
+            fixed = np.eye(4)
         if self._tf is None or len(frame) > _LONGEST_FRAME:
-            if virtual:
-                return arm.root_link, np.eye(4)
+            if fixed is not None:
+                return arm.root_link, fixed
             hint = 'tf is not in use' if self._tf is None else 'that is no name of a frame'
             raise _no_frame(arm, frame, hint)
         links = (arm.root_link, *(link for link in arm.robot.links if link != arm.root_link))
         try:
             return self._tf(links, frame)
         except NoTransformError as error:
-            if virtual:
-                return arm.root_link, np.eye(4)
+            if fixed is not None:
+                return arm.root_link, fixed
             reason = f'tf knows no way from {arm.root_link!r}: {error.reason}'
             raise _no_frame(arm, frame, reason) from error
+
+
+class DraftFrames(Frames):
+    """
+    Frames under change by one thread, which are thrown away afterwards.
+
+    :param tf: looks up frames in tf; None without tf.
+    :param registered: parent and (4, 4) pose by name.
+    :param fixed: (4, 4) T_root_frame [m] of fixed frames.
+    """
+
+    def __init__(
+        self,
+        tf: TfLookup | None,
+        registered: Mapping[str, tuple[str, np.ndarray]],
+        fixed: Mapping[str, np.ndarray],
+    ) -> None:
+        super().__init__(tf)
+        self._open = dict(registered)
+        self._registered, self.fixed = self._open, fixed
+
+    def update(
+        self, added: Mapping[str, tuple[str, np.ndarray]], removed: Iterable[str] = ()
+    ) -> None:
+        """
+        Register frames and remove others, without a copy of all.
+
+        :param added: as for :meth:`Frames.update`.
+        :param removed: likewise.
+        :raises ArgumentError: a frame is faulty; the draft is of no use then.
+        """
+        for name in removed:
+            self._open.pop(name, None)
+        for name, (parent, T_parent_frame) in added.items():
+            self._open[name] = _checked(self._open, name, parent.lstrip('/'), T_parent_frame)
 
 
 class FrameResolver:

@@ -12,7 +12,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ik_service.common.quoting import quote, truncate
-from ik_service.common.shared_parameters import given_to_all_nodes
+from ik_service.common.shared_parameters import files_for_others, given_to_all_nodes
 from ik_service.exceptions import OptionError
 from ik_service.ros.common.mapping_parameters import declare_nested, MappingSpec
 from ik_service.ros.common.parameter_refusals import no_such_parameter, wrong_type
@@ -165,6 +165,19 @@ def declare_parameters(
         values |= declare_nested(node, _given(node), mapping)
     _refuse_unknown(node)
     return ParameterValues(values)
+
+
+def warn_of_files_for_others(node: Node) -> None:
+    """
+    Log which parameter files on the command line have nothing for a node.
+
+    :param node: the node.
+    """
+    name = node.get_fully_qualified_name()
+    for file, others in files_for_others(name):
+        node.get_logger().warning(
+            f'the parameter file {file} gives {name} nothing: it is for {", ".join(others)}'
+        )
 
 
 def _declare(node: Node, spec: ParameterSpec) -> object:

@@ -9,6 +9,7 @@ import math
 import threading
 import time
 
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
 import numpy as np
@@ -18,15 +19,19 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
 
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
-from ik_service.ros.common.qos import SERVICE_QOS
+from ik_service.ros.common.qos import DESCRIPTION_QOS, SERVICE_QOS
+from ik_service.ros.demo.take_over import PAUSE_TOPIC, RESUME_SERVICE, TakeOver
 
 _SUCCESS = 1
 _TIMEOUT = 10.0  # of a service that does not answer, and a topic that is silent [s]
 _CHECK_PERIOD = 0.2  # time between two calls of the check while waiting [s]
 
+_MOTIONS = 'ik_service: motions'  # part of the node's diagnostics
 _LISTENERS = 2  # subscribers to joint_states: this client and the node
 
 
@@ -73,8 +78,7 @@ class DemoClient:
     :param base_link: frame of all poses.
     :param tip_link: link that the poses are of.
     :param check: called repeatedly while it waits for an answer; may raise to give up.
-    :ivar foreign_target_at: when somebody else last published a target, on the monotonic clock
-        [s]; −inf when nobody has.
+    :ivar take_over: why the demo has to give way to others.
     """
 
     def __init__(self, base_link: str, tip_link: str, check: Callable[[], None]) -> None:
@@ -87,8 +91,12 @@ class DemoClient:
         self._fk = self._node.create_client(GetPositionFK, 'compute_fk', qos_profile=SERVICE_QOS)
         self._target = self._node.create_publisher(PoseStamped, 'target_pose', 10)
         self._own_stamps: deque[tuple[int, int]] = deque(maxlen=64)
-        self.foreign_target_at = -math.inf
+        self.take_over = TakeOver()
         self._node.create_subscription(PoseStamped, 'target_pose', self._on_target, 10)
+        self._node.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, 10)
+        self._stop = self._node.create_client(Trigger, 'ik_service/stop')
+        self._pause = self._node.create_publisher(String, PAUSE_TOPIC, DESCRIPTION_QOS)
+        self._node.create_service(Trigger, RESUME_SERVICE, self._on_resume)
         self._arrival = threading.Condition()
         self._state: ArmState | None = None
         self._node.create_subscription(
@@ -168,6 +176,19 @@ class DemoClient:
         self._own_stamps.append(_stamp(message))
         self._target.publish(message)
 
+    def stop(self) -> None:
+        """Ask the node to stop the arm, whatever moves it."""
+        if self._stop.service_is_ready():
+            self._stop.call_async(Trigger.Request())
+
+    def show_pause(self, reason: str) -> None:
+        """
+        Say why the demo is paused.
+
+        :param reason: why; empty when it goes on.
+        """
+        self._pause.publish(String(data=reason))
+
     def next_state(self) -> ArmState:
         """
         Wait for the next joint state and return it.
@@ -186,7 +207,18 @@ class DemoClient:
 
     def _on_target(self, message: PoseStamped) -> None:
         if _stamp(message) not in self._own_stamps:
-            self.foreign_target_at = time.monotonic()
+            self.take_over.take_target()
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name == _MOTIONS:
+                self.take_over.take_counts({pair.key: pair.value for pair in status.values})
+
+    def _on_resume(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
+        answer.success = bool(self.take_over.reason)
+        answer.message = 'the demo goes on' if answer.success else 'the demo is not paused'
+        self.take_over.end()
+        return answer
 
     def _on_state(self, message: JointState) -> None:
         with self._arrival:

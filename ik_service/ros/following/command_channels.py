@@ -17,7 +17,8 @@ from ik_service.following.commanded_joints import CommandedJoints
 from ik_service.following.settings import FollowerCommand
 from ik_service.following.target_follower import TargetFollower
 from ik_service.following.velocity_command import VelocityCommand
-from ik_service.motion.command.gate import VelocityGate
+from ik_service.motion.command.cubic_kernels import cubic_kernels
+from ik_service.motion.command.gate import SendingTimes, VelocityGate
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following.command_messages import (
     joint_command,
@@ -93,8 +94,8 @@ class CommandChannel(ABC):
             self._end()
         if not self._streams:
             self._streams = True
-            self.begin()
-            self._joints.begin(self._number, self._measured.posture()[self._all])
+            measured = self._measured.posture()[self._all]
+            self.begin(measured, alone=self._joints.begin(self._number, measured))
         return self.encode(command, follower, now)
 
     def _end(self) -> None:
@@ -102,8 +103,13 @@ class CommandChannel(ABC):
             self._streams = False
             self._joints.end(self._number, self._indices)
 
-    def begin(self) -> None:  # noqa: B027 - not all have a use for it
-        """Begin a stream of commands."""
+    def begin(self, measured: np.ndarray, alone: bool) -> None:  # noqa: B027
+        """
+        Begin a stream of commands.
+
+        :param measured: (m,) where the joints of the controller are [rad] or [m].
+        :param alone: whether no other group commands some of them.
+        """
 
     def is_late(self, now: float) -> bool:
         """
@@ -116,6 +122,14 @@ class CommandChannel(ABC):
     def discard(self) -> None:  # noqa: B027
         """Forget the last message, which was not sent."""
 
+    def mark_sent(self, delay: float, period: float) -> None:  # noqa: B027
+        """
+        Take note of when the last message was really sent.
+
+        :param delay: how long it took, from the tick to the end of sending [s].
+        :param period: time between two ticks [s].
+        """
+
     @abstractmethod
     def encode(
         self, command: FollowerCommand, follower: TargetFollower, now: float
@@ -127,14 +141,73 @@ class CommandChannel(ABC):
         return None
 
 
-class JointCommandChannel(CommandChannel):
+class PositionChannel(CommandChannel):
+    """
+    Commands as positions of all joints of a controller, as the gate lets them pass.
+
+    :param joints: joints that the messages are about, those of the group among them.
+    :param names: joints of the group.
+    :param measured: the measured state of the arm.
+    :param clock: the clock of the commands, for their stamps.
+    """
+
+    def __init__(
+        self,
+        joints: CommandedJoints,
+        names: Sequence[str],
+        measured: MeasuredState,
+        clock: MotionClock,
+    ) -> None:
+        super().__init__(joints, names, measured, clock)
+        self._gate, self._times = joints.positions, SendingTimes()
+
+    def begin(self, measured: np.ndarray, alone: bool) -> None:
+        """Hold the joints of no group where they are."""
+        if alone:
+            self._gate.begin(measured, np.arange(len(measured)), -np.inf)
+
+    def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
+        """Return the positions."""
+        self._admit(command, follower, now)
+        return multi_array(self._gate.q)
+
+    def _admit(
+        self, command: FollowerCommand, follower: TargetFollower, now: float
+    ) -> FollowerCommand:
+        """Return a command as the gate lets it pass."""
+        gate, period, joints = self._gate, 1.0 / follower.settings.rate, self._indices
+        at = self._times.moment(now, period, command.begins)
+        if command.begins:
+            gate.begin(command.q, joints, at)
+        bounds = follower.limits.joint_bounds
+        admitted = gate.admit(command.q, command.velocity, joints, bounds, at, period)
+        return FollowerCommand(*admitted, begins=command.begins)
+
+    def mark_sent(self, delay: float, period: float) -> None:
+        """Take note of when the last positions were really sent."""
+        late = self._times.mark_sent(delay, period)
+        self._gate.mark_sent(self._indices, delay, late, period)
+
+    def discard(self) -> None:
+        """Forget the last positions."""
+        self._times.discard()
+        self._gate.withdraw()
+
+    @property
+    def refusals(self) -> int:
+        """Number of vectors that the gate brought inside their bounds."""
+        return self._gate.corrected
+
+
+class JointCommandChannel(PositionChannel):
     """Commands as ``sensor_msgs/JointState``; it names the joints of the group alone."""
 
     _message: JointState | None = None
 
     def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
         """Return positions and velocities of the group, stamped with the present."""
-        message = self._message = joint_command(self._names, command, self._message)
+        admitted = self._admit(command, follower, now)
+        message = self._message = joint_command(self._names, admitted, self._message)
         stamp = self._clock.stamp_of(self._clock.now())
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(max(stamp, 0), 10**9)
         return message
@@ -161,14 +234,15 @@ class TrajectoryChannel(CommandChannel):
     ) -> None:
         super().__init__(joints, names, measured, clock)
         self._asked, self._blends = blends, False
+        cubic_kernels()  # so that the first window does not wait for them
 
     @property
     def busy(self) -> bool:
         """Whether the last window is still to be sent."""
         return self._blends and self._joints.blended.busy
 
-    def begin(self) -> None:
-        """Begin a stream of commands."""
+    def begin(self, measured: np.ndarray, alone: bool) -> None:
+        """Ask what the controller does."""
         self._blends = self._asked()
 
     def encode(
@@ -226,15 +300,6 @@ class TrajectoryChannel(CommandChannel):
             self._joints.unmark_sent()
 
 
-class PositionChannel(CommandChannel):
-    """Commands as positions of all joints of a controller."""
-
-    def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
-        """Return the positions."""
-        self._joints.put(self._indices, command.q, command.velocity)
-        return multi_array(self._joints.q)
-
-
 class VelocityChannel(CommandChannel):
     """Commands as velocities of all joints of a controller; the last ones are zeros."""
 
@@ -255,7 +320,7 @@ class VelocityChannel(CommandChannel):
         """Whether the arm may still move with the last velocity, or zeros are repeated."""
         return self._velocities.busy
 
-    def begin(self) -> None:
+    def begin(self, measured: np.ndarray, alone: bool) -> None:
         """Forget the commands of the last stream."""
         self._commands.clear()
 
@@ -277,6 +342,12 @@ class VelocityChannel(CommandChannel):
         """Forget the last velocities."""
         self._velocities.discard()
         self._gate.withdraw()
+        self._joints.put(self._indices, self._joints.q[self._indices], self._gate.velocity)
+
+    def mark_sent(self, delay: float, period: float) -> None:
+        """Take note of when the last velocities were really sent."""
+        self._velocities.mark_sent(delay, period)
+        self._gate.mark_sent(delay, period)
 
     def rest(self, follower: TargetFollower, now: float) -> object | None:
         """Return velocities on the way to zero, and zeros for a while."""

@@ -202,7 +202,9 @@ class FollowerInterface:
                 message = None  # the arm goes on with what was sent before
         if message is not None:
             self._commands.publish(message)
-            self.follower.mark_sent(clock.now() - began)
+            delay = clock.now() - began
+            self.follower.mark_sent(delay)
+            self._commands.mark_sent(delay, 1.0 / self.follower.settings.rate)
         self._log.log_stops()
 
     def _discards(self, began: float) -> bool:

@@ -280,6 +280,11 @@ class Followers:
         return self.default.collision_fault(settings)
 
     @property
+    def other_motions(self) -> int:
+        """Number of motions so far that were not for targets."""
+        return sum(following.follower.other_motions for following in self)
+
+    @property
     def immobile_joints(self) -> tuple[str, ...]:
         """Joints that are never moved, because their velocity limit is 0."""
         names = [name for following in self for name in following.follower.immobile_joints]

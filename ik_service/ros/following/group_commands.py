@@ -80,6 +80,16 @@ class GroupCommands:
         """
         self._output.publish(message)
 
+    def mark_sent(self, delay: float, period: float) -> None:
+        """
+        Take note of when the last message was really sent.
+
+        :param delay: how long it took, from the tick to the end of sending [s].
+        :param period: time between two ticks [s].
+        """
+        if self._channel is not None:
+            self._channel.mark_sent(delay, period)
+
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""
         return self._output.report()

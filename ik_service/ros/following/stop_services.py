@@ -30,6 +30,7 @@ class StopServices:
     :param followers: returns the followers in use; None as long as there is no arm.
     :param preempt: called with what stops the arm; stops the goals of actions.
     :param wake: lets the executors notice a new subscription.
+    :ivar count: number of stops so far.
     :ivar group: callback group; for an executor of its own, so that a stop waits for nothing.
     """
 
@@ -42,6 +43,7 @@ class StopServices:
     ) -> None:
         self.group = MutuallyExclusiveCallbackGroup()
         self._followers, self._preempt = followers, preempt
+        self.count = 0
         self._events, self._ignored = 0, FaultLogger(node.get_logger().warning)
         self._log = node.get_logger()
         self._lock, self._enabled = threading.Lock(), True
@@ -52,6 +54,7 @@ class StopServices:
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""
         return {
+            'stops': str(self.count),
             f'stops by {EVENT_TOPIC}': str(self._events),
             f'last ignored {EVENT_TOPIC}': self._ignored.last or 'none',
         }
@@ -69,6 +72,7 @@ class StopServices:
             use(followers)
 
     def _on_stop(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
+        self.count += 1
         followers = self._followers()
         answer.success = True
         answer.message = 'nothing moves' if followers is None else followers.stop()
@@ -83,6 +87,7 @@ class StopServices:
             )
             return
         self._events += 1
+        self.count += 1
         followers = self._followers()
         self._preempt(f'stopped by {_STOP_EVENT!r} on {EVENT_TOPIC}')
         answer = 'nothing moves' if followers is None else followers.stop_all_but_trajectories()
@@ -91,6 +96,7 @@ class StopServices:
     def _on_enable(self, request: SetBool.Request, answer: SetBool.Response) -> SetBool.Response:
         with self._lock:
             self._enabled, followers = request.data, self._followers()
+            self.count += not request.data
             if followers is None:
                 answer.success, answer.message = True, 'there is no arm yet'
             else:

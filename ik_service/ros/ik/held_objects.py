@@ -10,8 +10,9 @@ import numpy as np
 from ik_service.arm.arm import MeasuredState
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.collision.avoidance import fault_of_attached, world_of_state
-from ik_service.ros.collision.known_world import attached_subframes, find_held, KnownWorld
+from ik_service.ros.collision.known_world import find_held, KnownWorld
 from ik_service.ros.collision.placing import Placing
+from ik_service.ros.collision.world_draft import attached_subframes
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.ik.goals import Held
 from ik_service.ros.ik.service_handler import start_posture

@@ -58,7 +58,10 @@ from ik_service.ros.ik.robot_descriptions import RobotDescriptions
 from ik_service.ros.ik.services import Services
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.ros.markers.world_marker_publisher import RATE, WorldMarkerPublisher
+from ik_service.ros.scene.monitored_scene import MonitoredScenePublisher
 from ik_service.solvers.compilation import Compiler
+
+_NOTICE = 0.1  # time until others learn of a stop, or of a motion for no target [s]
 
 
 class IkNode(NodeWithActions):
@@ -95,6 +98,7 @@ class IkNode(NodeWithActions):
         self._followers: Followers | None = None
         self._fault = DescriptionFault()
         self._incompatible = IncompatiblePublishers(self)
+        self._reported = (0, 0)
         self._started_at = time.monotonic()
         joints = [name for name in self.parameters[COMMAND_JOINTS] if name]
         self._watch = StallWatch(
@@ -146,7 +150,13 @@ class IkNode(NodeWithActions):
         )
         WorldTopics(self, self.collisions.known, lambda: self.measured, self._on_error, self._wake)
         world = WorldMarkerPublisher(self, lambda: self.measured, self.collisions)
-        self._world_ticker = periodic_call(checks, world.update, RATE, self._on_error)
+        scene = MonitoredScenePublisher(self, lambda: self.measured, self.collisions)
+
+        def show(now: float) -> None:
+            world.update(now)
+            scene.update(now)
+
+        self._world_ticker = periodic_call(checks, show, RATE, self._on_error)
         self._diagnostics = DiagnosticsPublisher(
             self, self._arm_services.statistics, self.collisions, self._report
         )
@@ -178,7 +188,9 @@ class IkNode(NodeWithActions):
         self._subscribe()
         self._descriptions.start()
         # Not by ROS time, which stands still in a paused simulation.
-        self.create_timer(1.0, self._on_second, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(1.0, self._on_second, clock=steady)
+        self.create_timer(_NOTICE, self._report_others, clock=steady)
         self._on_second()
 
     @contextmanager
@@ -247,7 +259,21 @@ class IkNode(NodeWithActions):
             followers.log_states()
         elif not self._fault.reason:
             self.get_logger().info(self._descriptions.waiting_for, throttle_duration_sec=10.0)
-        self._diagnostics.publish(self._descriptions.waiting_for, self._fault, followers)
+        self._publish_diagnostics()
+
+    def _report_others(self) -> None:
+        """Publish the diagnostics at once when the arm was stopped, or moves for no target."""
+        others = self._stop.count, self._other_motions()
+        if others != self._reported:
+            self._publish_diagnostics()
+
+    def _publish_diagnostics(self) -> None:
+        self._reported = self._stop.count, self._other_motions()
+        waiting = self._descriptions.waiting_for
+        self._diagnostics.publish(waiting, self._fault, self._followers)
+
+    def _other_motions(self) -> int:
+        return 0 if self._followers is None else self._followers.other_motions
 
     def _tick(self, now: float) -> None:
         followers = self._followers
@@ -264,7 +290,8 @@ class IkNode(NodeWithActions):
         """Return names and values about all ways to move the arm, for the diagnostics."""
         received = self._incompatible.report()
         stalls = {'stalls of the commands': str(self._watch.count)}
-        return {**self._motions.report(), **self._stop.report(), **received, **stalls}
+        others = {'motions besides targets': str(self._other_motions())}
+        return {**self._motions.report(), **others, **self._stop.report(), **received, **stalls}
 
     def _wake(self) -> None:
         """Let the threads notice a new subscription."""

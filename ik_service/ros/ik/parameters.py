@@ -34,6 +34,7 @@ from ik_service.ros.common.parameter_declaration import (
     ParameterSpec,
     ParameterValues,
     Value,
+    warn_of_files_for_others,
 )
 from ik_service.ros.following.follower_parameters import JOINT_LIMITS
 from ik_service.ros.ik.frame_parameters import TOOL_FRAMES, tool_frames_of
@@ -73,6 +74,7 @@ class NodeParameters:
     """
 
     def __init__(self, node: Node) -> None:
+        warn_of_files_for_others(node)
         self._specs = dict(PARAMETERS)
         self._values = declare_parameters(node, self._after_loading(node), _MAPPINGS)
         self.solver = _solver_settings(self._values)

@@ -7,8 +7,10 @@ from functools import partial
 from typing import Any
 
 from moveit_msgs.srv import (
+    ApplyPlanningScene,
     GetCartesianPath,
     GetGroupUrdf,
+    GetPlanningScene,
     GetPositionFK,
     GetPositionIK,
     GetStateValidity,
@@ -33,6 +35,7 @@ from ik_service.ros.ik.parameters import NodeParameters
 from ik_service.ros.ik.service_handler import Around, RequestStatistics, ServiceHandler
 from ik_service.ros.ik.state_validity import ValidityHandler
 from ik_service.ros.paths.compute_cartesian_path import CartesianPathHandler
+from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandler
 from ik_service.trajectory.compilation import CartesianPathKernels
 
 _BATCHES, _PATHS = 'compute_ik_batch', 'compute_cartesian_path'
@@ -79,16 +82,21 @@ class Services:
             return node.get_clock(), frames, on_error, refusal_logger(service, warn)
 
         states = FaultLogger(lambda text: warn(f'check_state_validity: {text}'))
+        scenes = FaultLogger(lambda text: warn(f'apply_planning_scene: {text}'))
         self.ik = IkHandler(settings, *around('compute_ik'), collisions)
         self.paths = CartesianPathHandler(settings, motion, *around(_PATHS), collisions)
         self.batches = BatchHandler(self.ik, *around(_BATCHES))
         placed = FkHandler(*around('compute_fk'), collisions.known)
         checked = ValidityHandler(node.get_clock(), frames, on_error, states.report, collisions)
+        applied = ApplySceneHandler(node.get_clock(), frames, on_error, scenes.report, collisions)
+        told = GetSceneHandler(*around('get_planning_scene'), collisions)
         self._handlers: dict[str, tuple[type, ServiceHandler]] = {
             'compute_ik': (GetPositionIK, self.ik),
             'compute_fk': (GetPositionFK, placed),
             'check_state_validity': (GetStateValidity, checked),
             'get_urdf': (GetGroupUrdf, UrdfHandler(*around('get_urdf'))),
+            'apply_planning_scene': (ApplyPlanningScene, applied),
+            'get_planning_scene': (GetPlanningScene, told),
             _BATCHES: (GetCartesianPath, self.batches),
             _PATHS: (GetCartesianPath, self.paths),
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 import tempfile
 import time
@@ -21,6 +22,7 @@ from ik_service.model.xacro_arguments import parse_xacro_args, XACRO_HELP
 from ik_service.reach import capability_map, CapabilityMap
 from ik_service.reach.grid import cubic_axes, cubic_count, MOST_POSITIONS, reach_box
 from ik_service.reach.map_file import check_map_place
+from ik_service.reach.orientations import chooses_orientation
 from ik_service.reach.survey import MOST_POSES
 from ik_service.robot import Robot
 from ik_service.scale import ChainSpec
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 SUMMARY = 'the positions that an arm can reach, how well, and with how many orientations'
 
+_ORIENTATIONS = 50
+_POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 _PANDA = ('panda_link0', 'panda_hand_tcp')
 
 
@@ -59,8 +63,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         '--orientations',
         type=_at_least(1),
-        default=50,
-        help='tried at each position (default: %(default)s)',
+        help=f'tried at each position (default: {_ORIENTATIONS}; positions alone are mapped of '
+        'an arm with too few joints to choose how its tip turns)',
     )
     add(
         '--searches',
@@ -112,6 +116,8 @@ def run(arguments: Namespace) -> list[Path]:
     output = arguments.output
     spec = _spec(arguments, arguments.urdf, arguments.base_link, arguments.tip_link)
     other_spec = _other_spec(arguments)
+    if arguments.orientations is None:
+        spec, other_spec = _settle_orientations(arguments, spec, other_spec)
     for name in ('reach.zarr',) if other_spec is None else ('reach.zarr', 'reach_other.zarr'):
         check_map_place(output / name)
     low, high = reach_box(spec.build().chain)
@@ -158,6 +164,22 @@ def _other_spec(arguments: Namespace) -> ChainSpec | None:
     spec = _spec(arguments, arguments.compare, *links)
     spec.build()
     return spec
+
+
+def _settle_orientations(
+    arguments: Namespace, spec: ChainSpec, other: ChainSpec | None
+) -> tuple[ChainSpec, ChainSpec | None]:
+    """Choose how many orientations are tried: none where an arm cannot choose its own."""
+    arguments.orientations = _ORIENTATIONS
+    chains = [each.build().chain for each in (spec, other) if each is not None]
+    if all(map(chooses_orientation, chains)):
+        return spec, other
+    arguments.orientations = 1
+    return _placed_only(spec), None if other is None else _placed_only(other)
+
+
+def _placed_only(spec: ChainSpec) -> ChainSpec:
+    return replace(spec, options=replace(spec.options, task_weights=_POSITION_ONLY))
 
 
 def _check_size(chain: KinematicChain, spacing: float, arguments: Namespace) -> None:

@@ -44,20 +44,23 @@ def summary_lines(found: CapabilityMap, seconds: float) -> Iterator[str]:
     there = found.position_free
     positions, poses = int(there.sum()), int(found.free[there].sum())
     tried = positions * len(found.rotations)
+    turned = any(found.spec.options.task_weights[3:])
+    there_text = f'{poses:,} of {tried:,} poses there ({poses / max(tried, 1):.1%}); '
     yield (
         f'{positions:,} of {len(there):,} positions are reached, '
-        f'about {found.volume:.2f} m³; {poses:,} of {tried:,} poses there '
-        f'({poses / max(tried, 1):.1%}); solved in {seconds:.1f} s'
+        f'about {found.volume:.2f} m³; {there_text if turned else ""}solved in {seconds:.1f} s'
     )
+    if not turned:
+        yield 'positions alone: the arm has too few joints to choose how its tip turns'
     if positions:
         yield (
             f'on average a manipulability of {found.manipulability[there].mean():.3g}, and '
             f'{found.limit_distance[there].mean():.0%} of the range from the joint limits'
         )
     yield _missed_text('positions', found.missed_positions, positions, found.searches)
-    if poses:
+    if poses and turned:
         yield _missed_text('poses', found.missed_poses, int(found.free.sum()), found.searches)
-    elif positions:
+    elif positions and turned:
         yield 'not one of the orientations is reached: the arm cannot choose how its tip is turned'
     if found.touches_edge:
         yield 'the arm gets to the edge of the grid, and perhaps beyond'

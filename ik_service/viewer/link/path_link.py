@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import threading
 from typing import Any
 
 from action_msgs.msg import GoalStatus
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 from moveit_msgs.action import ExecuteTrajectory
 from moveit_msgs.msg import RobotState, RobotTrajectory
 from moveit_msgs.srv import GetCartesianPath, GetPositionIK
@@ -17,6 +17,7 @@ from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.common.conversions import pose_from_matrix
@@ -25,6 +26,7 @@ from ik_service.ros.trajectory.trajectory_messages import trajectory_from
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 from ik_service.viewer.link.viewer_node import RequestClient, ViewerNode
 
+_SHORTEST = 0.05  # time of a motion of the joints [s]
 PATH_SERVICE, ACTION = 'compute_cartesian_path', 'execute_trajectory'
 
 
@@ -135,6 +137,28 @@ class Execution:
         reason = message_of(code) or ('' if is_success else f'{ACTION} answers {code.val}')
         is_canceled = answer.status == GoalStatus.STATUS_CANCELED
         self._on_end(ExecutionEnd(is_success, is_canceled, reason))
+
+
+def joint_motion(
+    names: Sequence[str], start: np.ndarray, goal: np.ndarray, speeds: np.ndarray
+) -> RobotTrajectory:
+    """
+    Return the motion of joints to a posture, as fast as they can; the node makes it slower.
+
+    :param names: names of the joints.
+    :param start: (n,) where they are [rad] or [m].
+    :param goal: (n,) where they go [rad] or [m].
+    :param speeds: (n,) largest speeds [rad/s] or [m/s].
+    """
+    moving = speeds > 0.0
+    shortest = np.abs(goal - start)[moving] / speeds[moving]
+    seconds = max(_SHORTEST, float(shortest.max(initial=0.0)))
+    point = JointTrajectoryPoint(positions=goal.tolist())
+    point.time_from_start = Duration(sec=int(seconds), nanosec=int(seconds % 1.0 * 1e9))
+    motion = RobotTrajectory()
+    motion.joint_trajectory.joint_names = list(names)
+    motion.joint_trajectory.points = [point]
+    return motion
 
 
 class PathLink:

@@ -14,23 +14,20 @@ class Target:
     Target pose of the tip as the page knows it. To be used from one thread.
 
     :ivar pose: (4, 4) T_base_tip [m]; None without a target.
-    :ivar state: name of the state whose pose it is; empty for any other pose.
     """
 
     def __init__(self) -> None:
         self.pose: np.ndarray | None = None
-        self.state = ''
         self._dragged_at = -math.inf
         self._is_unpublished = self._is_unsolved = self._is_undrawn = False
 
-    def set(self, T_base_tip: np.ndarray, state: str = '') -> None:
+    def set(self, T_base_tip: np.ndarray) -> None:
         """
         Set the target from the page: it is to be published, solved and drawn.
 
         :param T_base_tip: (4, 4) [m].
-        :param state: name of the state whose pose it is; empty for any other pose.
         """
-        self.pose, self.state = T_base_tip, state
+        self.pose = T_base_tip
         self._is_unpublished = self._is_unsolved = self._is_undrawn = True
 
     def drag(self, T_base_tip: np.ndarray, is_going_on: bool, now: float) -> None:
@@ -43,7 +40,7 @@ class Target:
         """
         self._dragged_at = now if is_going_on else -math.inf
         if self.pose is None or not np.array_equal(self.pose, T_base_tip):  # not at either end
-            self.pose, self.state = T_base_tip, ''
+            self.pose = T_base_tip
             self._is_unpublished = self._is_unsolved = True
 
     def receive(self, T_base_tip: np.ndarray, now: float) -> None:
@@ -54,13 +51,13 @@ class Target:
         :param now: on the monotonic clock [s].
         """
         if not self.is_dragged(now):
-            self.pose, self.state = T_base_tip, ''
+            self.pose = T_base_tip
             self._is_unpublished = False
             self._is_unsolved = self._is_undrawn = True
 
     def clear(self) -> None:
         """Drop the target."""
-        self.pose, self.state = None, ''
+        self.pose = None
         self._is_unpublished = self._is_unsolved = False
 
     def mark_unsolved(self) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
-from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetPositionIK
+from moveit_msgs.srv import GetGroupUrdf, GetPositionIK
 import numpy as np
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -19,11 +19,13 @@ from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
 
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.executors import PartialExecutor
 from ik_service.ros.common.qos import DESCRIPTION_QOS, MARKERS_QOS
+from ik_service.ros.demo.take_over import PAUSE_TOPIC, RESUME_SERVICE
 from ik_service.ros.markers.world_markers import TOPIC as WORLD_TOPIC
 from ik_service.viewer.link.remote_parameters import RemoteParameters
 
@@ -43,7 +45,6 @@ class ViewerNode(Node):
     ROS node of the viewer.
 
     :ivar ik: client of ``compute_ik``.
-    :ivar fk: client of ``compute_fk``.
     :ivar urdf: client of ``get_urdf``.
     :ivar state_group: callbacks of topics of which only the newest message counts, three of them,
         for :meth:`poll_states`.
@@ -53,8 +54,8 @@ class ViewerNode(Node):
     def __init__(self) -> None:
         super().__init__('ik_viewer')
         self.ik = RequestClient(self, GetPositionIK, 'compute_ik')
-        self.fk = RequestClient(self, GetPositionFK, 'compute_fk')
         self.urdf = RequestClient(self, GetGroupUrdf, 'get_urdf')
+        self._resume = self.create_client(Trigger, RESUME_SERVICE)
         self._target = self.create_publisher(PoseStamped, 'target_pose', 10)
         self._own_stamps: deque[tuple[int, int]] = deque(maxlen=64)
         self.state_group = MutuallyExclusiveCallbackGroup()
@@ -87,6 +88,7 @@ class ViewerNode(Node):
         on_semantics: Callable[[str], None],
         on_parameters: Callable[[ParameterEvent], None],
         on_world: Callable[[MarkerArray], None],
+        on_pause: Callable[[str], None],
     ) -> None:
         """
         Subscribe to all topics.
@@ -102,6 +104,7 @@ class ViewerNode(Node):
         :param on_semantics: takes texts on ``robot_description_semantic``.
         :param on_parameters: takes the parameter events of all nodes.
         :param on_world: takes messages on ``world_markers``.
+        :param on_pause: takes why the demo is paused; an empty text when it is not.
         """
 
         def take_foreign(message: PoseStamped) -> None:
@@ -119,6 +122,7 @@ class ViewerNode(Node):
             ('robot_description_semantic', on_semantics),
         ):
             subscribe(String, topic, _taking_text(take), DESCRIPTION_QOS)
+        self._demo = subscribe(String, PAUSE_TOPIC, _taking_text(on_pause), DESCRIPTION_QOS)
         subscribe(ParameterEvent, '/parameter_events', on_parameters, 100)
         self._world = subscribe(MarkerArray, WORLD_TOPIC, on_world, MARKERS_QOS)
         self.main_executor.wake()
@@ -126,6 +130,15 @@ class ViewerNode(Node):
     def is_world_known(self) -> bool:
         """Whether a node that publishes ``world_markers`` is on the graph."""
         return self._world.get_publisher_count() > 0
+
+    def is_demo_there(self) -> bool:
+        """Whether a demo that can be paused is on the graph."""
+        return self._demo.get_publisher_count() > 0
+
+    def resume_demo(self) -> None:
+        """Let the demo go on."""
+        if self._resume.service_is_ready():
+            self._resume.call_async(Trigger.Request())
 
     def parameters_of(self, remote: str) -> RemoteParameters:
         """
@@ -165,29 +178,6 @@ class ViewerNode(Node):
         request.ik_request.pose_stamped = self._stamped(T_base_tip, base_link)
         request.ik_request.robot_state.is_diff = True
         return self.ik.send(request, on_response)
-
-    def request_fk(
-        self,
-        joints: Mapping[str, float],
-        links: Sequence[str],
-        frame: str,
-        on_response: OnResponse,
-    ) -> bool:
-        """
-        Send a request to ``compute_fk``; see :meth:`RequestClient.send`.
-
-        :param joints: positions by name [rad] or [m].
-        :param links: the links whose poses are wanted.
-        :param frame: the frame that they are wanted in.
-        :param on_response: called with the response.
-        :returns: whether it was sent.
-        """
-        request = GetPositionFK.Request(fk_link_names=list(links))
-        request.header.frame_id = frame
-        request.robot_state.is_diff = True
-        request.robot_state.joint_state.name = list(joints)
-        request.robot_state.joint_state.position = [float(value) for value in joints.values()]
-        return self.fk.send(request, on_response)
 
     def find_ik_node(self) -> str:
         """Return the full name of the node that offers ``compute_ik``; empty when none does."""

@@ -24,8 +24,8 @@ class JointSliders:
 
     :param gui: the page's GUI.
     :param container: the tab that holds them.
-    :param on_move: called, in a thread of the server, with the positions of all joints [rad] or
-        [m] when somebody has moved one.
+    :param on_move: called, in a thread of the server, with the position [rad] or [m] by name of a
+        joint whose slider somebody has moved.
     :ivar sliders: the sliders by joint [°] or [mm].
     """
 
@@ -122,7 +122,7 @@ class JointSliders:
         async def _(event: viser.GuiEvent) -> None:
             if event.client_id is not None:  # a person, and not this program
                 self.hold(time.monotonic())  # before the arm's positions overwrite this one
-                self._on_move({n: s.value / self._factors[n] for n, s in self.sliders.items()})
+                self._on_move({joint.name: slider.value / factor})
 
         return slider
 

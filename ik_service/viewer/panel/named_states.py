@@ -12,7 +12,7 @@ from ik_service.common.quoting import truncate
 from ik_service.viewer.panel.widgets import set_value
 
 NONE = '–'
-"""Choice that stands for no state: the target is not the pose of one."""
+"""Choice that stands for no state: something else was asked for."""
 
 MID_RANGE = 'home (mid-range)'
 """Choice that stands for the middle of the joint limits, where no state is called home."""
@@ -36,13 +36,24 @@ def state_choices(arm: Arm) -> dict[str, Mapping[str, float]]:
     return choices
 
 
+def home_state(arm: Arm) -> Mapping[str, float] | None:
+    """
+    Return the named state that is home: the one called so, else ``ready``; None without them.
+
+    :param arm: the arm.
+    :returns: positions by joint [rad] or [m].
+    """
+    states = {name.lower(): positions for name, positions in arm.states(arm.group).items()}
+    return states.get('home') or states.get('ready')
+
+
 class NamedStates:
     """
     Menu of named states. To be used from one thread.
 
-    It shows the state that was asked for or whose pose is the target, so the same one can be
-    chosen again later. It is only written to when that changes: what somebody chooses stays to be
-    seen while the choice is on its way to :meth:`follow`.
+    It shows the state that was asked for last, so the same one can be chosen again later. It is
+    only written to when that changes: what somebody chooses stays to be seen while the choice is
+    on its way to :meth:`follow`.
 
     :param gui: the page's GUI.
     :param on_choose: called, in a thread of the server, with the name of the state that somebody
@@ -52,7 +63,7 @@ class NamedStates:
 
     def __init__(self, gui: viser.GuiApi, on_choose: Callable[[str], object]) -> None:
         self._followed: str | None = None  # what the menu was last made to show
-        hint = 'The pose of the tip in this state becomes the target'
+        hint = 'The joints go to the positions of this state'
         self.menu = gui.add_dropdown('Named state', (NONE,), hint=hint, disabled=True)
 
         @self.menu.on_update

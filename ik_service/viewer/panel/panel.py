@@ -20,9 +20,11 @@ from ik_service.viewer.panel.panel_html import (
     Figures,
     figures_table,
     joints_table,
+    remark_lines,
 )
 from ik_service.viewer.panel.parameter_fields import Value
 from ik_service.viewer.panel.solver_form import SolverForm
+from ik_service.viewer.panel.status_text import Level, StatusText
 
 _INK, _GRID = '#868e96', '#e9ecef'
 _PLOT_HEIGHT = 190
@@ -50,6 +52,7 @@ class Actions:
     :ivar change: changes parameters of the node.
     :ivar change_text: changes parameters of the node to texts that were typed.
     :ivar clear_trail: clears the trail of the tip.
+    :ivar resume_demo: lets the demo go on.
     """
 
     home: Callable[[], object]
@@ -60,6 +63,7 @@ class Actions:
     change: Callable[[Mapping[str, Value]], object]
     change_text: Callable[[Mapping[str, str]], object]
     clear_trail: Callable[[], object]
+    resume_demo: Callable[[], object]
 
 
 class Panel:
@@ -83,7 +87,12 @@ class Panel:
         gui.add_html(_ALWAYS_SEEN)
         self._stop = gui.add_button('Stop', icon=viser.Icon.HAND_STOP, color='red')
         self._banner = gui.add_html('')
+        self._pause = gui.add_html('', visible=False)
+        self._resume = gui.add_button(
+            'Resume demo', icon=viser.Icon.PLAYER_PLAY, color='green', visible=False
+        )
         self.collisions = gui.add_html('', visible=False)
+        self._remarks = gui.add_html('', visible=False)
         self._buttons = gui.add_button_group('Go', ('Home', 'Random pose'))
         self.states = NamedStates(gui, actions.go_to_state)
         main = gui.add_folder(None)
@@ -142,6 +151,27 @@ class Panel:
         self._put('collisions', self.collisions, collision_lines(contacts, remarks))
         self.collisions.visible = bool(contacts or remarks)
 
+    def show_pause(self, reason: str) -> None:
+        """
+        Show why the demo is paused, and how it goes on.
+
+        :param reason: why; empty while it is not.
+        """
+        text = StatusText(Level.WAITING, 'The demo is paused', reason)
+        self._put('pause', self._pause, banner(text) if reason else '')
+        for widget in (self._pause, self._resume):
+            if widget.visible != bool(reason):
+                widget.visible = bool(reason)
+
+    def show_remarks(self, remarks: Sequence[str]) -> None:
+        """
+        Show what of the robot is not used or not drawn as described.
+
+        :param remarks: sentences.
+        """
+        self._put('remarks', self._remarks, remark_lines(remarks) if remarks else '')
+        self._remarks.visible = bool(remarks)
+
     def show_figures(self, figures: Figures, positions: Sequence[JointPosition]) -> None:
         """
         Show the live values.
@@ -178,6 +208,10 @@ class Panel:
         @self._stop.on_click
         async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
             actions.stop()
+
+        @self._resume.on_click
+        async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
+            actions.resume_demo()
 
         @self._clear.on_click
         async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:

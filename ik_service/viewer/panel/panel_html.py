@@ -20,6 +20,7 @@ _GROUNDS = {Level.GOOD: '#ebfbee', Level.WAITING: '#fff9db', Level.BAD: '#fff5f5
 _FONT = 'font-size:0.8125em;line-height:1.45;font-variant-numeric:tabular-nums'
 _FAINT = 'color:#868e96'
 _MOST_CONTACTS = 3
+_MOST_REMARKS = 20
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,24 @@ def collision_lines(contacts: Sequence[str], remarks: Sequence[str]) -> str:
     told = ''.join(escape(remark) + '<br>' for remark in remarks)
     told = f'<span style="color:{_COLORS[Level.WAITING]}">{told}</span>'
     return framed(f'<div style="padding-bottom:0.5em">{found}{told}</div>')
+
+
+def remark_lines(remarks: Sequence[str]) -> str:
+    """
+    Return remarks about the robot, behind a line that counts them and opens them.
+
+    :param remarks: sentences; those beyond the first twenty are only counted.
+    """
+    shown = [escape(remark) for remark in remarks[:_MOST_REMARKS]]
+    if len(remarks) > len(shown):
+        shown.append(f'and {len(remarks) - len(shown)} more, in the log')
+    count = '1 remark' if len(remarks) == 1 else f'{len(remarks)} remarks'
+    lines = ''.join(f'<li style="overflow-wrap:anywhere">{line}</li>' for line in shown)
+    return framed(
+        f'<details style="padding-bottom:0.5em"><summary style="cursor:pointer;'
+        f'color:{_COLORS[Level.WAITING]}">{count} about the robot</summary>'
+        f'<ul style="margin:0.25em 0;padding-left:1.25em">{lines}</ul></details>'
+    )
 
 
 def figures_table(figures: Figures) -> str:

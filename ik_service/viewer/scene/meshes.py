@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ class MeshLoader:
     :param urdf: the file of the URDF; None when it came as text.
     :param report: called with a sentence about a mesh that cannot be shown.
     :param package_dirs: more folders in which packages lie.
+    :ivar faults: names of the files that cannot be shown, by what is wrong with them.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class MeshLoader:
         self._report = report
         self._meshes: dict[MeshFile, tuple[Mesh, ...]] = {}
         self._bad: set[str] = set()
+        self.faults: dict[str, list[str]] = {}
         self._sum = 0
 
     def get(self, mesh: MeshFile) -> tuple[Mesh, ...]:
@@ -82,6 +85,7 @@ class MeshLoader:
             return read_mesh(path, mesh.scale)
         except MeshError as error:
             self._bad.add(mesh.filename)
+            self.faults.setdefault(error.fault, []).append(mesh.filename)
             self._report(f'{error}; it is drawn as a box')
             return ()
 
@@ -89,11 +93,12 @@ class MeshLoader:
         try:
             self._sum += path.stat().st_size
         except OSError as error:
-            raise MeshError(f'the mesh {path} cannot be read: {error.strerror}') from error
+            raise MeshError(path, f'cannot be read: {error.strerror}') from error
         if self._sum > LARGEST_SUM:
             raise MeshError(
-                f'the mesh {path} is not read: the meshes of this robot are longer than '
-                f'{LARGEST_SUM // 2**20} MiB together'
+                path,
+                f'is not read: the meshes of this robot are longer than '
+                f'{LARGEST_SUM // 2**20} MiB together',
             )
 
 
@@ -109,19 +114,19 @@ def read_mesh(path: Path, scale: tuple[float, float, float]) -> tuple[Mesh, ...]
     """
     suffix = path.suffix.lower()
     if suffix not in _FORMATS:
-        raise MeshError(f'the mesh {path} cannot be read: it is none of {", ".join(_FORMATS)}')
+        raise MeshError(path, f'cannot be read: it is none of {", ".join(_FORMATS)}')
     try:
         read = _by_gltf if suffix in _GLTF else _by_trimesh
         meshes = _by_color([mesh for mesh in read(path, scale) if len(mesh.faces)])
-    except MissingExtraError:
+    except (MissingExtraError, MeshError):
         raise
     except OSError as error:
         reason = error.strerror or error
-        raise MeshError(f'the mesh {path} cannot be read: {reason}') from error
+        raise MeshError(path, f'cannot be read: {reason}') from error
     except Exception as error:  # each format has a reader, and errors, of its own
-        raise MeshError(f'the mesh {path} cannot be read: {error}') from error
+        raise MeshError(path, f'cannot be read: {error}') from error
     if not meshes or not all(np.isfinite(mesh.vertices).all() for mesh in meshes):
-        raise MeshError(f'the mesh {path} holds no triangles')
+        raise MeshError(path, 'holds no triangles')
     return meshes
 
 
@@ -161,6 +166,8 @@ def _by_trimesh(path: Path, scale: tuple[float, float, float]) -> Iterator[Mesh]
         raise MissingExtraError('trimesh', 'viewer') from error
 
     suffix = path.suffix.lower()
+    if suffix == '.dae' and find_spec('collada') is None:
+        raise MeshError(path, f'cannot be read: {MissingExtraError("pycollada", "viewer")}')
     with open_regular(path, LARGEST_FILE) as file:
         unit = collada_unit(file) if suffix == '.dae' else 1.0
         scene = trimesh.load_scene(file, file_type=suffix.lstrip('.'), resolver=_Beside(path))

@@ -14,6 +14,7 @@ from ik_service.arm.loader import build_arm
 from ik_service.exceptions import SrdfError
 from ik_service.kinematics.joint_speeds import joint_speeds
 from ik_service.model.package_folders import parse_package_dirs
+from ik_service.model.part_names import listed
 from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.viewer.link.robot_source import RobotSelection
 from ik_service.viewer.scene.meshes import MeshLoader
@@ -33,12 +34,14 @@ class RobotView:
     :ivar parts: the parts that it is drawn as.
     :ivar size: approximate reach of its tip [m].
     :ivar speeds: (n,) largest speeds of the chain's joints [rad/s] or [m/s].
+    :ivar remarks: what of the description is not used or not drawn as described, and why.
     """
 
     arm: Arm
     parts: tuple[Part, ...]
     size: float
     speeds: np.ndarray
+    remarks: tuple[str, ...] = ()
 
     def tip_pose(self, q: np.ndarray) -> np.ndarray:
         """
@@ -62,14 +65,17 @@ def build_robot_view(selection: RobotSelection, report: Callable[[str], object])
     visuals = read_visuals(arm.robot.description)
     for warning in (*arm.robot.remarks, *visuals.warnings):
         limited(warning)
-    parts = robot_parts(
-        arm.robot, visuals, MeshLoader(arm.robot.source, limited, arm.robot.package_dirs)
-    )
+    loader = MeshLoader(arm.robot.source, limited, arm.robot.package_dirs)
+    parts = robot_parts(arm.robot, visuals, loader)
+    boxes = [
+        f'Drawn as a box: {listed(names)}. The mesh {why}' for why, names in loader.faults.items()
+    ]
+    remarks = (*boxes, *visuals.warnings, *arm.robot.remarks)
     q = arm.chain.mid_range()
     arm.chain.forward(q)  # compiles it
     arm.chain.jacobian(q)
     reach = float(arm.chain.arrays.reach[3])
-    return RobotView(arm, parts, _size(reach), joint_speeds(arm.chain))
+    return RobotView(arm, parts, _size(reach), joint_speeds(arm.chain), remarks)
 
 
 def load_in_background(

@@ -94,7 +94,7 @@ def test_the_viewer_runs_and_the_demo_gives_way_to_targets_of_other_clients(run)
     process.wait_for('corner 1 .* reached', START_TIMEOUT)
     domain = process.wait_for(r'^ROS       domain (\d+)', 1.0)[1]
     with targets_of_another_client(domain):
-        process.wait_for('^Another client moves the arm', 30.0)
+        process.wait_for('^Paused    another client has published a target', 30.0)
     assert process.exit_code is None
 
 
@@ -178,3 +178,48 @@ def test_help_names_options_and_exit_codes(capsys):
     text = capsys.readouterr().out
     assert 'exit code 0 only if every target was reached' in text
     assert 'ROS_DOMAIN_ID=7' in text
+
+
+@pytest.mark.dds
+def test_a_stop_pauses_the_demo_until_it_is_resumed(run):
+    process = run('--no-viewer', '--speed', '1.0')
+    domain = int(process.wait_for(r'domain (\d+), this machine', START_TIMEOUT)[1])
+    process.wait_for('corner 2 .* reached', START_TIMEOUT)
+    with calling(domain) as call:
+        call('/ik_service/stop')
+        process.wait_for('^Paused    the arm was stopped', 30.0)
+        told = len(process.output)
+        assert call('/ik_demo/resume') == 'the demo goes on'
+        process.wait_for('^Resumed', 30.0)
+        while ' reached' not in process.output[told:]:
+            process.check()
+            time.sleep(0.05)
+        assert call('/ik_demo/resume') == 'the demo is not paused'
+
+
+@contextmanager
+def calling(domain):
+    """Calls of services of the type Trigger in a ROS domain."""
+    import rclpy
+    from rclpy.executors import SingleThreadedExecutor
+    from std_srvs.srv import Trigger
+
+    context = rclpy.context.Context()
+    rclpy.init(args=[], context=context, domain_id=domain)
+    node = rclpy.create_node('test_client', context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+
+    def call(service):
+        client = node.create_client(Trigger, service)
+        assert client.wait_for_service(30.0)
+        future = client.call_async(Trigger.Request())
+        executor.spin_until_future_complete(future, 30.0)
+        return future.result().message
+
+    try:
+        yield call
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+        context.try_shutdown()

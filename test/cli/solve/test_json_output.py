@@ -13,7 +13,7 @@ KEYS = {
     'options', 'results', 'refused', 'notes',
 }  # fmt: skip
 RESULT_KEYS = {
-    'solver', 'remark', 'success', 'status', 'reason', 'collision', 'q', 'reached',
+    'solver', 'remark', 'success', 'status', 'reason', 'hint', 'collision', 'q', 'reached',
     'position_error_m', 'orientation_error_rad', 'iterations', 'searches', 'motion_from_seed',
     'solve_time_s', 'call_time_s', 'first_call_time_s', 'timed_calls', 'trace',
 }  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicHermiteSpline
 
-from ik_service.motion.command import cubic_kernels
+from ik_service.motion.command import cubic_kernels, vector_kernels
 from ik_service.motion.command import gate as gate_module
 from ik_service.motion.command.gate import (
     CubicMotion,
@@ -53,15 +53,15 @@ def changed(motion, part, place, value):
 def test_it_shares_nothing_with_what_makes_the_motion():
     allowed = ('__future__', 'collections', 'dataclasses', 'functools', 'math', 'numpy', 'typing')
     helpers = ('ik_service.kinematics.compile', 'ik_service.kinematics.entry')
-    for module in (gate_module, cubic_kernels):
+    own = [module.__name__ for module in (cubic_kernels, vector_kernels)]
+    for module in (gate_module, cubic_kernels, vector_kernels):
         tree = ast.walk(ast.parse(Path(module.__file__).read_text()))
         imported = [node for node in tree if isinstance(node, ast.Import | ast.ImportFrom)]
         assert imported
         for node in imported:
             names = [part.name for part in node.names]
             for name in names if isinstance(node, ast.Import) else [node.module]:
-                own = name == cubic_kernels.__name__
-                assert own or name in helpers or name.split('.')[0] in allowed
+                assert name in (*own, *helpers) or name.split('.')[0] in allowed
 
 
 def test_a_motion_within_the_limits_passes():
@@ -193,6 +193,14 @@ def test_a_trajectory_is_late_when_the_controller_has_gone_on_without_it():
     assert gate.admit(longer, BOUNDS, NOW - 0.01)
     assert not gate.is_late(NOW - 0.01)
     assert gate.is_late(NOW + 0.1)
+
+
+def test_a_trajectory_that_is_over_is_late_even_where_it_leads_nowhere():
+    gate, resting_there = TrajectoryGate(), resting(np.zeros(2), NOW - 0.5)
+    gate.begin(np.zeros(2), NOW)
+    assert gate.admit(resting_there, BOUNDS, NOW)
+    assert not gate.is_late(NOW + 0.4)
+    assert gate.is_late(NOW + 0.5)
 
 
 numbers = st.one_of(st.floats(-9.0, 9.0), st.sampled_from([np.nan, np.inf, -np.inf, 1e300, 0.0]))

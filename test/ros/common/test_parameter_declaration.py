@@ -12,7 +12,7 @@ from support.arm_helpers import PANDA, TIP
 from support.harness import until
 from support.node_helpers import NODE
 
-from ik_service.common.shared_parameters import given_to_all_nodes
+from ik_service.common.shared_parameters import files_for_others, given_to_all_nodes
 
 
 @pytest.mark.parametrize(
@@ -66,6 +66,34 @@ def test_unknown_parameters_that_a_file_gives_to_the_node_are_refused(bench, tmp
     until(lambda: node.exit_code is not None, 60.0, 'the end')
     assert 'quux: there is no such parameter' in node.output
     assert given_to_all_nodes(['--params-file', str(file)]) == {'camera'}
+
+
+@pytest.mark.parametrize(
+    ('section', 'node', 'is_for'),
+    [
+        ('ik_service', '/ik_service', True),
+        ('/ik_service', '/ik_service', True),
+        ('/**', '/cell/ik_service', True),
+        ('/**/ik_service', '/ik_service', True),
+        ('/*', '/ik_service', True),
+        ('ik_service', '/cell/ik_service', False),
+        ('ik_node', '/ik_service', False),
+        ('/cell/ik_service', '/ik_service', False),
+    ],
+)
+def test_files_without_a_section_for_a_node_are_found(tmp_path, section, node, is_for):
+    file = tmp_path / 'parameters.yaml'
+    file.write_text(f'{section}:\n  ros__parameters: {{publish_rate: 50.0}}\n')
+    found = files_for_others(node, ['--params-file', str(file)])
+    assert found == (() if is_for else ((str(file), ('/' + section.lstrip('/'),)),))
+
+
+def test_a_file_for_another_node_is_told_at_the_start(bench, tmp_path):
+    file = tmp_path / 'parameters.yaml'
+    file.write_text('ik_node:\n  ros__parameters: {publish_rate: 50.0}\n')
+    options = ['--ros-args', '--params-file', str(file), '-p', f'urdf:={PANDA}', '--']
+    node = bench.start(NODE, *options, ready=None)
+    node.wait_for(r'parameters\.yaml gives \S+/ik_service nothing: it is for /ik_node', 60.0)
 
 
 def test_parameters_of_ros_itself_are_accepted(bench):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from scipy.interpolate import CubicHermiteSpline
@@ -16,7 +18,12 @@ from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
 from ik_service.following.commanded_joints import CommandedJoints
 from ik_service.following.settings import FollowerCommand
-from ik_service.ros.following.command_channels import TrajectoryChannel, VelocityChannel
+from ik_service.ros.following.command_channels import (
+    JointCommandChannel,
+    PositionChannel,
+    TrajectoryChannel,
+    VelocityChannel,
+)
 
 FINGER = 'panda_finger_joint1'
 
@@ -47,7 +54,7 @@ def stream(channel, rig, seconds):
         command = rig.tick()
         message = channel.message(command, rig.follower, rig.now)
         if message is not None:
-            sent.append(message)
+            sent.append(copy.deepcopy(message))  # a channel fills one again and again
     return sent
 
 
@@ -64,6 +71,100 @@ def test_velocities_end_with_zeros_after_a_stop(solver, measured):
     assert not sender.busy
     assert not any(any(message.data) for message in ending[-40:])
     assert len(ending) < 2.0 * rig.rate
+
+
+def positions_of(message):
+    """Return the positions of a message, those of the group alone."""
+    return np.array(message.position if hasattr(message, 'position') else message.data[-7:])
+
+
+def moving(kind, solver, measured, seconds, *others):
+    """Return a rig on its way, its channel, and what it has sent."""
+    rig, sender = Rig(solver, READY), channel(kind, solver, measured, *others)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.2, 0.1, 0.0]))
+    return rig, sender, stream(sender, rig, seconds)
+
+
+POSITIONS = pytest.mark.parametrize('kind', [JointCommandChannel, PositionChannel])
+
+
+@POSITIONS
+def test_positions_pass_the_gate_as_they_are(solver, measured, kind):
+    rig, _, sent = moving(kind, solver, measured, 1.0)
+    assert np.array_equal([positions_of(message) for message in sent], rig.path)
+    assert np.ptp(rig.path, axis=0).max() > 0.05
+
+
+@POSITIONS
+def test_the_gate_is_the_last_thing_before_a_message_of_positions(solver, measured, kind):
+    rig, sender, sent = moving(kind, solver, measured, 0.2)
+    now = rig.now + 0.01
+    leap = FollowerCommand(positions_of(sent[-1]) + 0.3, np.full(7, np.nan))
+    message = sender.message(leap, rig.follower, now)
+    step = positions_of(message) - positions_of(sent[-1])
+    assert (np.abs(step) <= solver.chain.velocity * 0.01 * 1.001).all()
+    if kind is JointCommandChannel:
+        assert (np.abs(message.velocity) <= solver.chain.velocity).all()
+    assert sender.refusals == 1
+    not_finite = FollowerCommand(np.full(7, np.nan), np.full(7, np.nan))
+    assert np.isfinite(positions_of(sender.message(not_finite, rig.follower, now + 0.01))).all()
+    assert sender.refusals == 2
+
+
+@POSITIONS
+def test_the_moment_at_which_positions_were_sent_counts(solver, measured, kind):
+    for delay in (0.0, 0.009):
+        rig, sender, sent = moving(kind, solver, measured, 0.25)
+        sender.mark_sent(delay, 0.01)  # of which the follower does not know
+        before, after = (
+            positions_of(message) for message in (sent[-1], stream(sender, rig, 0.01)[0])
+        )
+        passed = 0.01 - delay
+        assert (np.abs(after - before) <= solver.chain.velocity * passed * 1.001).all()
+        assert sender.refusals == (delay > 0.0)
+
+
+@POSITIONS
+def test_positions_that_were_not_sent_leave_no_trace(solver, measured, kind):
+    rig, sender, sent = moving(kind, solver, measured, 0.25)
+    sender.message(rig.tick(), rig.follower, rig.now)
+    assert rig.follower.discard_late(0.25)
+    sender.discard()
+    rig.now += 0.25
+    again = sender.message(rig.follower.tick(rig.now), rig.follower, rig.now)
+    step = positions_of(again) - positions_of(sent[-1])
+    assert (np.abs(step) <= solver.chain.velocity * 0.01 * 1.001).all()
+    assert sender.refusals == 0
+
+
+def test_joints_of_no_group_are_held_where_they_are_measured(solver, measured):
+    _, sender, sent = moving(PositionChannel, solver, measured, 0.3, FINGER)
+    assert {message.data[0] for message in sent} == {0.02}
+    assert sender.refusals == 0
+
+
+def test_velocities_that_were_not_sent_leave_no_trace(solver, measured):
+    rig, sender, sent = moving(VelocityChannel, solver, measured, 0.1)
+    sender.message(rig.tick(), rig.follower, rig.now)
+    sender.discard()
+    still = sender.message(rig.tick(moves=False), rig.follower, rig.now)
+    step = np.abs(np.array(still.data) - sent[-1].data)
+    allowed = rig.follower.limits.acceleration_now * 0.01
+    assert (step <= allowed * 1.001).all()
+    assert sender.refusals == 0
+
+
+@pytest.mark.parametrize('delay', [0.0, 0.009])
+def test_velocities_change_by_what_the_time_between_two_sendings_allows(solver, measured, delay):
+    rig, sender, sent = moving(VelocityChannel, solver, measured, 0.08)
+    sender.mark_sent(delay, 0.01)
+    after = stream(sender, rig, 0.01)[0]
+    step = np.abs(np.array(after.data) - sent[-1].data)
+    allowed = rig.follower.limits.acceleration_now * (0.01 - delay)
+    assert (step <= allowed * 1.001 + 1e-6).all()
+    assert (step > 0.5 * allowed).any()
+    assert sender.refusals == 0, 'what makes the velocities knows it, too'
 
 
 def points_of(message):

@@ -20,4 +20,5 @@ def test_whatever_happens_a_controller_moves_within_the_limits(seed):
         assert seen.worst[figure] <= 1.021, (figure, seen.moments[figure])
     assert seen.worst['overrun'] <= 1e-6
     assert seen.worst['rest lasts'] < 5.0
+    assert seen.over == 0
     assert storm.joints.gate.refused == 0

@@ -121,6 +121,19 @@ def test_an_arm_that_reaches_no_orientation_has_a_note(tmp_path, capsys):
     assert 'cannot choose how its tip is turned' in capsys.readouterr().out
 
 
+def test_positions_alone_are_mapped_of_an_arm_with_few_joints(tmp_path, capsys):
+    file = tmp_path / 'two_links.urdf'
+    file.write_text(TWO_LINKS)
+    paths = study(tmp_path, '--urdf', file, '--points', 6)
+    found = CapabilityMap.load(paths[2])
+    assert len(found.rotations) == 1
+    assert found.position_reached.any()
+    np.testing.assert_array_equal(found.reached[:, 0], found.position_reached)
+    told = capsys.readouterr().out
+    assert 'positions alone: the arm has too few joints' in told
+    assert 'poses there' not in told
+
+
 @pytest.mark.filterwarnings('error')
 def test_an_arm_that_reaches_no_position_of_the_grid_is_drawn(tmp_path, capsys):
     file = tmp_path / 'one_joint.urdf'

@@ -36,23 +36,6 @@ def test_one_from_the_page_is_published_solved_and_drawn_once(target):
     assert target.unsolved() is target.pose
 
 
-def test_a_target_is_of_a_state_until_it_is_another_pose(target):
-    target.set(pose(1.0), 'ready')
-    assert target.state == 'ready'
-    target.drag(pose(1.0), True, now=10.0)  # the gizmo was clicked on
-    assert target.state == 'ready'
-    target.drag(pose(2.0), False, now=10.1)
-    assert target.state == ''
-    for change in (
-        lambda: target.set(pose(3.0)),
-        lambda: target.receive(pose(3.0), now=20.0),
-        target.clear,
-    ):
-        target.set(pose(1.0), 'ready')
-        change()
-        assert target.state == ''
-
-
 def test_a_drag_is_published_and_the_gizmo_left_alone(target):
     target.drag(pose(1.0), True, now=10.0)
     assert target.is_dragged(10.5)

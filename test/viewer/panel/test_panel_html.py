@@ -95,3 +95,14 @@ def test_the_first_collisions_are_named_and_the_others_counted():
     assert 'not checked' in html
     assert '<script' not in html
     assert 'more' not in panel_html.collision_lines(pairs[:3], [])
+
+
+def test_remarks_are_counted_and_escaped():
+    html = panel_html.remark_lines(['one', EVIL])
+    assert '2 remarks about the robot' in html
+    assert '<script' not in html
+    many = panel_html.remark_lines([f'remark {number}' for number in range(30)])
+    assert '30 remarks' in many
+    assert 'remark 19<' in many
+    assert 'remark 20<' not in many
+    assert 'and 10 more' in many

@@ -43,7 +43,7 @@ class Page:
 
         server.scene.add_point_cloud = remember
         self.server = server
-        self.panel = Panel(server, Actions(*[lambda *_: None] * 8))
+        self.panel = Panel(server, Actions(*[lambda *_: None] * 9))
 
     def open(self, path=''):
         self.reach = Reach(self.server, self.panel, self.tasks, self.log.append, str(path))

@@ -97,6 +97,14 @@ def test_a_file_with_too_many_colours_has_none(tmp_path):
     assert (mesh.color, len(mesh.faces)) == (None, 40)
 
 
+def test_a_collada_file_without_its_reader_names_what_to_install(tmp_path, monkeypatch):
+    path = tmp_path / 'a.dae'
+    path.write_text(collada([RED]))
+    monkeypatch.setattr(meshes, 'find_spec', lambda _name: None)
+    with pytest.raises(MeshError, match=r'pycollada.*ik_service\[viewer\]'):
+        read_mesh(path, (1.0, 1.0, 1.0))
+
+
 def test_a_file_without_colours_has_none(tree):
     (mesh,) = read_mesh(tree / 'meshes' / 'link 1.stl', (1.0, 1.0, 1.0))
     assert mesh.color is None

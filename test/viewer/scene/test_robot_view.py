@@ -25,6 +25,27 @@ def view(srdf, trusted, warnings):
     return build_robot_view(selection, warnings.append)
 
 
+def test_what_is_not_drawn_is_remarked_each_reason_once(tmp_path):
+    mesh = '<visual><geometry><mesh filename="{}.stl"/></geometry></visual>'
+    path = tmp_path / 'arm.urdf'
+    path.write_text(
+        '<robot name="a"><link name="base">'
+        + mesh.format('gone')
+        + '</link><link name="tip">'
+        + mesh.format('gone')
+        + mesh.format('lost')
+        + '<visual/></link><link name="f"/>'
+        '<joint name="j" type="continuous"><parent link="base"/><child link="tip"/></joint>'
+        '<joint name="k" type="screw"><parent link="tip"/><child link="f"/></joint></robot>'
+    )
+    warnings = []
+    selection = RobotSelection(path, 'base', 'tip', '', trusted=True)
+    boxes, visual, joint = build_robot_view(selection, warnings.append).remarks
+    assert boxes == 'Drawn as a box: gone.stl, lost.stl. The mesh is not found'
+    assert visual.startswith("link 'tip': a visual is not shown")
+    assert joint.startswith("joint 'k' cannot be used")
+
+
 def test_the_states_of_the_srdf_are_those_of_the_arm():
     warnings = []
     arm = view(SRDF, trusted=False, warnings=warnings).arm

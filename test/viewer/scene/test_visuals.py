@@ -68,7 +68,7 @@ def test_colors_by_name_and_in_place():
         ('<geometry><sphere radius="nan"/></geometry>', 'nan is no length'),
         ('<geometry><sphere radius="wide"/></geometry>', 'wide'),
         ('<geometry><box size="1 2"/></geometry>', 'a visual is not shown'),
-        ('<geometry><mesh filename="a.stl" scale="0 1 1"/></geometry>', 'unusable'),
+        ('<geometry><mesh filename="a.stl" scale="0 1 1"/></geometry>', 'it has no extent: 0 1 1'),
         (
             '<geometry><sphere radius="1"/></geometry>'
             '<material><color rgba="nan 0 0 1"/></material>',

@@ -1,0 +1,1 @@
+"""Motion plans around obstacles: the extra ``plan``."""

@@ -1,0 +1,179 @@
+"""Constraints that hold on the whole of a path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+import math
+
+import numpy as np
+
+from ik_service.exceptions import ArgumentError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.many_postures import tip_poses
+from ik_service.solvers.collision_test import CollisionTest
+from ik_service.solvers.regions import Box, Cylinder, Region, Sphere
+from ik_service.solvers.task import Task
+
+SLACK = 1e-5
+"""By how much a tolerance may be exceeded, as the solvers' own tolerances allow [m, rad]."""
+_GIMBAL_LOCK = 1e-9
+
+
+@dataclass(frozen=True)
+class PathConstraints:
+    """
+    Constraints that hold on the whole of a path.
+
+    Ranges of joints are those of the chain: :meth:`~ik_service.KinematicChain.with_limits`.
+
+    :ivar tasks: regions and orientations of the chain's tip, all of which have to hold; of the
+        target of each, only the orientation and, for the region, the pose count.
+    :ivar tests: further tests, made like tests of collisions: what they find is forbidden.
+    """
+
+    tasks: tuple[Task, ...] = ()
+    tests: tuple[CollisionTest, ...] = ()
+
+    @classmethod
+    def of(cls, given: object) -> PathConstraints:
+        """
+        Return the constraints of what a caller gives.
+
+        :param given: a task, several, constraints, or None for none.
+        :raises ArgumentError: it is none of these.
+        """
+        if given is None:
+            return cls()
+        if isinstance(given, PathConstraints):
+            return given
+        tasks = (given,) if isinstance(given, Task) else given
+        if not isinstance(tasks, Iterable):
+            raise ArgumentError('path_constraints', 'have to be a Task, or several')
+        tasks = tuple(tasks)
+        if not all(isinstance(task, Task) for task in tasks):
+            raise ArgumentError('path_constraints', 'have to be a Task, or several')
+        return cls(tasks)
+
+    def row_tests(self, chain: KinematicChain) -> list[TaskRows | TestRows]:
+        """
+        Return the tests of joint vectors.
+
+        :param chain: the chain.
+        """
+        tasks = [TaskRows(chain, self.tasks)] if self.tasks else []
+        return [*tasks, *map(TestRows, self.tests)]
+
+
+class TaskRows:
+    """
+    Test of many joint vectors for tasks of the tip.
+
+    :param chain: the chain.
+    :param tasks: the tasks.
+    """
+
+    def __init__(self, chain: KinematicChain, tasks: Sequence[Task]) -> None:
+        self._chain, self._tasks = chain, tasks
+
+    def violated(self, Q: np.ndarray) -> np.ndarray:
+        """
+        Return at which joint vectors a task does not hold.
+
+        :param Q: (N, n) [rad] or [m].
+        :returns: (N,) bool.
+        """
+        poses = tip_poses(self._chain, Q)
+        found = np.zeros(len(Q), bool)
+        for task in self._tasks:
+            found |= _beyond_region(task, poses) > SLACK
+            found |= _beyond_angles(task, poses[:, :3, :3]) > SLACK
+        return found
+
+
+class TestRows:
+    """
+    Test of many joint vectors for what a test of one finds.
+
+    :param test: the test of one.
+    """
+
+    def __init__(self, test: CollisionTest) -> None:
+        self._test = test
+
+    def violated(self, Q: np.ndarray) -> np.ndarray:
+        """
+        Return at which joint vectors it finds something.
+
+        :param Q: (N, n) [rad] or [m].
+        :returns: (N,) bool.
+        """
+        return np.asarray(self._test.colliding(Q), bool)
+
+
+def _beyond_region(task: Task, poses: np.ndarray) -> np.ndarray:
+    """Return how far the point of a task is outside its region at each pose, (N,) [m]."""
+    T = task.target if task.region_pose is None else task.region_pose
+    points = poses[:, :3, :3] @ np.array(task.point) + poses[:, :3, 3]
+    return _excess(task.region, (points - T[:3, 3]) @ T[:3, :3])
+
+
+def _excess(region: Region | None, points: np.ndarray) -> np.ndarray:
+    """Return the distances (N,) of points (N, 3) in the frame of a region from it [m]."""
+    if region is None:
+        return np.asarray(np.linalg.norm(points, axis=1))
+    half = np.array(region.extents)
+    if isinstance(region, Box):
+        return np.asarray(np.linalg.norm(np.maximum(np.abs(points) - half, 0.0), axis=1))
+    if isinstance(region, Sphere):
+        return np.maximum(np.linalg.norm(points, axis=1) - region.radius, 0.0)
+    assert isinstance(region, Cylinder)
+    aside = np.maximum(np.linalg.norm(points[:, :2], axis=1) - region.radius, 0.0)
+    return np.hypot(aside, np.maximum(np.abs(points[:, 2]) - half[2], 0.0))
+
+
+def _beyond_angles(task: Task, rotations: np.ndarray) -> np.ndarray:
+    """Return by how much the angles of orientations (N, 3, 3) exceed a task's, (N,) [rad]."""
+    limits = np.array([math.inf if t >= math.pi else t for t in task.orientation_tolerances])
+    if np.isinf(limits).all():
+        return np.zeros(len(rotations))
+    R = task.target[:3, :3].T @ rotations
+    triples = [_rotation_vectors(R)] if task.parameterization == 'rotation_vector' else _euler(R)
+    beyond = [np.linalg.norm(np.maximum(np.abs(t) - limits, 0.0), axis=1) for t in triples]
+    return np.asarray(np.minimum.reduce(beyond))
+
+
+def _rotation_vectors(R: np.ndarray) -> np.ndarray:
+    """Return the rotation vectors (N, 3) of rotations, at most π long [rad]."""
+    skew = 0.5 * np.stack(
+        [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1
+    )
+    sine = np.linalg.norm(skew, axis=1)
+    angle = np.arctan2(sine, 0.5 * (np.trace(R, axis1=1, axis2=2) - 1.0))
+    factor = np.where(sine > 1e-9, angle / np.maximum(sine, 1e-9), 1.0)
+    vectors: np.ndarray = skew * factor[:, None]
+    for row in np.flatnonzero((angle > 3.0) & (sine < 1e-3)):  # near π the axis is that of R + I
+        column = int(np.argmax(np.diag(R[row])))
+        axis = R[row][:, column] + np.eye(3)[column]
+        vectors[row] = axis / np.linalg.norm(axis) * angle[row]
+    return vectors
+
+
+def _euler(R: np.ndarray) -> list[np.ndarray]:
+    """Return two triples (N, 3) of a, b, c [rad] with R = Rx(a) Ry(b) Rz(c)."""
+    b = np.arctan2(R[:, 0, 2], np.hypot(R[:, 0, 0], R[:, 0, 1]))
+    a, c = np.arctan2(-R[:, 1, 2], R[:, 2, 2]), np.arctan2(-R[:, 0, 1], R[:, 0, 0])
+    locked = np.hypot(R[:, 0, 0], R[:, 0, 1]) < _GIMBAL_LOCK  # only a ± c counts
+    a = np.where(locked, np.arctan2(R[:, 2, 1], R[:, 1, 1]), a)
+    c = np.where(locked, 0.0, c)
+    turned = np.stack(
+        [
+            np.arctan2(R[:, 1, 2], -R[:, 2, 2]),
+            np.copysign(math.pi, b) - b,
+            np.arctan2(R[:, 0, 1], -R[:, 0, 0]),
+        ],
+        axis=1,
+    )
+    first = np.stack([a, b, c], axis=1)
+    other = np.stack([np.zeros_like(a), b, np.copysign(a, a * b)], axis=1)
+    return [first, np.where(locked[:, None], other, turned)]

@@ -1,0 +1,215 @@
+"""Checks of joint motions: straight ones during a search, and timed ones as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+from typing import Protocol
+
+import numpy as np
+
+from ik_service.collision.posture_test import PostureTest
+from ik_service.following.collision_guard import lever_lengths
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.collision_test import Bodies, CollisionTest
+from ik_service.trajectory.joint_trajectory import JointTrajectory
+
+FINEST = 0.01
+"""Motion of any point of the arm between two postures of a trajectory that are checked [m]."""
+
+_FIRST_ROWS = 32  # between which the motion of the arm is looked at first, at least
+_MARGIN = 1.15  # by which more rows are taken at once, as motions are curved
+_MOST_ROWS = 200_000
+_CHUNKS = (8,)
+"""Postures of a line that are checked first, and then: where it collides, few are enough."""
+
+
+class RowTest(Protocol):
+    """Test of many joint vectors."""
+
+    def violated(self, Q: np.ndarray) -> np.ndarray:
+        """
+        Return which joint vectors (N, n) are not allowed, (N,) bool.
+
+        :param Q: (N, n) [rad] or [m].
+        """
+
+
+class MotionCheck:
+    """
+    Check of motions for collisions and constraints, all with the world as it is at first.
+
+    :param chain: the chain.
+    :param collisions: test of its postures; None for none.
+    :param constraints: what has to hold on the way besides.
+    :ivar checks: joint vectors that were tested so far.
+    """
+
+    def __init__(
+        self,
+        chain: KinematicChain,
+        collisions: CollisionTest | None,
+        constraints: Sequence[RowTest] = (),
+    ) -> None:
+        self._bodies = collisions if isinstance(collisions, PostureTest) else None
+        if self._bodies is not None:
+            collisions = self._bodies = self._bodies.snapshot()
+        self._collisions, self._constraints = collisions, constraints
+        self._levers = lever_lengths(chain) if self._bodies is None else self._bodies.levers()
+        self.checks = 0
+
+    @property
+    def test(self) -> CollisionTest | None:
+        """The test of collisions, with the world as it was at first; None for none."""
+        return self._collisions
+
+    def contact(self, q: np.ndarray) -> Bodies | None:
+        """
+        Return the names of two bodies that collide; None where nothing does.
+
+        :param q: (n,) [rad] or [m].
+        """
+        self.checks += 1
+        return None if self._collisions is None else self._collisions.first_contact(q)
+
+    def violates(self, q: np.ndarray) -> bool:
+        """
+        Return whether a joint vector breaks a constraint.
+
+        :param q: (n,) [rad] or [m].
+        """
+        return any(bool(test.violated(q[None])[0]) for test in self._constraints)
+
+    def line_is_free(self, a: np.ndarray, b: np.ndarray, step: float) -> bool:
+        """
+        Return whether the straight motion between two postures is allowed, without the first.
+
+        :param a: (n,) the first [rad] or [m].
+        :param b: (n,) the last.
+        :param step: motion of the arm between the postures that are checked [m].
+        """
+        if self._collisions is None and not self._constraints:
+            return True
+        ahead = b - a
+        count = max(math.ceil(float(self._levers @ np.abs(ahead)) / step), 1)
+        shares = _spread(min(count, _MOST_ROWS))
+        first = 0
+        for size in (*_CHUNKS, len(shares)):
+            if first >= len(shares):
+                break
+            if not self.rows_are_free(a + shares[first : first + size, None] * ahead):
+                return False
+            first += size
+        return True
+
+    def rows_are_free(self, rows: np.ndarray) -> bool:
+        """
+        Return whether many joint vectors are allowed.
+
+        :param rows: (N, n) [rad] or [m].
+        """
+        self.checks += len(rows)
+        if any(test.violated(rows).any() for test in self._constraints):
+            return False
+        if self._bodies is not None:
+            return not self._bodies.some_collide(rows)
+        return self._collisions is None or not np.asarray(self._collisions.colliding(rows)).any()
+
+    def spacing(self, rows: np.ndarray) -> float:
+        """
+        Return how far a point of the arm may move along joint vectors in all [m].
+
+        :param rows: (N, n) [rad] or [m].
+        """
+        return float(np.abs(np.diff(rows, axis=0)).sum(axis=0) @ self._levers)
+
+    def first_fault(self, trajectory: JointTrajectory, finest: float = FINEST) -> float | None:
+        """
+        Return when a trajectory is first not allowed [s]; None where all of it is.
+
+        :param trajectory: the trajectory.
+        :param finest: motion of the arm between the postures that are checked, at most [m].
+        """
+        times, rows = self.samples(trajectory, finest)
+        if self._collisions is None and not self._constraints:
+            return None
+        forbidden = self._forbidden(rows)
+        return float(times[int(np.argmax(forbidden))]) if forbidden.any() else None
+
+    def samples(
+        self, trajectory: JointTrajectory, finest: float = FINEST
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return times (k,) [s] and postures (k, n) between which no point of the arm moves far.
+
+        :param trajectory: the trajectory.
+        :param finest: how far, at most [m].
+        """
+        times = np.linspace(0.0, 1.0, _FIRST_ROWS) if len(trajectory) < _FIRST_ROWS else None
+        times = trajectory.times if times is None else times * trajectory.duration
+        while True:
+            rows = positions_at(trajectory, times)
+            motion = self._motion(rows)
+            parts = np.where(np.isfinite(motion), np.ceil(_MARGIN * motion / finest), 1.0)
+            counts = np.where(motion > finest, parts, 1.0).astype(int)
+            if (counts <= 1).all() or len(rows) + counts.sum() > _MOST_ROWS:
+                return times, rows
+            times = _divided(times, counts)
+
+    def _motion(self, rows: np.ndarray) -> np.ndarray:
+        """Return how far any point of the arm moves from row to row, at most (N−1,) [m]."""
+        if self._bodies is None:
+            return np.asarray(np.abs(np.diff(rows, axis=0)) @ self._levers)
+        return self._bodies.displacements(rows)
+
+    def _forbidden(self, rows: np.ndarray) -> np.ndarray:
+        """Return which rows (N,) collide or break a constraint."""
+        self.checks += len(rows)
+        found = np.zeros(len(rows), bool)
+        for test in self._constraints:
+            found |= test.violated(rows)
+        if self._collisions is not None and not found.any():
+            found |= self._collisions.colliding(rows)
+        return found
+
+
+def positions_at(trajectory: JointTrajectory, times: np.ndarray) -> np.ndarray:
+    """
+    Return the positions of a trajectory at many times, (k, n) [rad] or [m].
+
+    :param trajectory: the trajectory.
+    :param times: (k,) [s], from its first point to its last.
+    """
+    if len(trajectory) == 1:
+        return np.tile(trajectory.positions[0], (len(times), 1))
+    segments = np.searchsorted(trajectory.times, times, 'right') - 1
+    segments = np.clip(segments, 0, len(trajectory) - 2)
+    powers = (times - trajectory.times[segments])[:, None] ** np.arange(6.0)
+    rows: np.ndarray = np.einsum('kp,kpn->kn', powers, trajectory.coefficients[segments])
+    return rows
+
+
+def _divided(times: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return times between which each interval of others is divided into equal parts."""
+    starts = np.repeat(np.cumsum(counts) - counts, counts)
+    shares = (np.arange(counts.sum()) - starts) / np.repeat(counts, counts)
+    inner = np.repeat(times[:-1], counts) + shares * np.repeat(np.diff(times), counts)
+    return np.append(inner, times[-1])
+
+
+def _spread(count: int) -> np.ndarray:
+    """Return shares 1/count to 1 in an order in which the first ones are spread over all."""
+    known = _SPREADS.get(count)
+    if known is None:
+        bits = max(count - 1, 1).bit_length()
+        # Bit reversal, as in the van der Corput sequence: 1, 1/2, 1/4, 3/4, …
+        order = sorted(range(count), key=lambda k: int(f'{k:0{bits}b}'[::-1], 2))
+        shares = np.array([(count - k) / count for k in order])
+        known = _SPREADS[count] = shares
+        if len(_SPREADS) > _MOST_SPREADS:
+            _SPREADS.pop(next(iter(_SPREADS)))
+    return known
+
+
+_SPREADS: dict[int, np.ndarray] = {}
+_MOST_SPREADS = 512

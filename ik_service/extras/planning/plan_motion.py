@@ -1,0 +1,296 @@
+"""Motion plans around obstacles: :func:`plan_motion`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import time
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.common.quoting import safe_repr
+from ik_service.exceptions import ArgumentError
+from ik_service.extras.planning.constraints import PathConstraints
+from ik_service.extras.planning.goal_postures import checked_goals, Goal, GoalPostures, Goals
+from ik_service.extras.planning.motion_check import MotionCheck
+from ik_service.extras.planning.result import MotionPlan, PlanStatus
+from ik_service.extras.planning.rounding import rounded, Timing
+from ik_service.extras.planning.rrt_connect import load_ompl, rrt_connect
+from ik_service.extras.planning.shortening import lengths, shortened
+from ik_service.extras.planning.tool_line import tool_line
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.motion_bounds import MotionBounds
+from ik_service.solvers.collision_test import Bodies, collision_test, Collisions, CollisionTest
+from ik_service.solvers.task import Task
+from ik_service.trajectory.timing_limits import timing_limits, TimingLimits
+
+PIPELINES = ('ompl', 'ptp', 'lin')
+"""Ways to plan: any motion; the straight joint line alone; a straight line of the tip alone."""
+SEARCH_STEPS = (0.08, 0.03, 0.01)
+"""
+Motion of the arm between the postures that a search checks [m], at most, and finer ones for when
+the motion that was found does not pass the check of the whole.
+"""
+MOST_ITERATIONS = 20_000
+"""Iterations of a search; one that has found nothing by then ends, on any machine."""
+
+Canceled = Callable[[], bool]
+
+
+def plan_motion(
+    chain: KinematicChain,
+    start: ArrayLike,
+    goals: Goals,
+    collisions: Collisions | CollisionTest | None = None,
+    path_constraints: PathConstraints | Task | None = None,
+    timeout: float = 1.0,
+    random_seed: int = 0,
+    pipeline: str = 'ompl',
+    limits: TimingLimits | MotionBounds | None = None,
+    velocity_scaling: float = 1.0,
+    acceleration_scaling: float = 1.0,
+    canceled: Canceled = lambda: False,
+) -> MotionPlan:
+    """
+    Plan a motion to a goal that touches nothing, as a timed trajectory.
+
+    First comes the straight line in joint space; where it is not free, RRT-Connect searches for a
+    path, which is shortened and whose corners are rounded. The trajectory is checked as a whole,
+    between its points too, at postures between which no point of the arm moves by more than 1 cm.
+    The same arguments give the same plan, unless the time runs out.
+
+    :param chain: the chain that moves.
+    :param start: (n,) where it starts [rad] or [m]; from slightly outside the limits it first
+        comes inside.
+    :param goals: a joint vector (n,), a pose (4, 4) T_base_tip, a :class:`~ik_service.Task`, or
+        several of these, one of which is to be met. Several postures of a pose are goals at once.
+    :param collisions: what the motion must be free of: a :class:`~ik_service.CollisionChecker`.
+        Its world counts as it is at first.
+    :param path_constraints: tasks of the tip that hold on the whole way; ranges of joints are
+        those of the chain (:meth:`~ik_service.KinematicChain.with_limits`).
+    :param timeout: time for all of it [s]; that for compiling does not count.
+    :param random_seed: of all random numbers.
+    :param pipeline: 'ompl' for the above, 'ptp' for the straight joint line alone, or 'lin' for a
+        straight line of the tip.
+    :param limits: limits of the motion, as for :func:`~ik_service.time_path`; the jerks of a
+        :class:`~ik_service.MotionBounds` count too.
+    :param velocity_scaling: share of the velocities that is used, above 0 and at most 1.
+    :param acceleration_scaling: share of the accelerations, likewise.
+    :param canceled: asked every now and then; from True on there is no plan.
+    :returns: the plan, or why there is none.
+    :raises ArgumentError: an argument is of another type or shape, not finite or out of range.
+    :raises MissingExtraError: OMPL is not installed, which only the pipeline 'ompl' needs.
+    """
+    if not isinstance(chain, KinematicChain):
+        raise ArgumentError('chain', f'has to be a KinematicChain, not {safe_repr(chain)}')
+    if pipeline not in PIPELINES:
+        names = ', '.join(PIPELINES)
+        raise ArgumentError('pipeline', f'has to be one of {names}, not {safe_repr(pipeline)}')
+    if not (isinstance(timeout, (int, float)) and timeout > 0.0):
+        raise ArgumentError('timeout', f'has to be a time above 0, not {safe_repr(timeout)}')
+    if not (isinstance(random_seed, int) and random_seed >= 0):
+        raise ArgumentError('random_seed', f'has to be 0 or more, not {safe_repr(random_seed)}')
+    if pipeline == 'ompl':
+        load_ompl()
+    test = None if collisions is None else collision_test(collisions, chain)
+    constraints = PathConstraints.of(path_constraints)
+    jerk = limits.jerk(chain) if isinstance(limits, MotionBounds) else np.full(chain.n, np.inf)
+    timing = Timing(timing_limits(chain, limits), jerk, velocity_scaling, acceleration_scaling)
+    q, wanted = chain.check_q(start, 'start'), checked_goals(chain, goals)
+    check = MotionCheck(chain, test, constraints.row_tests(chain))
+    searched = GoalPostures(chain, np.clip(q, chain.lower, chain.upper), random_seed)
+    searched.prepare(wanted)
+    clock = _Clock(timeout, canceled)
+    planner = _Planner(chain, q, check, timing, random_seed, clock)
+    return planner.plan(wanted, pipeline, searched)
+
+
+class _Clock:
+    """Time that is left, and whether the plan is still wanted."""
+
+    def __init__(self, timeout: float, canceled: Canceled) -> None:
+        self._began, self._canceled = time.monotonic(), canceled
+        self._timeout = timeout
+
+    @property
+    def spent(self) -> float:
+        """Time since the beginning [s]."""
+        return time.monotonic() - self._began
+
+    @property
+    def left(self) -> float:
+        """Time that is left [s]."""
+        return self._timeout - self.spent
+
+    def stopped(self) -> bool:
+        """Return whether to stop."""
+        return self.left <= 0.0 or self._canceled()
+
+    def status(self) -> PlanStatus:
+        """Return why there is no plan, where nothing else is the reason."""
+        if self._canceled():
+            return PlanStatus.CANCELED
+        return PlanStatus.TIMED_OUT if self.left <= 0.0 else PlanStatus.NO_PLAN
+
+
+class _Planner:
+    """Plan of one motion."""
+
+    def __init__(
+        self,
+        chain: KinematicChain,
+        start: np.ndarray,
+        check: MotionCheck,
+        timing: Timing,
+        random_seed: int,
+        clock: _Clock,
+    ) -> None:
+        self._chain, self._check, self._timing = chain, check, timing
+        self._seed, self._clock = random_seed, clock
+        self._outside = start
+        self._start = np.clip(start, chain.lower, chain.upper)
+        self._units = np.maximum(timing.limits.velocity, 1e-6)
+
+    def plan(self, goals: list[Goal], pipeline: str, searched: GoalPostures) -> MotionPlan:
+        """Return the plan."""
+        for q in (self._outside, self._start):
+            bodies = self._check.contact(q)
+            if bodies is not None:
+                return self._failed(PlanStatus.START_IN_COLLISION, _collide(bodies), bodies)
+        if self._check.violates(self._start):
+            return self._failed(PlanStatus.START_VIOLATES_CONSTRAINTS)
+        if pipeline == 'lin':
+            return self._tool_line(goals)
+        postures, failure = self._postures(goals, searched)
+        if failure is not None:
+            return failure
+        for number, step in enumerate(SEARCH_STEPS):
+            path = self._path(postures, step, self._seed + number, pipeline)
+            if path is None:
+                break
+            whole = np.concatenate([self._outside[None], path])
+            trajectory = rounded(self._chain, whole, self._timing, self._check, step)
+            if trajectory is not None:
+                return MotionPlan(
+                    PlanStatus.SUCCESS,
+                    PlanStatus.SUCCESS.value,
+                    trajectory,
+                    path,
+                    None,
+                    self._clock.spent,
+                    self._check.checks,
+                )
+            if self._clock.stopped():
+                break
+        return self._unplanned(postures, pipeline)
+
+    def _postures(
+        self, goals: list[Goal], searched: GoalPostures
+    ) -> tuple[np.ndarray, MotionPlan | None]:
+        """Return the postures (k, n) that are goals, the nearest first; or why there are none."""
+        usable: list[np.ndarray] = []
+        others: list[np.ndarray] = []
+        for goal in goals:
+            allowed, found = searched.of(goal, self._allowed, self._clock.stopped)
+            usable += allowed
+            others += found
+        if usable:
+            away = [float(lengths(np.array([self._start, q]), self._units)[0]) for q in usable]
+            order = np.argsort(away, kind='stable')
+            return np.array(usable)[order], None
+        if not others:
+            status = PlanStatus.GOAL_OUT_OF_REACH
+            return np.empty((0, 0)), self._failed(self._clock_status(status))
+        touching = [bodies for q in others if (bodies := self._check.contact(q)) is not None]
+        if touching:
+            failure = self._failed(
+                PlanStatus.GOAL_IN_COLLISION, _collide(touching[0]), touching[0]
+            )
+        else:
+            failure = self._failed(PlanStatus.GOAL_VIOLATES_CONSTRAINTS)
+        return np.empty((0, 0)), failure
+
+    def _allowed(self, q: np.ndarray) -> bool:
+        return not self._check.violates(q) and self._check.contact(q) is None
+
+    def _path(
+        self, postures: np.ndarray, step: float, seed: int, pipeline: str
+    ) -> np.ndarray | None:
+        """Return the corners (k, n) of a path to one of some postures; None for none."""
+
+        def free(a: np.ndarray, b: np.ndarray) -> bool:
+            return self._check.line_is_free(a, b, step)
+
+        for goal in postures:
+            if free(self._start, goal):
+                return np.array([self._start, goal])
+        if pipeline == 'ptp':
+            return None
+        lower, upper = self._bounds(postures)
+        path = rrt_connect(
+            (lower, upper),
+            self._start,
+            postures,
+            free,
+            seed,
+            lambda iteration: iteration > MOST_ITERATIONS or self._clock.stopped(),
+        )
+        if path is None:
+            return None
+        return shortened(path, self._units, free, seed, self._clock.stopped)
+
+    def _bounds(self, postures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bounds of a search: the limits, or half a turn about the start."""
+        low, high = self._chain.search_limits()
+        lower = np.where(np.isfinite(low), low, self._start - np.pi)
+        upper = np.where(np.isfinite(high), high, self._start + np.pi)
+        rows = np.vstack([postures, self._start])
+        return np.minimum(lower, rows.min(axis=0)), np.maximum(upper, rows.max(axis=0))
+
+    def _tool_line(self, goals: list[Goal]) -> MotionPlan:
+        """Return the plan of a straight line of the tip to the first goal that it reaches."""
+        reason, bodies = '', None
+        for goal in goals:
+            line = tool_line(
+                self._chain, self._start, goal, self._check, self._timing, self._clock.left
+            )
+            if line.trajectory is not None:
+                return MotionPlan(
+                    PlanStatus.SUCCESS,
+                    PlanStatus.SUCCESS.value,
+                    line.trajectory,
+                    line.rows,
+                    None,
+                    self._clock.spent,
+                    self._check.checks,
+                )
+            reason, bodies = line.reason, line.bodies
+        status = PlanStatus.NO_PLAN
+        return self._failed(status if bodies else self._clock_status(status), reason, bodies)
+
+    def _unplanned(self, postures: np.ndarray, pipeline: str) -> MotionPlan:
+        """Return why there is no plan although start and goals are fine."""
+        status = self._clock_status(PlanStatus.NO_PLAN)
+        if pipeline == 'ptp':
+            line = self._start + np.linspace(0.0, 1.0, 200)[:, None] * (postures[0] - self._start)
+            bodies = next((b for q in line if (b := self._check.contact(q)) is not None), None)
+            found = f', as {_collide(bodies)} on it' if bodies else ''
+            return self._failed(status, f'the straight joint line is not free{found}', bodies)
+        return self._failed(status)
+
+    def _clock_status(self, status: PlanStatus) -> PlanStatus:
+        """Return a status, unless the time has run out or the plan was canceled."""
+        ended = self._clock.status()
+        return status if ended is PlanStatus.NO_PLAN else ended
+
+    def _failed(
+        self, status: PlanStatus, detail: str = '', bodies: Bodies | None = None
+    ) -> MotionPlan:
+        reason = f'{status.value}: {detail}' if detail else status.value
+        empty = np.empty((0, self._chain.n))
+        spent, checks = self._clock.spent, self._check.checks
+        return MotionPlan(status, reason, None, empty, bodies, spent, checks)
+
+
+def _collide(bodies: Bodies) -> str:
+    return f'{bodies[0]} and {bodies[1]} collide'

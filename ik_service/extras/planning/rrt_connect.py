@@ -1,0 +1,137 @@
+"""
+RRT-Connect by OMPL: a search for a joint path from a start to one of several goals.
+
+J. Kuffner, S. LaValle: RRT-Connect: An efficient approach to single-query path planning.
+ICRA 2000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cache
+from importlib import import_module
+import threading
+from typing import Any
+
+import numpy as np
+
+from ik_service.exceptions import MissingExtraError
+
+RANGE = 1.2
+"""Length of a branch that the trees grow by, at most: the largest difference of scaled joints."""
+
+LineTest = Callable[[np.ndarray, np.ndarray], bool]
+"""Returns whether the straight motion from one posture (n,) to another is allowed."""
+
+# OMPL takes the seeds of its generators from one of its own, which all threads share.
+_lock = threading.Lock()
+
+
+def rrt_connect(
+    bounds: tuple[np.ndarray, np.ndarray],
+    start: np.ndarray,
+    goals: np.ndarray,
+    line_is_free: LineTest,
+    seed: int,
+    stopped: Callable[[int], bool],
+) -> np.ndarray | None:
+    """
+    Search for a path, the same one for the same arguments.
+
+    :param bounds: (n,) lower and (n,) upper bounds of the search, all finite [rad] or [m].
+    :param start: (n,) the start, within them.
+    :param goals: (k, n) the goals, within them.
+    :param line_is_free: test of the straight motions of which the path is made.
+    :param seed: of the random numbers.
+    :param stopped: takes the number of the iteration; returns whether the search is to end.
+    :returns: (m, n) the path's corners, start and goal included; None where none was found.
+    :raises MissingExtraError: OMPL is not installed.
+    """
+    lower, upper = bounds
+    moving = np.flatnonzero(upper - lower > 1e-9)
+    if not len(moving):
+        return None
+    n, base = len(moving), start.copy()
+
+    def posture(state: Any) -> np.ndarray:  # noqa: ANN401 - OMPL has no types
+        q = base.copy()
+        q[moving] = state[0:n]
+        return q
+
+    iteration = 0
+
+    def ended() -> bool:
+        nonlocal iteration
+        iteration += 1
+        if iteration == 1:  # by now all generators have their seeds
+            seeding.close()
+        return stopped(iteration)
+
+    with ExitStack() as seeding:
+        seeding.enter_context(_lock)
+        ompl = load_ompl()
+        ompl.util.RNG.setSeed(seed % 2**31 + 1)
+        space = ompl.base.RealVectorStateSpace(n)
+        limits = ompl.base.RealVectorBounds(n)
+        for i, j in enumerate(moving.tolist()):
+            limits.setLow(i, float(lower[j]))
+            limits.setHigh(i, float(upper[j]))
+        space.setBounds(limits)
+        information = ompl.base.SpaceInformation(space)
+        validator = _validator()(information, lambda a, b: line_is_free(posture(a), posture(b)))
+        information.setMotionValidator(validator)
+        information.setStateValidityChecker(lambda state: True)
+        information.setup()
+        problem = ompl.base.ProblemDefinition(information)
+        state = information.allocState()
+        targets = ompl.base.GoalStates(information)
+        for goal in goals:
+            state[0:n] = goal[moving].tolist()
+            targets.addState(state)
+        state[0:n] = start[moving].tolist()
+        problem.addStartState(state)
+
+        problem.setGoal(targets)
+        planner = ompl.geometric.RRTConnect(information)
+        planner.setRange(RANGE)
+        planner.setProblemDefinition(problem)
+        planner.setup()
+        planner.solve(ompl.base.PlannerTerminationCondition(ended))
+        if not problem.hasExactSolution():
+            return None
+        path = np.array([posture(each) for each in problem.getSolutionPath().getStates()])
+    path[0] = start
+    return path
+
+
+@cache
+def load_ompl() -> Any:  # noqa: ANN401 - a module without types
+    """
+    Return the module of OMPL, which is told to print nothing.
+
+    :raises MissingExtraError: it is not installed.
+    """
+    try:
+        ompl = import_module('ompl')
+        for part in ('base', 'geometric', 'util'):
+            import_module(f'ompl.{part}')
+    except ImportError as error:
+        raise MissingExtraError('ompl', 'plan') from error
+    ompl.util.setLogLevel(ompl.util.LogLevel.LOG_NONE)
+    return ompl
+
+
+@cache
+def _validator() -> Any:  # noqa: ANN401 - a class of OMPL's
+    """Return OMPL's class for tests of motions, with one of ours."""
+
+    class Validator(load_ompl().base.MotionValidator):  # type: ignore[misc]
+        def __init__(self, information: object, is_free: Callable[[Any, Any], bool]) -> None:
+            super().__init__(information)
+            self._is_free = is_free
+
+        def checkMotion(self, a: object, b: object) -> bool:  # noqa: N802 - OMPL's name
+            return self._is_free(a, b)
+
+    return Validator

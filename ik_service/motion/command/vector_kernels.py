@@ -1,0 +1,226 @@
+"""Compiled bounds on positions and velocities that are sent one by one, for the gate alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_service.kinematics.compile import short_inlined_kernel, short_kernel
+from ik_service.kinematics.entry import entry_point
+
+Q, MOVES, BRAKING, ALLOWED, BEFORE, SLOWING, SENT_AT, STALLED = range(8)
+"""
+Rows of what is known of joints: last position and speed, largest acceleration and speed allowed
+since they rested, speed allowed by the last bounds, until when they may be faster than those, when
+the last message was sent, and for how long that was held up.
+"""
+ROWS_OF_STATE = 8
+
+LOWER, UPPER, VELOCITY, ACCELERATION, JERK = range(5)
+"""Rows of the bounds on the motion."""
+ROWS_OF_BOUNDS = 5
+
+GOOD, NOT_FINITE, OUTSIDE, TOO_FAST, TOO_SUDDEN, SHOWN = range(6)
+"""Faults: none, not a number, outside the limits, speed, its change, and velocity beside it."""
+
+LONGEST_SLOWING = 2.5
+"""Longest time for which a motion may be faster than limits that were tightened [s]."""
+
+_GOING_ON = 0.5
+"""Longest time for which an acceleration within a limited jerk goes on after a change [s]."""
+
+_LATE = 2.0
+"""Periods without a message after which joints may have slowed down by themselves."""
+
+_ROUNDING, _SLIGHT, _SHARE = 1e-9, 1e-6, 1e-6
+"""Differences of positions [rad] or [m] and of velocities [rad/s] or [m/s], and share of these."""
+
+_ANY = 1e12
+"""Acceleration, time and room that greater ones count as [rad/s²] or [m/s²], [s], [rad] or [m]."""
+
+_INSTANT = 1e-9
+"""Shortest time that counts between two messages [s]."""
+
+
+@short_inlined_kernel
+def _passed(state, j, at, period):
+    """Return the time from the last message of a joint to one at a time: a period at most."""
+    return min(max(at - state[SENT_AT, j], _INSTANT), period)
+
+
+@short_inlined_kernel
+def _stopping_speed(room, braking, reaction):
+    """Return the speed that goes on for a time and can then be braked within a room."""
+    twice = 2.0 * min(max(room, 0.0), _ANY)
+    return twice / (reaction + math.sqrt(reaction * reaction + twice / max(braking, 1e-9)))
+
+
+@short_inlined_kernel
+def _take_bounds(state, joints, bounds, at, period):
+    """Write the accelerations and speeds that joints may have at a time."""
+    moving = tightened = False
+    for i in range(len(joints)):
+        j = joints[i]
+        moving |= state[MOVES, j] != 0.0
+        tightened |= bounds[VELOCITY, i] < state[BEFORE, j]
+    for i in range(len(joints)):
+        j, limit = joints[i], bounds[VELOCITY, i]
+        acceleration, allowed = min(bounds[ACCELERATION, i], _ANY), limit
+        if moving:
+            acceleration = max(acceleration, state[BRAKING, j])
+            if tightened:
+                state[SLOWING, j] = at + LONGEST_SLOWING
+            left, slower = state[SLOWING, j] - at, abs(state[MOVES, j])
+            if left < 0.0:
+                slower -= acceleration * _passed(state, j, at, period)
+            elif bounds[JERK, i] < math.inf and left > LONGEST_SLOWING - _GOING_ON:
+                slower = state[ALLOWED, j]
+            allowed = max(limit, min(state[ALLOWED, j], slower))
+        state[BRAKING, j], state[ALLOWED, j], state[BEFORE, j] = acceleration, allowed, limit
+
+
+@short_inlined_kernel
+def _lowest(state, j, room, dt, reaction, late):
+    """Return the lowest speed of a joint in a step, whose lower limit is so far."""
+    last, braking = state[MOVES, j], state[BRAKING, j]
+    slowed = math.copysign(max(abs(last) - braking * late, 0.0), last)
+    low = max(min(last, slowed) - braking * dt, -state[ALLOWED, j])
+    return max(low, -_stopping_speed(room, braking, reaction))
+
+
+@short_inlined_kernel
+def _highest(state, j, room, dt, reaction, late):
+    """Return the highest speed of a joint in a step, whose upper limit is so far."""
+    last, braking = state[MOVES, j], state[BRAKING, j]
+    slowed = math.copysign(max(abs(last) - braking * late, 0.0), last)
+    high = min(max(last, slowed) + braking * dt, state[ALLOWED, j])
+    return min(high, _stopping_speed(room, braking, reaction))
+
+
+@short_inlined_kernel
+def _held_up(state, j, at, period):
+    """Return for how long a joint may have slowed down by itself until a time."""
+    since = min(at - state[SENT_AT, j], _ANY)
+    return max(since - period if since > _LATE * period else 0.0, state[STALLED, j])
+
+
+@short_inlined_kernel
+def _shown(velocity, moves, state, j, dt):
+    """Return the velocity nearest to one that a joint may have at the end of a step."""
+    half = 0.5 * state[BRAKING, j] * dt + _SLIGHT + _ROUNDING / dt
+    most = max(state[ALLOWED, j], abs(moves)) + _SLIGHT
+    wanted = velocity if math.isfinite(velocity) else moves
+    return min(max(wanted, max(moves - half, -most)), min(moves + half, most))
+
+
+@short_kernel
+def admit_positions(state, joints, asked, bounds, at, period, admitted):
+    """
+    Bring positions inside their bounds.
+
+    A joint that is not sent where it was asked for goes there as it can still stop there.
+
+    :param state: (8, n) what is known of joints; is brought up to date.
+    :param joints: (k,) places of those that are asked for something.
+    :param asked: (2, k) positions, and velocities at the end of the step.
+    :param bounds: (5, k) bounds on their motion.
+    :param at: when the positions will have been sent [s].
+    :param period: time between two messages [s].
+    :param admitted: (2, k) gets positions and velocities within the bounds.
+    :returns: why they are others; 0 where they are not.
+    """
+    _take_bounds(state, joints, bounds, at, period)
+    fault = GOOD
+    for i in range(len(joints)):
+        j, q = joints[i], asked[0, i]
+        last, dt, late = state[Q, j], _passed(state, j, at, period), _held_up(state, j, at, period)
+        high = _highest(state, j, bounds[UPPER, i] - last, dt, dt, late)
+        low = min(_lowest(state, j, last - bounds[LOWER, i], dt, dt, late), high)
+        least, most = min(bounds[LOWER, i], last), max(bounds[UPPER, i], last)
+        way, slack = (q - last) / dt, _SHARE * max(abs(low), abs(high)) + _ROUNDING / dt
+        inside = least - _ROUNDING <= q <= most + _ROUNDING
+        if not (inside and low - slack <= way <= high + slack):
+            if not math.isfinite(way):
+                fault, way = NOT_FINITE, 0.0
+            elif not inside:
+                fault = OUTSIDE
+            else:
+                fault = TOO_FAST if abs(way) > state[ALLOWED, j] + slack else TOO_SUDDEN
+            arriving = min(abs(way), _stopping_speed(abs(way) * dt, state[BRAKING, j], dt))
+            speed = min(max(math.copysign(arriving, way), low), high)
+            q = min(max(last + speed * dt, least), most)
+        moves = (q - last) / dt
+        admitted[0, i], admitted[1, i] = q, _shown(asked[1, i], moves, state, j, dt)
+        if admitted[1, i] != asked[1, i] and fault == GOOD:
+            fault = SHOWN
+        state[Q, j], state[MOVES, j], state[SENT_AT, j], state[STALLED, j] = q, moves, at, 0.0
+    return fault
+
+
+@short_kernel
+def admit_velocities(state, joints, asked, bounds, at, period, admitted):
+    """
+    Bring velocities inside their bounds.
+
+    :param state: (8, n) what is known of joints; is brought up to date.
+    :param joints: (k,) places of those that are asked for something.
+    :param asked: (2, k) where they are, NaN where that is not known, and velocities.
+    :param bounds: (5, k) bounds on their motion.
+    :param at: when the velocities are sent [s].
+    :param period: time between two messages [s].
+    :param admitted: (2, k) gets the same positions, and velocities within the bounds.
+    :returns: why they are others; 0 where they are not.
+    """
+    _take_bounds(state, joints, bounds, at, period)
+    fault = GOOD
+    for i in range(len(joints)):
+        j, q, asked_for = joints[i], asked[0, i], asked[1, i]
+        dt, known = _passed(state, j, at, period), math.isfinite(q)
+        above = bounds[UPPER, i] - q if known else _ANY
+        below = q - bounds[LOWER, i] if known else _ANY
+        high = _highest(state, j, above, dt, period, 0.0)
+        low = min(_lowest(state, j, below, dt, period, 0.0), high)
+        wanted = asked_for if math.isfinite(asked_for) else 0.0
+        velocity = min(max(wanted, low), high)
+        if not abs(velocity - asked_for) <= _SLIGHT:
+            if not math.isfinite(asked_for):
+                fault = NOT_FINITE
+            else:
+                fast = abs(asked_for) > state[ALLOWED, j] + _SLIGHT
+                fault = TOO_FAST if fast else TOO_SUDDEN
+        admitted[0, i], admitted[1, i] = q, velocity
+        state[MOVES, j], state[SENT_AT, j] = velocity, at
+    return fault
+
+
+class VectorKernels(NamedTuple):
+    """
+    Machine code of the kernels.
+
+    :ivar positions: :func:`admit_positions`.
+    :ivar velocities: :func:`admit_velocities`.
+    """
+
+    positions: Callable
+    velocities: Callable
+
+
+def state_of(n: int) -> np.ndarray:
+    """Return what is known of n joints at first (8, n)."""
+    state = np.zeros((ROWS_OF_STATE, n))
+    state[SENT_AT] = -np.inf
+    return state
+
+
+@cache
+def vector_kernels() -> VectorKernels:
+    """Return the machine code of the kernels, compiled now or loaded."""
+    joints, rows = np.zeros(1, np.intp), np.ones((ROWS_OF_BOUNDS, 1))
+    around = state_of(1), joints, np.zeros((2, 1)), rows, 0.0, 0.01, np.zeros((2, 1))
+    return VectorKernels(
+        entry_point(admit_positions, *around), entry_point(admit_velocities, *around)
+    )

@@ -1,0 +1,51 @@
+"""Notice of others who stop the arm or move it, for the demo, which gives way to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+PAUSE_TOPIC = 'ik_demo/pause'
+"""Topic on which the demo says why it is paused; an empty text while it is not."""
+RESUME_SERVICE = 'ik_demo/resume'
+"""Service with which it goes on."""
+
+STOPPED = 'the arm was stopped'
+TARGET = 'another client has published a target'
+MOTION = 'a trajectory or a servo command moves the arm'
+
+_COUNTS = {'stops': STOPPED, 'motions besides targets': MOTION}
+"""Counts in the node's diagnostics, and what it means when they grow; the first weighs most."""
+
+
+class TakeOver:
+    """
+    Why the demo has to give way.
+
+    :ivar reason: why; empty while it need not.
+    """
+
+    def __init__(self) -> None:
+        self.reason = ''
+        self._counts: dict[str, int] = {}
+
+    def take_target(self) -> None:
+        """Note a target of another client."""
+        self.reason = self.reason or TARGET
+
+    def take_counts(self, values: Mapping[str, str]) -> None:
+        """
+        Note what the node's diagnostics count.
+
+        :param values: the values of its part ``motions``, by name.
+        """
+        for name, reason in reversed(_COUNTS.items()):
+            text = values.get(name, '')
+            if text.isdecimal():
+                count = int(text)
+                if count > self._counts.get(name, count):
+                    self.reason = reason
+                self._counts[name] = count
+
+    def end(self) -> None:
+        """Let the demo go on."""
+        self.reason = ''

@@ -1,0 +1,322 @@
+"""Motion plans: free of collisions as a whole, within limits, the same for the same request."""
+
+from concurrent.futures import ThreadPoolExecutor
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support.chains import arm, arm_path
+from support.collisions import BODIES, Wall
+from support.solid_arms import at
+
+import ik_service as iks
+from ik_service.exceptions import ArgumentError, MissingExtraError
+from ik_service.extras.planning import rrt_connect
+from ik_service.extras.planning.motion_check import positions_at
+
+pytest.importorskip('ompl', reason='OMPL comes with the extra plan')
+pytest.importorskip('coal', reason='Coal comes with the extra collision')
+
+READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+ASIDE = np.array([0.7, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+LEFT, RIGHT = READY + ASIDE, READY - ASIDE
+DOWN = np.diag([1.0, -1.0, -1.0, 1.0])
+
+
+@pytest.fixture(scope='module')
+def chain():
+    return arm('panda')
+
+
+@pytest.fixture
+def checker(chain):
+    return iks.CollisionChecker(iks.Robot.from_urdf(arm_path('panda')))
+
+
+@pytest.fixture
+def post(checker):
+    """A checker with a post between LEFT and RIGHT."""
+    checker.add('post', iks.Box((0.05, 0.05, 0.7)), at(0.32, 0.0, 0.35))
+    return checker
+
+
+def rows_of(trajectory, count=4000):
+    return positions_at(trajectory, np.linspace(0.0, trajectory.duration, count))
+
+
+def test_a_motion_leads_around_an_obstacle(chain, post):
+    line = LEFT + np.linspace(0, 1, 200)[:, None] * (RIGHT - LEFT)
+    assert post.for_joints(chain.joint_names).colliding(line).any()
+    plan = iks.plan_motion(chain, LEFT, RIGHT, collisions=post, timeout=10.0)
+    assert plan.success, plan.reason
+    rows = rows_of(plan.trajectory)
+    assert not post.for_joints(chain.joint_names).colliding(rows).any()
+    assert np.allclose(rows[0], LEFT)
+    assert np.allclose(rows[-1], RIGHT)
+    assert (rows >= chain.lower - 1e-9).all()
+    assert (rows <= chain.upper + 1e-9).all()
+    speeds = np.abs(plan.trajectory.velocities)
+    assert (speeds <= chain.velocity * 1.001).all()
+    assert not speeds[[0, -1]].any()
+    assert len(plan.path) > 2
+
+
+def test_a_straight_line_that_is_free_is_the_motion(chain, checker):
+    plan = iks.plan_motion(chain, LEFT, RIGHT, collisions=checker)
+    assert np.array_equal(plan.path, [LEFT, RIGHT])
+    rows = rows_of(plan.trajectory)
+    assert np.allclose(rows[:, 1:], READY[1:], atol=1e-9)
+    # At 2.175 rad/s, reached in 0.2 s, the 1.4 rad take 0.84 s at least.
+    assert 0.84 <= plan.trajectory.duration < 0.9
+
+
+def test_the_same_request_gives_the_same_plan_in_any_thread(chain, post):
+    def planned(seed):
+        plan = iks.plan_motion(chain, LEFT, RIGHT, collisions=post, timeout=60.0, random_seed=seed)
+        return plan.trajectory.positions
+
+    with ThreadPoolExecutor(4) as pool:
+        plans = list(pool.map(planned, [1, 2, 1, 2]))
+    assert np.array_equal(plans[0], plans[2])
+    assert np.array_equal(plans[1], plans[3])
+    assert plans[0].shape != plans[1].shape or not np.array_equal(plans[0], plans[1])
+    assert np.array_equal(plans[0], planned(1))
+
+
+def test_a_pose_is_reached_in_the_posture_that_suits(chain, post):
+    target = at(0.4, -0.4, 0.3) @ DOWN
+    plan = iks.plan_motion(chain, LEFT, target, collisions=post, timeout=10.0)
+    assert plan.success, plan.reason
+    T = chain.forward(plan.trajectory.positions[-1])
+    assert np.allclose(T, target, atol=5e-5)
+
+
+def test_a_task_is_met_within_its_tolerances(chain, checker):
+    task = iks.Task(
+        at(0.4, -0.4, 0.3) @ DOWN,
+        region=iks.Sphere(0.05),
+        orientation_tolerances=(0.1, 0.1, 3.2),
+    )
+    plan = iks.plan_motion(chain, LEFT, task, collisions=checker, timeout=10.0)
+    assert plan.success
+    assert max(task.violation(chain.forward(plan.trajectory.positions[-1]))) < 2e-5
+
+
+def test_of_several_goals_one_that_is_free_is_reached(chain, post):
+    inside = at(0.32, 0.0, 0.3) @ DOWN
+    plan = iks.plan_motion(chain, LEFT, [inside, RIGHT], collisions=post, timeout=10.0)
+    assert np.allclose(plan.trajectory.positions[-1], RIGHT)
+
+
+def test_a_goal_that_is_reached_already_needs_no_motion(chain, checker):
+    plan = iks.plan_motion(chain, READY, READY, collisions=checker)
+    assert plan.success
+    assert plan.trajectory.duration == 0.0
+    assert np.array_equal(plan.trajectory.positions, [READY])
+
+
+def test_what_collides_at_start_or_goal_is_named(chain, checker):
+    checker.add('ball', iks.Sphere(0.1), at(*chain.forward(LEFT)[:3, 3]))
+    start = iks.plan_motion(chain, LEFT, RIGHT, collisions=checker)
+    assert start.status is iks.PlanStatus.START_IN_COLLISION
+    assert 'ball' in start.bodies
+    assert 'ball' in start.reason
+    goal = iks.plan_motion(chain, RIGHT, LEFT, collisions=checker)
+    assert goal.status is iks.PlanStatus.GOAL_IN_COLLISION
+    assert 'ball' in goal.bodies
+    pose = iks.plan_motion(chain, RIGHT, chain.forward(LEFT), collisions=checker)
+    assert pose.status is iks.PlanStatus.GOAL_IN_COLLISION
+    assert pose.trajectory is None
+
+
+def test_goals_out_of_reach_are_said_to_be(chain):
+    pose = iks.plan_motion(chain, READY, at(2.0, 0.0, 0.5))
+    assert pose.status is iks.PlanStatus.GOAL_OUT_OF_REACH
+    beyond = iks.plan_motion(chain, READY, chain.upper + 0.1)
+    assert beyond.status is iks.PlanStatus.GOAL_OUT_OF_REACH
+
+
+def test_a_wall_that_cannot_be_passed_ends_the_search(chain):
+    class Slot:
+        """Joint 1 may not be near 0, so nothing leads from one side to the other."""
+
+        def first_contact(self, q):
+            return BODIES if abs(q[0]) < 0.2 else None
+
+        def colliding(self, Q, threads=1):
+            return np.abs(Q[:, 0]) < 0.2
+
+    late = iks.plan_motion(chain, LEFT, RIGHT, collisions=Slot(), timeout=0.2)
+    assert late.status is iks.PlanStatus.TIMED_OUT
+    asked = iter(range(1000))
+    canceled = iks.plan_motion(
+        chain, LEFT, RIGHT, collisions=Slot(), timeout=60.0, canceled=lambda: next(asked) > 100
+    )
+    assert canceled.status is iks.PlanStatus.CANCELED
+
+
+def test_a_search_ends_by_its_iterations(chain, monkeypatch):
+    monkeypatch.setattr('ik_service.extras.planning.plan_motion.MOST_ITERATIONS', 50)
+
+    class Never:
+        def first_contact(self, q):
+            return None
+
+        def colliding(self, Q, threads=1):
+            return np.ones(len(Q), bool)
+
+    plan = iks.plan_motion(chain, LEFT, RIGHT, collisions=Never(), timeout=60.0)
+    assert plan.status is iks.PlanStatus.NO_PLAN
+
+
+def test_a_thin_sheet_is_not_passed(chain, checker):
+    checker.add('sheet', iks.Box((0.5, 0.001, 0.8)), at(0.5, 0.0, 0.4))
+    plan = iks.plan_motion(chain, LEFT, RIGHT, collisions=checker, timeout=20.0)
+    assert plan.success, plan.reason
+    rows = rows_of(plan.trajectory, 20000)
+    assert not checker.for_joints(chain.joint_names).colliding(rows).any()
+
+
+def test_the_pipelines_of_straight_lines(chain, post, checker):
+    blocked = iks.plan_motion(chain, LEFT, RIGHT, collisions=post, pipeline='ptp')
+    assert blocked.status is iks.PlanStatus.NO_PLAN
+    assert 'post' in blocked.reason
+    post.remove('post')
+    target = chain.forward(READY)
+    target[:2, 3] += 0.1, 0.2
+    line = iks.plan_motion(chain, READY, target, collisions=checker, pipeline='lin', timeout=5.0)
+    assert line.success, line.reason
+    start, end = chain.forward(READY), chain.forward(line.trajectory.positions[-1])
+    assert np.allclose(end, target, atol=5e-5)
+    along = (end - start)[:3, 3] / np.linalg.norm((end - start)[:3, 3])
+    for q in rows_of(line.trajectory, 50):
+        away = chain.forward(q)[:3, 3] - start[:3, 3]
+        assert np.linalg.norm(away - along * (away @ along)) < 2e-4
+    post.add('post', iks.Box((0.02, 0.02, 0.6)), at(*(0.5 * (start + end)[:3, 3])))
+    stopped = iks.plan_motion(chain, READY, target, collisions=post, pipeline='lin', timeout=5.0)
+    assert stopped.status is iks.PlanStatus.NO_PLAN
+    assert 'post' in stopped.reason
+
+
+def test_a_start_slightly_outside_the_limits_comes_inside(chain, checker):
+    start = READY.copy()
+    start[3] = chain.upper[3] + 0.005
+    start[5] = chain.upper[5] - 1.0
+    plan = iks.plan_motion(chain, start, READY, collisions=checker)
+    assert plan.success, plan.reason
+    assert np.array_equal(plan.trajectory.positions[0], start)
+    rows = rows_of(plan.trajectory)
+    assert (rows[:, 3] <= start[3] + 1e-9).all()
+    assert rows[-1, 3] == pytest.approx(READY[3])
+
+
+def test_velocity_acceleration_and_jerk_stay_within_the_limits(chain, post):
+    bounds = iks.MotionBounds(
+        {
+            name: iks.JointBounds(velocity=1.0, acceleration=4.0, jerk=60.0)
+            for name in chain.joint_names
+        }
+    )
+    plan = iks.plan_motion(chain, LEFT, RIGHT, collisions=post, limits=bounds, timeout=10.0)
+    times = np.linspace(0.0, plan.trajectory.duration, 20001)
+    rows = positions_at(plan.trajectory, times)
+    for order, limit in ((1, 1.0), (2, 4.0), (3, 60.0)):
+        rates = np.diff(rows, order, axis=0) / (times[1] - times[0]) ** order
+        allowed = 1.02 if order == 3 else 1.05
+        assert np.abs(rates).max() <= allowed * limit
+    faster = iks.plan_motion(chain, LEFT, RIGHT, collisions=post, timeout=10.0)
+    assert faster.trajectory.duration < plan.trajectory.duration
+    slower = iks.plan_motion(
+        chain, LEFT, RIGHT, collisions=post, timeout=10.0, velocity_scaling=0.1
+    )
+    assert (np.abs(slower.trajectory.velocities) <= 0.1 * chain.velocity * 1.001).all()
+
+
+def test_an_orientation_holds_on_the_whole_way(chain, post):
+    level = iks.Task(
+        chain.forward(READY), iks.Sphere(np.inf), orientation_tolerances=(0.3, 0.3, 3.2)
+    )
+    plan = iks.plan_motion(
+        chain, LEFT, RIGHT, collisions=post, path_constraints=level, timeout=20.0
+    )
+    assert plan.success, plan.reason
+    for q in rows_of(plan.trajectory, 300):
+        assert level.violation(chain.forward(q))[1] < 2e-5
+
+
+def test_a_start_or_goal_that_breaks_a_constraint_is_said_to(chain):
+    high = iks.Task(at(0.0, 0.0, 0.8), iks.Box((4.0, 4.0, 0.2)), orientation_tolerances=(4, 4, 4))
+    start = iks.plan_motion(chain, LEFT, RIGHT, path_constraints=high)
+    assert start.status is iks.PlanStatus.START_VIOLATES_CONSTRAINTS
+    low = iks.Task(
+        at(*chain.forward(LEFT)[:3, 3]), iks.Sphere(0.1), orientation_tolerances=(4, 4, 4)
+    )
+    goal = iks.plan_motion(chain, LEFT, RIGHT, path_constraints=low)
+    assert goal.status is iks.PlanStatus.GOAL_VIOLATES_CONSTRAINTS
+
+
+def test_other_tests_than_a_checker_will_do(chain):
+    wall = Wall(chain, joint=2, beyond=0.5)
+    plan = iks.plan_motion(chain, LEFT, RIGHT, collisions=wall)
+    assert plan.success
+    assert len(wall.asked) > 50
+
+
+def test_a_continuous_joint_takes_the_shorter_turn():
+    robot = iks.Robot.from_urdf(
+        '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="continuous">'
+        '<parent link="a"/><child link="b"/><axis xyz="0 0 1"/>'
+        '<limit velocity="1" effort="1"/></joint></robot>'
+    )
+    turning = robot.chain('a', 'b')
+    plan = iks.plan_motion(turning, [6.0], [[0.2]])
+    assert plan.trajectory.positions[-1] == pytest.approx([0.2 + 2 * np.pi])
+
+
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        {'start': [0.0]},
+        {'start': [np.nan] * 7},
+        {'goals': [1.0, 2.0]},
+        {'goals': []},
+        {'goals': 'home'},
+        {'goals': [np.full(7, np.inf)]},
+        {'pipeline': 'chomp'},
+        {'timeout': 0.0},
+        {'random_seed': -1},
+        {'path_constraints': 3},
+        {'collisions': 3},
+        {'chain': None},
+    ],
+)
+def test_wrong_arguments_are_named(chain, wrong):
+    arguments = {'chain': chain, 'start': LEFT, 'goals': RIGHT, **wrong}
+    with pytest.raises(ArgumentError, match=next(iter(wrong))):
+        iks.plan_motion(**arguments)
+
+
+def test_without_ompl_the_extra_is_named(chain, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'ompl', None)
+    rrt_connect.load_ompl.cache_clear()
+    with pytest.raises(MissingExtraError, match=r'ik_service\[plan\]'):
+        iks.plan_motion(chain, LEFT, RIGHT)
+    rrt_connect.load_ompl.cache_clear()
+    assert iks.plan_motion(chain, LEFT, RIGHT, pipeline='ptp').success
+
+
+def test_nothing_is_printed():
+    code = (
+        'import numpy as np, ik_service as iks\n'
+        f'chain = iks.Robot.from_urdf({str(arm_path("panda"))!r}).chain("panda_link0", '
+        '"panda_hand_tcp")\n'
+        'class Never:\n'
+        '    def first_contact(self, q): return None\n'
+        '    def colliding(self, Q, threads=1): return abs(Q[:, 0]) < 0.1\n'
+        f'a, b = np.array({LEFT.tolist()}), np.array({RIGHT.tolist()})\n'
+        'iks.plan_motion(chain, a, b, collisions=Never(), timeout=0.1)\n'
+        'iks.plan_motion(chain, a, b, collisions=Never(), timeout=0.1)\n'
+    )
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, '', '')

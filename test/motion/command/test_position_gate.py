@@ -1,0 +1,328 @@
+"""The gate before controllers that go to positions, fed with what no healthy code would send."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+
+from ik_service.motion.command.gate import (
+    JointBounds,
+    PositionGate,
+    SendingTimes,
+    SLOWING,
+    VelocityGate,
+)
+
+NOW, PERIOD = 10.0, 0.01
+BOUNDS = JointBounds(
+    np.array([-1.0, -np.inf]), np.array([1.0, np.inf]), np.array([2.0, 1.0]), np.array([5.0, 4.0])
+)
+START, STILL = np.array([0.2, 7.0]), np.zeros(2)
+LEAP = np.array([0.4, -0.3])
+BOTH = np.arange(2)
+
+
+def first(way):
+    """Return a way of the first joint."""
+    return np.array([way, 0.0])
+
+
+class Sender:
+    """Positions, one after the other, through a gate that began at a place."""
+
+    def __init__(self, start=START, bounds=BOUNDS):
+        self.gate, self.bounds, self.at, self.q = PositionGate(2), bounds, NOW, np.array(start)
+        self.gate.begin(self.q, BOTH, self.at)
+
+    def send(self, q, velocity=None, passed=PERIOD):
+        """Return what passes; the velocity is that of the step unless it is given."""
+        self.at += passed
+        if velocity is None:
+            with np.errstate(all='ignore'):
+                velocity = (np.asarray(q, float) - self.q) / min(passed, PERIOD)
+        self.q, shown = self.gate.admit(
+            np.asarray(q, float), np.asarray(velocity, float), BOTH, self.bounds, self.at, PERIOD
+        )
+        return self.q, shown
+
+    def drive(self, velocity, seconds):
+        """Speed up to a velocity of the first joint and go on with it."""
+        speed = 0.0 if seconds is None else (self.q[0] - self.before) / PERIOD
+        for _ in range(round(seconds / PERIOD)):
+            speed += np.clip(velocity - speed, -0.05, 0.05)
+            self.before = self.q[0]
+            self.send(self.q + first(speed * PERIOD))
+        return self
+
+    before = START[0]
+
+
+def test_a_motion_within_the_bounds_passes_untouched():
+    sender, speed = Sender(), np.zeros(2)
+    for k in range(200):
+        wanted = [1.0, -1.0] if k < 30 else [-0.5, 0.5] if k < 120 else [0.0, 0.0]
+        speed = speed + np.clip(np.array(wanted) - speed, -0.04, 0.04)
+        asked = sender.q + PERIOD * speed
+        admitted, shown = sender.send(asked, speed)
+        assert np.array_equal(admitted, asked)
+        assert np.array_equal(shown, speed)
+    assert sender.gate.corrected == 0
+    assert sender.gate.reason == ''
+
+
+@pytest.mark.parametrize(
+    ('ask', 'reason'),
+    [
+        ([0.25, 0.0], 'faster than the limits'),
+        ([0.001, 0.0], 'speed changes'),
+        ([0.0, -0.001], 'speed changes'),
+        ([np.nan, 0.0], 'not finite'),
+        ([0.0, np.inf], 'not finite'),
+        ([2.0, 0.0], 'leaves the joint limits'),
+    ],
+)
+def test_what_is_beyond_becomes_the_first_step_of_a_motion_and_is_counted(ask, reason):
+    sender = Sender()
+    q, velocity = sender.send(START + ask)
+    most = BOUNDS.acceleration * PERIOD**2
+    assert (np.abs(q - START) <= most * (1.0 + 1e-9)).all()
+    assert (np.abs(velocity) <= 1.5 * BOUNDS.acceleration * PERIOD + 2e-6).all()
+    assert sender.gate.corrected == 1
+    assert reason in sender.gate.reason
+    moved = np.isfinite(ask) & (np.array(ask) != 0.0)
+    assert (np.sign(q - START)[moved] == np.sign(ask)[moved]).all()
+
+
+def test_a_leap_is_gone_to_and_rested_at():
+    sender, ways = Sender(), []
+    for _ in range(300):
+        sender.send(START + LEAP, STILL)
+        ways.append(sender.q)
+    assert np.abs(sender.q - START - LEAP).max() < 1e-9
+    assert np.max(ways, axis=0)[0] <= START[0] + 0.4 + 2e-3
+    assert np.min(ways, axis=0)[1] >= START[1] - 0.3 - 2e-3
+    assert 10 < sender.gate.corrected < 250
+
+
+def test_wrong_lengths_hold_the_joints():
+    sender = Sender()
+    q, velocity = sender.gate.admit(np.zeros(3), STILL, BOTH, BOUNDS, NOW + PERIOD, PERIOD)
+    assert np.array_equal(q, START)
+    assert not velocity.any()
+    assert sender.gate.corrected == 1
+
+
+@pytest.mark.parametrize('velocity', [[0.1, 0.0], [np.nan, 0.0], [np.inf, 0.0], [-0.1, 0.0]])
+def test_a_velocity_that_is_not_that_of_the_step_is_corrected(velocity):
+    sender = Sender()
+    q, shown = sender.send(START, velocity)
+    assert np.array_equal(q, START)
+    assert (np.abs(shown) <= 0.5 * BOUNDS.acceleration * PERIOD + 2e-6).all()
+    assert 'velocity' in sender.gate.reason
+
+
+def test_no_step_is_longer_than_the_time_between_two_sendings_allows():
+    """A message that took long to send leaves less time for the next step."""
+    sender = Sender(bounds=replace(BOUNDS, acceleration=np.full(2, np.inf)))
+    sender.send(START + first(0.02))
+    sender.gate.mark_sent(BOTH, delay=0.008, late=0.008, period=PERIOD)
+    q, _ = sender.send(START + first(0.04))
+    assert q[0] - START[0] - 0.02 == pytest.approx(2.0 * 0.002, rel=1e-3)
+    assert sender.gate.corrected == 1
+
+
+def test_a_joint_whose_message_was_late_may_have_stopped():
+    for stops in (True, False):
+        sender = Sender().drive(0.5, 0.3)
+        if stops:
+            sender.at += 0.2
+        sender.send(sender.q)
+        assert sender.gate.corrected == (0 if stops else 1)
+
+
+def test_after_sending_was_held_up_a_joint_may_have_stopped():
+    sender = Sender().drive(0.5, 0.3)
+    sender.gate.mark_sent(BOTH, delay=0.2, late=0.2, period=PERIOD)
+    sender.send(sender.q, passed=0.2 + PERIOD)
+    assert sender.gate.corrected == 0
+
+
+def test_a_joint_that_is_driven_into_its_limit_stops_before_it():
+    sender, speed = Sender(), 0.0
+    for _ in range(300):
+        before, speed_before = sender.q[0], speed
+        sender.send(sender.q + first(0.02))
+        speed = (sender.q[0] - before) / PERIOD
+        assert abs(speed - speed_before) <= 0.05 * (1.0 + 1e-6)
+    assert 0.999 < sender.q[0] <= 1.0
+
+
+def test_a_joint_outside_its_limits_may_stay_or_come_back():
+    sender = Sender([1.3, 7.0])
+    sender.send(sender.q)
+    sender.send(sender.q - first(0.0004))
+    assert sender.gate.corrected == 0
+    sender.send(sender.q + first(0.0001))
+    assert sender.gate.corrected == 1
+
+
+def test_a_stream_does_not_begin_elsewhere_while_it_moves():
+    sender = Sender().drive(0.5, 0.2)
+    there = sender.q.copy()
+    sender.gate.begin(START + 1.0, BOTH, sender.at)
+    assert np.array_equal(sender.gate.q, [there[0], START[1] + 1.0])
+    assert sender.gate.corrected == 1
+    sender.q = sender.gate.q
+    sender.drive(0.0, 0.3).gate.begin(START, BOTH, sender.at)
+    assert np.array_equal(sender.gate.q, START)
+    assert sender.gate.corrected == 1
+
+
+def test_what_was_not_sent_leaves_no_trace():
+    sender = Sender().drive(0.5, 0.2)
+    there = sender.q.copy()
+    sender.send(there + first(0.0054))
+    sender.gate.withdraw()
+    assert np.array_equal(sender.gate.q, there)
+    sender.q, sender.at = there, sender.at - PERIOD
+    sender.send(there + first(0.005))
+    assert sender.gate.corrected == 0
+
+
+def test_joints_of_two_groups_have_their_own_times():
+    gate, one, other = PositionGate(2), np.array([0]), np.array([1])
+    gate.begin(START, BOTH, NOW)
+    bounds = [JointBounds(*(row[i : i + 1] for row in BOUNDS.rows[:4])) for i in range(2)]
+    for k in range(1, 5):
+        at, step = NOW + k * PERIOD, 0.0002 * k
+        q = gate.q
+        gate.admit(q[:1] + step, np.full(1, step / PERIOD), one, bounds[0], at, PERIOD)
+        gate.admit(q[1:] + step, np.full(1, step / PERIOD), other, bounds[1], at + 1e-4, PERIOD)
+        np.testing.assert_allclose(gate.q, q + step)
+    assert gate.corrected == 0
+    gate.admit(gate.q[:1] + 0.0002, np.zeros(1), one, bounds[0], at + 1e-4, PERIOD)
+    assert gate.corrected == 1, 'somebody else has just moved it'
+
+
+def test_limits_that_are_tightened_are_reached_along_a_motion_that_the_old_ones_allow():
+    slow = replace(BOUNDS, velocity=np.full(2, 0.1), acceleration=np.full(2, 0.5))
+    sender = Sender().drive(0.5, 0.2)
+    sender.bounds = slow
+    sender.drive(0.45, 0.02)
+    assert sender.gate.corrected == 0, 'it still moves as it was told before'
+    sender.drive(0.5, 0.02)
+    assert sender.gate.corrected > 0, 'but gets no faster again'
+
+
+def test_a_motion_does_not_stay_faster_than_tightened_limits_for_ever():
+    free = replace(BOUNDS, lower=np.full(2, -np.inf), upper=np.full(2, np.inf))
+    sender = Sender(bounds=free).drive(0.5, 0.2)
+    sender.bounds = replace(free, velocity=np.full(2, 0.1))
+    passed = 0.0
+    while sender.gate.corrected == 0 and passed < 10.0:
+        passed += PERIOD
+        sender.send(sender.q + first(0.005))
+    assert passed == pytest.approx(SLOWING, abs=0.05)
+    assert 'faster' in sender.gate.reason
+
+
+@pytest.mark.parametrize('jerk', [np.inf, 50.0])
+def test_only_where_the_jerk_is_limited_an_acceleration_goes_on_for_a_moment(jerk):
+    sender = Sender(bounds=replace(BOUNDS, jerk=np.full(2, jerk))).drive(0.5, 0.05)
+    sender.bounds = replace(sender.bounds, velocity=np.full(2, 0.1))
+    sender.drive(0.5, 0.03)
+    assert (sender.gate.corrected == 0) == (jerk < np.inf)
+
+
+numbers = st.one_of(st.floats(-9.0, 9.0), st.sampled_from([np.nan, np.inf, -np.inf, 1e300, 0.0]))
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_any_positions_are_brought_inside_the_bounds(data):
+    sender, last = Sender(), np.zeros(2)
+    for _ in range(data.draw(st.integers(1, 40))):
+        before, at = sender.q.copy(), sender.at
+        passed = data.draw(st.sampled_from([0.0, 0.001, 0.01, 0.015, 0.3]))
+        asked = np.array([data.draw(numbers), data.draw(numbers)])
+        q, velocity = sender.send(asked, [data.draw(numbers), 0.0], passed)
+        dt = min(sender.at - at, PERIOD)
+        assert np.isfinite([q, velocity]).all()
+        assert ((q >= BOUNDS.lower) & (q <= BOUNDS.upper)).all()
+        step = np.abs(q - before)
+        assert (step <= BOUNDS.velocity * dt * (1.0 + 2e-6) + 2e-9).all()
+        assert (np.abs(velocity) <= BOUNDS.velocity + 1e-5).all()
+        if dt > 0.0 and passed < 2.0 * PERIOD:
+            speed = (q - before) / dt
+            change = BOUNDS.acceleration * dt + 1e-5 + 4e-9 / dt
+            assert ((np.abs(speed - last) <= change) | (np.abs(q) >= 0.6)).all()
+        last = (q - before) / dt if dt > 0.0 else last
+
+
+# When messages are sent
+
+
+def test_sending_is_expected_to_take_no_less_than_it_took_lately():
+    times = SendingTimes()
+    for _ in range(10):
+        assert times.moment(NOW, PERIOD, begins=False) == NOW
+        times.mark_sent(0.003, PERIOD)
+    assert times.moment(NOW, PERIOD, begins=False) == NOW + 0.003
+    assert times.mark_sent(0.0035, PERIOD) == 0.0, 'too little to be noticed'
+    assert times.moment(NOW, PERIOD, begins=False) == NOW + 0.003
+    assert times.mark_sent(0.009, PERIOD) == pytest.approx(0.006)
+    times.moment(NOW, PERIOD, begins=False)  # nothing becomes known of it
+    assert times.moment(NOW, PERIOD, begins=False) == NOW
+
+
+def test_no_more_than_half_a_period_is_expected_and_what_was_discarded_tells_nothing():
+    times = SendingTimes()
+    for _ in range(12):
+        times.moment(NOW, PERIOD, begins=False)
+        times.mark_sent(0.02, PERIOD)
+    assert times.moment(NOW, PERIOD, begins=False) == NOW + 0.005
+    times.discard()
+    assert times.moment(NOW, PERIOD, begins=False) == NOW + 0.005
+
+
+# Velocities
+
+
+def test_velocities_change_within_the_time_between_two_sendings():
+    gate = VelocityGate(2)
+    gate.admit(STILL, START, BOUNDS, NOW, PERIOD)
+    gate.mark_sent(0.0005, PERIOD)  # is not noticed
+    gate.admit(np.array([0.05, 0.0]), START, BOUNDS, NOW + PERIOD, PERIOD)
+    assert gate.corrected == 0
+    gate.mark_sent(0.006, PERIOD)
+    velocity = gate.admit(np.array([0.1, 0.0]), START, BOUNDS, NOW + 2.0 * PERIOD, PERIOD)
+    assert velocity[0] == pytest.approx(0.05 + 5.0 * 0.004)
+    assert 'changes' in gate.reason
+
+
+def test_joints_that_slow_down_in_proportion_may_do_so_less_than_they_could():
+    """A joint whose acceleration is high waits for the others after a change of the limits."""
+    free = np.full(2, np.inf)
+    bounds = JointBounds(-free, free, np.array([2.0, 2.0]), np.array([5.0, 50.0]))
+    gate, velocity, now = VelocityGate(2), np.zeros(2), NOW
+    for _ in range(40):
+        now += PERIOD
+        velocity = gate.admit(np.minimum(velocity + 0.05, 1.0), START, bounds, now, PERIOD)
+    slow = replace(bounds, velocity=np.full(2, 0.2))
+    for k in range(16):
+        now += PERIOD
+        gate.admit(np.full(2, 1.0 - 0.05 * (k + 1)), START, slow, now, PERIOD)
+    assert gate.corrected == 0
+
+
+def test_no_velocity_is_one_from_which_a_joint_could_not_stop_after_a_whole_period():
+    gate, q = VelocityGate(1), np.array([0.99])
+    bounds = JointBounds(*(row[:1] for row in BOUNDS.rows[:4]))
+    wide = replace(bounds, acceleration=np.full(1, 1e3))
+    gate.admit(np.zeros(1), q, wide, NOW, PERIOD)
+    velocity = gate.admit(np.full(1, 2.0), q, wide, NOW + 0.005, PERIOD)
+    assert velocity[0] * PERIOD + velocity[0] ** 2 / 2e3 == pytest.approx(0.01)

@@ -1,0 +1,214 @@
+"""Scenes that are asked for: all components, which can be applied again and change nothing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point
+from moveit_msgs.msg import CollisionObject, LinkPadding, ObjectColor
+from moveit_msgs.msg import PlanningSceneComponents as Components
+from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
+from std_msgs.msg import ColorRGBA
+from support.collision_helpers import attached, ball, crane_arm, WorldBench
+from support.scenes import diff, matrix, SceneServer
+
+from ik_service.common.transforms import rigid_transform, rotation_from_rpy
+from ik_service.ros.collision.collision_world import CollisionWorld
+from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.scene.scene_services import known_scene
+
+T_ODD = rigid_transform(rotation_from_rpy(0.3, -1.2, 2.0), (0.123, 4.5, -0.67))
+
+
+@pytest.fixture
+def scenes():
+    return SceneServer()
+
+
+def every_shape(name, T=T_ODD):
+    message = CollisionObject(id=name, pose=pose_from_matrix(T))
+    message.primitives = [
+        SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.1, 0.2, 0.3]),
+        SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.4]),
+        SolidPrimitive(type=SolidPrimitive.CYLINDER, dimensions=[0.5, 0.6]),
+        SolidPrimitive(type=SolidPrimitive.CONE, dimensions=[0.7, 0.8]),
+    ]
+    message.primitive_poses = [pose_from_matrix(T_ODD)] * 4
+    corners = [Point(x=float(x), y=float(x * x)) for x in range(3)]
+    message.meshes = [Mesh(vertices=corners, triangles=[MeshTriangle(vertex_indices=[0, 1, 2])])]
+    message.mesh_poses = [pose_from_matrix(T_ODD)]
+    message.planes, message.plane_poses = [Plane(coef=[0.0, 0.0, 1.0, 0.5])], [ball('').pose]
+    message.subframe_names, message.subframe_poses = ['tip'], [pose_from_matrix(T_ODD)]
+    message.type.key, message.type.db = 'mug', '{"type": "kitchen"}'
+    return message
+
+
+def fill(scenes):
+    held = attached('held', 'hand', touch_links=['finger'])
+    held.object = every_shape('held')
+    held.object.header.frame_id = 'hand'
+    moved = ball('moved', (1.0, 0.0, 0.0))
+    back = CollisionObject(id='moved', operation=CollisionObject.MOVE)  # to the root, its shape
+    back.primitive_poses = [pose_from_matrix(T_ODD)]  # elsewhere in it
+    scenes.put(
+        every_shape('odd'),
+        moved,
+        back,
+        attached=[held],
+        name='kitchen',
+        allowed_collision_matrix=matrix(
+            ['odd', 'hand', 'later'], ('odd', 'hand'), defaults={'held': True, 'wall': False}
+        ),
+        link_padding=[LinkPadding(link_name='fore', padding=0.05)],
+        object_colors=[ObjectColor(id='odd', color=ColorRGBA(r=0.25, g=0.5, b=1.0, a=0.75))],
+    )
+
+
+def test_what_was_got_can_be_applied_again_and_changes_nothing(scenes):
+    fill(scenes)
+    before, told = scenes.world, scenes.get()
+    frames = [scenes.server.frames.foot(scenes.server.arm, f) for f in ('odd/tip', 'held/tip')]
+    assert not told.is_diff
+    assert scenes.apply(told)
+    after = scenes.world
+    assert after.objects.keys() == before.objects.keys()
+    assert all(after.objects[name] is before.objects[name] for name in before.objects)
+    assert after.attached['held'] is before.attached['held']
+    assert (after.padding, dict(after.colors)) == (before.padding, dict(before.colors))
+    for (foot, T), name in zip(frames, ('odd/tip', 'held/tip'), strict=True):
+        again = scenes.server.frames.foot(scenes.server.arm, name)
+        assert again[0] == foot
+        np.testing.assert_allclose(again[1], T, atol=1e-12)
+    assert scenes.get() == told
+    assert scenes.log == []
+    told.is_diff = True  # as a difference it changes nothing either
+    assert scenes.apply(told)
+    told.is_diff = False
+    assert scenes.get() == told
+
+
+def test_every_shape_is_told_with_its_pose(scenes):
+    scenes.put(every_shape('odd'))
+    (told,) = scenes.get().world.collision_objects
+    assert told.header.frame_id == 'base'
+    assert (told.type.key, told.operation) == ('mug', CollisionObject.ADD)
+    sent = every_shape('odd')
+    assert (told.primitives, told.meshes, told.planes) == (
+        sent.primitives,
+        sent.meshes,
+        sent.planes,
+    )
+    for a, b in zip(told.primitive_poses, sent.primitive_poses, strict=True):
+        assert math.dist(
+            (a.position.x, a.position.y, a.position.z), (b.position.x, b.position.y, b.position.z)
+        ) == pytest.approx(0.0, abs=1e-12)
+        assert a.orientation.w == pytest.approx(b.orientation.w)
+
+
+def filled(scene):
+    """The names of the fields that are not empty."""
+    found = {
+        name.lstrip('_')
+        for name in ('name', 'robot_model_name', 'link_padding', 'link_scale', 'object_colors')
+        if getattr(scene, name)
+    }
+    state, world = scene.robot_state, scene.world
+    found |= {'joints'} if state.joint_state.name else set()
+    found |= {'attached'} if state.attached_collision_objects else set()
+    found |= {'matrix'} if scene.allowed_collision_matrix.entry_names else set()
+    found |= {'objects'} if world.collision_objects else set()
+    found |= {'shapes'} if any(each.primitives for each in world.collision_objects) else set()
+    return found
+
+
+@pytest.mark.parametrize(
+    ('component', 'wanted'),
+    [
+        (Components.SCENE_SETTINGS, {'name', 'robot_model_name'}),
+        (Components.ROBOT_STATE, {'joints'}),
+        (Components.ROBOT_STATE_ATTACHED_OBJECTS, {'joints', 'attached'}),
+        (Components.WORLD_OBJECT_NAMES, {'objects'}),
+        (Components.WORLD_OBJECT_GEOMETRY, {'objects', 'shapes'}),
+        (Components.OCTOMAP, set()),
+        (Components.TRANSFORMS, set()),
+        (Components.ALLOWED_COLLISION_MATRIX, {'matrix'}),
+        (Components.LINK_PADDING_AND_SCALING, {'link_padding', 'link_scale'}),
+        (Components.OBJECT_COLORS, {'object_colors'}),
+    ],
+)
+def test_a_component_alone(scenes, component, wanted):
+    fill(scenes)
+    assert filled(scenes.get(component)) == wanted
+
+
+def test_names_without_shapes_cannot_be_applied_and_so_drop_no_obstacle(scenes):
+    fill(scenes)
+    before = scenes.world
+    assert not scenes.apply(scenes.get(Components.WORLD_OBJECT_NAMES))
+    assert scenes.world is before
+
+
+def test_the_matrix_has_the_pairs_of_the_robot_and_of_the_scene(scenes):
+    fill(scenes)
+    told = scenes.get().allowed_collision_matrix
+    index = {name: i for i, name in enumerate(told.entry_names)}
+    assert list(index) == ['base', 'upper', 'fore', 'hand', 'finger', 'odd', 'later']
+    assert told.entry_values[index['hand']].enabled[index['odd']]
+    assert not told.entry_values[index['hand']].enabled[index['later']]
+    assert dict(zip(told.default_entry_names, told.default_entry_values, strict=True)) == {
+        'held': True,
+        'wall': False,
+    }
+
+
+def test_the_pairs_that_the_checker_leaves_out_are_allowed():
+    pytest.importorskip('coal', reason='needs the extra collision')
+    told = SceneServer(checked=True).get().allowed_collision_matrix
+    index = {name: i for i, name in enumerate(told.entry_names)}
+    assert told.entry_values[index['upper']].enabled[index['fore']]  # neighbours
+    assert not told.entry_values[index['upper']].enabled[index['hand']]
+
+
+def test_padding_and_scale_are_told_of_every_link_with_geometry(scenes):
+    scenes.put(link_padding=[LinkPadding(link_name='fore', padding=0.05)])
+    told = scenes.get()
+    assert {each.link_name: each.padding for each in told.link_padding} == {
+        'base': 0.0, 'upper': 0.0, 'fore': 0.05, 'hand': 0.0, 'finger': 0.0,
+    }  # fmt: skip
+    assert {each.scale for each in told.link_scale} == {1.0}
+
+
+def test_an_object_in_a_frame_of_tf_is_told_in_it_and_stays_there():
+    where = {'map': 5.0}
+    bench = WorldBench(
+        crane_arm(),
+        lambda links, frame: (links[0], rigid_transform(position=(where[frame], 0, 0))),
+    )
+    bench.receive(diff(ball('lamp', (1.0, 0.0, 0.0), 'map')))
+    collisions = CollisionWorld(bench.frames, lambda: bench.measured)
+    collisions.known = bench.known
+    told = known_scene(collisions, bench.measured).message(0, Time())
+    (lamp,) = told.world.collision_objects
+    assert (lamp.header.frame_id, lamp.pose.position.x) == ('map', 1.0)
+    bench.receive(told)
+    where['map'] = 7.0
+    assert bench.known.refresh(bench.measured) == ''
+    assert bench.world.objects['lamp'].pose[0, 3] == 8.0
+
+
+def test_the_topic_takes_scenes_as_bytes():
+    bench = WorldBench(crane_arm())
+    scene = diff(ball('lamp'), allowed_collision_matrix=matrix(['lamp', 'hand'], ('lamp', 'hand')))
+    bench.receive(scene)
+    assert bench.world.allowed.allows('lamp', 'hand') is True
+    scene.name = 'kitchen'
+    scene.world.octomap.octomap.data = [1, 2]
+    bench.receive(scene)
+    (warning,) = bench.warnings
+    assert warning.startswith("planning_scene 'kitchen' ignored: world.octomap")
