@@ -60,6 +60,7 @@ setup(
             'ik_demo = ik_service.cli.programs:ik_demo',
             'ik_viewer = ik_service.viewer.main:main',
             'ik_place = ik_service.cli.programs:ik_place',
+            'ik_ros = ik_service.cli.programs:ik_ros',
             'ik_solve = ik_service.cli.programs:ik_solve',
             'ik_study = ik_service.cli.programs:ik_study',
             'ik_teleop = ik_service.cli.programs:ik_teleop',

@@ -236,6 +236,7 @@ class Environment:
             if sys.dont_write_bytecode:
                 self._run(self.python, '-m', 'compileall', '-q', ROOT / 'ik_service')
             self._link_share()
+            self._link_terminal()
 
     def _link_share(self) -> None:
         """Show the files that an editable install leaves out where ROS 2 looks for them."""
@@ -247,6 +248,13 @@ class Environment:
             link.parent.mkdir(parents=True, exist_ok=True)
             link.unlink(missing_ok=True)
             link.symlink_to(target)
+
+    def _link_terminal(self) -> None:
+        """Call ik_ros ros2 where there is no ROS 2 installation: it takes the same words."""
+        if not self.basis.sourced:
+            link = self.venv / 'bin' / 'ros2'
+            link.unlink(missing_ok=True)
+            link.symlink_to('ik_ros')
 
     def _pip(self, *arguments: object) -> list[object]:
         options = ('--disable-pip-version-check', '--no-input', '--progress-bar=off')

@@ -46,6 +46,7 @@ ALLOWED_UPWARD: set[tuple[str, str]] = set()
 ALLOWED_IN_ROS = {
     'ros.clients.errors': 'it holds the errors of the client of the services',
     'ros.common.bringup': 'it reads ROS parameter files and names nodes, for launch files',
+    'ros.terminal.values': 'it finds the types of messages by their names',
     'ros.demo.take_over': 'it holds names of ROS that the demo and the page share',
     'ros.cell.cell_section': 'it checks values of files that name parameters of nodes',
     'ros.common.launch_arguments': 'it holds names and topics of ROS, for launch files',

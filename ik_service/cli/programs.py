@@ -56,6 +56,18 @@ def ik_place(arguments: Sequence[str] | None = None) -> int:
     return _run('ik_place', 'place.main', arguments, failure=2, hint=hint)
 
 
+def ik_ros(arguments: Sequence[str] | None = None) -> int:
+    """
+    Run ``ik_ros``: calls of ROS 2 from a terminal, in the words of ros2cli.
+
+    :param arguments: the command line after the program's name; that of the process by default.
+    :returns: the exit code: 0 done, 1 a failure, 130 Ctrl-C.
+    :raises SystemExit: the command line is wrong (2), or asked for help (0).
+    """
+    catch_interrupts()
+    return _run('ik_ros', 'ros', arguments)
+
+
 def ik_solve(arguments: Sequence[str] | None = None) -> int:
     """
     Run ``ik_solve``: the inverse kinematics of one pose, for any arm.
@@ -124,7 +136,16 @@ def _run(
 
 _PROGRAMS = {
     program.__name__: program
-    for program in (ik_conformance, ik_demo, ik_place, ik_solve, ik_study, ik_teleop, ik_train)
+    for program in (
+        ik_conformance,
+        ik_demo,
+        ik_place,
+        ik_ros,
+        ik_solve,
+        ik_study,
+        ik_teleop,
+        ik_train,
+    )
 }
 
 if __name__ == '__main__':  # python -m ik_service.cli.programs ik_solve …

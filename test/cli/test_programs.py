@@ -9,6 +9,7 @@ PROGRAMS = (
     'ik_conformance',
     'ik_demo',
     'ik_place',
+    'ik_ros',
     'ik_solve',
     'ik_study',
     'ik_teleop',

@@ -34,6 +34,14 @@ def _write_at(times, rows, t, place):
         place[1, j] = (v0 + s * (2.0 * square + 3.0 * s * cube)) / h if moves else 0.0
 
 
+@short_inlined_kernel
+def _accelerations(times, rows, i, j):
+    """Return the accelerations of a joint at the start and the end of the segment to a point."""
+    h, v0, v1 = times[i] - times[i - 1], rows[1, i - 1, j], rows[1, i, j]
+    mean = 6.0 * (rows[0, i, j] - rows[0, i - 1, j]) / h
+    return (mean - 4.0 * v0 - 2.0 * v1) / h, (2.0 * v0 + 4.0 * v1 - mean) / h
+
+
 @short_kernel
 def extremes(times, rows, since, place, found):
     """
@@ -54,8 +62,9 @@ def extremes(times, rows, since, place, found):
             if times[i] <= since:
                 continue
             h, q1, v1 = times[i] - begins, rows[0, i, j], rows[1, i, j]
-            a0 = (6.0 * (q1 - q0) / h - 4.0 * v0 - 2.0 * v1) / h
-            a1 = (2.0 * v0 + 4.0 * v1 - 6.0 * (q1 - q0) / h) / h
+            a0, a1 = _accelerations(times, rows, i, j)
+            if begins > times[i - 1]:  # by the whole segment: what is left of it may be too short
+                a0 = a1 - (a1 - a0) * (h / (times[i] - times[i - 1]))
             most = max(most, abs(a0), abs(a1))
             turn = h * a0 / (a0 - a1) if a0 * a1 < 0.0 else 0.0  # where the acceleration is 0
             top = v0 + 0.5 * a0 * turn

@@ -434,7 +434,8 @@ class PositionGate:
         """
         self._before, self._state = self._state, self._state.copy()
         asked, admitted = np.empty((2, len(joints))), np.empty((2, len(joints)))
-        asked[:] = (q, velocity) if q.shape == velocity.shape == joints.shape else np.nan
+        sound = q.shape == velocity.shape == joints.shape
+        asked[0], asked[1] = (q, velocity) if sound else (np.nan, np.nan)
         around = self._state, joints, asked, bounds.rows, float(at), float(period), admitted
         fault = self._kernel(*around)
         if fault:
@@ -450,7 +451,8 @@ class PositionGate:
         :param late: by how much that is later than was told to :meth:`admit` [s].
         :param period: time between two messages [s].
         """
-        self._state[SENT_AT, joints] += late
+        if late > 0.0:
+            self._state[SENT_AT, joints] += late
         if delay > _LATE * period:
             self._state[STALLED, joints] = delay
 

@@ -10,7 +10,7 @@ import viser
 from viser import uplot
 
 from ik_service.viewer.panel.connection_status import ConnectionStatus
-from ik_service.viewer.panel.error_history import ErrorHistory, FLOOR
+from ik_service.viewer.panel.error_history import CEILING, ErrorHistory, FLOOR
 from ik_service.viewer.panel.joint_sliders import JointSliders
 from ik_service.viewer.panel.measures import JointPosition
 from ik_service.viewer.panel.named_states import NamedStates
@@ -243,7 +243,7 @@ def _add_plot(gui: viser.GuiApi) -> viser.GuiUplotHandle:
         scales={
             # No range: a page opened later would show no labels (viser 1.1); the series span it.
             'x': uplot.Scale(time=False),
-            'y': uplot.Scale(distr=3, range=(FLOOR, 1e3)),
+            'y': uplot.Scale(distr=3, range=(FLOOR, CEILING)),
         },
         axes=(axis, axis),
         height=_PLOT_HEIGHT,

@@ -27,6 +27,8 @@ _ERROR_COLOR = (201, 42, 42)
 _SKY, _HORIZON = (222, 231, 241), (250, 251, 252)
 _VIEW_DIRECTION = np.array([0.80, -0.95, 0.42])  # from the arm to the camera
 
+_DISTANCE = 3.0  # of the camera, as a multiple of the reach: the gizmo at full reach is seen
+
 FIELD_OF_VIEW = 0.62
 """Vertical field of view of the camera [rad]."""
 
@@ -166,7 +168,7 @@ def camera_placement(size: float) -> tuple[np.ndarray, np.ndarray]:
     """
     look_at = np.array([0.12, 0.0, 0.36]) * size
     direction = _VIEW_DIRECTION / np.linalg.norm(_VIEW_DIRECTION)
-    return look_at, look_at + 2.6 * size * direction
+    return look_at, look_at + _DISTANCE * size * direction
 
 
 def _frame_camera(server: viser.ViserServer, size: float) -> None:

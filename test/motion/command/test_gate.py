@@ -129,6 +129,14 @@ def test_extremes_between_points_are_exact(data):
     assert (motion.differences(motion, since) == 0.0).all()
 
 
+@pytest.mark.parametrize('before', [1e-4, 1e-9, 1e-12, 4e-15])
+def test_the_acceleration_of_the_last_instant_of_a_segment_is_that_of_the_segment(before):
+    """A window that is judged just before one of its points has accelerations without rounding."""
+    motion = ramp(start=2.34783)
+    most = motion.extremes(motion.times[1] - before)[3]
+    np.testing.assert_allclose(most, motion.extremes(motion.times[1])[3], rtol=1e-9)
+
+
 @pytest.mark.parametrize('off', [2e-4, -2e-4, 0.3])
 def test_a_leap_from_what_is_executed_is_refused(off):
     gate = TrajectoryGate()

@@ -1,0 +1,1 @@
+"""Calls of services, topics, parameters and actions from a terminal."""

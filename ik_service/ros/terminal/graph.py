@@ -1,0 +1,295 @@
+"""Services, topics, parameters and actions of a ROS graph, called from a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+import time
+from typing import Any
+
+from action_msgs.msg import GoalStatus
+from rcl_interfaces.msg import ParameterType
+from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
+import rclpy
+from rclpy.action import ActionClient
+from rclpy.client import Client
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+import yaml
+
+from ik_service.common.quoting import quote
+from ik_service.exceptions import IkServiceError
+from ik_service.ros.terminal.values import filled, find_type, parsed, yaml_text
+
+_POLL = 0.1  # time between two looks at Ctrl-C [s]
+_DISCOVERY = 10.0  # patience with a node [s]
+_LOOK = 1.0  # time in which what is on the graph is found [s]
+_LEAVING = 0.1  # from a message to the end of its publisher [s]
+
+_KINDS = {
+    ParameterType.PARAMETER_BOOL: 'Boolean value is:',
+    ParameterType.PARAMETER_INTEGER: 'Integer value is:',
+    ParameterType.PARAMETER_DOUBLE: 'Double value is:',
+    ParameterType.PARAMETER_STRING: 'String value is:',
+}
+_STATUS = {
+    GoalStatus.STATUS_SUCCEEDED: 'SUCCEEDED',
+    GoalStatus.STATUS_CANCELED: 'CANCELED',
+    GoalStatus.STATUS_ABORTED: 'ABORTED',
+}
+
+
+class CallFailedError(IkServiceError):
+    """A call that was not answered, or was refused."""
+
+
+class Graph:
+    """
+    Client of whatever is on the graph; it prints as ros2cli does.
+
+    :param node: the node that calls.
+    :param executor: spins it.
+    """
+
+    def __init__(self, node: Node, executor: SingleThreadedExecutor) -> None:
+        self._node, self._executor = node, executor
+
+    def call(self, service: str, kind: str, text: str) -> None:
+        """
+        Call a service, and print request and response.
+
+        :param service: its name.
+        :param kind: its type, such as ``std_srvs/srv/Trigger``.
+        :param text: the request in YAML.
+        :raises ValueTextError: the type or the request is none.
+        """
+        made = find_type(kind, 'srv')
+        request = filled(made.Request(), parsed(text))
+        client = self._node.create_client(made, service)
+        if not client.service_is_ready():
+            print('waiting for service to become available...', flush=True)
+            self._until(client.service_is_ready)
+        print(f'requester: making request: {request!r}\n', flush=True)
+        print(f'response:\n{self._result(client.call_async(request))!r}\n', flush=True)
+
+    def publish(self, topic: str, kind: str, text: str, rate: float, once: bool) -> None:
+        """
+        Publish a message, once or until Ctrl-C.
+
+        :param topic: the topic.
+        :param kind: its type.
+        :param text: the message in YAML.
+        :param rate: messages a second.
+        :param once: whether one is enough; it waits for a subscriber.
+        :raises ValueTextError: the type or the message is none.
+        """
+        message = filled(find_type(kind, 'msg')(), parsed(text))
+        publisher = self._node.create_publisher(type(message), topic, 1)
+        if once and not publisher.get_subscription_count():
+            print('Waiting for at least 1 matching subscription(s)...', flush=True)
+            self._until(lambda: publisher.get_subscription_count() > 0)
+        print('publisher: beginning loop', flush=True)
+        count = 0
+        while True:
+            count += 1
+            publisher.publish(message)
+            print(f'publishing #{count}: {message!r}\n', flush=True)
+            self._spin(_LEAVING if once else 1.0 / rate)
+            if once:
+                return
+
+    def echo(self, topic: str, kind: str, once: bool) -> None:
+        """
+        Print messages as they come.
+
+        :param topic: the topic.
+        :param kind: its type; empty to take that of its publishers.
+        :param once: whether one is enough.
+        :raises CallFailedError: nobody publishes it, so that its type is not known.
+        :raises ValueTextError: there is no such type.
+        """
+        offers = self._publishers(topic, bool(kind))
+        made = find_type(kind or offers[0].topic_type, 'msg')
+        seen: list[object] = []
+
+        def take(message: object) -> None:
+            seen.append(message)
+            if len(seen) == 1 or not once:
+                print(f'{yaml_text(message)}---', flush=True)
+
+        profiles = [offer.qos_profile for offer in offers]
+        reliable = profiles and all(p.reliability == ReliabilityPolicy.RELIABLE for p in profiles)
+        kept = profiles and all(p.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in profiles)
+        profile = QoSProfile(
+            depth=10,
+            reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+            durability=DurabilityPolicy.TRANSIENT_LOCAL if kept else DurabilityPolicy.VOLATILE,
+        )
+        self._node.create_subscription(made, topic, take, profile)
+        self._until(lambda: once and bool(seen))
+
+    def send_goal(self, action: str, kind: str, text: str, feedback: bool) -> None:
+        """
+        Send a goal to an action, and wait for its result; Ctrl-C cancels it.
+
+        :param action: the name of the action.
+        :param kind: its type.
+        :param text: the goal in YAML.
+        :param feedback: whether to print the feedback.
+        :raises ValueTextError: the type or the goal is none.
+        :raises CallFailedError: the goal is rejected.
+        """
+        made = find_type(kind, 'action')
+        goal = filled(made.Goal(), parsed(text))
+        client = ActionClient(self._node, made, action)
+        print('Waiting for an action server to become available...', flush=True)
+        self._until(client.server_is_ready)
+        print(f'Sending goal:\n     {yaml_text(goal)}', flush=True)
+
+        def show(message: Any) -> None:  # noqa: ANN401 (of any action)
+            print(f'Feedback:\n    {yaml_text(message.feedback)}', flush=True)
+
+        handle = self._result(client.send_goal_async(goal, show if feedback else None))
+        if not handle.accepted:
+            raise CallFailedError('the goal was rejected')
+        print(f'Goal accepted with ID: {bytes(handle.goal_id.uuid).hex()}\n', flush=True)
+        result = handle.get_result_async()
+        try:
+            answer = self._result(result)
+        except KeyboardInterrupt:
+            print('Canceling goal...', flush=True)
+            self._result(handle.cancel_goal_async())
+            answer = self._result(result)
+        print(f'Result:\n    {yaml_text(answer.result)}', flush=True)
+        status = _STATUS.get(answer.status, str(answer.status))
+        print(f'Goal finished with status: {status}', flush=True)
+
+    def list_names(self, what: str) -> None:
+        """
+        Print the names of what is on the graph.
+
+        :param what: ``node``, ``topic`` or ``service``.
+        """
+        self._spin(_LOOK)
+        if what == 'node':
+            own = self._node.get_name()
+            nodes = self._node.get_node_names_and_namespaces()
+            names = [f'{space.rstrip("/")}/{name}' for name, space in nodes if name != own]
+        elif what == 'topic':
+            names = [name for name, _ in self._node.get_topic_names_and_types()]
+        else:
+            pairs = self._node.get_service_names_and_types()
+            names = [name for name, _ in pairs if f'/{self._node.get_name()}/' not in name]
+        for name in sorted(names):
+            print(name)
+
+    def list_parameters(self, node: str) -> None:
+        """
+        Print the names of a node's parameters.
+
+        :param node: its name.
+        :raises CallFailedError: it is not there.
+        """
+        answer = self._of_node(node, ListParameters, 'list_parameters', ListParameters.Request())
+        for name in sorted(answer.result.names):
+            print(f'  {name}')
+
+    def get_parameter(self, node: str, name: str) -> None:
+        """
+        Print a parameter.
+
+        :param node: name of its node.
+        :param name: its name.
+        :raises CallFailedError: node or parameter is not there.
+        """
+        request = GetParameters.Request(names=[name])
+        values = self._of_node(node, GetParameters, 'get_parameters', request).values
+        if not values or values[0].type == ParameterType.PARAMETER_NOT_SET:
+            raise CallFailedError(f'Parameter not set: {node} has no {quote(name)}')
+        value = parameter_value_to_python(values[0])
+        shown = list(value) if hasattr(value, 'tolist') else value
+        print(f'{_KINDS.get(values[0].type, "Values are:")} {shown}')
+
+    def set_parameter(self, node: str, name: str, text: str) -> None:
+        """
+        Set a parameter.
+
+        :param node: name of its node.
+        :param name: its name.
+        :param text: its value in YAML; what is no number, truth value or list is text.
+        :raises CallFailedError: the node is not there, or refuses; with its reason.
+        """
+        parameter = Parameter(name, value=parameter_value(text)).to_parameter_msg()
+        request = SetParameters.Request(parameters=[parameter])
+        (result,) = self._of_node(node, SetParameters, 'set_parameters', request).results
+        if not result.successful:
+            raise CallFailedError(f'Setting parameter failed: {result.reason}')
+        print(f'Set parameter successful{": " if result.reason else ""}{result.reason}')
+
+    def _publishers(self, topic: str, at_once: bool) -> list[Any]:
+        name = self._node.resolve_topic_name(topic)
+        end = time.monotonic() + (_LOOK if at_once else _DISCOVERY)
+        while time.monotonic() < end:
+            found = self._node.get_publishers_info_by_topic(name)
+            if found:
+                return list(found)
+            self._spin(_POLL)
+        if at_once:
+            return []
+        raise CallFailedError(f'nobody publishes {name}; give its type to wait for somebody')
+
+    def _of_node(self, node: str, kind: type, service: str, request: object) -> Any:  # noqa: ANN401
+        """Return the answer of a node's service for parameters."""
+        client: Client = self._node.create_client(kind, f'{node}/{service}')
+        end = time.monotonic() + _DISCOVERY
+        self._until(lambda: client.service_is_ready() or time.monotonic() > end)
+        if not client.service_is_ready():
+            raise CallFailedError(f'Node not found: nobody offers {client.srv_name}')
+        return self._result(client.call_async(request))
+
+    def _result(self, future: Future) -> Any:  # noqa: ANN401 (of whatever was called)
+        self._until(future.done)
+        return future.result()
+
+    def _until(self, is_there: Callable[[], bool]) -> None:
+        while not is_there():
+            self._executor.spin_once(timeout_sec=_POLL)
+
+    def _spin(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        self._until(lambda: time.monotonic() >= end)
+
+
+def parameter_value(text: str) -> object:
+    """
+    Return the value that a text stands for, as ``ros2 param set`` reads it.
+
+    :param text: YAML; a mapping, or what is no YAML, is text.
+    """
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+    if isinstance(value, list) and len({type(element) for element in value}) == 1:
+        return value
+    return value if isinstance(value, (bool, int, float)) else text
+
+
+@contextmanager
+def graph() -> Iterator[Graph]:
+    """Join the ROS graph for a ``with`` block."""
+    context = rclpy.context.Context()
+    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
+    executor = SingleThreadedExecutor(context=context)
+    node = rclpy.create_node('ik_terminal', context=context, start_parameter_services=False)
+    executor.add_node(node)
+    try:
+        yield Graph(node, executor)
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+        context.try_shutdown()
