@@ -76,7 +76,8 @@ def plan_motion(
     :param random_seed: of all random numbers.
     :param pipeline: 'ompl' for the above, 'ptp' for the straight joint line alone, or 'lin' for a
         straight line of the tip.
-    :param limits: limits of the motion, as for :func:`~ik_service.trajectory.timing.time_path`; the jerks of a
+    :param limits: limits of the motion, as for
+        :func:`~ik_service.trajectory.timing.time_path`; the jerks of a
         :class:`~ik_service.model.motion_bounds.MotionBounds` count too.
     :param velocity_scaling: share of the velocities that is used, above 0 and at most 1.
     :param acceleration_scaling: share of the accelerations, likewise.
