@@ -321,14 +321,21 @@ class ServoInterface:
         with self._lock:
             self._used, self._paused = True, request.data
             self._rest()
-            followers = self._followers()
-            if request.data and self._aim is not None and followers is not None:
-                followers.default.follower.release(self._aim)  # nothing is sent while paused
+            if request.data:
+                self._release()
         answer.success = True
         paused = 'paused: the commands come to rest and end, and further ones are ignored'
         answer.message = paused if request.data else 'the next command is followed'
         self._log.info(f'{_PAUSE} {request.data}: {answer.message}')
         return answer
+
+    def _release(self) -> None:
+        """Let the followers send nothing more once they rest, as nothing is sent while paused."""
+        followers = self._followers()
+        for servo in self._servos.values():
+            following = None if followers is None else followers.of(servo.group)
+            if servo.aim is not None and following is not None:
+                following.follower.release(servo.aim)
 
     def _rest(self) -> None:
         for servo in self._servos.values():
