@@ -41,7 +41,7 @@ authors' machine and partly with other versions of the descriptions.
 The default method, one core, time inside the compiled solver, on arms of six joints with lengths
 of their own and the limits that converters write where there are none, on rails, and on bases that
 drive. Targets are within ±π rad, ±3 m on a rail and ±50 m or ±1 km on a base. “Reading” is the
-median of `Robot.from_urdf`.
+least processor time of `Robot.from_urdf`.
 """,
     'tracking': """\
 ## Following a path

@@ -104,6 +104,11 @@ TEXTS = {
         'thousands of poses solved by the node while the program goes on, with answers in order, '
         'seeds and cancellation. [Clients](clients.md#many-poses) says more.',
     ),
+    '16': (
+        'A motion around a box',
+        'planned, timed and checked in one call, without ROS. [Motion plans](planning.md) says '
+        'more. Needs the extra `plan`.',
+    ),
 }
 """Heading and description of each example, by its number."""
 

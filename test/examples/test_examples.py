@@ -207,3 +207,10 @@ def test_the_map_of_what_an_arm_reaches(tmp_path):
     assert 'read from its file: True' in text
     ((first, second, both),) = re.findall(r'Panda ([\d.]+) .*UR5e ([\d.]+) .*both ([\d.]+)', text)
     assert 0.0 < float(both) < min(float(first), float(second))
+
+
+def test_the_motion_leads_around_the_box(tmp_path):
+    pytest.importorskip('ompl', reason='OMPL is not installed (extra plan)')
+    text = run('16', tmp_path)
+    assert numbers(r'collisions on the way: (\d+)', text) == [0.0]
+    assert numbers(r'(\d+) corners', text)[0] > 2

@@ -169,7 +169,7 @@ def test_the_reason_of_a_refused_value_is_shown(scenario):
     page = scenario.view.page
     page.get_by_role('tab', name='Options').click()
     # The page does not tie this label to its field.
-    field = page.locator("xpath=//label[.='timeout']/following::input[1]")
+    field = page.locator("xpath=//label[.='timeout [s]']/following::input[1]")
     field.fill('0.25')
     field.press('Enter')
     until(lambda: scenario.parameter('solver.timeout') == 0.25, SLOW)

@@ -9,9 +9,9 @@ import math
 import numpy as np
 
 from ik_service.exceptions import ArgumentError
+from ik_service.extras.planning.motion_check import RowTest
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.many_postures import tip_poses
-from ik_service.solvers.collision_test import CollisionTest
 from ik_service.solvers.regions import Box, Cylinder, Region, Sphere
 from ik_service.solvers.task import Task
 
@@ -29,11 +29,11 @@ class PathConstraints:
 
     :ivar tasks: regions and orientations of the chain's tip, all of which have to hold; of the
         target of each, only the orientation and, for the region, the pose count.
-    :ivar tests: further tests, made like tests of collisions: what they find is forbidden.
+    :ivar tests: further tests of joint vectors.
     """
 
     tasks: tuple[Task, ...] = ()
-    tests: tuple[CollisionTest, ...] = ()
+    tests: tuple[RowTest, ...] = ()
 
     @classmethod
     def of(cls, given: object) -> PathConstraints:
@@ -55,60 +55,43 @@ class PathConstraints:
             raise ArgumentError('path_constraints', 'have to be a Task, or several')
         return cls(tasks)
 
-    def row_tests(self, chain: KinematicChain) -> list[TaskRows | TestRows]:
+    def row_tests(self, chain: KinematicChain) -> list[RowTest]:
         """
         Return the tests of joint vectors.
 
         :param chain: the chain.
         """
-        tasks = [TaskRows(chain, self.tasks)] if self.tasks else []
-        return [*tasks, *map(TestRows, self.tests)]
+        return [*(TaskRows(chain, [task]) for task in self.tasks), *self.tests]
 
 
 class TaskRows:
     """
-    Test of many joint vectors for tasks of the tip.
+    Test of many joint vectors for tasks of a link, one of which has to hold.
 
-    :param chain: the chain.
+    :param chain: the chain to the link.
     :param tasks: the tasks.
+    :param columns: (m,) where its joints stand in the joint vectors; None where they are the same.
     """
 
-    def __init__(self, chain: KinematicChain, tasks: Sequence[Task]) -> None:
-        self._chain, self._tasks = chain, tasks
+    def __init__(
+        self, chain: KinematicChain, tasks: Sequence[Task], columns: np.ndarray | None = None
+    ) -> None:
+        self._chain, self._tasks, self._columns = chain, tasks, columns
 
     def violated(self, Q: np.ndarray) -> np.ndarray:
         """
-        Return at which joint vectors a task does not hold.
+        Return at which joint vectors no task holds.
 
         :param Q: (N, n) [rad] or [m].
         :returns: (N,) bool.
         """
-        poses = tip_poses(self._chain, Q)
-        found = np.zeros(len(Q), bool)
+        poses = tip_poses(self._chain, Q if self._columns is None else Q[:, self._columns])
+        broken = np.ones(len(Q), bool)
         for task in self._tasks:
-            found |= _beyond_region(task, poses) > SLACK
+            found = _beyond_region(task, poses) > SLACK
             found |= _beyond_angles(task, poses[:, :3, :3]) > SLACK
-        return found
-
-
-class TestRows:
-    """
-    Test of many joint vectors for what a test of one finds.
-
-    :param test: the test of one.
-    """
-
-    def __init__(self, test: CollisionTest) -> None:
-        self._test = test
-
-    def violated(self, Q: np.ndarray) -> np.ndarray:
-        """
-        Return at which joint vectors it finds something.
-
-        :param Q: (N, n) [rad] or [m].
-        :returns: (N,) bool.
-        """
-        return np.asarray(self._test.colliding(Q), bool)
+            broken &= found
+        return broken
 
 
 def _beyond_region(task: Task, poses: np.ndarray) -> np.ndarray:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,9 +25,24 @@ KEPT = 8
 _SAME = 1e-3
 _BEYOND = 1e-6  # by which a goal may lie beyond a limit [rad] or [m]
 
-Goal = np.ndarray | Task
-"""A joint vector (n,), a pose (4, 4) T_base_tip, or a task."""
-Goals = ArrayLike | Task | Sequence[ArrayLike | Task]
+
+@dataclass(frozen=True, eq=False)
+class LinkGoal:
+    """
+    Goal of another link than the tip, or within narrower joint limits.
+
+    :ivar chain: the chain to the link, whose joints are some of those that move, or all.
+    :ivar targets: poses (4, 4) T_base_link or tasks; those after the first one count where none
+        of the postures of those before will do.
+    """
+
+    chain: KinematicChain
+    targets: tuple[np.ndarray | Task, ...]
+
+
+Goal = np.ndarray | Task | LinkGoal
+"""A joint vector (n,), a pose (4, 4) T_base_tip, a task, or a goal of another link."""
+Goals = ArrayLike | Task | LinkGoal | Sequence[ArrayLike | Task | LinkGoal]
 
 
 def checked_goals(chain: KinematicChain, goals: Goals) -> list[Goal]:
@@ -38,7 +54,9 @@ def checked_goals(chain: KinematicChain, goals: Goals) -> list[Goal]:
     :raises ArgumentError: one is none of these, not finite, or there is none.
     """
     several: Iterable[object]
-    if isinstance(goals, Task) or (isinstance(goals, np.ndarray) and goals.shape == (4, 4)):
+    if isinstance(goals, (Task, LinkGoal)) or (
+        isinstance(goals, np.ndarray) and goals.shape == (4, 4)
+    ):
         several = [goals]
     elif isinstance(goals, Iterable):
         several = list(goals)
@@ -55,7 +73,7 @@ def checked_goals(chain: KinematicChain, goals: Goals) -> list[Goal]:
 
 
 def _checked(chain: KinematicChain, goal: object, name: str) -> Goal:
-    if isinstance(goal, Task):
+    if isinstance(goal, (Task, LinkGoal)):
         return goal
     values = real_array(goal, name)  # type: ignore[arg-type]  # checked there
     if values.shape == (4, 4):
@@ -66,10 +84,6 @@ def _checked(chain: KinematicChain, goal: object, name: str) -> Goal:
         name,
         f'has to be ({chain.n},) joint positions, a (4, 4) pose or a Task, not {safe_repr(goal)}',
     )
-
-
-def _kind(goal: Goal) -> object:
-    return type(goal), goal.ndim if isinstance(goal, np.ndarray) else goal.parameterization
 
 
 class GoalPostures:
@@ -85,19 +99,16 @@ class GoalPostures:
         self._chain, self._start = chain, start
         self._random = np.random.default_rng(random_seed)
 
-    @cached_property
-    def _prepared(self) -> Solver:
-        return Solver(self._chain, options=IkOptions(max_searches=1))
-
     def prepare(self, goals: Sequence[Goal]) -> None:
         """
         Compile what the searches for some goals need, or load it.
 
         :param goals: the goals.
         """
-        for goal in {_kind(goal): goal for goal in goals}.values():
-            if isinstance(goal, Task) or goal.ndim == 2:
-                self._prepared.solve(goal, self._start)
+        for goal in goals:
+            if isinstance(goal, (LinkGoal, Task)) or goal.ndim == 2:
+                for chain, target in self._targets(goal):
+                    _solver(chain).solve(target, chain.mid_range())
 
     def of(
         self, goal: Goal, allowed: Callable[[np.ndarray], bool], stopped: Callable[[], bool]
@@ -115,32 +126,46 @@ class GoalPostures:
                 return [], []
             q = np.clip(q, self._chain.lower, self._chain.upper)
             return ([q], [q]) if allowed(q) else ([], [q])
-        usable: list[np.ndarray] = []
         found: list[np.ndarray] = []
-        for searches in ROUNDS:
-            for q in self._solutions(goal, searches, stopped):
-                if all(np.abs(q - other).max() > _SAME for other in found):
-                    found.append(q)
-                    if allowed(q):
-                        usable.append(q)
-                if len(usable) >= KEPT:
-                    break
-            if usable or stopped():
-                break
-        return usable, found
+        for chain, target in self._targets(goal):
+            usable: list[np.ndarray] = []
+            for searches in ROUNDS:
+                for q in self._solutions(chain, target, searches, stopped):
+                    if all(np.abs(q - other).max() > _SAME for other in found):
+                        found.append(q)
+                        usable += [q] if allowed(q) else []
+                    if len(usable) >= KEPT:
+                        break
+                if usable or stopped():
+                    return usable, found
+        return [], found
+
+    def _targets(self, goal: Goal) -> list[tuple[KinematicChain, np.ndarray | Task]]:
+        """Return the targets to be tried in turn, each with the chain that meets it."""
+        if isinstance(goal, LinkGoal):
+            return [(goal.chain, target) for target in goal.targets]
+        return [(self._chain, goal)]
 
     def _solutions(
-        self, goal: Goal, searches: int, stopped: Callable[[], bool]
+        self,
+        chain: KinematicChain,
+        target: np.ndarray | Task,
+        searches: int,
+        stopped: Callable[[], bool],
     ) -> Iterable[np.ndarray]:
         """Yield solutions of a pose or a task from the start, and from random postures."""
-        lower, upper = self._chain.sampling_bounds()
+        columns = [self._chain.joint_names.index(name) for name in chain.joint_names]
+        lower, upper = chain.sampling_bounds()
+        solver = _solver(chain)
         for number in range(searches):
             if stopped():
                 return
-            seed = self._random.uniform(lower, upper) if number else self._start
-            result = self._prepared.solve(goal, seed)
+            seed = self._random.uniform(lower, upper) if number else self._start[columns]
+            result = solver.solve(target, seed)
             if result.success:
-                yield self._near(result.q)
+                q = self._start.copy()
+                q[columns] = result.q
+                yield self._near(q)
 
     def _near(self, q: np.ndarray) -> np.ndarray:
         """Return a posture with its unlimited joints on the turn next to the start."""
@@ -148,3 +173,9 @@ class GoalPostures:
         turn = np.where(np.isinf(chain.lower) & np.isinf(chain.upper), chain.arrays.turn, 0.0)
         away = np.round((q - self._start) / np.where(turn > 0.0, turn, 1.0))
         return np.asarray(q - turn * away)
+
+
+@lru_cache(maxsize=64)
+def _solver(chain: KinematicChain) -> Solver:
+    """Return a solver for one search at a time."""
+    return Solver(chain, options=IkOptions(max_searches=1))

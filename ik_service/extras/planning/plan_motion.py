@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.quoting import safe_repr
+from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.planning.constraints import PathConstraints
 from ik_service.extras.planning.goal_postures import checked_goals, Goal, GoalPostures, Goals
@@ -49,6 +50,9 @@ def plan_motion(
     limits: TimingLimits | MotionBounds | None = None,
     velocity_scaling: float = 1.0,
     acceleration_scaling: float = 1.0,
+    cartesian_speed: float | None = None,
+    link: str | None = None,
+    jerk: ArrayLike | None = None,
     canceled: Canceled = lambda: False,
 ) -> MotionPlan:
     """
@@ -72,10 +76,14 @@ def plan_motion(
     :param random_seed: of all random numbers.
     :param pipeline: 'ompl' for the above, 'ptp' for the straight joint line alone, or 'lin' for a
         straight line of the tip.
-    :param limits: limits of the motion, as for :func:`~ik_service.time_path`; the jerks of a
-        :class:`~ik_service.MotionBounds` count too.
+    :param limits: limits of the motion, as for
+        :func:`~ik_service.trajectory.timing.time_path`; the jerks of a
+        :class:`~ik_service.model.motion_bounds.MotionBounds` count too.
     :param velocity_scaling: share of the velocities that is used, above 0 and at most 1.
     :param acceleration_scaling: share of the accelerations, likewise.
+    :param cartesian_speed: largest speed of the origin of a link [m/s]; None for no bound.
+    :param link: the link; None for the tip.
+    :param jerk: (n,) largest jerks [rad/s³] or [m/s³]; None for those of the limits, if any.
     :param canceled: asked every now and then; from True on there is no plan.
     :returns: the plan, or why there is none.
     :raises ArgumentError: an argument is of another type or shape, not finite or out of range.
@@ -94,8 +102,16 @@ def plan_motion(
         load_ompl()
     test = None if collisions is None else collision_test(collisions, chain)
     constraints = PathConstraints.of(path_constraints)
-    jerk = limits.jerk(chain) if isinstance(limits, MotionBounds) else np.full(chain.n, np.inf)
-    timing = Timing(timing_limits(chain, limits), jerk, velocity_scaling, acceleration_scaling)
+    if jerk is None:
+        jerk = limits.jerk(chain) if isinstance(limits, MotionBounds) else np.inf
+    timing = Timing(
+        timing_limits(chain, limits),
+        np.broadcast_to(real_array(jerk, 'jerk'), chain.n),
+        velocity_scaling,
+        acceleration_scaling,
+        cartesian_speed,
+        link,
+    )
     q, wanted = chain.check_q(start, 'start'), checked_goals(chain, goals)
     check = MotionCheck(chain, test, constraints.row_tests(chain))
     searched = GoalPostures(chain, np.clip(q, chain.lower, chain.upper), random_seed)

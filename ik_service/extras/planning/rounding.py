@@ -37,12 +37,16 @@ class Timing:
     :ivar jerk: (n,) largest jerks [rad/s³] or [m/s³]; inf for none.
     :ivar velocity_scaling: share of the velocities that is used.
     :ivar acceleration_scaling: share of the accelerations.
+    :ivar cartesian_speed: largest speed of the origin of a link [m/s]; None for no bound.
+    :ivar link: the link; None for the tip.
     """
 
     limits: TimingLimits
     jerk: np.ndarray
     velocity_scaling: float = 1.0
     acceleration_scaling: float = 1.0
+    cartesian_speed: float | None = None
+    link: str | None = None
 
     def timed(
         self, chain: KinematicChain, rows: np.ndarray, targets: np.ndarray | None = None
@@ -62,7 +66,9 @@ class Timing:
             self.limits,
             self.velocity_scaling,
             self.acceleration_scaling,
-            targets=targets,
+            self.cartesian_speed,
+            self.link,
+            targets,
             tolerance=tolerance,
         )
 

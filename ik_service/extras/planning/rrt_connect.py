@@ -122,6 +122,15 @@ def load_ompl() -> Any:  # noqa: ANN401 - a module without types
     return ompl
 
 
+def planning_fault() -> str:
+    """Return why motions cannot be planned, in a sentence; empty where they can."""
+    try:
+        load_ompl()
+    except MissingExtraError as error:
+        return f'no: {error}'
+    return ''
+
+
 @cache
 def _validator() -> Any:  # noqa: ANN401 - a class of OMPL's
     """Return OMPL's class for tests of motions, with one of ours."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_service.extras.planning.goal_postures import Goal
+from ik_service.extras.planning.goal_postures import Goal, LinkGoal
 from ik_service.extras.planning.motion_check import MotionCheck
 from ik_service.extras.planning.rounding import Timing, within_jerk
 from ik_service.kinematics.chain import KinematicChain
@@ -57,10 +57,9 @@ def tool_line(
     :param timeout: time for the search [s].
     """
     posture = goal if isinstance(goal, np.ndarray) and goal.shape == (chain.n,) else None
-    if isinstance(goal, Task):
-        target = goal.target
-    else:
-        target = goal if posture is None else chain.forward(posture)
+    target = chain.forward(posture) if posture is not None else _pose_of(chain, goal)
+    if target is None:
+        return ToolLine(None, start[None], 'the straight line of the tip needs a pose as its goal')
     settings = CartesianSettings(
         _STEP,
         JumpThresholds(),
@@ -81,3 +80,14 @@ def tool_line(
     if check.first_fault(trajectory) is not None:
         return ToolLine(None, path.q, 'the straight line of the tip is not free')
     return ToolLine(trajectory, path.q)
+
+
+def _pose_of(chain: KinematicChain, goal: Goal) -> np.ndarray | None:
+    """Return the pose (4, 4) of the tip that a goal asks for; None where it is no pose."""
+    if isinstance(goal, LinkGoal):
+        first = goal.targets[0]
+        if isinstance(first, Task) or goal.chain.joint_names != chain.joint_names:
+            return None
+        q = chain.mid_range()
+        return first @ np.linalg.inv(goal.chain.forward(q)) @ chain.forward(q)
+    return goal.target if isinstance(goal, Task) else goal

@@ -179,6 +179,7 @@ class DemoClient:
     def stop(self) -> None:
         """Ask the node to stop the arm, whatever moves it."""
         if self._stop.service_is_ready():
+            self.take_over.expect_stop()
             self._stop.call_async(Trigger.Request())
 
     def show_pause(self, reason: str) -> None:

@@ -13,7 +13,8 @@ STOPPED = 'the arm was stopped'
 TARGET = 'another client has published a target'
 MOTION = 'a trajectory or a servo command moves the arm'
 
-_COUNTS = {'stops': STOPPED, 'motions besides targets': MOTION}
+_STOPS = 'stops'
+_COUNTS = {_STOPS: STOPPED, 'motions besides targets': MOTION}
 """Counts in the node's diagnostics, and what it means when they grow; the first weighs most."""
 
 
@@ -27,10 +28,15 @@ class TakeOver:
     def __init__(self) -> None:
         self.reason = ''
         self._counts: dict[str, int] = {}
+        self._own_stops = 0
 
     def take_target(self) -> None:
         """Note a target of another client."""
         self.reason = self.reason or TARGET
+
+    def expect_stop(self) -> None:
+        """Note that the demo itself stops the arm, which is going to be counted."""
+        self._own_stops += 1
 
     def take_counts(self, values: Mapping[str, str]) -> None:
         """
@@ -41,10 +47,16 @@ class TakeOver:
         for name, reason in reversed(_COUNTS.items()):
             text = values.get(name, '')
             if text.isdecimal():
-                count = int(text)
-                if count > self._counts.get(name, count):
+                grown = int(text) - self._counts.get(name, int(text))
+                self._counts[name] = int(text)
+                if grown > self._take_own(name, grown):
                     self.reason = reason
-                self._counts[name] = count
+
+    def _take_own(self, name: str, grown: int) -> int:
+        """Return how much of the growth of a count is the demo's own doing."""
+        own = min(max(grown, 0), self._own_stops) if name == _STOPS else 0
+        self._own_stops -= own
+        return own
 
     def end(self) -> None:
         """Let the demo go on."""

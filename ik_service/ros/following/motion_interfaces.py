@@ -8,9 +8,12 @@ from typing import Protocol, TYPE_CHECKING
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 
-from ik_service.arm.arm import Arm
+from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.extras.planning.rrt_connect import planning_fault
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following.followers import Followers
+from ik_service.ros.planning.move_action import MoveAction
+from ik_service.ros.planning.request_planner import RequestPlanner
 from ik_service.ros.servo.servo_interface import ServoInterface
 from ik_service.ros.servo.servo_parameters import check_servo
 from ik_service.ros.trajectory.trajectory_actions import TrajectoryActions
@@ -51,6 +54,8 @@ class MotionInterfaces:
     :param parameters: the node's parameters.
     :param on_error: called with an unexpected exception.
     :param clock: the clock of what moves the arm.
+    :param planner: returns what plans motions; None before there is one.
+    :param measured: returns the measured state; None before there is an arm.
     :ivar groups: callback groups that need threads of their own.
     """
 
@@ -61,15 +66,21 @@ class MotionInterfaces:
         parameters: NodeParameters,
         on_error: Callable[[Exception], object],
         clock: MotionClock,
+        planner: Callable[[], RequestPlanner | None],
+        measured: Callable[[], MeasuredState | None],
     ) -> None:
+        trajectories = TrajectoryActions(
+            node,
+            followers,
+            parameters[TRAJECTORY_ACTION],
+            on_error,
+            lambda: parameters[REPLACE_GOALS],
+        )
+        fault = planning_fault()
+        moves = MoveAction(node, planner, measured, followers, trajectories.play, on_error, fault)
         self._parts: Sequence[MotionInterface] = (
-            TrajectoryActions(
-                node,
-                followers,
-                parameters[TRAJECTORY_ACTION],
-                on_error,
-                lambda: parameters[REPLACE_GOALS],
-            ),
+            trajectories,
+            moves,
             ServoInterface(node, followers, parameters, clock),
         )
         self._parameters = parameters

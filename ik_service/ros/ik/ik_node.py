@@ -125,6 +125,8 @@ class IkNode(NodeWithActions):
             self.parameters,
             self._on_error,
             self._commands.clock,
+            lambda: self._arm_services.planner,
+            lambda: self.measured,
         )
         self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT], transforms)
         self._frames = Frames(self._tf)
@@ -359,8 +361,9 @@ class IkNode(NodeWithActions):
         if self._followers is not None:
             self._followers.configure(solver, follower)
         self._ticker.rate = follower.rate
-        self._arm_services.ik.settings = self._arm_services.paths.settings = solver
-        self._arm_services.paths.motion = follower
+        services = self._arm_services
+        services.ik.settings = services.paths.settings = services.planner.settings = solver
+        services.paths.motion = services.planner.motion = follower
 
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))

@@ -13,9 +13,9 @@ from ik_service.ros.common.runtime import spinning
 from ik_service.ros.common.stream_executor import StreamExecutor
 from ik_service.ros.ik.services import Services
 
-# Those for paths and batches wait for the ones that work; all but one for changes may wait for a
-# compiler.
-_SERVICES, _PATHS, _BATCHES, _CHANGES, _STOPS, _MOTIONS, _OTHERS = 3, 3, 3, 4, 1, 2, 3
+# Those for paths, batches and plans wait for the ones that work; all but one for changes may wait
+# for a compiler.
+_SERVICES, _PATHS, _BATCHES, _PLANS, _CHANGES, _STOPS, _MOTIONS, _OTHERS = 3, 3, 3, 3, 4, 1, 2, 3
 
 
 class NodeThreads:
@@ -67,6 +67,7 @@ class NodeThreads:
             services.group: _SERVICES,
             services.path_group: _PATHS,
             services.batch_group: _BATCHES,
+            services.plan_group: _PLANS,
             changes: _CHANGES,
             stops: _STOPS,
         }

@@ -10,10 +10,12 @@ from moveit_msgs.srv import (
     ApplyPlanningScene,
     GetCartesianPath,
     GetGroupUrdf,
+    GetMotionPlan,
     GetPlanningScene,
     GetPositionFK,
     GetPositionIK,
     GetStateValidity,
+    QueryPlannerInterfaces,
 )
 from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
@@ -23,6 +25,7 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.kernel_preparation import KernelPreparation
 from ik_service.common.fault_logger import FaultLogger, refusal_logger
+from ik_service.extras.planning.rrt_connect import planning_fault
 from ik_service.ros.batches.compute_ik_batch import BatchHandler
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.frames import Frames
@@ -35,10 +38,13 @@ from ik_service.ros.ik.parameters import NodeParameters
 from ik_service.ros.ik.service_handler import Around, RequestStatistics, ServiceHandler
 from ik_service.ros.ik.state_validity import ValidityHandler
 from ik_service.ros.paths.compute_cartesian_path import CartesianPathHandler
+from ik_service.ros.planning.plan_services import PlanHandler, PlannersHandler
+from ik_service.ros.planning.request_planner import RequestPlanner
 from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandler
 from ik_service.trajectory.compilation import CartesianPathKernels
 
 _BATCHES, _PATHS = 'compute_ik_batch', 'compute_cartesian_path'
+_PLANS, _PLANNERS = 'plan_kinematic_path', 'query_planner_interface'
 
 
 class Services:
@@ -57,9 +63,11 @@ class Services:
     :ivar group: callback group of the services.
     :ivar path_group: that of ``compute_cartesian_path``, which may take seconds.
     :ivar batch_group: that of ``compute_ik_batch``, likewise.
+    :ivar plan_group: that of ``plan_kinematic_path``, likewise.
     :ivar ik: handler of ``compute_ik``.
     :ivar batches: handler of ``compute_ik_batch``.
     :ivar paths: handler of ``compute_cartesian_path``.
+    :ivar planner: plans motions, once its kernels are compiled.
     """
 
     def __init__(
@@ -75,7 +83,7 @@ class Services:
         self._offered: set[str] = set()
         settings, motion = parameters.solver, parameters.follower
         self.group, self.path_group = ReentrantCallbackGroup(), ReentrantCallbackGroup()
-        self.batch_group = ReentrantCallbackGroup()
+        self.batch_group, self.plan_group = ReentrantCallbackGroup(), ReentrantCallbackGroup()
         warn = node.get_logger().warning
 
         def around(service: str) -> Around:
@@ -100,7 +108,13 @@ class Services:
             _BATCHES: (GetCartesianPath, self.batches),
             _PATHS: (GetCartesianPath, self.paths),
         }
-        late = (_BATCHES, self.batch_group, BATCH_QOS), (_PATHS, self.path_group, SERVICE_QOS)
+        late = [(_BATCHES, self.batch_group, BATCH_QOS), (_PATHS, self.path_group, SERVICE_QOS)]
+        self.planner = RequestPlanner(settings, motion, frames, collisions)
+        if not planning_fault():
+            plans = PlanHandler(self.planner, *around(_PLANS))
+            self._handlers[_PLANS] = GetMotionPlan, plans
+            self._handlers[_PLANNERS] = QueryPlannerInterfaces, PlannersHandler(*around(_PLANNERS))
+            late.append((_PLANS, self.plan_group, SERVICE_QOS))
         self._late = {
             each[0]: KernelPreparation(partial(self._offer_late, *each), on_error) for each in late
         }
@@ -139,7 +153,9 @@ class Services:
         chosen = arm.group.chain_solvers['', solver].solver
         self._late[_BATCHES].begin(lambda: self.batches.preparation.finish(chosen))  # shortest
         self.ik.trees.begin(arm, solver)
-        self._late[_PATHS].begin(lambda: self._compile(CartesianPathKernels(arm.chain)))
+        for name in (_PATHS, _PLANS):
+            if name in self._late:
+                self._late[name].begin(lambda: self._compile(CartesianPathKernels(arm.chain)))
 
     def end(self) -> None:
         """Offer no further services."""

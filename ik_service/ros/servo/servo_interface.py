@@ -236,8 +236,11 @@ class ServoInterface:
         with self._lock:
             self._used, self._paused = True, request.data
             self._rest()
+            followers = self._followers()
+            if request.data and self._aim is not None and followers is not None:
+                followers.default.follower.release(self._aim)  # nothing is sent while paused
         answer.success = True
-        paused = 'paused: the commands come to rest, and further ones are ignored'
+        paused = 'paused: the commands come to rest and end, and further ones are ignored'
         answer.message = paused if request.data else 'the next command is followed'
         self._log.info(f'{_PAUSE} {request.data}: {answer.message}')
         return answer

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 import threading
 import time
 
+from moveit_msgs.action import ExecuteTrajectory
 import numpy as np
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
+from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import OptionError
@@ -34,6 +36,7 @@ from ik_service.ros.trajectory.goal_outcome import (
 )
 from ik_service.ros.trajectory.playback import CommandedPlayback, Playback
 from ik_service.ros.trajectory.preparation import follower_for
+from ik_service.ros.trajectory.trajectory_messages import TrajectoryRequest
 from ik_service.ros.trajectory.trajectory_parameters import controller_action, TRAJECTORY_ACTION
 from ik_service.trajectory.clock_rates import ClockGrid
 from ik_service.trajectory.joint_trajectory import JointTrajectory
@@ -190,15 +193,39 @@ class TrajectoryActions:
         goal.begun = True
         self._news.trigger()
 
+    def play(self, message: JointTrajectoryMessage, on_end: Callable[[], object]) -> Playback:
+        """
+        Begin to move the arm along a trajectory of the node's own, which replaces none.
+
+        :param message: the trajectory.
+        :param on_end: called after its end; must not block.
+        :raises GoalRefusedError: nothing moves then.
+        """
+        goal = ExecuteTrajectory.Goal()
+        goal.trajectory.joint_trajectory = message
+        request = ExecuteTrajectoryGoals().request(goal)
+        with self._beginning:
+            return self._begun(request, 'a planned motion', on_end, False)
+
     def _playback(self, goal: AcceptedGoal) -> Playback:
         request = goal.kind.request(goal.handle.request)
+        return self._begun(request, goal.kind.name, self._news.trigger, self._replaces_goals())
+
+    def _begun(
+        self,
+        request: TrajectoryRequest,
+        name: str,
+        news: Callable[[], object],
+        replacing: bool,
+    ) -> Playback:
+        """Return the playback of a request, which has begun."""
         followers = self._followers()
         if followers is None or self._ending:
             reason = _ENDS if self._ending else 'there is no robot description yet'
             raise GoalRefusedError(GoalEnd.REFUSED, reason)
         trajectory = request.trajectory
         following = follower_for(followers, trajectory.joint_names)
-        news, replaces = self._news.trigger, self._replaceable(following)
+        replaces = self._replaceable(following) if replacing else None
         playback: Playback
         if self._action:
             before = replaces if isinstance(replaces, ForwardedPlayback) else None
@@ -210,15 +237,13 @@ class TrajectoryActions:
         points = f'{len(trajectory)} point{"" if len(trajectory) == 1 else "s"}'
         to = f', passed on to {self._action}' if self._action else ''
         self._log.info(
-            f'{goal.kind.name}: {points}, {trajectory.duration:.2f} s, '
+            f'{name}: {points}, {trajectory.duration:.2f} s, '
             f'group {following.group.name or "default"}{to}'
         )
         return playback
 
     def _replaceable(self, following: FollowerInterface) -> Playback | None:
         """Return the trajectory on its way whose place a new one may take; None for none."""
-        if not self._replaces_goals():
-            return None
         aim = following.follower.aim
         playbacks = [goal.playback for goal in tuple(self._goals)]
         return next((p for p in playbacks if p is not None and p.aim is aim), None)

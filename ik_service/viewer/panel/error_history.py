@@ -12,7 +12,11 @@ SPAN = 20.0
 FLOOR = 1e-3
 """Value that smaller errors are shown as [mm] and [°]: a logarithmic axis needs an end."""
 
+CEILING = 1e4
+"""Value that larger errors are shown as, at the upper end of the axis [mm] and [°]."""
+
 _BELOW = FLOOR / 10.0  # NaN would be drawn
+_NUDGE = 1e-6  # [s]
 
 
 class ErrorHistory:
@@ -25,6 +29,7 @@ class ErrorHistory:
     def __init__(self, period: float = 0.1) -> None:
         self._period = period
         self._rows: deque[tuple[float, float, float]] = deque()
+        self._nudge = 0.0
 
     def add(self, now: float, position: float, orientation: float) -> bool:
         """
@@ -55,13 +60,17 @@ class ErrorHistory:
             goes from the first to the last; and the errors then: (K,) [mm] and (K,) [°], below
             :data:`FLOOR`, where nothing is drawn, before the first point.
         """
+        # The page lays the axis of time out anew only when its ends change, and before the panel
+        # has a width it would have no labels.
+        self._nudge = _NUDGE - self._nudge
+        start = -SPAN - self._nudge
         rows = [row for row in self._rows if row[0] > now - SPAN]
         if not rows:
-            return np.array([-SPAN, 0.0]), np.full(2, _BELOW), np.full(2, _BELOW)
+            return np.array([start, 0.0]), np.full(2, _BELOW), np.full(2, _BELOW)
         time, position, orientation = np.array(rows).T
         time = np.minimum(time - now, 0.0)
         return (
-            np.concatenate([[-SPAN, time[0]], time, [0.0]]),
+            np.concatenate([[start, time[0]], time, [0.0]]),
             _drawn(position),
             _drawn(orientation),
         )
@@ -69,5 +78,5 @@ class ErrorHistory:
 
 def _drawn(errors: np.ndarray) -> np.ndarray:
     """Return errors (K,) as (K + 3,): nothing before the first of them, the last until now."""
-    shown = np.maximum(errors, FLOOR)
+    shown = np.clip(errors, FLOOR, CEILING)
     return np.concatenate([[_BELOW, _BELOW], shown, shown[-1:]])

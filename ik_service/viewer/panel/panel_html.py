@@ -228,10 +228,14 @@ def _effort(solve: SolveReport) -> str:
 
 
 def _reason(figures: Figures) -> str:
-    """Return why the target is not reached, if it is not."""
-    if not figures.message or figures.is_reachable:
-        return ''
-    return f'<div style="color:{_COLORS[Level.WAITING]}">{escape(figures.message)}</div>'
+    """Return why the target is not reached, if it is not, in the room of two lines."""
+    shown = '' if figures.is_reachable else escape(figures.message)
+    # The room is always there, so that nothing below moves; the whole text is the tooltip.
+    return (
+        f'<div title="{shown}" style="color:{_COLORS[Level.WAITING]};height:2.9em;'
+        'overflow:hidden;display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2">'
+        f'{shown}</div>'
+    )
 
 
 def _distance(joint: JointPosition) -> str:

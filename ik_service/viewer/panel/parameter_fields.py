@@ -23,6 +23,19 @@ class Kind(Enum):
     NUMBERS = 'numbers, separated by commas'
 
 
+_UNITS = {
+    'position_tolerance': 'm',
+    'orientation_tolerance': 'rad',
+    'timeout': 's',
+    'max_joint_motion': 'rad or m',
+    'perturbation': 'rad or m',
+    'element_displacements': 'm and rad',
+    'characteristic_length': 'm',
+    'preferred_posture': 'rad or m',
+}
+"""Units of the solver's options; the others have none."""
+
+
 @dataclass(frozen=True)
 class Field:
     """
@@ -45,8 +58,10 @@ class Field:
 
     @property
     def label(self) -> str:
-        """Name without the prefix, with spaces."""
-        return self.name.rpartition('.')[2].replace('_', ' ')
+        """Name without the prefix, with spaces, and its unit where it has one."""
+        name = self.name.rpartition('.')[2]
+        unit = _UNITS.get(name, '')
+        return name.replace('_', ' ') + (f' [{unit}]' if unit else '')
 
     @property
     def text(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 import functools
+import gzip
 import http
 import logging
 import threading
@@ -20,6 +21,9 @@ from ik_service.exceptions import IkServiceError
 from ik_service.viewer.server.access_policy import AccessPolicy, Request
 
 _Serve = Callable[[ServerConnection, HttpRequest], Response | None]
+
+TITLE = 'ik_service'
+"""Title of the page in a browser."""
 
 _one_at_a_time = threading.Lock()
 _log = logging.getLogger('ik_service.page')
@@ -97,12 +101,31 @@ def _page(
     clean = policy.clean_path(request)
     if clean != request.path:
         return Response(http.HTTPStatus.SEE_OTHER, 'See Other', Headers({'Location': clean}), b'')
+    _name(answer)
     host = request.headers.get_all('Host')[0]
     for name, value in _security_headers(host).items():
         answer.headers[name] = value
     if policy.has_token_in_address(request):
         answer.headers['Set-Cookie'] = policy.new_cookie()
     return answer
+
+
+def _name(answer: Response) -> None:
+    """Give the page the name of this program, where the answer is the page itself."""
+    packed = answer.headers.get('Content-Encoding') == 'gzip'
+    if not answer.headers.get('Content-Type', '').startswith('text/html') or answer.body is None:
+        return
+    answer.body = _named(bytes(answer.body), packed)
+    if 'Content-Length' in answer.headers:
+        del answer.headers['Content-Length']
+        answer.headers['Content-Length'] = str(len(answer.body))
+
+
+@functools.lru_cache(maxsize=4)  # the page is several megabytes
+def _named(body: bytes, packed: bool) -> bytes:
+    page = gzip.decompress(body) if packed else body
+    page = page.replace(b'<title>Viser</title>', f'<title>{TITLE}</title>'.encode(), 1)
+    return gzip.compress(page, 6) if packed else page
 
 
 def _security_headers(host: str) -> dict[str, str]:

@@ -38,3 +38,14 @@ def test_a_stop_weighs_more_than_a_target_and_what_is_no_number_is_passed_over()
     assert take_over.reason == TARGET
     take_over.take_counts({STOPS: '2'})
     assert take_over.reason == STOPPED
+
+
+def test_stops_of_the_demo_itself_are_no_reason():
+    take_over = TakeOver()
+    take_over.take_counts({STOPS: '1'})
+    take_over.expect_stop()
+    take_over.take_counts({STOPS: '2'})
+    assert take_over.reason == ''
+    take_over.expect_stop()
+    take_over.take_counts({STOPS: '4'})  # one of them is somebody else's
+    assert take_over.reason == STOPPED

@@ -106,3 +106,13 @@ def test_remarks_are_counted_and_escaped():
     assert 'remark 19<' in many
     assert 'remark 20<' not in many
     assert 'and 10 more' in many
+
+
+def test_the_reason_has_its_room_whether_there_is_one_or_not():
+    room = 'height:2.9em'
+    reached = panel_html.figures_table(Figures())
+    missed = panel_html.figures_table(Figures(message=EVIL, is_reachable=False))
+    assert room in reached
+    assert room in missed
+    assert '<script' not in missed
+    assert missed.count('alert') == 2  # the text, and the whole of it as the tooltip

@@ -63,3 +63,8 @@ def test_position_only_keeps_the_other_weights():
     assert not is_position_only(weights)
     assert switched_weights(free, False, weights) == weights
     assert switched_weights(free, False, free) == (1.0, 2.0, 3.0, 1.0, 1.0, 1.0)
+
+
+def test_labels_have_units_where_there_are_some():
+    label = {name: Field(name, Kind.NUMBER, 1.0).label for name in ('solver.timeout', 'x.gain')}
+    assert label == {'solver.timeout': 'timeout [s]', 'x.gain': 'gain'}

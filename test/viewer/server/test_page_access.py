@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
 import socket
 
@@ -10,6 +11,8 @@ import pytest
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
 from support.page_client import is_ended, OWN, PORT, read_answer, serving
+
+from ik_service.viewer.server.access_control import TITLE
 
 
 @pytest.fixture(scope='module')
@@ -26,6 +29,17 @@ def test_the_page_s_own_program_is_accepted(local, name):
     assert status == 200
     assert b'<html' in body[:300].lower()
     assert local.opens(host=host, origin=OWN)
+
+
+@pytest.mark.parametrize('packed', [True, False])
+def test_the_page_has_the_name_of_the_program(local, packed):
+    extra = ('Accept-Encoding: gzip',) if packed else ()
+    status, headers, body = local.ask(extra=extra)
+    assert status == 200
+    assert (headers.get('content-encoding') == 'gzip') == packed
+    page = gzip.decompress(body) if packed else body
+    assert f'<title>{TITLE}</title>'.encode() in page
+    assert b'<title>Viser' not in page
 
 
 def test_a_forwarded_port_is_accepted(local):  # ssh -L 9000:localhost:8080

@@ -1,0 +1,1 @@
+"""Motion plans: ``plan_kinematic_path``, ``move_action``, ``query_planner_interface``."""

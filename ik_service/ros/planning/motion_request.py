@@ -1,0 +1,372 @@
+"""Problem that a ``MotionPlanRequest`` poses, by MoveIt's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+
+from moveit_msgs.msg import Constraints, MotionPlanRequest
+import numpy as np
+
+from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.group import ArmGroup, SolverSettings
+from ik_service.arm.link_constraints import Bound, OrientationBound, PositionBound
+from ik_service.common.quoting import quote
+from ik_service.common.transforms import rigid_transform
+from ik_service.exceptions import ArgumentError, ChainError
+from ik_service.extras.planning.constraints import PathConstraints, TaskRows
+from ik_service.extras.planning.goal_postures import LinkGoal
+from ik_service.extras.planning.motion_check import RowTest
+from ik_service.following.settings import FollowerSettings
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.part_names import listed
+from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.common.frames import FrameResolver, Frames
+from ik_service.ros.ik.goals import group_of
+from ik_service.ros.ik.joint_constraints import constrained_chain
+from ik_service.ros.ik.link_constraints import bounds_of, moved_bounds
+from ik_service.ros.ik.service_handler import assumed_joints, resolver_of, start_posture
+from ik_service.solvers.regions import Sphere
+from ik_service.solvers.task import Task
+
+DEFAULT_TIME = 5.0
+"""Time for a plan where a request gives none [s], as with MoveIt."""
+MOST_GOALS = 64
+"""Alternative goals of a request, at most."""
+
+_PILZ = 'pilz_industrial_motion_planner'
+PLANNERS = {'ompl': ('RRTConnect',), 'ptp': ('PTP',), 'lin': ('LIN',), _PILZ: ('PTP', 'LIN')}
+"""Planners by pipeline; Pilz's names are understood, too."""
+
+_FREE = (math.inf, math.inf, math.inf)
+_NUMBERS = (
+    'allowed_planning_time',
+    'max_velocity_scaling_factor',
+    'max_acceleration_scaling_factor',
+    'max_cartesian_speed',
+)
+
+
+@dataclass(frozen=True)
+class MotionProblem:
+    """
+    Motion that a request asks for.
+
+    :ivar group: the planning group.
+    :ivar chain: its chain, within the limits that path constraints leave.
+    :ivar posture: (m,) full posture of the start [rad] or [m].
+    :ivar start: (n,) the start.
+    :ivar goals: the alternatives: joint vectors, and goals of links.
+    :ivar constraints: what holds on the whole way.
+    :ivar pipeline: as :func:`~ik_service.plan_motion` has it.
+    :ivar timeout: time for the plan [s].
+    :ivar notes: remarks for the client.
+    """
+
+    group: ArmGroup
+    chain: KinematicChain
+    posture: np.ndarray
+    start: np.ndarray
+    goals: list[np.ndarray | LinkGoal]
+    constraints: PathConstraints
+    pipeline: str
+    timeout: float
+    notes: list[str]
+
+
+def motion_problem(
+    request: MotionPlanRequest,
+    measured: MeasuredState,
+    frames: Frames,
+    settings: SolverSettings,
+    motion: FollowerSettings,
+) -> MotionProblem:
+    """
+    Return the problem that a request poses.
+
+    :param request: the request.
+    :param measured: the measured state.
+    :param frames: frames besides the links of the robot.
+    :param settings: name and options of the node's solver.
+    :param motion: settings of the followers, of which the limits of the motion count.
+    :raises RequestError: naming what is wrong or not supported.
+    """
+    arm = measured.arm
+    notes: list[str] = []
+    _check_fields(request)
+    pipeline = _pipeline(request, notes)
+    group = group_of(arm, request.group_name)
+    chain = group.chain
+    if not isinstance(chain, KinematicChain):
+        raise RequestError(
+            ErrorCode.INVALID_GROUP_NAME,
+            f'group {quote(group.name)} places several links, {listed(group.tip_links)}; motions '
+            'are planned for groups that place one',
+        )
+    posture, given = start_posture(measured, request.start_state, group.indices, 'start_state')
+    assumed = assumed_joints(measured, group.indices, given)
+    if assumed:
+        notes.append(
+            'neither measured nor in start_state, so started in the middle of the range: '
+            + ', '.join(assumed)
+        )
+    resolver = resolver_of(measured, request.start_state, posture, frames)
+    start = posture[group.indices].copy()
+    reader = _Reader(arm, group, posture, resolver, settings)
+    still = motion.motion_limits(chain, arm.bounds).velocity == 0.0
+    if still.any():
+        lower, upper = np.where(still, start, chain.lower), np.where(still, start, chain.upper)
+        chain = chain.with_limits(lower, upper)
+        names = ', '.join(np.array(chain.joint_names)[still].tolist())
+        notes.append(f'{names} cannot move, because the velocity limit is 0')
+    chain = reader.on_the_way(chain, request.path_constraints, start)
+    constraints = PathConstraints(tests=tuple(reader.row_tests(request.path_constraints)))
+    goals = [
+        goal
+        for number, constraint in enumerate(request.goal_constraints)
+        for goal in reader.goals(chain, constraint, f'goal_constraints[{number}]')
+    ]
+    timeout = request.allowed_planning_time or DEFAULT_TIME
+    notes += resolver.notes
+    return MotionProblem(
+        group, chain, posture, start, goals, constraints, pipeline, timeout, notes
+    )
+
+
+def _check_fields(request: MotionPlanRequest) -> None:
+    """Refuse what means nothing, and what is not supported, before anything is done."""
+    for name in _NUMBERS:
+        value = getattr(request, name)
+        if math.isnan(value) or value < 0.0:
+            raise _refused(f'{name} is {value}; it has to be 0, for the default, or above')
+    if not request.goal_constraints:
+        raise _refused('goal_constraints are none; there has to be one goal at least')
+    if len(request.goal_constraints) > MOST_GOALS:
+        raise _refused(
+            f'goal_constraints has {len(request.goal_constraints)} elements, more than the '
+            f'{MOST_GOALS} that are looked at'
+        )
+    for name in ('trajectory_constraints', 'reference_trajectories'):
+        given = getattr(request, name)
+        if len(given.constraints if name == 'trajectory_constraints' else given):
+            raise _refused(f'{name} are not supported')
+
+
+def _pipeline(request: MotionPlanRequest, notes: list[str]) -> str:
+    """Return the pipeline that a request names."""
+    name, planner = request.pipeline_id or 'ompl', request.planner_id
+    if name not in PLANNERS:
+        raise RequestError(
+            ErrorCode.FAILURE,
+            f'pipeline_id: there is no pipeline {quote(name)}; there are {listed(PLANNERS)}',
+        )
+    if name == _PILZ:
+        if planner not in PLANNERS[_PILZ]:
+            raise RequestError(
+                ErrorCode.FAILURE,
+                f'planner_id: of {_PILZ} there are {listed(PLANNERS[_PILZ])}, not '
+                f'{quote(planner)}',
+            )
+        return planner.lower()
+    known = [own.lower() for own in PLANNERS[name]]
+    if planner and not any(own in planner.lower() for own in known):
+        notes.append(f'planner_id {quote(planner)} is not known; {PLANNERS[name][0]} has planned')
+    return name
+
+
+class _Reader:
+    """Reader of the constraints of a request."""
+
+    def __init__(
+        self,
+        arm: Arm,
+        group: ArmGroup,
+        posture: np.ndarray,
+        frames: FrameResolver,
+        settings: SolverSettings,
+    ) -> None:
+        self._arm, self._group, self._posture = arm, group, posture
+        self._frames, self._settings = frames, settings
+
+    def on_the_way(
+        self, chain: KinematicChain, constraints: Constraints, start: np.ndarray
+    ) -> KinematicChain:
+        """Return a chain with the limits that joint constraints of the way leave."""
+        if not constraints.joint_constraints:
+            return chain
+        with _named('path_constraints'):
+            narrowed = self._narrowed(chain, constraints)
+        outside = (start < narrowed.lower - _ROUNDING) | (start > narrowed.upper + _ROUNDING)
+        inside = (start >= chain.lower) & (start <= chain.upper)
+        wrong = np.flatnonzero(outside & inside)
+        if len(wrong):
+            i = int(wrong[0])
+            raise RequestError(
+                ErrorCode.START_STATE_VIOLATES_PATH_CONSTRAINTS,
+                f'the start has {chain.joint_names[i]} at {start[i]:.4g}, outside the '
+                f'{narrowed.lower[i]:.4g} … {narrowed.upper[i]:.4g} of '
+                'path_constraints.joint_constraints',
+            )
+        return narrowed
+
+    def row_tests(self, constraints: Constraints) -> list[RowTest]:
+        """Return the tests of constraints on links that hold on the way."""
+        tests: list[RowTest] = []
+        with _named('path_constraints'):
+            for bound in self._bounds(constraints):
+                chain = self._chain_to(bound.link, bound.field)
+                names = self._group.chain.joint_names
+                columns = np.array([names.index(name) for name in chain.joint_names])
+                tests.append(TaskRows(chain, _tasks_of([bound]), columns))
+        return tests
+
+    def goals(
+        self, chain: KinematicChain, constraints: Constraints, field: str
+    ) -> list[np.ndarray | LinkGoal]:
+        """Return the alternatives that a goal allows."""
+        with _named(field):
+            bounds = self._bounds(constraints)
+            if not bounds and not constraints.joint_constraints:
+                raise _refused('has no constraints; a goal has to have one at least')
+            if not bounds:
+                return [self._joint_goal(chain, constraints)]
+            link, offsets = self._only_link(bounds)
+            own = self._narrowed(self._chain_to(link, bounds[0].field), constraints)
+            own = _within(own, chain)
+            return [LinkGoal(own, tuple(targets)) for targets in _targets_of(bounds, offsets)]
+
+    def _joint_goal(self, chain: KinematicChain, constraints: Constraints) -> np.ndarray:
+        """Return the joint vector of a goal; joints that it does not name stay."""
+        narrowed = self._narrowed(chain, constraints)
+        positions = {c.joint_name: c.position for c in constraints.joint_constraints}
+        names = chain.joint_names
+        start = self._posture[self._group.indices]
+        q = np.array([positions.get(name, at) for name, at in zip(names, start, strict=True)])
+        turn = np.where(np.isinf(chain.lower) & np.isinf(chain.upper), chain.arrays.turn, 0.0)
+        q -= turn * np.round((q - start) / np.where(turn > 0.0, turn, 1.0))
+        return np.clip(q, narrowed.lower, narrowed.upper)
+
+    def _narrowed(self, chain: KinematicChain, constraints: Constraints) -> KinematicChain:
+        positions = self._arm.postures.by_name(self._posture)
+        narrowed = constrained_chain(chain, constraints.joint_constraints, positions, 'clamp')
+        assert isinstance(narrowed, KinematicChain)
+        return narrowed
+
+    def _bounds(self, constraints: Constraints) -> list[Bound]:
+        """Return the constraints on links that the group moves; the others hold already."""
+        base = self._group.base_link
+
+        def to_base(frame_id: str, T: np.ndarray) -> np.ndarray:
+            return self._frames.in_base(base, frame_id, T)
+
+        bounds = bounds_of(constraints, self._arm, to_base)
+        return moved_bounds(bounds, self._arm, self._group, self._posture)
+
+    def _chain_to(self, link: str, field: str) -> KinematicChain:
+        try:
+            chain = self._group.chain_solvers[link, self._settings].chain
+        except ChainError as error:
+            raise _refused(f'{field}: {error}') from error
+        assert isinstance(chain, KinematicChain)  # to one link
+        return chain
+
+    def _only_link(self, bounds: Sequence[Bound]) -> tuple[str, dict[str, np.ndarray]]:
+        """Return the link of a goal, and the poses there of those that are attached to it."""
+        turned = (bound for bound in bounds if isinstance(bound, OrientationBound))
+        link = next(turned, bounds[0]).link  # about whose axes the tolerances are
+        attached = dict(self._arm.link_frames.beside(link))
+        for bound in bounds:
+            if bound.link not in attached:
+                raise _refused(
+                    f'{bound.field} is for {quote(bound.link)}, and {bounds[0].field} for '
+                    f'{quote(link)}, which moves against it; one link of a goal is placed'
+                )
+        kinds = [type(bound) for bound in bounds]
+        for kind in {*kinds}:
+            if kinds.count(kind) > 1:
+                fields = [bound.field for bound in bounds if isinstance(bound, kind)]
+                raise _refused(
+                    f'{fields[0]} and {fields[1]} are both for {quote(link)}, or a link rigidly '
+                    'attached to it; one of a kind is supported for a goal'
+                )
+        return link, attached
+
+
+def _targets_of(
+    bounds: Sequence[Bound], offsets: dict[str, np.ndarray]
+) -> list[list[np.ndarray | Task]]:
+    """Return the targets of each alternative: the middle of the tolerances, and then these."""
+    orientation = next((b for b in bounds if isinstance(b, OrientationBound)), None)
+    position = next((b for b in bounds if isinstance(b, PositionBound)), None)
+    rotation = np.eye(3)
+    if orientation is not None:
+        rotation = orientation.rotation @ offsets[orientation.link][:3, :3].T
+    if position is None:
+        return [[task] for task in _tasks_of(bounds)]
+    point = (offsets[position.link] @ np.append(position.point, 1.0))[:3]
+    angles = _FREE if orientation is None else orientation.tolerances
+    kind = 'rotation_vector' if orientation is None else orientation.parameterization
+    alternatives: list[list[np.ndarray | Task]] = []
+    for region, T in position.regions:
+        middle = rigid_transform(rotation, T[:3, 3] - rotation @ point)
+        task = Task(middle, region, T, tuple(point.tolist()), angles, kind)
+        if orientation is None:
+            exact: np.ndarray | Task = Task(
+                middle, Sphere(0.0), T, tuple(point.tolist()), _FREE, kind
+            )
+        else:
+            exact = middle
+        alternatives.append([exact, task])
+    return alternatives
+
+
+def _tasks_of(bounds: Sequence[Bound]) -> list[Task]:
+    """Return tasks of the link of each constraint alone, of which one has to hold."""
+    tasks = []
+    for bound in bounds:
+        if isinstance(bound, OrientationBound):
+            target = rigid_transform(bound.rotation, np.zeros(3))
+            kind = bound.parameterization
+            anywhere = Sphere(math.inf)
+            tasks.append(Task(target, anywhere, None, (0.0, 0.0, 0.0), bound.tolerances, kind))
+        else:
+            x, y, z = bound.point.tolist()
+            tasks += [Task(np.eye(4), region, T, (x, y, z), _FREE) for region, T in bound.regions]
+    return tasks
+
+
+def _within(chain: KinematicChain, other: KinematicChain) -> KinematicChain:
+    """Return a chain with the limits of the same joints of another, too."""
+    lower, upper = np.full(chain.n, -np.inf), np.full(chain.n, np.inf)
+    for i, name in enumerate(chain.joint_names):
+        j = other.joint_names.index(name)
+        lower[i], upper[i] = other.lower[j], other.upper[j]
+    try:
+        return chain.with_limits(lower, upper)
+    except ChainError as error:
+        raise _refused(f'contradicts path_constraints: {error}') from error
+
+
+_ROUNDING = 1e-9  # of the start, which may be at a limit [rad] or [m]
+
+
+class _named:  # noqa: N801 - a context manager, used as a statement
+    """Name the field of a request in the message of an error that is raised within."""
+
+    def __init__(self, field: str) -> None:
+        self._field = field
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Raise the error with the field in its message."""
+        if isinstance(error, RequestError):
+            raise RequestError(error.code, f'{self._field}: {error}') from error
+        if isinstance(error, ArgumentError):
+            raise _refused(f'{self._field}: {error}') from error
+
+
+def _refused(message: str) -> RequestError:
+    return RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, message)

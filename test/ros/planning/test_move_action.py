@@ -1,0 +1,215 @@
+"""The action move_action over real DDS: plans, moves, and ends as MoveIt's does."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('ompl', reason='OMPL comes with the extra plan')
+pytest.importorskip('coal', reason='Coal comes with the extra collision')
+
+from moveit_msgs.action import MoveGroup
+from moveit_msgs.msg import CollisionObject, MoveItErrorCodes
+from moveit_msgs.srv import GetMotionPlan
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from support.cell import Cell, panda_chain, READY
+from support.chains import arm_path
+from support.harness import Bench
+from support.plan_helpers import (
+    box,
+    gone,
+    joint_goal,
+    LEFT,
+    plan_request,
+    planned_rows,
+    POST,
+    RIGHT,
+)
+from support.solid_arms import at
+from support.trajectory_helpers import assert_gentle, message, Player
+
+import ik_service as iks
+
+pytestmark = pytest.mark.dds
+
+SCALING = 0.8
+
+
+class Mover(Player):
+    """A client of move_action, and a publisher of objects."""
+
+    def __init__(self, bench):
+        super().__init__(bench)
+        self.objects = bench.publisher(CollisionObject, 'collision_object')
+        self.events = bench.publisher(String, 'trajectory_execution_event')
+        # Offered when what it needs is compiled.
+        bench.service_client(GetMotionPlan, 'plan_kinematic_path', 120.0)
+
+    def move(self, *goals, options=None, **fields):
+        goal = MoveGroup.Goal(request=plan_request(*goals, **fields))
+        goal.planning_options.planning_scene_diff.is_diff = True
+        goal.planning_options.planning_scene_diff.robot_state.is_diff = True
+        for name, value in (options or {}).items():
+            setattr(goal.planning_options, name, value)
+        return self._sent(self._client(MoveGroup, 'move_action'), goal)
+
+
+@pytest.fixture(scope='module')
+def shared(ros_context, tmp_path_factory, panda):
+    bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
+    try:
+        cell = Cell(bench, panda, panda_chain())
+        yield cell, Mover(bench)
+    finally:
+        bench.close()
+
+
+@pytest.fixture
+def cell(shared):
+    """The shared node and arm, in an empty world; the arm rests at LEFT."""
+    cell, mover = shared
+    cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
+    for name in ('post', 'wall'):
+        mover.objects.publish(gone(name))
+
+    def is_there(state):
+        return np.abs(cell.positions(state) - LEFT).max() < 1e-4
+
+    if len(cell.commands) or not is_there(cell.states.next()):
+        end, result = mover.follow(message([4.0], [LEFT])).result()
+        assert end == 'succeeded', result
+        cell.states.wait(is_there, since=len(cell.states))
+    cell.commands.clear()
+    cell.states.clear()
+    cell.start = LEFT
+    return cell
+
+
+@pytest.fixture
+def mover(shared):
+    return shared[1]
+
+
+def commanded(cell):
+    return np.array([cell.positions(command) for command in cell.commands.messages])
+
+
+def commanded_until(cell, q):
+    """Wait for the command of a posture, and return all commands so far."""
+    cell.commands.wait(lambda command: np.allclose(cell.positions(command), q, atol=1e-3))
+    return commanded(cell)
+
+
+def checker_with(*boxes):
+    checker = iks.CollisionChecker(iks.Robot.from_urdf(arm_path('panda')))
+    for name, place, size in boxes:
+        checker.add(name, iks.Box(size), at(*place))
+    return checker
+
+
+POST_BOX = ('post', (0.32, 0.0, 0.35), (0.05, 0.05, 0.7))
+CODES = MoveItErrorCodes
+
+
+def test_the_arm_moves_around_an_obstacle(cell, mover):
+    mover.objects.publish(POST)
+    goal = mover.move(joint_goal(RIGHT))
+    end, result = goal.result()
+    assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
+    assert [f.state for f in goal.feedback] == ['PLANNING', 'MONITOR', 'IDLE']
+    rows = commanded_until(cell, RIGHT)
+    test = checker_with(POST_BOX).for_joints(cell.chain.joint_names)
+    assert not test.colliding(rows).any()
+    assert np.abs(rows[:, 1:] - READY[1:]).max() > 0.05  # it went around
+    assert np.allclose(planned_rows(result.planned_trajectory)[-1], RIGHT)
+    assert result.executed_trajectory == result.planned_trajectory
+    cell.assert_commands_keep_the_bounds(SCALING)
+    assert_gentle(cell, SCALING)
+
+
+def test_plan_only_moves_nothing(cell, mover):
+    end, result = mover.move(joint_goal(RIGHT), options={'plan_only': True}).result()
+    assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS)
+    assert np.allclose(planned_rows(result.planned_trajectory)[-1], RIGHT)
+    assert not len(cell.commands)
+
+
+def test_a_goal_that_is_reached_already_is_a_success(cell, mover):
+    at_rest = cell.positions(cell.states.next())
+    end, result = mover.move(joint_goal(at_rest)).result()
+    assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS)
+    assert not len(cell.commands)
+
+
+def test_what_cannot_be_planned_is_aborted_with_the_code(cell, mover):
+    end, result = mover.move(joint_goal(RIGHT), group_name='legs').result()
+    assert (end, result.error_code.val) == ('aborted', CODES.INVALID_GROUP_NAME)
+    assert 'legs' in result.error_code.message
+    end, result = mover.move().result()
+    assert (end, result.error_code.val) == ('aborted', CODES.INVALID_GOAL_CONSTRAINTS)
+
+
+def test_a_cancellation_stops_the_arm_on_its_way(cell, mover):
+    goal = mover.move(joint_goal(RIGHT), max_velocity_scaling_factor=0.2)
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    goal.cancel()
+    end, result = goal.result()
+    assert (end, result.error_code.val) == ('canceled', CODES.PREEMPTED)
+    assert not any(cell.commands.messages[-1].velocity)
+    assert np.abs(commanded(cell)[-1] - RIGHT).max() > 0.1
+
+
+def test_stop_ends_it_as_preempted(cell, mover):
+    goal = mover.move(joint_goal(RIGHT), max_velocity_scaling_factor=0.2)
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    mover.events.publish(String(data='stop'))
+    end, result = goal.result()
+    assert (end, result.error_code.val) == ('aborted', CODES.PREEMPTED)
+    assert np.abs(commanded(cell)[-1] - RIGHT).max() > 0.1
+
+
+def test_a_newer_goal_ends_the_one_before_it(cell, mover):
+    first = mover.move(joint_goal(RIGHT), max_velocity_scaling_factor=0.2)
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    second = mover.move(joint_goal(READY))
+    end, result = first.result()
+    assert (end, result.error_code.val) == ('aborted', CODES.PREEMPTED)
+    end, result = second.result()
+    assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
+    commanded_until(cell, READY)
+
+
+WALL = box('wall', (0.35, -0.15, 0.5), (0.2, 0.02, 1.0))
+
+
+def test_an_object_that_comes_into_the_way_stops_the_arm_before_it(cell, mover):
+    goal = mover.move(joint_goal(RIGHT), max_velocity_scaling_factor=0.1)
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    mover.objects.publish(WALL)
+    end, result = goal.result()
+    changed = CODES.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
+    assert (end, result.error_code.val) == ('aborted', changed), result.error_code
+    assert 'wall' in result.error_code.message
+    rows = commanded(cell)
+    wall = ('wall', (0.35, -0.15, 0.5), (0.2, 0.02, 1.0))
+    assert not checker_with(wall).for_joints(cell.chain.joint_names).colliding(rows).any()
+    assert not any(cell.commands.messages[-1].velocity)
+
+
+def test_replan_goes_around_what_came_into_the_way(cell, mover):
+    options = {'replan': True, 'replan_attempts': 3, 'replan_delay': 0.1}
+    goal = mover.move(joint_goal(RIGHT), options=options, max_velocity_scaling_factor=0.1)
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    mover.objects.publish(POST)
+    end, result = goal.result()
+    assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
+    rows = commanded_until(cell, RIGHT)
+    assert not checker_with(POST_BOX).for_joints(cell.chain.joint_names).colliding(rows).any()
+
+
+def test_a_scene_of_its_own_is_refused_by_name(cell, mover):
+    goal = MoveGroup.Goal(request=plan_request(joint_goal(RIGHT)))
+    goal.planning_options.planning_scene_diff.world.collision_objects = [POST]
+    end, result = mover._sent(mover._client(MoveGroup, 'move_action'), goal).result()
+    assert (end, result.error_code.val) == ('aborted', CODES.FAILURE)
+    assert 'collision_objects' in result.error_code.message
