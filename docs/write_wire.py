@@ -69,7 +69,8 @@ def written(before: Rows, now: Rows) -> str:
             _trajectories(before, now, 'replaces'),
             '`joint_trajectory`, a controller that blends (after 6.9):',
             _trajectories(before, now, 'blends'),
-            'The other interfaces, velocity · acceleration as shares of what is allowed:',
+            'The other interfaces, velocity · acceleration as shares of what is allowed; join of '
+            'positions beyond what the velocity limits allow since the last message:',
             _others(before, now),
             'MoveIt Servo by a model of its loop, the same controllers:',
             _servo(now),
@@ -82,8 +83,8 @@ def _cases(rows: Rows, interface: str, controller: str) -> list[str]:
 
 
 def _trajectories(before: Rows, now: Rows, controller: str) -> str:
-    head = ('Case', 'Step', 'Acceleration', 'Join [mrad]', 'Overrun [rad]', 'Way to rest [s]')
-    rows = []
+    quantities = 'Step', 'Acceleration', 'Join [mrad]', 'Overrun [rad]', 'Way to rest [s]'
+    head, rows = ('Case', *quantities, 'Gate'), []
     for case in _cases(now, 'joint_trajectory', controller):
         key = 'joint_trajectory', controller, case
         old, new = before.get(key), now[key]
@@ -95,6 +96,7 @@ def _trajectories(before: Rows, now: Rows, controller: str) -> str:
                 _change(old, new, 'join', 1e3),
                 _change(old, new, 'overrun'),
                 _change(old, new, 'lasts'),
+                new['gate'],
             )
         )
     return _table(head, rows)
@@ -105,8 +107,11 @@ def _others(before: Rows, now: Rows) -> str:
     rows = []
     for case in _cases(now, 'joint_command', 'forwards'):
         keys = [(interface, 'forwards', case) for interface in interfaces]
-        rows.append((case, *(_pair(before.get(key), now[key]) for key in keys)))
-    return _table(('Case', *(f'`{interface}`' for interface in interfaces)), rows)
+        pairs = [_pair(before.get(key), now[key]) for key in keys]
+        join = _number(now[keys[0]]['join'], 1e3)
+        rows.append((case, *pairs, join, ' · '.join(now[key]['gate'] for key in keys)))
+    names = [f'`{interface}`' for interface in interfaces]
+    return _table(('Case', *names, 'Join [mrad]', 'Gate'), rows)
 
 
 def _servo(now: Rows) -> str:

@@ -220,11 +220,13 @@ class IncompleteSolutionsError(IkServiceError):
     """
     End of the search for all solutions before it had all.
 
+    :ivar reason: what ended it.
     :ivar partial: (k, n) the solutions so far [rad] or [m].
     """
 
     def __init__(self, reason: str, partial: object) -> None:
         super().__init__(f'not all solutions: {reason}; those found are in .partial')
+        self.reason = reason
         self.partial = partial
 
 

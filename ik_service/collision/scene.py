@@ -138,6 +138,7 @@ class Scene:
         if before is not None and all(map(is_, before._ruled.rules, self._ruled.rules)):
             self._ruled = before._ruled
         self._filters = bool(world.allowed)
+        self._has_rules = bool(world.allowed or world.padding)
         links = model.bodies.body_of
         for other in world.attached.values():
             if other.link not in links:
@@ -153,8 +154,8 @@ class Scene:
         :raises ArgumentError: a position is not finite.
         """
         near = workspace.near_pairs(self.robot, self._world)
-        if self._filters:
-            near = self._checked(near)
+        if self._has_rules:
+            return self._first_by_rules(workspace, near)
         if self._still_pairs:
             i, j = self._still_pairs[0]
             return self._parts[i].owner, self._parts[j].owner
@@ -162,6 +163,17 @@ class Scene:
             a, b = self._parts[i], self._parts[j]
             place_b = workspace.place(j) if j < self._moving else b.place
             if workspace.collides(a, workspace.place(i), b, place_b):
+                return a.owner, b.owner
+        return None
+
+    def _first_by_rules(self, workspace: Workspace, near: list[list[int]]) -> Pair | None:
+        """Return likewise of pairs that are near, where bodies may touch or links are padded."""
+        for i, j in self._still_pairs:
+            return self._parts[i].owner, self._parts[j].owner
+        for i, j in self._checked(near):
+            a, b = self._parts[i], self._parts[j]
+            place_b = workspace.place(j) if j < self._moving else b.place
+            if workspace.is_within(a, workspace.place(i), b, place_b):
                 return a.owner, b.owner
         return None
 
@@ -244,7 +256,7 @@ class Scene:
         workspace = self.model.workspace
         near = self._checked(workspace.near_pairs(self.robot, self._world, still=True))
         pairs = ((i, j, self._parts[i], self._parts[j]) for i, j in near)
-        return [(i, j) for i, j, a, b in pairs if workspace.collides(a, a.place, b, b.place)]
+        return [(i, j) for i, j, a, b in pairs if workspace.is_within(a, a.place, b, b.place)]
 
     def _checked(self, near: list[list[int]]) -> list[list[int]]:
         """Return the near pairs that may not touch; those of the robot are chosen before."""

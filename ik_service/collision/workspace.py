@@ -132,9 +132,20 @@ class Workspace:
         :param b: the other part.
         :param place_b: where it is.
         """
-        result, request = self._result, self._request
-        if a.margin:
-            request, _ = self._requests(a.margin)
+        result = self._result
+        result.clear()
+        return self._collide(a.shape, place_a, b.shape, place_b, self._request, result) > 0
+
+    def is_within(self, a: Part, place_a: CoalPlace, b: Part, place_b: CoalPlace) -> bool:
+        """
+        Return whether two parts are no farther from each other than the margin of the first.
+
+        :param a: one part.
+        :param place_a: where it is.
+        :param b: the other part.
+        :param place_b: where it is.
+        """
+        result, request = self._result, self._requests(a.margin)[0]
         result.clear()
         return self._collide(a.shape, place_a, b.shape, place_b, request, result) > 0
 

@@ -62,7 +62,8 @@ class Admission:
             return ''
         if motion.arm.reason:
             return motion.arm.reason
-        return '' if motion.stream.active else self.occupied()
+        moves = motion.stream.active and not motion.stream.at_rest
+        return '' if moves else self.occupied()
 
     def precedence(self, aim: Aim | None = None) -> str:
         """

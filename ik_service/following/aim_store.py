@@ -6,6 +6,7 @@ import numpy as np
 
 from ik_service.following.aim import Aim
 from ik_service.following.pose_aim import PoseAim
+from ik_service.solvers.result import IkResult
 
 
 class AimStore:
@@ -15,6 +16,7 @@ class AimStore:
     :ivar current: what the commands are for; None without one.
     :ivar dropped: (4, 4) the target that a fault has ended; None without one.
     :ivar reason: why that was dropped; empty without one.
+    :ivar released: the solution of a target that the arm was left at; None without one.
     :ivar others: number of aims so far that were no targets.
     :ivar version: a number that grows with every change, to notice an answer of the solver that
         comes too late.
@@ -25,6 +27,7 @@ class AimStore:
         self.current: Aim | None = None
         self.dropped: np.ndarray | None = None
         self.reason = ''
+        self.released: IkResult | None = None
         self._claimant: Aim | None = None
 
     @property
@@ -50,7 +53,7 @@ class AimStore:
         """
         replaced, self.current = self.current, aim
         self.others += not isinstance(aim, PoseAim)
-        self.dropped, self.reason = None, ''
+        self.dropped, self.reason, self.released = None, '', None
         if replaced is not None:
             replaced.replaced(aim.kind)
             self._note_claim(replaced)
@@ -63,7 +66,16 @@ class AimStore:
         """
         self.version += 1
         self._end(reason)
-        self.dropped, self.reason = None, ''
+        self.dropped, self.reason, self.released = None, '', None
+
+    def release(self, target: PoseAim) -> None:
+        """
+        Forget a target that the arm has arrived at.
+
+        :param target: the current aim.
+        """
+        self.clear('')
+        self.released = target.result
 
     def drop(self, reason: str) -> None:
         """

@@ -61,9 +61,9 @@ class FollowerStatus:
 
     @property
     def result(self) -> IkResult | None:
-        """The answer of the solver for the target that is followed; None without a target."""
+        """The answer of the solver for the target, also when the arm is left there; or None."""
         target = self._aims.target
-        return target.result if target else None
+        return target.result if target else self._aims.released
 
     @property
     def target(self) -> tuple[np.ndarray, IkResult] | None:

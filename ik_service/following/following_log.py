@@ -41,6 +41,7 @@ class FollowingLog:
         self._label = f'following {group}' if group else 'following'
         self._warn = warn
         self._slow, self._obstacles = FaultLogger(warn), FaultLogger(warn)
+        self._others = FaultLogger(warn)
         self._logged_state: FollowerState | None = None
         self._logged_slow = FollowerState.IDLE
         self._logged_drop = self._logged_obstacle = ''
@@ -62,6 +63,24 @@ class FollowingLog:
             self._logged_drop = dropped
             if dropped:
                 self._warn(f'target{self._of} dropped: {dropped}; {_AWAITED}')
+
+    def log_commanders(self, others: str, namesake: str) -> None:
+        """
+        Log who else commands the arm, or may.
+
+        :param others: names of the other nodes that do; empty for none.
+        :param namesake: name of a second node of the same name; empty without one.
+        """
+        if namesake:
+            self._others.report(
+                f'{self._label}: a second {namesake} runs, or was killed in the last 20 s: end '
+                'one, or give each a name of its own',
+                'namesake',
+            )
+        elif others:
+            self._others.report(f'{self._label}: {others} commands the arm too', others)
+        else:
+            self._others.clear()
 
     def log_state(self, state_fault: Callable[[], str]) -> None:
         """

@@ -23,12 +23,10 @@ class FollowerState(Enum):
     IDLE = 'there is no target, and nothing is commanded'
     FOLLOWING = 'the commands are on their way to the target'
     REACHED = 'the commands have arrived at the target and hold the arm there'
-    RELEASED = 'the arm has arrived at the target, and nothing is commanded any more (hold: false)'
+    RELEASED = 'the arm has arrived, and nothing is commanded any more'
     TRAJECTORY = 'the commands move along a trajectory'
     SERVO = 'the commands follow velocities or jogs as a servo takes them'
-    UNREACHABLE = (
-        'the target cannot be reached: the commands go to the nearest pose found and hold there'
-    )
+    UNREACHABLE = 'the target cannot be reached: the commands go to the nearest pose found'
     CATCHING_UP = (
         'the joints cannot keep up with the target: the commands stay on its way, and catch up'
     )
@@ -88,8 +86,15 @@ class FollowerSettings:
     :ivar resume: whether a target is taken up again, from where the arm is then, instead of being
         dropped when joint states were away or wrong, or something else has moved the arm.
     :ivar exclusive: whether no motion is started while somebody else commands the arm.
-    :ivar hold: whether commands go on when they have arrived at a target; otherwise they end there
-        once the arm has arrived, and another controller may take over.
+    :ivar hold: whether commands go on when the arm has arrived; otherwise they end 1 s later, the
+        controller holds the last one, and another controller may take over.
+    :ivar moved_limit: how far from its command an arm that has arrived may be found for 0.2 s
+        before it counts as moved by something else [rad]; sliding joints a fifth of that [m]. The
+        commands end then. An arm within it has arrived.
+    :ivar lead_limit: how far the commands may be ahead of a joint that stands still [rad]; sliding
+        joints a fifth of that [m].
+    :ivar stuck_timeout: time for which a joint may stand still away from its command before it
+        counts as stuck [s]; the commands then return to the arm, and end.
     :ivar avoid_collisions: whether the commands stop before a collision; targets are refused
         where collisions cannot be tested.
     :ivar feed_forward: whether targets that move are followed at where they are by now, and not
@@ -107,13 +112,17 @@ class FollowerSettings:
     lag_limit: float = 0.25
     resume: bool = False
     exclusive: bool = True
-    hold: bool = True
+    hold: bool = False
+    moved_limit: float = 0.05
+    lead_limit: float = 0.1
+    stuck_timeout: float = 2.0
     avoid_collisions: bool = False
     feed_forward: bool = True
     branch_time: float = 0.3
 
     def __post_init__(self) -> None:
-        for name in ('rate', 'state_timeout', 'lag_limit'):
+        limits = 'lag_limit', 'moved_limit', 'lead_limit', 'stuck_timeout'
+        for name in ('rate', 'state_timeout', *limits):
             self._check(name, getattr(self, name) > 0.0, 'a finite number above 0')
         for name in ('acceleration_time', 'target_timeout', 'branch_time'):
             self._check(name, getattr(self, name) >= 0.0, 'a finite number of at least 0')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ik_service.following.admission import Admission
-from ik_service.following.aim import Aim, REST, Tick
+from ik_service.following.aim import Aim, REST, Step, Tick
 from ik_service.following.aim_store import AimStore
 from ik_service.following.collision_guard import CollisionGuard, CollisionTest
 from ik_service.following.command_stream import CommandStream
@@ -13,10 +13,19 @@ from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.joint_state_tracker import FAULTS, JointStateTracker
 from ik_service.following.lag_monitor import LagMonitor
 from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
-from ik_service.following.start_place import start_place
+from ik_service.following.start_place import held_command, RECENT, start_place
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_speeds import joint_speeds
 from ik_service.model.motion_bounds import MotionBounds
+
+_HELD = 1.0
+"""Time after the arrival of the arm for which commands go on [s]."""
+
+_LONGEST_WAIT = 1.0
+"""Time for which a target waits for the first joint state [s]."""
+
+_RETURN = 2.0
+"""Longest time in which commands return to an arm that is stuck [s]."""
 
 _BEHIND = 0.05
 """How far commands may be behind a goal that moves before it waits, as time at full speed [s]."""
@@ -44,6 +53,7 @@ class FollowerStateMachine:
     :ivar restarting: whether the commands have to come to rest before they go anywhere.
     :ivar admission: who may move the arm now.
     :ivar displacements: how often something else moved the arm.
+    :ivar unmeasured: joints that no joint state has named so far, for messages.
     """
 
     def __init__(
@@ -68,11 +78,15 @@ class FollowerStateMachine:
         self.configure(settings)
         self.speeds = self.limits.velocity
         self.arm = JointStateTracker(chain, joint_speeds(chain))
-        self._lag = LagMonitor(self.speeds)
+        self._lag = LagMonitor(chain, self.speeds)
         self.movable = self.speeds > 0.0
         self.state = FollowerState.IDLE
         self.restarting = False
         self.displacements = 0
+        self.unmeasured: tuple[str, ...] = ()
+        self._rest_since: float | None = None
+        self._rested: np.ndarray | None = None
+        self._return: tuple[np.ndarray, float] | None = None
 
     def configure(self, settings: FollowerSettings) -> None:
         """
@@ -96,16 +110,33 @@ class FollowerStateMachine:
             self.state = FollowerState.TARGET_TIMED_OUT
         self._check_joint_states(now)
         aim, measured = self.aims.current, self.arm.measured
+        if measured is not None and not self.stream.active:
+            self._note_rest(now)
         if aim is None:
             return self._come_to_rest(now)
         if measured is None:
-            self.state = FollowerState.NO_STATE
+            self._await_state(now)
             return None
         if self.restarting or not aim.ready:
             return self._come_to_rest(now)
-        if not self.stream.active:
-            return self._begin(aim, now)
-        return self._follow(aim, measured, now)
+        if self.stream.active:
+            return self._follow(aim, measured, now)
+        return None if aim.obstacle else self._begin(aim, now)
+
+    def _note_rest(self, now: float) -> None:
+        """Note where the arm comes to rest after the last command."""
+        if self.stream.gate.elapsed(now) <= RECENT:
+            self._rested = self.arm.position()
+
+    def _await_state(self, now: float) -> None:
+        """Let a target wait for the first joint state, but not for long."""
+        target = self.aims.target
+        self.state = FollowerState.NO_STATE
+        if target is None or target.since is None or now - target.since <= _LONGEST_WAIT:
+            return
+        of = f' of {", ".join(self.unmeasured)}' if self.unmeasured else ''
+        self.aims.drop(f'no joint state{of} has arrived within {_LONGEST_WAIT:g} s')
+        self.state = FollowerState.TARGET_DROPPED
 
     def follow(self, aim: Aim) -> None:
         """
@@ -153,15 +184,27 @@ class FollowerStateMachine:
 
     def let_go(self) -> None:
         """Forget the aim, and the target that was dropped, as another group moves the joints."""
-        if self.aims.current is not None or self.aims.dropped is not None:
+        ended = self.state in (FollowerState.RELEASED, FollowerState.UNREACHABLE)
+        if self.aims.current is not None or self.aims.dropped is not None or ended:
             self.stop('another group moves its joints')
+
+    def give_way(self, reason: str) -> None:
+        """
+        Come to rest, as somebody else commands the arm and was there before.
+
+        :param reason: who.
+        """
+        if self.stream.active and self.aims.current is not None:
+            self._lose(FollowerState.OTHER_COMMANDER, reason, resumes=False)
 
     def seeds(self) -> list[np.ndarray]:
         """Return where the next solution shall be near to: where the joints are, and will be."""
         chain, measured, commanded = self.chain, self.arm.measured, self.stream.q
         target = self.aims.target
         if commanded is None:
-            here = chain.mid_range() if measured is None else measured
+            gate, now = self.stream.gate, self.arm.measured_at
+            held = None if measured is None else held_command(self.arm, gate, now, self._rested)
+            here = chain.mid_range() if measured is None else measured if held is None else held
             return [np.clip(here, chain.lower, chain.upper)]
         seeds = [np.clip(commanded, chain.lower, chain.upper)]
         return seeds if target is None or target.goal is None else [*seeds, target.goal]
@@ -188,36 +231,56 @@ class FollowerStateMachine:
         elif fault is None and self.state in FAULTS:
             self.state = FollowerState.TARGET_DROPPED if dropped else FollowerState.IDLE
 
-    def _lose(self, state: FollowerState, reason: str) -> None:
-        """Come to rest, and stay there unless targets are to be resumed."""
+    def _lose(self, state: FollowerState, reason: str, resumes: bool = True) -> None:
+        """Come to rest, and stay there unless targets are to be resumed and this one may be."""
         self.state = state
         if self.aims.current is None:
             return
         self.restarting = True
-        if not (self.settings.resume and self.aims.current.renew()):
+        if not (resumes and self.settings.resume and self.aims.current.renew()):
             self.aims.drop(reason)
 
     def _come_to_rest(self, now: float) -> FollowerCommand | None:
         stream, command = self.stream, None
-        if not stream.at_rest:
+        self._rest_since = None
+        step = self._return_step(now)
+        if step.leads_on or not stream.at_rest:
             period = 1.0 / self.settings.rate
             if stream.resume(self.limits, now, period, self.arm.speed(now)) is not None:
-                command = stream.advance(REST, self.limits, now, period)
-        if stream.at_rest:
+                command = stream.advance(step, self.limits, now, period)
+        if stream.at_rest and self._return is None:
             stream.end()
         self.restarting = stream.active
         return command
 
+    def _return_step(self, now: float) -> Step:
+        """Return the step of commands that come to rest: to an arm that is stuck, or none."""
+        if self._return is None:
+            return REST
+        goal, until = self._return
+        q = self.stream.q
+        over = now > until or not self.arm.current or bool(self.stream.obstacle)
+        if q is None or over or (q == goal)[self.movable].all():
+            self._return = None
+            return REST
+        return Step(goal)
+
     def _follow(self, aim: Aim, measured: np.ndarray, now: float) -> FollowerCommand | None:
         """Go on, at the pace of the arm."""
-        stream, period, limit = self.stream, 1.0 / self.settings.rate, self.settings.lag_limit
+        stream, settings, period = self.stream, self.settings, 1.0 / self.settings.rate
         commanded = stream.q
         assert commanded is not None
-        self._lag.update(commanded, measured, stream.at_rest, limit, now)
+        since, resting = self.arm.measured_at, stream.at_rest
+        self._lag.update(commanded, measured, since, resting, settings, self.limits, now)
         if self._lag.displaced:
             self.displacements += 1
             return self._give_up('something else has moved the arm', now)
-        if stream.at_rest and self._is_over(aim):
+        stuck = self._lag.stuck(resting, settings)
+        if stuck:
+            goal = self.limits.inside(measured, commanded)
+            self._return = np.where(self.movable, goal, commanded), now + _RETURN
+            return self._give_up(stuck, now, resumes=False)
+        if resting and self._is_over(aim, now):
             self._end(aim)
             return None
         late = stream.resume(self.limits, now, period, self.arm.speed(now))
@@ -236,11 +299,10 @@ class FollowerStateMachine:
         self.state = self._state_with(aim)
         return command
 
-    def _give_up(self, reason: str, now: float) -> FollowerCommand | None:
+    def _give_up(self, reason: str, now: float, resumes: bool = True) -> FollowerCommand | None:
         """Lose the aim, and come to rest."""
-        self._lose(
-            FollowerState.TARGET_DROPPED if self.aims.target else FollowerState.IDLE, reason
-        )
+        state = FollowerState.TARGET_DROPPED if self.aims.target else FollowerState.IDLE
+        self._lose(state, reason, resumes)
         return self._come_to_rest(now)
 
     def _tick(
@@ -261,17 +323,29 @@ class FollowerStateMachine:
         velocity = stream.speed * limits.velocity
         return Tick(now, dt, commanded, velocity, measured, limits, leading, pace, late)
 
-    def _is_over(self, aim: Aim) -> bool:
+    def _is_over(self, aim: Aim, now: float) -> bool:
         """Whether an aim needs no commands any more, given that they are at rest."""
-        released = not (self.settings.hold or aim.busy or aim.obstacle) and self._lag.settled
-        return aim.finished or released
+        if aim.finished:
+            return True
+        waits = not aim.busy or (aim.obstacle and aim is self.aims.target)
+        if self.settings.hold or not (waits and self._lag.arrived):
+            self._rest_since = None
+            return False
+        self._rest_since = now if self._rest_since is None else self._rest_since
+        return now - self._rest_since >= _HELD
 
     def _end(self, aim: Aim) -> None:
-        """End the commands of an aim that is over."""
-        state = FollowerState.RELEASED if self.aims.target else FollowerState.IDLE
-        self.aims.clear(aim.obstacle)
+        """End the commands of an aim that is over; a target before an obstacle waits on."""
         self.stream.end()
-        self.state = state
+        self._rest_since = None
+        target = self.aims.target
+        if target is None:
+            self.aims.clear(aim.obstacle)
+            self.state = FollowerState.IDLE
+        elif not aim.obstacle:
+            self.aims.release(target)
+            if self.state is not FollowerState.UNREACHABLE:
+                self.state = FollowerState.RELEASED
 
     def _begin(self, aim: Aim, now: float) -> FollowerCommand | None:
         """Start a motion where the arm is, if that is allowed and known."""
@@ -282,11 +356,13 @@ class FollowerStateMachine:
         free_since = self._sharing.free_since(self)  # None while another group comes to rest
         if free_since is None or not self.arm.is_fresh(now, max(self.commanded_at, free_since)):
             return None
-        start = start_place(self.arm, self.stream.gate, self.limits, now, free_since)
+        gate = self.stream.gate
+        start = start_place(self.arm, gate, self.limits, now, free_since, self._rested)
         if start is None:
             self.state = FollowerState.AWAITING_REST
             return None
         self._lag.reset()
+        self._rest_since = None
         aim.begin(start, lambda q: self.arm.unwrapped(q, start))
         self.state = self._state_with(aim)
         return self.stream.begin(start, now, self.limits.window)

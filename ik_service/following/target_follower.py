@@ -3,14 +3,16 @@ Following a target pose with joint commands; knows no ROS.
 
 The follower turns target poses, which may jump, into commands that never do: they start at the
 measured joint state, keep every joint within its velocity limit × scaling, with bounded
-acceleration, and never leave the joint limits. While a target is there a command comes out of
-every tick, also when it has arrived: controllers of real arms want to be fed. Whatever ends the
-following (no target any more, joint states gone stale or impossible, an arm found elsewhere)
+acceleration, and never leave the joint limits. A second after the arm has arrived they end, unless
+they shall hold it; another controller may take over then. Whatever ends the following (no
+target any more, joint states gone stale or impossible, an arm that is stuck, or found elsewhere)
 first brings the command to rest; after that nothing is commanded. The arm does not move again by
-itself: the target is dropped, and the next one starts from the state measured then.
+itself: the target is dropped, and the next one starts where the arm is by then.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -216,6 +218,23 @@ class TargetFollower(FollowerStatus):
         with self._lock:
             if aim is self._aims.current:
                 self._machine.stop('it was withdrawn')
+
+    def give_way(self, reason: str) -> None:
+        """
+        Come to rest, and drop what is followed, as somebody else has commanded the arm before.
+
+        :param reason: who.
+        """
+        with self._lock:
+            self._machine.give_way(reason)
+
+    def note_unmeasured(self, names: Sequence[str]) -> None:
+        """
+        Note the joints that no joint state has named so far.
+
+        :param names: the joints, for messages.
+        """
+        self._machine.unmeasured = tuple(names)
 
     def stop(self) -> None:
         """Forget what is followed; the command comes to rest, and then there is none."""

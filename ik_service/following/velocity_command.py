@@ -69,13 +69,14 @@ class VelocityCommand:
             wanted = wanted + clamped(GAIN * error / limits.unit, -most, most)
         if not np.isfinite(wanted).all():
             wanted = np.zeros_like(wanted)
-        dt = max(min(now - self._sent_at, period), 1e-6)
+        dt = max(min(now - self._sent_at, period), 1e-9)
         self._braking = limits.braking_since_rest(self._braking, bool(self._speed.any()))
         low, high = limits.reachable_speeds(q, self._speed, self._braking, dt)
         if dt < period:  # it lasts for a whole one all the same
-            lowest, highest = limits.reachable_speeds(q, self._speed, self._braking, period)
-            high = np.minimum(high, highest)
-            low = np.minimum(np.maximum(low, lowest), high)
+            above = _stopping_speeds((limits.upper - q) / limits.unit, self._braking, period)
+            below = _stopping_speeds((q - limits.lower) / limits.unit, self._braking, period)
+            high = np.minimum(high, above)
+            low = np.minimum(np.maximum(low, -below), high)
         self._speed = np.where(limits.movable, clamped(wanted, low, high), 0.0)
         self._sent_at = now
         if self._speed.any():
@@ -116,3 +117,9 @@ class VelocityCommand:
             self._farewell, self._rested_at = False, -np.inf
             return None
         return self.next(np.zeros_like(self._speed), None, q, limits, now, period)
+
+
+def _stopping_speeds(distance: np.ndarray, braking: np.ndarray, dt: float) -> np.ndarray:
+    """Return :func:`.motion_limits.stopping_speed_along` of each joint (n,)."""
+    twice = 2.0 * clamped(distance, 0.0, 1e9)
+    return twice / (dt + np.sqrt(dt * dt + twice / np.maximum(braking, 1e-200)))

@@ -59,7 +59,8 @@ class RobotDisplay:
     def links(self) -> list[str]:
         """Links whose poses are needed to draw the robot."""
         chain = self.view.arm.chain
-        drawn = [part.link for part in self.view.parts]
+        parts = (*self.view.parts, *self.view.collision_parts)
+        drawn = [part.link for part in parts]
         return [*dict.fromkeys([chain.base_link, chain.tip_link, *drawn])]
 
     @property
@@ -159,6 +160,10 @@ class RobotDisplay:
             scene.world.place(self._poses)
         if scene.world.visible != panel.shows_objects:
             scene.world.visible = panel.shows_objects
+        scene.show_collision_shapes(
+            self.view.collision_parts, self._poses, panel.shows_collision_shapes
+        )
+        scene.show_tip(self._poses[self.view.arm.chain.tip_link], panel.shows_tip)
         self._draw_ghosts(now, panel)
         chain = self.view.arm.chain
         tip = self._poses[chain.tip_link]

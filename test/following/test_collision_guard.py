@@ -47,7 +47,7 @@ def assert_gentle(rig, solver, scaling=1.0):
 @pytest.mark.parametrize('rate', [20.0, 100.0, 1000.0])
 @pytest.mark.parametrize('scaling', [0.3, 1.0])
 def test_stops_before_the_thinnest_wall_and_holds_there(solver, rate, scaling):
-    rig, walls = walled_rig(solver, rate=rate, velocity_scaling=scaling)
+    rig, walls = walled_rig(solver, rate=rate, velocity_scaling=scaling, hold=True)
     wall = 0.6 * go(rig, solver)
     walls.build_thin((0, wall))
     rig.rest(4.0)

@@ -73,6 +73,7 @@ def test_a_target_that_falls_silent_is_held_where_it_was(rig, solver):
     assert np.abs(off[40:]).max() < 1e-3
     last = rig.follower.target[0]
     ways = []
+    rig.follower.configure(hold=True)
     for _ in range(150):
         tip = solver.chain.forward(rig.tick().q)
         ways.append(float((tip - last)[0, 3]))

@@ -110,7 +110,11 @@ def test_a_target_right_after_a_stop_waits_until_the_arm_has_arrived(solver, lag
     rig.follower.set_target(pose_beside(solver, READY, [0.1, -0.3, 0.1]))
     for _ in range(200):
         rig.step()
-    assert rig.follower.state in (FollowerState.FOLLOWING, FollowerState.REACHED)
+    assert rig.follower.state in (
+        FollowerState.FOLLOWING,
+        FollowerState.REACHED,
+        FollowerState.RELEASED,
+    )
     assert rig.worst_step() <= 1.0 + 1e-6
 
 

@@ -62,7 +62,7 @@ class Cell:
         self.send(home)
         self.states.wait(self.is_at(home), timeout=20.0, since=len(self.states))
         last = self.commands.wait(
-            lambda message: not any(message.velocity), since=len(self.commands)
+            lambda message: not any(message.velocity), since=max(len(self.commands) - 1, 0)
         )
         self.start = self.positions(last)
         settled = 0  # the arm goes a little too far, and comes back

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
+from functools import partial
 import itertools
 import threading
 
-from moveit_msgs.srv import GetCartesianPath, GetPositionFK, GetPositionIK, GetStateValidity
+from moveit_msgs.srv import (
+    ApplyPlanningScene,
+    GetCartesianPath,
+    GetPlanningScene,
+    GetPositionFK,
+    GetPositionIK,
+    GetStateValidity,
+)
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.conformance.connection import Connection
-from support.arm_helpers import Server
+from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandler
+from support.arm_helpers import FixedClock, Server
 
 _numbers = itertools.count(1)
 
@@ -64,6 +73,32 @@ class FaultyServer:
         )
         self.services.append(service)
 
+    def serve_scenes(
+        self,
+        defect_apply=lambda apply, request: apply(request),
+        defect_get=lambda get, request: get(request),
+    ):
+        """Check collisions, and offer the services of scenes; defects as of the others."""
+        self._handlers.check_collisions()
+        around = FixedClock(), self._handlers.frames, print, print, self._handlers.collisions
+        applying, getting = ApplySceneHandler(*around), GetSceneHandler(*around)
+        applying.measured = getting.measured = self._handlers.measured
+
+        def apply(request):
+            return applying.handle(request, ApplyPlanningScene.Response())
+
+        def get(request):
+            return getting.handle(request, GetPlanningScene.Response())
+
+        for kind, name, defect, answer in (
+            (ApplyPlanningScene, 'apply_planning_scene', defect_apply, apply),
+            (GetPlanningScene, 'get_planning_scene', defect_get, get),
+        ):
+            on_request = partial(_with_defect, defect, answer)
+            self.services.append(
+                self.node.create_service(kind, name, on_request, qos_profile=SERVICE_QOS)
+            )
+
     def vanish(self):
         for service in self.services:
             self.node.destroy_service(service)
@@ -74,6 +109,10 @@ class FaultyServer:
 
     def _fk(self, request, response):
         return self.defect_fk(self._handlers.place, request)
+
+
+def _with_defect(defect, answer, request, response):
+    return defect(answer, request)
 
 
 @contextmanager

@@ -76,8 +76,9 @@ def plan_motion(
     :param random_seed: of all random numbers.
     :param pipeline: 'ompl' for the above, 'ptp' for the straight joint line alone, or 'lin' for a
         straight line of the tip.
-    :param limits: limits of the motion, as for :func:`~ik_service.time_path`; the jerks of a
-        :class:`~ik_service.MotionBounds` count too.
+    :param limits: limits of the motion, as for
+        :func:`~ik_service.trajectory.timing.time_path`; the jerks of a
+        :class:`~ik_service.model.motion_bounds.MotionBounds` count too.
     :param velocity_scaling: share of the velocities that is used, above 0 and at most 1.
     :param acceleration_scaling: share of the accelerations, likewise.
     :param cartesian_speed: largest speed of the origin of a link [m/s]; None for no bound.

@@ -137,7 +137,7 @@ class BatchHandler(BackgroundHandler):
         except Exception as error:
             answers.refuse(row, *self._code_and_message(error))
             return
-        if outcome.posture is None:
+        if outcome.posture is None or outcome.code is not ErrorCode.SUCCESS:
             answers.refuse(row, outcome.code, outcome.message)
         else:
             answers.solve(np.array([row]), outcome.posture)

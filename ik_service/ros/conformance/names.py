@@ -8,6 +8,7 @@ COMPUTE_IK, COMPUTE_FK = 'compute_ik', 'compute_fk'
 STATE_VALIDITY = 'check_state_validity'
 CARTESIAN_PATH = 'compute_cartesian_path'
 COLLISION_OBJECT = 'collision_object'
+APPLY_SCENE, GET_SCENE = 'apply_planning_scene', 'get_planning_scene'
 
 SUCCESS = int(MoveItErrorCodes.SUCCESS)
 HAS_MESSAGE = hasattr(MoveItErrorCodes(), 'message')  # ROS 2 Humble has only the number

@@ -16,6 +16,7 @@ from ik_service.ros.conformance.checks import (
     links,
     load,
     poses,
+    scenes,
     seeds,
     times,
     tips,
@@ -31,6 +32,7 @@ CHECKS: tuple[Check, ...] = (
     *constraints.CHECKS,
     *times.CHECKS,
     *collisions.CHECKS,
+    *scenes.CHECKS,
     *lines.CHECKS,
     *load.LATENCY,
     # What may end a weak server comes last.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import suppress
+from dataclasses import dataclass
 import threading
 import time
 
@@ -30,6 +31,7 @@ class CommandMonitor:
 
     :param node: the node that commands.
     :param publisher: publisher of its commands.
+    :ivar own: full name of the node.
     :ivar foreign_count: number of commands that this node did not send.
     :ivar group: callback group of the commands; needs no thread where :meth:`poll` is called.
     """
@@ -37,10 +39,11 @@ class CommandMonitor:
     def __init__(self, node: Node, publisher: Publisher) -> None:
         self._node = node
         self._topic = publisher.topic_name
-        self._own = full_name(node.get_namespace(), node.get_name())
+        self.own = full_name(node.get_namespace(), node.get_name())
         self._lock = threading.Lock()
         self._ours: deque[int] = deque(maxlen=_REMEMBERED)
         self._foreign_at = self._polled_at = float('-inf')
+        self._ours_began, self._foreign_began = _Stream(), _Stream()
         self.foreign_count = 0
         self.group = MutuallyExclusiveCallbackGroup()
         self._commands = node.create_subscription(
@@ -80,7 +83,7 @@ class CommandMonitor:
                 taken = take(kind, True)
                 if taken is None:
                     return
-                self._on_command(taken[0])
+                self._note(taken[0], taken[1]['source_timestamp'])
 
     def others(self) -> str:
         """
@@ -92,27 +95,67 @@ class CommandMonitor:
         self._look()
         # To count takes a tenth of the time of names, and the only one is that of this node.
         if self._node.count_publishers(self._topic) != 1:
-            names = [name for name in self._publishers() if name != self._own]
+            names = [name for name in self._publishers() if name != self.own]
             if names:
                 return ', '.join(names)
         if time.monotonic() - self._foreign_at >= _RECENT:
             return ''
-        return (
-            f'a second {self._own}' if self.has_namesake() else 'a publisher that is not visible'
-        )
+        return f'a second {self.own}' if self.has_namesake() else 'a publisher that is not visible'
 
     def has_namesake(self) -> bool:
         """Return whether there is a publisher of another node of the same name."""
-        return self._publishers().count(self._own) > 1
+        return self._publishers().count(self.own) > 1
 
     def _publishers(self) -> list[str]:
         return publishers_of(self._node, self._topic)
 
-    def _on_command(self, serialized: bytes) -> None:
+    def predecessor(self) -> str:
+        """
+        Return who has begun to command the arm before this node did; empty for nobody.
+
+        Commands are told apart by when they were handed to the middleware, so that of two nodes
+        that both ask exactly one is the later one.
+        """
+        recent = time.monotonic() - self._foreign_at < _RECENT
         with self._lock:
-            if hash(bytes(serialized)[_HEADER:]) not in self._ours:
+            later = self._ours_began.began > self._foreign_began.began
+        return self.others() if recent and later else ''
+
+    def _on_command(self, serialized: bytes) -> None:
+        """Note a command that somebody else has taken from the queue."""
+        self._note(serialized, time.time_ns())
+
+    def _note(self, serialized: bytes, sent_at: int) -> None:
+        with self._lock:
+            if hash(bytes(serialized)[_HEADER:]) in self._ours:
+                self._ours_began.note(sent_at)
+            else:
                 self.foreign_count += 1
                 self._foreign_at = time.monotonic()
+                self._foreign_began.note(sent_at)
+
+
+@dataclass
+class _Stream:
+    """
+    Commands of one source without a longer pause.
+
+    :ivar began: when the first of them was sent [ns].
+    :ivar last: when the last of them was sent [ns].
+    """
+
+    began: int = 0
+    last: int = 0
+
+    def note(self, sent_at: int) -> None:
+        """
+        Note a command.
+
+        :param sent_at: when it was sent [ns].
+        """
+        if sent_at - self.last > _RECENT * 1e9:
+            self.began = sent_at
+        self.last = sent_at
 
 
 def publishers_of(node: Node, topic: str) -> list[str]:

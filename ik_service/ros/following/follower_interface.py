@@ -106,6 +106,8 @@ class FollowerInterface:
         joints = self.measured.joints(self.group.indices)
         if joints is not None and not self._commands.unmeasured():
             self.follower.set_measured(*joints)
+        elif self.follower.measured is None:
+            self.follower.note_unmeasured(self.missing_joints())
 
     def on_target(self, message: PoseStamped, waited: float = 0.0) -> None:
         """
@@ -187,6 +189,10 @@ class FollowerInterface:
         :param now: time on the clock of what moves the arm [s].
         """
         clock = self.clock
+        if self.follower.active and self.follower.settings.exclusive:
+            predecessor = self._context.predecessor()
+            if predecessor:
+                self.follower.give_way(f'{predecessor} commands the arm, and began before')
         began = clock.now()
         message = self._commands.next(self.follower, now)
         if message is not None and self._discards(began):
@@ -262,8 +268,9 @@ class FollowerInterface:
 
     def log_state(self) -> None:
         """Log, once, that following has stopped for a reason that the user should know."""
-        self.follower.other_commander = self._context.other_commanders()
+        others = self.follower.other_commander = self._context.other_commanders()
         self._log.log_state(self.state_fault)
+        self._log.log_commanders(others, self._context.namesake())
         unmatched = self.unmatched_names()
         if unmatched:
             self._unmatched.report(unmatched)

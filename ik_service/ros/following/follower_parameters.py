@@ -96,8 +96,28 @@ _FOLLOWER: dict[str, ParameterSpec] = {
     'hold': ParameterSpec(
         'hold',
         FollowerSettings.hold,
-        'Go on commanding the target when the arm has arrived there; false: end the commands, so '
-        'that another controller can take over',
+        'Go on sending commands when the arm has arrived; false: end them 1 s later, so that '
+        'another controller can take over',
+    ),
+    'moved_limit': ParameterSpec(
+        'moved_limit',
+        FollowerSettings.moved_limit,
+        'How far from its command an arm at rest may be found before it counts as moved by '
+        'something else, and the commands end [rad]; sliding joints a fifth of it [m]',
+        (0.001, 10.0),
+    ),
+    'lead_limit': ParameterSpec(
+        'lead_limit',
+        FollowerSettings.lead_limit,
+        'How far commands may be ahead of a joint that stands still [rad]; sliding joints a fifth '
+        'of it [m]',
+        (0.001, 10.0),
+    ),
+    'stuck_timeout': ParameterSpec(
+        'stuck_timeout',
+        FollowerSettings.stuck_timeout,
+        'Time after which a joint that stands still away from its command ends the motion [s]',
+        (0.1, 3600.0),
     ),
     'avoid_collisions': AVOID_COLLISIONS,
     'feed_forward': ParameterSpec(

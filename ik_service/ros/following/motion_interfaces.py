@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TYPE_CHECKING
 
 from rclpy.callback_groups import CallbackGroup
@@ -69,6 +69,7 @@ class MotionInterfaces:
         planner: Callable[[], RequestPlanner | None],
         measured: Callable[[], MeasuredState | None],
     ) -> None:
+        self._servo = ServoInterface(node, followers, parameters, clock)
         trajectories = TrajectoryActions(
             node,
             followers,
@@ -81,7 +82,7 @@ class MotionInterfaces:
         self._parts: Sequence[MotionInterface] = (
             trajectories,
             moves,
-            ServoInterface(node, followers, parameters, clock),
+            self._servo,
         )
         self._parameters = parameters
         self.groups = tuple(part.group for part in self._parts if part.group is not None)
@@ -99,6 +100,14 @@ class MotionInterfaces:
         """Subscribe, and offer services and actions."""
         for part in self._parts:
             part.start()
+
+    def update(self, groups: Iterable[str]) -> None:
+        """
+        Take commands of servoing for other groups as well, and for no others than these.
+
+        :param groups: names of the groups.
+        """
+        self._servo.update(groups)
 
     def tick(self, now: float) -> None:
         """

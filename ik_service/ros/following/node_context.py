@@ -34,3 +34,12 @@ class NodeContext:
     def other_commanders(self) -> str:
         """Return the names of the other nodes that command the arm; empty for none."""
         return self.monitor.others() if self.monitor else ''
+
+    def predecessor(self) -> str:
+        """Return who has begun to command the arm before this node; empty for nobody."""
+        return self.monitor.predecessor() if self.monitor else ''
+
+    def namesake(self) -> str:
+        """Return the name of this node if there seems to be a second one of it; else empty."""
+        monitor = self.monitor
+        return monitor.own if monitor is not None and monitor.has_namesake() else ''

@@ -20,6 +20,8 @@ _CODES = {
     IkStatus.IN_COLLISION: ErrorCode.GOAL_IN_COLLISION,
 }
 
+_WITH_CLOSEST = ErrorCode.NO_IK_SOLUTION, ErrorCode.TIMED_OUT
+
 
 class Outcome(NamedTuple):
     """
@@ -27,7 +29,8 @@ class Outcome(NamedTuple):
 
     :ivar code: the error code of the answer.
     :ivar message: the reason, in a sentence.
-    :ivar posture: (m,) the full posture that reaches the target [rad] or [m]; None without one.
+    :ivar posture: (m,) the full posture that reaches the target, or with NO_IK_SOLUTION and
+        TIMED_OUT the one that comes closest [rad] or [m]; None without one.
     :ivar result: the solver's result; None when there was no solve.
     :ivar solver: name of the method.
     """
@@ -67,14 +70,14 @@ def outcome_of(
     :param outside: joints that were brought inside their limits before the solve.
     """
     code, name = code_of(result.status), chosen.solver.name
-    if result.success:
+    told = result.success or (code in _WITH_CLOSEST and bool(np.isfinite(result.q).all()))
+    if told:
         posture[chosen.indices] = result.q
         arm.postures.complete(posture)
         outside += bring_inside(arm, chosen, posture)  # measured outside their limits
     if outside:
         notes += f'; brought inside their limits: {", ".join(outside)}'
-    reached = posture if result.success else None
-    return Outcome(code, result.reason + notes, reached, result, name)
+    return Outcome(code, result.reason + notes, posture if told else None, result, name)
 
 
 def write_solution(solution: RobotState, arm: Arm, posture: np.ndarray, stamp: Time) -> None:

@@ -321,6 +321,7 @@ class IkNode(NodeWithActions):
             self._stop.replace(followers, self._use)
         self._arm_services.advertise()
         self._targets.update(followers.others)
+        self._motions.update(followers.others)
         self._threads.wake()
         announce(log, followers, before, self.parameters, time.monotonic() - self._started_at)
         self._arm_services.prepare(arm, self.parameters.solver)

@@ -26,6 +26,7 @@ from ik_service.arm.group import SolverSettings
 from ik_service.arm.kernel_preparation import KernelPreparation
 from ik_service.common.fault_logger import FaultLogger, refusal_logger
 from ik_service.extras.planning.rrt_connect import planning_fault
+from ik_service.ros.batches.compute_ik_all import AllSolutionsHandler
 from ik_service.ros.batches.compute_ik_batch import BatchHandler
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.frames import Frames
@@ -44,6 +45,7 @@ from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandl
 from ik_service.trajectory.compilation import CartesianPathKernels
 
 _BATCHES, _PATHS = 'compute_ik_batch', 'compute_cartesian_path'
+_ALL = 'compute_ik_all'
 _PLANS, _PLANNERS = 'plan_kinematic_path', 'query_planner_interface'
 
 
@@ -62,7 +64,7 @@ class Services:
     :param on_offered: called with the name of a service that is offered later than the others.
     :ivar group: callback group of the services.
     :ivar path_group: that of ``compute_cartesian_path``, which may take seconds.
-    :ivar batch_group: that of ``compute_ik_batch``, likewise.
+    :ivar batch_group: that of ``compute_ik_batch`` and ``compute_ik_all``, likewise.
     :ivar plan_group: that of ``plan_kinematic_path``, likewise.
     :ivar ik: handler of ``compute_ik``.
     :ivar batches: handler of ``compute_ik_batch``.
@@ -94,6 +96,7 @@ class Services:
         self.ik = IkHandler(settings, *around('compute_ik'), collisions)
         self.paths = CartesianPathHandler(settings, motion, *around(_PATHS), collisions)
         self.batches = BatchHandler(self.ik, *around(_BATCHES))
+        listed = AllSolutionsHandler(self.ik, *around(_ALL))
         placed = FkHandler(*around('compute_fk'), collisions.known)
         checked = ValidityHandler(node.get_clock(), frames, on_error, states.report, collisions)
         applied = ApplySceneHandler(node.get_clock(), frames, on_error, scenes.report, collisions)
@@ -107,8 +110,10 @@ class Services:
             'get_planning_scene': (GetPlanningScene, told),
             _BATCHES: (GetCartesianPath, self.batches),
             _PATHS: (GetCartesianPath, self.paths),
+            _ALL: (GetCartesianPath, listed),
         }
         late = [(_BATCHES, self.batch_group, BATCH_QOS), (_PATHS, self.path_group, SERVICE_QOS)]
+        late.append((_ALL, self.batch_group, SERVICE_QOS))
         self.planner = RequestPlanner(settings, motion, frames, collisions)
         if not planning_fault():
             plans = PlanHandler(self.planner, *around(_PLANS))
@@ -153,7 +158,7 @@ class Services:
         chosen = arm.group.chain_solvers['', solver].solver
         self._late[_BATCHES].begin(lambda: self.batches.preparation.finish(chosen))  # shortest
         self.ik.trees.begin(arm, solver)
-        for name in (_PATHS, _PLANS):
+        for name in (_PATHS, _ALL, _PLANS):  # paths begin with a list of all solutions
             if name in self._late:
                 self._late[name].begin(lambda: self._compile(CartesianPathKernels(arm.chain)))
 

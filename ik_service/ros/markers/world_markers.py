@@ -9,7 +9,7 @@ and moves without further messages; the frame of a marker of :data:`LINKS` is a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from builtin_interfaces.msg import Time
@@ -18,7 +18,7 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.collision.shapes import Plane
-from ik_service.collision.world import World
+from ik_service.collision.world import Color, World
 from ik_service.model.collision_geometry import CollisionGeometry
 from ik_service.ros.markers.marker_messages import color_message, locked_marker, point
 from ik_service.ros.markers.shape_markers import AnyShape, fill_marker, TriangleBudget
@@ -43,6 +43,7 @@ MOST_CONTACTS = 20
 _COLORS = {OBJECTS: (0.77, 0.68, 0.54), ATTACHED: (0.36, 0.55, 0.62)}
 _COLLIDING_COLOR, _REMARK_COLOR = (0.88, 0.16, 0.13), (0.90, 0.47, 0.0)
 _PLANE_OPACITY, _LINK_OPACITY = 0.35, 0.5
+_LEAST_OPACITY = 0.1  # of an object with a colour of its own, which shall be seen in contact
 _GROWTH = 1.02  # of the shapes of links, which would flicker inside the visible ones
 _TEXT_HEIGHT = 0.04  # [m]
 _IDENTITY = np.eye(4)
@@ -92,7 +93,7 @@ def world_marker_array(scene: WorldScene, stamp: Time) -> MarkerArray:
     if len(parts) > MOST_SHAPES:
         remarks.append(f'{MOST_SHAPES} of {len(parts)} shapes are shown')
         parts = sorted(parts, key=lambda part: part.body not in colliding)[:MOST_SHAPES]
-    shapes, boxed = _shapes(parts, colliding, stamp)
+    shapes, boxed = _shapes(parts, colliding, scene.world.colors, stamp)
     if boxed:
         names = ', '.join(boxed[:_MOST_NAMES]) + (' and others' if boxed[_MOST_NAMES:] else '')
         remarks.append(f'shown as boxes, for their many triangles: {names}')
@@ -121,7 +122,10 @@ def _objects(scene: WorldScene) -> Iterator[_Part]:
 
 
 def _shapes(
-    parts: Sequence[_Part], colliding: frozenset[str], stamp: Time
+    parts: Sequence[_Part],
+    colliding: frozenset[str],
+    colors: Mapping[str, Color],
+    stamp: Time,
 ) -> tuple[list[Marker], list[str]]:
     """Return the markers, and the names of the bodies with a mesh that is shown as a box."""
     markers: list[Marker] = []
@@ -133,18 +137,23 @@ def _shapes(
         T_frame_shape = part.T_frame_body @ part.T_body_shape
         if not fill_marker(marker, part.shape, T_frame_shape, budget):
             boxed.append(part.body)
-        _paint(marker, part, part.body in colliding)
+        _paint(marker, part, part.body in colliding, colors.get(part.body))
         markers.append(marker)
     return markers, [*dict.fromkeys(boxed)]
 
 
-def _paint(marker: Marker, part: _Part, is_colliding: bool) -> None:
-    opacity = _PLANE_OPACITY if isinstance(part.shape, Plane) else 1.0
+def _paint(marker: Marker, part: _Part, is_colliding: bool, own: Color | None) -> None:
+    color, opacity = _COLORS.get(part.namespace, _COLLIDING_COLOR), 1.0
+    if own is not None:
+        color, opacity = own[:3], max(own[3], _LEAST_OPACITY)
+    elif isinstance(part.shape, Plane):
+        opacity = _PLANE_OPACITY
     if part.namespace == LINKS:
         opacity = _LINK_OPACITY
         for axis in ('x', 'y', 'z'):
             setattr(marker.scale, axis, _GROWTH * getattr(marker.scale, axis))
-    color = _COLLIDING_COLOR if is_colliding else _COLORS[part.namespace]
+    if is_colliding:
+        color = _COLLIDING_COLOR
     marker.color = color_message(color, opacity)
 
 

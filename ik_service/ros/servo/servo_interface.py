@@ -1,9 +1,10 @@
-"""Interface of MoveIt Servo: commands from topics, the status, and two services."""
+"""Interface of MoveIt Servo for every group: commands from topics, status, and two services."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 import threading
 from typing import Any, TYPE_CHECKING
@@ -13,8 +14,12 @@ from geometry_msgs.msg import PoseStamped, TwistStamped
 from moveit_msgs.msg import ServoStatus as StatusMessage
 from moveit_msgs.srv import ServoCommandType
 from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
+from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.subscription import Subscription
+from rclpy.validate_full_topic_name import validate_full_topic_name
 from std_srvs.srv import SetBool
 
 from ik_service.common.fault_logger import FaultLogger
@@ -77,9 +82,34 @@ _ANY = -1
 """Number with which all kinds are listened to again."""
 
 
+@dataclass
+class _Servo:
+    """
+    What is servoed with one group.
+
+    :ivar group: name of the group; empty for the default one.
+    :ivar ignored: logs commands that are ignored.
+    :ivar status: publishes the status.
+    :ivar subscriptions: to the commands.
+    :ivar aim: what is followed, and was last.
+    :ivar used: whether a command has come.
+    :ivar invalid_until: until when the status tells of an ignored command [s].
+    """
+
+    group: str
+    ignored: FaultLogger
+    status: Publisher
+    subscriptions: list[Subscription] = field(default_factory=list)
+    aim: ServoAim | None = None
+    used: bool = False
+    invalid_until: float = -float('inf')
+
+
 class ServoInterface:
     """
-    Commands of MoveIt Servo for the default group of an arm.
+    Commands of MoveIt Servo for the default group of an arm, and for every other that is followed.
+
+    The two services are for all groups.
 
     :param node: the node that offers them.
     :param followers: returns the followers of the present arm; None before there is one.
@@ -102,30 +132,43 @@ class ServoInterface:
         self._node, self._followers, self._parameters = node, followers, parameters
         self._clock = clock
         self._log = node.get_logger()
-        self._ignored, self._notes = FaultLogger(self._log.warning), FaultLogger(self._log.warning)
+        self._notes = FaultLogger(self._log.warning)
         self._age = CommandAge(lambda: node.get_clock().now().nanoseconds, self._log.warning)
         self._lock = threading.Lock()
-        self._aim: ServoAim | None = None
+        self._servos: dict[str, _Servo] = {}
         self._only: _Kind | None = None
         self._used = self._paused = self._ended = False
-        self._invalid_until = -float('inf')
+        self._callbacks = MutuallyExclusiveCallbackGroup()
 
     def start(self) -> None:
         """Subscribe, and offer the services."""
         warm_up()  # before anything moves, as the compiler would delay the commands
-        group = MutuallyExclusiveCallbackGroup()
-        for kind in _KINDS:
-            take = partial(self._take, kind)
-            self._node.create_subscription(
-                kind.message, kind.topic, take, _NEWEST, callback_group=group
-            )
-        self._status = self._node.create_publisher(StatusMessage, 'status', 10)
+        self._servos[''] = self._begin('')
         services = (
             (ServoCommandType, _SWITCH, self._on_switch),
             (SetBool, _PAUSE, self._on_pause),
         )
         for service, name, answer in services:
-            self._node.create_service(service, name, answer, callback_group=group)
+            self._node.create_service(service, name, answer, callback_group=self._callbacks)
+
+    def update(self, groups: Iterable[str]) -> None:
+        """
+        Subscribe to the commands of other groups, and to those of no others than these.
+
+        :param groups: names of the groups.
+        """
+        wanted = ['', *groups]
+        with self._lock:
+            gone = [self._servos.pop(name) for name in [*self._servos] if name not in wanted]
+        for servo in gone:
+            self._destroy(servo)
+        for name in wanted:
+            if name not in self._servos:
+                # Too long a name is told of with the targets of the group.
+                with suppress(InvalidTopicNameException, RuntimeError):
+                    servo = self._begin(name)
+                    with self._lock:
+                        self._servos = {**self._servos, name: servo}
 
     def tick(self, now: float) -> None:
         """
@@ -133,9 +176,10 @@ class ServoInterface:
 
         :param now: time on the monotonic clock [s].
         """
-        if self._used:
-            status = self._status_at(now)
-            self._status.publish(StatusMessage(code=int(status.code), message=status.message))
+        for servo in [*self._servos.values()]:
+            if servo.used or (self._used and not servo.group):
+                status = self._status_at(servo, now)
+                servo.status.publish(StatusMessage(code=int(status.code), message=status.message))
 
     def end(self) -> None:
         """Take no more commands."""
@@ -153,33 +197,73 @@ class ServoInterface:
         """Return names and values for the diagnostics."""
         if not self._used:
             return {}
-        return {
-            'servo': self._status_at(self._clock.now()).message,
-            'ignored servo commands': str(self._ignored.count),
-            'last ignored servo command': self._ignored.last or 'none',
+        now, servos = self._clock.now(), [*self._servos.values()]
+        ignored = [servo.ignored for servo in servos]
+        others = {
+            f'servo {servo.group}': self._status_at(servo, now).message
+            for servo in servos
+            if servo.group and servo.used
         }
+        return {
+            'servo': self._status_at(self._servos[''], now).message,
+            **others,
+            'ignored servo commands': str(sum(log.count for log in ignored)),
+            'last ignored servo command': next((log.last for log in ignored if log.last), 'none'),
+        }
+
+    def _begin(self, group: str) -> _Servo:
+        """Subscribe to the commands of a group."""
+        prefix = f'{group}/' if group else ''
+        for kind in _KINDS:
+            validate_full_topic_name(self._node.resolve_topic_name(prefix + kind.topic))
+        status = self._node.create_publisher(StatusMessage, f'{prefix}status', 10)
+        servo = _Servo(group, FaultLogger(self._log.warning), status)
+        for kind in _KINDS:
+            servo.subscriptions.append(
+                self._node.create_subscription(
+                    kind.message,
+                    prefix + kind.topic,
+                    partial(self._take, servo, kind),
+                    _NEWEST,
+                    callback_group=self._callbacks,
+                )
+            )
+        return servo
+
+    def _destroy(self, servo: _Servo) -> None:
+        for subscription in servo.subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._node.destroy_publisher(servo.status)
 
     # Callbacks
 
-    def _take(self, kind: _Kind, message: Any) -> None:  # noqa: ANN401 - one of three types
+    def _take(self, servo: _Servo, kind: _Kind, message: Any) -> None:  # noqa: ANN401 - of three
         """Take in a command; a bad one is ignored."""
         now = self._clock.now()
         with self._lock:
             if self._ended:
                 return
-            self._used = True
+            self._used = servo.used = True
             try:
-                self._follow(kind, message, now)
+                self._follow(servo, kind, message, now)
             except IkServiceError as error:
-                self._invalid_until = now + _INVALID_FOR
-                self._ignored.report(f'{kind.topic} ignored: {error}')
+                servo.invalid_until = now + _INVALID_FOR
+                topic = f'{servo.group}/{kind.topic}' if servo.group else kind.topic
+                servo.ignored.report(f'{topic} ignored: {error}')
             else:
-                self._invalid_until = -float('inf')
-                self._ignored.clear()
+                servo.invalid_until = -float('inf')
+                servo.ignored.clear()
 
-    def _follow(self, kind: _Kind, message: Any, now: float) -> None:  # noqa: ANN401
+    def _follow(
+        self,
+        servo: _Servo,
+        kind: _Kind,
+        message: Any,  # noqa: ANN401
+        now: float,
+    ) -> None:
         followers = self._followers()
-        if followers is None:
+        following = None if followers is None else followers.of(servo.group)
+        if following is None:
             raise ArgumentError('arm', 'there is no robot description yet')
         if self._paused:
             raise ArgumentError(_PAUSE, 'servoing is paused; data: false goes on')
@@ -191,27 +275,28 @@ class ServoInterface:
             )
         settings = servo_settings(self._parameters)
         until = self._age.until(kind.topic, message.header.stamp, settings.timeout, now)
-        command, note = kind.convert(message, followers.default, settings)
+        command, note = kind.convert(message, following, settings)
         if note:
             self._notes.report(f'{kind.topic}: {note}', kind.topic)
-        self._give(followers.default, command, settings, until)
+        self._give(servo, following, command, settings, until)
 
     def _give(
         self,
+        servo: _Servo,
         following: FollowerInterface,
         command: ServoCommand,
         settings: ServoSettings,
         until: float,
     ) -> None:
         """Give a command to the aim that is followed, or begin with one."""
-        aim = self._aim
+        aim = servo.aim
         if aim is not None and aim.end is None:
             aim.command(command, until)
         elif not command.is_zero:  # a joystick at rest takes over from nothing
             aim = ServoAim(chain_of(following), settings)
             aim.command(command, until)
             following.follow_aim(aim)
-            self._aim = aim
+            servo.aim = aim
 
     def _on_switch(
         self, request: ServoCommandType.Request, answer: ServoCommandType.Response
@@ -236,28 +321,40 @@ class ServoInterface:
         with self._lock:
             self._used, self._paused = True, request.data
             self._rest()
+            if request.data:
+                self._release()
         answer.success = True
-        paused = 'paused: the commands come to rest, and further ones are ignored'
+        paused = 'paused: the commands come to rest and end, and further ones are ignored'
         answer.message = paused if request.data else 'the next command is followed'
         self._log.info(f'{_PAUSE} {request.data}: {answer.message}')
         return answer
 
-    def _rest(self) -> None:
-        if self._aim is not None:
-            self._aim.command(None)
+    def _release(self) -> None:
+        """Let the followers send nothing more once they rest, as nothing is sent while paused."""
+        followers = self._followers()
+        for servo in self._servos.values():
+            following = None if followers is None else followers.of(servo.group)
+            if servo.aim is not None and following is not None:
+                following.follower.release(servo.aim)
 
-    def _status_at(self, now: float) -> ServoStatus:
-        if now < self._invalid_until:
-            return ServoStatus(ServoCode.INVALID, self._ignored.last)
+    def _rest(self) -> None:
+        for servo in self._servos.values():
+            if servo.aim is not None:
+                servo.aim.command(None)
+
+    def _status_at(self, servo: _Servo, now: float) -> ServoStatus:
+        if now < servo.invalid_until:
+            return ServoStatus(ServoCode.INVALID, servo.ignored.last)
         if self._paused:
             return ServoStatus(ServoCode.NO_WARNING, 'paused')
-        aim = self._aim
+        aim = servo.aim
         if aim is None:
             return NO_WARNING
         if aim.end:
             return ServoStatus(ServoCode.NO_WARNING, f'at rest: {aim.end}')
         followers = self._followers()
-        state = None if followers is None else followers.default.follower.state
+        following = None if followers is None else followers.of(servo.group)
+        state = None if following is None else following.follower.state
         if state is FollowerState.AWAITING_REST:
             return ServoStatus(ServoCode.NO_WARNING, state.value)
         return aim.status

@@ -109,6 +109,8 @@ class Panel:
             self._ghost = gui.add_checkbox('Commanded arm', True)
             self._trail = gui.add_checkbox('Trail of the tip', True)
             self._clear = gui.add_button('Clear trail')
+            self._tip = gui.add_checkbox('Axes of the tip', False)
+            self._solid = gui.add_checkbox('Collision shapes', False)
             self.objects_switch = gui.add_checkbox('Objects', True, visible=False)
         self.form = SolverForm(gui, main, options, actions.change, actions.change_text)
         self.sliders = JointSliders(gui, joints, actions.move_joints)
@@ -124,6 +126,16 @@ class Panel:
     def shows_trail(self) -> bool:
         """Whether the trail of the tip is to be shown."""
         return self._trail.value
+
+    @property
+    def shows_tip(self) -> bool:
+        """Whether the axes of the tip are to be shown."""
+        return self._tip.value
+
+    @property
+    def shows_collision_shapes(self) -> bool:
+        """Whether the shapes that collisions are checked with are to be shown."""
+        return self._solid.value
 
     @property
     def shows_objects(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import math
 import time
 
 import numpy as np
@@ -25,6 +26,7 @@ from ik_service.viewer.path.start_approach import StartApproach
 from ik_service.viewer.path.way_points import WayPointError, WayPoints
 from ik_service.viewer.robot_display import RobotDisplay
 
+_SHOWN = 30.0  # time that the arm of a preview is shown: it stands in the way elsewhere [s]
 _NO_STATES = 'no joint states have come yet'
 
 
@@ -65,6 +67,7 @@ class Paths:
         self._preview: Preview | None = None
         self._asked: PathSettings | None = None
         self._failure = ''
+        self._looked_at = -math.inf  # when somebody last asked for the preview, or moved in it
         self._outcome: StatusText | None = None
         self._form = make_form(self._actions(tasks))
 
@@ -96,6 +99,8 @@ class Paths:
             self._drop_preview()
         self._planner.step()
         self._playback.step(now)
+        if self._playback.is_playing:
+            self._looked_at = now
         q = self._q()
         if q is None:
             return
@@ -113,7 +118,8 @@ class Paths:
         if display is None or scene is None:
             return
         scene.move_base(display.root_from_base())
-        is_shown = self._preview is not None and not self._run.is_running
+        is_fresh = time.monotonic() - self._looked_at < _SHOWN
+        is_shown = self._preview is not None and is_fresh and not self._run.is_running
         poses = None
         if is_shown and self._preview is not None:
             poses = display.poses_at(self._preview.at(self._playback.time))
@@ -180,6 +186,7 @@ class Paths:
 
         :param shown: time from the start [s].
         """
+        self._looked_at = time.monotonic()
         self._playback.seek(shown)
 
     def play(self) -> None:
@@ -219,6 +226,7 @@ class Paths:
     def _take_preview(self, preview: Preview) -> None:
         self._preview = preview
         self._playback.load(preview.trajectory.duration)
+        self._looked_at = time.monotonic()
         if self._scene is not None:
             self._scene.show_preview(preview)
 

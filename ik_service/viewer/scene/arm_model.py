@@ -13,6 +13,7 @@ from ik_service.viewer.scene.parts import Part
 
 GHOST = Style(color=(0.16, 0.50, 0.95), opacity=0.35, scale=1.015)
 PREVIEW = Style(color=(0.48, 0.32, 0.78), opacity=0.30, scale=1.015)
+SOLID = Style(color=(0.96, 0.55, 0.10), opacity=0.45, scale=1.01)
 COLLIDING = Style(color=(0.90, 0.22, 0.18))
 
 _SAME = 6e-3  # difference of two poses below which they look the same [m] and (rotation) [rad]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ik_service.common.revolved_surface import capsule_surface
+from ik_service.model.collision_geometry import read_collision_geometry
 from ik_service.model.link_geometry import Box, Capsule, Cylinder, MeshFile, Sphere
 from ik_service.robot import Robot
 from ik_service.viewer.scene.meshes import Mesh, MeshLoader
@@ -49,6 +50,21 @@ def robot_parts(robot: Robot, visuals: RobotVisuals, loader: MeshLoader) -> tupl
     if not visuals.visuals:
         return skeleton(robot, frozenset(robot.links))
     return tuple(part for visual in visuals.visuals for part in _parts(visual, loader))
+
+
+def collision_parts(robot: Robot, loader: MeshLoader) -> tuple[Part, ...]:
+    """
+    Return the shapes that collisions are checked with; faulty ones are left out.
+
+    :param robot: the robot.
+    :param loader: reads the meshes; one that it cannot read is drawn as a box.
+    """
+    return tuple(
+        part
+        for shape in read_collision_geometry(robot.description)
+        if shape.geometry is not None
+        for part in _parts(Visual(shape.link, shape.geometry, shape.T_link_geometry, None), loader)
+    )
 
 
 def skeleton(robot: Robot, links: frozenset[str] | set[str]) -> tuple[Part, ...]:

@@ -18,7 +18,7 @@ from ik_service.model.part_names import listed
 from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.viewer.link.robot_source import RobotSelection
 from ik_service.viewer.scene.meshes import MeshLoader
-from ik_service.viewer.scene.parts import Part, robot_parts
+from ik_service.viewer.scene.parts import collision_parts, Part, robot_parts
 from ik_service.viewer.scene.visuals import read_visuals
 from ik_service.viewer.server.limited_log import LimitedLog
 
@@ -34,6 +34,7 @@ class RobotView:
     :ivar parts: the parts that it is drawn as.
     :ivar size: approximate reach of its tip [m].
     :ivar speeds: (n,) largest speeds of the chain's joints [rad/s] or [m/s].
+    :ivar collision_parts: the shapes that collisions are checked with.
     :ivar remarks: what of the description is not used or not drawn as described, and why.
     """
 
@@ -41,6 +42,7 @@ class RobotView:
     parts: tuple[Part, ...]
     size: float
     speeds: np.ndarray
+    collision_parts: tuple[Part, ...] = ()
     remarks: tuple[str, ...] = ()
 
     def tip_pose(self, q: np.ndarray) -> np.ndarray:
@@ -67,6 +69,7 @@ def build_robot_view(selection: RobotSelection, report: Callable[[str], object])
         limited(warning)
     loader = MeshLoader(arm.robot.source, limited, arm.robot.package_dirs)
     parts = robot_parts(arm.robot, visuals, loader)
+    solid = collision_parts(arm.robot, loader)
     boxes = [
         f'Drawn as a box: {listed(names)}. The mesh {why}' for why, names in loader.faults.items()
     ]
@@ -75,7 +78,7 @@ def build_robot_view(selection: RobotSelection, report: Callable[[str], object])
     arm.chain.forward(q)  # compiles it
     arm.chain.jacobian(q)
     reach = float(arm.chain.arrays.reach[3])
-    return RobotView(arm, parts, _size(reach), joint_speeds(arm.chain), remarks)
+    return RobotView(arm, parts, _size(reach), joint_speeds(arm.chain), solid, remarks)
 
 
 def load_in_background(

@@ -14,7 +14,7 @@ from ik_service.common.transforms import (
     rigid_transform,
     rotation_from_quaternion_xyzw,
 )
-from ik_service.viewer.scene.arm_model import ArmModel, GHOST, PREVIEW
+from ik_service.viewer.scene.arm_model import ArmModel, GHOST, PREVIEW, SOLID
 from ik_service.viewer.scene.parts import Part
 from ik_service.viewer.scene.trail import Trail
 from ik_service.viewer.scene.world_model import WorldModel
@@ -59,6 +59,11 @@ class RobotScene:
     ) -> None:
         self._server = server
         scene = server.scene
+        self._links = links
+        self._solid: ArmModel | None = None
+        self._tip = scene.add_frame(
+            '/tip', axes_length=0.14 * size, axes_radius=0.005 * size, visible=False
+        )
         self.arm = ArmModel(scene, '/arm', links, parts)
         self.ghost = ArmModel(scene, '/ghost', links, parts, GHOST)
         self.preview = ArmModel(scene, '/preview', links, parts, PREVIEW)
@@ -115,11 +120,39 @@ class RobotScene:
             self._trail.points = segments
             self._trail.colors = trail.colors(_NEW_TRAIL_COLOR, _OLD_TRAIL_COLOR)
 
+    def show_tip(self, T_root_tip: np.ndarray, visible: bool) -> None:
+        """
+        Draw the axes of the tip: x red, y green, z blue.
+
+        :param T_root_tip: (4, 4) its pose [m].
+        :param visible: whether they are to be seen.
+        """
+        self._tip.visible = visible
+        if visible:
+            self._tip.wxyz = np.array(quaternion_wxyz_from_rotation(T_root_tip[:3, :3]))
+            self._tip.position = T_root_tip[:3, 3]
+
+    def show_collision_shapes(self, parts: Sequence[Part], poses: Poses, visible: bool) -> None:
+        """
+        Draw the shapes that collisions are checked with.
+
+        :param parts: the shapes; they are sent to the pages when they are first to be seen.
+        :param poses: (4, 4) T_root_link by link [m].
+        :param visible: whether they are to be seen.
+        """
+        if visible and self._solid is None:
+            self._solid = ArmModel(self._server.scene, '/solid', self._links, parts, SOLID)
+        if self._solid is not None:
+            self._solid.visible = visible
+            if visible:
+                self._solid.place(poses)
+
     def remove(self) -> None:
         """Remove all nodes from the scene."""
-        for model in (self.arm, self.ghost, self.preview, self.world):
-            model.remove()
-        for node in (self._trail, self._error_line, self._gizmo):
+        for model in (self.arm, self.ghost, self.preview, self.world, self._solid):
+            if model is not None:
+                model.remove()
+        for node in (self._trail, self._error_line, self._gizmo, self._tip):
             node.remove()
 
     def _listen(self, on_drag: OnDrag) -> None:

@@ -75,7 +75,7 @@ def test_the_newest_kind_wins_between_targets_and_commands(rig):
     rig.follower.set_target(rig.tip)
     assert rig.aim.end
     rig.tick(300)
-    assert rig.follower.state is FollowerState.REACHED
+    assert rig.follower.state is FollowerState.RELEASED
 
 
 def test_a_pose_is_gone_to_straight_and_held_for_as_long_as_it_is_asked_for(rig):

@@ -85,7 +85,8 @@ def test_the_policy_allows_exactly_the_names_that_the_nodes_use(bench):
             superfluous = {kind: policy[kind] - names - SOMETIMES for kind, names in used.items()}
             return not any(superfluous.values())
 
-        until(all_allowed, what=f'all that the policy allows {node}')  # discovery takes its time
+        # Discovery takes its time, and so does loading the kernels of the services that come last.
+        until(all_allowed, 120.0, what=f'all that the policy allows {node}')
 
 
 @pytest.fixture

@@ -40,8 +40,8 @@ def test_both_arms_follow_targets_at_the_same_time(body):
     since = len(body.commands)
     body.commands.wait(body.moves('left_arm'), since=since)
     body.commands.wait(body.moves('right_arm'), since=since)
-    status(body.diagnostics, 'following', state='REACHED')
-    status(body.diagnostics, 'following right_arm', state='REACHED')
+    status(body.diagnostics, 'following', state='RELEASED')
+    status(body.diagnostics, 'following right_arm', state='RELEASED')
     body.states.wait(body.is_at('left_arm', left))
     body.states.wait(body.is_at('right_arm', right), since=len(body.states) - 1)
     body.assert_no_jump()
@@ -60,7 +60,7 @@ def test_a_group_that_shares_joints_waits_for_its_turn(body):
         'with ~/stop first',
         5.0,
     )
-    status(body.diagnostics, 'following', state='REACHED')
+    status(body.diagnostics, 'following', state='RELEASED')
     target = body.beside('left_with_torso', -0.1)
     body.send('left_with_torso', target)
     body.commands.wait(body.moves('left_with_torso'))

@@ -26,6 +26,7 @@ from support.arm_helpers import (
     with_seed,
 )
 
+from ik_service import solve_ik
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode
@@ -75,6 +76,28 @@ def test_out_of_reach_reports_the_distance_of_the_closest_pose(server):
     T[0, 3] = 3.0
     answer = server.solve(ik_request(T))
     refused(server, answer, ErrorCode.NO_IK_SOLUTION, 'closest', 'mm', 'reach')
+
+
+def closest(server, answer, T):
+    """How far the posture of an answer leaves the tip from a target [m]."""
+    joints = answer.solution.joint_state
+    found = dict(zip(joints.name, joints.position, strict=True))
+    assert tuple(found) == server.arm.robot.movable_joint_names
+    chain = server.arm.chain
+    q = np.array([found[name] for name in chain.joint_names])
+    assert np.all((q >= chain.lower) & (q <= chain.upper))
+    return float(np.linalg.norm(chain.forward(q)[:3, 3] - T[:3, 3]))
+
+
+def test_out_of_reach_carries_the_closest_posture(server):
+    T = np.eye(4)
+    T[0, 3] = 3.0
+    request = with_seed(ik_request(T), ['panda_finger_joint1'], [0.03])
+    answer = server.solve(request)
+    expected = server.settings.options
+    result = solve_ik(server.arm.chain, T, seed=server.arm.chain.middle, options=expected)
+    assert closest(server, answer, T) == pytest.approx(result.position_error, rel=1e-3)
+    assert answer.solution.joint_state.position[-1] == 0.03  # beside the arm, as in the seed
 
 
 def test_time_out_reports_the_distance_of_the_closest_pose(panda_model):

@@ -30,7 +30,7 @@ def arm():
 
 
 def test_following_a_target(bench, arm):
-    node = start_panda(bench, velocity_scaling=1.0, publish_rate=50.0)
+    node = start_panda(bench, velocity_scaling=1.0, publish_rate=50.0, hold=True)
     names, start = arm.chain.joint_names, posture_of(arm, 1)[arm.indices]
     commands = bench.record(JointState, 'joint_command', publishers=1)
     diagnostics = bench.record(DiagnosticArray, 'diagnostics', publishers=1)

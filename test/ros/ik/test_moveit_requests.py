@@ -76,7 +76,7 @@ class Rig:
     def refused(self, request, code, *words):
         answer = ask(self.bench, request)
         assert answer.error_code.val == code, answer.error_code
-        assert not answer.solution.joint_state.name
+        assert bool(answer.solution.joint_state.name) == (code == Code.NO_IK_SOLUTION)
         for word in words:
             assert word in answer.error_code.message, answer.error_code.message
 

@@ -30,7 +30,7 @@ def shown(array):
 
 
 def test_the_markers_show_target_and_trail(bench, arm):
-    start_panda(bench, publish_markers=True, velocity_scaling=1.0)
+    start_panda(bench, publish_markers=True, velocity_scaling=1.0, hold=True)
     diagnostics = bench.record(DiagnosticArray, 'diagnostics', publishers=1)
     chain, q = arm.chain, posture_of(arm, 1)[arm.indices]
     Arm(bench, chain.joint_names, q)

@@ -109,3 +109,16 @@ def test_what_is_too_much_is_left_out_and_said(monkeypatch):
 
 def test_an_empty_world_clears_all():
     assert by_namespace(WorldScene('base', World())) == {}
+
+
+def test_colours_of_the_scene_are_those_of_the_markers_unless_they_collide():
+    world = WORLD.with_colors({'shelf': (0.1, 0.2, 0.3, 0.5), 'tool': (0.4, 0.5, 0.6, 0.0)})
+    shown = by_namespace(WorldScene('base', world))
+    assert [rgb(marker) for marker in shown[OBJECTS][:2]] == [pytest.approx((0.1, 0.2, 0.3))] * 2
+    assert shown[OBJECTS][0].color.a == pytest.approx(0.5)
+    assert rgb(shown[ATTACHED][0]) == pytest.approx((0.4, 0.5, 0.6))
+    assert shown[ATTACHED][0].color.a > 0.0  # nothing that counts is invisible
+    before = by_namespace(WorldScene('base', WORLD))
+    assert shown[OBJECTS][2].color == before[OBJECTS][2].color  # the floor has none
+    colliding = by_namespace(WorldScene('base', world, [('tool', 'shelf')]))
+    assert rgb(colliding[OBJECTS][0]) == rgb(colliding[ATTACHED][0]) != rgb(shown[OBJECTS][0])

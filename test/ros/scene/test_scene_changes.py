@@ -164,6 +164,34 @@ def test_attach_and_remove_from_the_world_as_in_moveits_tutorial(scenes):
     assert 'need not be detached' in scenes.log[-1]
 
 
+def test_the_requests_of_compas_fab(scenes):
+    """Detach by links, move in the frames of links, attach by name; then take all away."""
+    scenes.put(ball('welder'), ball('part'), ball('table', (3.0, 0.0, 0.0)))
+    for place in (0.2, 0.3):
+        links = {each.link_name for each in scenes.get().robot_state.attached_collision_objects}
+        scenes.put(attached=[by_name('', link, REMOVE) for link in sorted(links)])
+        scenes.put(
+            ball('welder', (0.1, 0.0, 0.0), 'hand', MOVE),
+            ball('part', (place, 0.0, 0.0), 'hand', MOVE),
+            ball('table', (3.0, 0.0, 0.0), 'base', MOVE),
+        )
+        scenes.put(attached=[by_name('welder', 'hand'), by_name('part', 'hand')])
+        assert list(scenes.world.objects) == ['table']
+        np.testing.assert_allclose(scenes.world.attached['part'].pose, at(place), atol=1e-12)
+    told = scenes.get()
+    told.is_diff = told.robot_state.is_diff = True
+    for held in told.robot_state.attached_collision_objects:
+        held.object.operation = REMOVE
+    assert scenes.apply(told)
+    assert sorted(scenes.world.objects) == ['part', 'table', 'welder']
+    told = scenes.get()
+    told.is_diff = told.robot_state.is_diff = True
+    for each in told.world.collision_objects:
+        each.operation = REMOVE
+    assert scenes.apply(told)
+    assert not scenes.world.objects
+
+
 def test_objects_of_a_scene_build_on_each_other(scenes):
     table = ball('table', (1.0, 0.0, 0.0))
     table.subframe_names, table.subframe_poses = ['top'], [ball('', (0.0, 0.0, 0.5)).pose]

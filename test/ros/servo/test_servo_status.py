@@ -19,9 +19,12 @@ from ik_service.ros.servo.servo_interface import ServoInterface
     ],
 )
 def test_an_arm_that_is_waited_for_is_told(state, message):
-    followers = SimpleNamespace(default=SimpleNamespace(follower=SimpleNamespace(state=state)))
-    servo = ServoInterface.__new__(ServoInterface)
-    servo._invalid_until, servo._paused = 0.0, False
-    servo._aim = SimpleNamespace(end=None, status=NO_WARNING)
-    servo._followers = lambda: followers
-    assert servo._status_at(1.0).message == message
+    following = SimpleNamespace(follower=SimpleNamespace(state=state))
+    followers = SimpleNamespace(of=lambda group: {'left_arm': following}[group])
+    interface = ServoInterface.__new__(ServoInterface)
+    interface._paused = False
+    interface._followers = lambda: followers
+    servo = SimpleNamespace(
+        group='left_arm', invalid_until=0.0, aim=SimpleNamespace(end=None, status=NO_WARNING)
+    )
+    assert interface._status_at(servo, 1.0).message == message

@@ -4,7 +4,7 @@ from ik_service import Robot
 from ik_service.model.description import read_description
 from ik_service.model.link_geometry import Box, Cylinder, Sphere
 from ik_service.viewer.scene.meshes import Mesh, MeshLoader
-from ik_service.viewer.scene.parts import robot_parts, skeleton
+from ik_service.viewer.scene.parts import collision_parts, robot_parts, skeleton
 from ik_service.viewer.scene.visuals import read_visuals
 
 TEXT = """<robot name="r">
@@ -27,6 +27,26 @@ def test_a_missing_mesh_is_a_box():
     warnings = []
     parts = robot_parts(*read(BALL, MESH), MeshLoader(None, warnings.append))
     assert [(part.link, type(part.geometry)) for part in parts] == [('a', Sphere), ('b', Box)]
+    assert len(warnings) == 1
+
+
+def test_collision_shapes_are_parts_without_what_is_faulty_or_has_no_extent():
+    shapes = [
+        '<sphere radius="0.1"/>',
+        '<box size="1 1 0"/>',
+        '<box size="1 1"/>',
+        '<capsule radius="0.1" length="0.5"/>',
+        '<mesh filename="none.stl"/>',
+    ]
+    text = ''.join(f'<collision><geometry>{shape}</geometry></collision>' for shape in shapes)
+    robot, _ = read(BALL, text)
+    warnings = []
+    parts = collision_parts(robot, MeshLoader(None, warnings.append))
+    assert [(part.link, type(part.geometry)) for part in parts] == [
+        ('b', Sphere),
+        ('b', Mesh),
+        ('b', Box),
+    ]
     assert len(warnings) == 1
 
 

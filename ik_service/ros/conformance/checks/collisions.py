@@ -83,7 +83,7 @@ def _world(subject: Subject) -> str:
     if not valid:
         raise NotSupportedError('check_state_validity finds no posture valid')
     seed = valid[0]
-    T, size = subject.tips_at(seed)[subject.arm.tips[0]], _box_size(subject)
+    T, size = subject.tips_at(seed)[subject.arm.tips[0]], box_size(subject)
     free = _avoiding(subject, seed, 'the pose of a valid seed, with avoid_collisions')
     subject.reached(free, subject.tips_at(seed))
     with _box(subject, T[:3, 3].tolist(), size) as remove:
@@ -107,10 +107,10 @@ def _attached(subject: Subject) -> str:
     valid, _ = _states(subject)
     if not valid:
         raise NotSupportedError('check_state_validity finds no posture valid')
-    tip, size = subject.arm.tips[0], _box_size(subject)
+    tip, size = subject.arm.tips[0], box_size(subject)
     carried = AttachedCollisionObject(
         link_name=tip,
-        object=_box_object(tip, [0.0, 0.0, 0.0], size),
+        object=box_object(tip, [0.0, 0.0, 0.0], size),
         touch_links=[tip, *subject.arm.attached_to(tip)],
     )
     request = subject.request(subject.tips_at(valid[0]), valid[0])
@@ -123,10 +123,11 @@ def _attached(subject: Subject) -> str:
     return answer.text.partition(':')[0]
 
 
-def _box_size(subject: Subject) -> float:
+def box_size(subject: Subject) -> float:
     """
     Return the edge of a box that links near its middle cannot stay out of [m].
 
+    :param subject: the server, and its arm.
     :raises NotSupportedError: the links that the arm moves have no shapes.
     """
     arm = subject.arm
@@ -137,8 +138,14 @@ def _box_size(subject: Subject) -> float:
     return _SIZE * arm.reach()
 
 
-def _box_object(frame: str, centre: list[float], size: float) -> CollisionObject:
-    """Return a cube as a message that adds it."""
+def box_object(frame: str, centre: list[float], size: float) -> CollisionObject:
+    """
+    Return a cube as a message that adds it.
+
+    :param frame: frame of its centre.
+    :param centre: x, y and z [m].
+    :param size: its edge [m].
+    """
     message = CollisionObject(id=_OBJECT, operation=CollisionObject.ADD)
     message.header.frame_id = frame
     message.pose.orientation.w = 1.0
@@ -154,7 +161,7 @@ def _box_object(frame: str, centre: list[float], size: float) -> CollisionObject
 def _box(subject: Subject, centre: list[float], size: float) -> Iterator[Callable[[], None]]:
     """Add a box to the server's world for a ``with`` block; yields what removes it."""
     publisher = subject.connection.publisher(CollisionObject, COLLISION_OBJECT)
-    message = _box_object(subject.arm.robot.root_link, centre, size)
+    message = box_object(subject.arm.robot.root_link, centre, size)
     pending = [CollisionObject(id=_OBJECT, operation=CollisionObject.REMOVE)]
 
     def remove() -> None:
