@@ -61,6 +61,6 @@ def test_the_call_for_two_hands(bench):
 
 def test_the_programs_are_python():
     programs = re.findall(r'```python\n(.*?)```', PAGE, re.DOTALL)
-    assert len(programs) == 4
+    assert len(programs) == 5
     for program in programs:
         compile(program, 'docs/clients.md', 'exec')

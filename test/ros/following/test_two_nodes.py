@@ -13,7 +13,7 @@ from support.harness import until
 pytestmark = pytest.mark.dds
 
 TWO = 'ik_service runs, or was killed'
-GAVE_WAY = 'ik_service commands the arm, and began before'
+GAVE_WAY = 'ik_service commands the arm'  # too, or began before: at its start, or later
 
 
 @pytest.fixture
