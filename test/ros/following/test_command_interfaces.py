@@ -279,6 +279,7 @@ def test_wrong_joints_of_a_controller_end_the_node_at_its_start(
 # Simulated time
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(('frequency', 'rate'), [(10.0, 1.0), (100.0, 0.5), (100.0, 1.5)])
 def test_windows_in_simulated_time_are_executed_without_a_leap(
     bench, panda, chain, frequency, rate
@@ -296,6 +297,7 @@ def test_windows_in_simulated_time_are_executed_without_a_leap(
         assert beyond.max() < 0.02  # [rad]; of a busy machine
 
 
+@pytest.mark.alone
 def test_nothing_moves_while_the_simulation_is_paused(bench, panda, chain):
     from support.controllers import SimulatedTrajectoryArm
 
