@@ -12,7 +12,7 @@ from ik_service.exceptions import UrdfError
 from ik_service.model.urdf import MAX_LINKS
 from ik_service.robot import Robot
 
-LONGEST_TIME = 1.0  # [s]
+LONGEST_TIME = 3.0  # [s]
 SEEDED = settings(deadline=None, derandomize=True)
 
 
