@@ -37,11 +37,13 @@ with ExitStack() as stack:
     change = node.create_client(ApplyPlanningScene, 'apply_planning_scene')
     if not move.wait_for_server(2.0):  # not beside `make demo`: a node, and an arm
         words = ['--ros-args', '-p', URDF]
-        stack.enter_context(ChildProcess('the arm', 'ik_service.ros.sim.main', words))
+        child = ChildProcess('the arm', 'ik_service.ros.sim.main', words)
+        stack.enter_context(child).wait_for('ready', timeout=300.0)
         words = [*words, '-p', 'tip_link:=panda_hand_tcp']
         child = ChildProcess('the IK node', 'ik_service.ros.ik.main', words)
         stack.enter_context(child).wait_for('ready', timeout=300.0)
     move.wait_for_server(60.0)
+    change.wait_for_service(60.0)
 
     box = CollisionObject(id='box')
     box.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.4, 0.1, 0.6])]

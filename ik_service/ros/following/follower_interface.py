@@ -306,6 +306,13 @@ class FollowerInterface:
         missing = [names[i] for i in self.measured.unmeasured(self.group.indices)]
         return missing + self._commands.unmeasured()
 
+    def no_joint_state(self) -> str:
+        """Return what joint states are missing, in a sentence; empty for none."""
+        missing = ', '.join(self.missing_joints())
+        if not missing:
+            return ''
+        return self.unmatched_names() or f'no joint state has arrived yet of: {missing}'
+
     def unmatched_names(self) -> str:
         """Return names in joint states that may be meant for joints without one; or empty."""
         missing = self.missing_joints()

@@ -32,6 +32,7 @@ MOST_GOALS = 16
 
 _PERIOD = 0.05  # between two looks at what moves [s]
 _LONGEST_END = LONGEST_RAMP + 0.5  # within which the commands come to rest after an end [s]
+_PATIENCE = 5.0  # for the first joint state: discovery takes up to 3 s [s]
 _HANDSHAKE = 2.0  # within which rclpy notes a cancellation that was accepted [s]
 
 Play = Callable[[TrajectoryMessage, Callable[[], object]], Playback]
@@ -170,6 +171,7 @@ class MoveAction:
         request.start_state.multi_dof_joint_state.transforms = []
         request.start_state.is_diff = True
         with self._moving:
+            self._await_joint_states(goal)
             attempts = 1 + max(options.replan_attempts, 1) if options.replan else 1
             for left in reversed(range(attempts)):
                 code, message = self._moved(goal, request, result)
@@ -179,6 +181,18 @@ class MoveAction:
                 self._log.info(f'{NAME}: {message}; planned again')
         goal.feedback('IDLE')
         return code, message
+
+    def _await_joint_states(self, goal: _Goal) -> None:
+        """Wait a while for the first joint state, without which nothing can be planned."""
+        until = time.monotonic() + _PATIENCE
+        while not goal.ending.wait(_PERIOD):
+            followers = self._followers()
+            following = followers and followers.of(goal.handle.request.request.group_name)
+            missing = following.no_joint_state() if following else ''
+            if missing and time.monotonic() > until:
+                raise GoalRefusedError(GoalEnd.REFUSED, missing)
+            if not missing:
+                break
 
     def _planned(
         self, goal: _Goal, request: MotionPlanRequest, result: MoveGroup.Result

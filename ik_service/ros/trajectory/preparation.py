@@ -79,9 +79,7 @@ def prepared(request: TrajectoryRequest, following: FollowerInterface) -> JointT
     if place is None:
         measured = following.measured.joints(following.group.indices)
         if measured is None:
-            missing = ', '.join(following.missing_joints())
-            why = following.unmatched_names() or f'no joint state has arrived yet of: {missing}'
-            raise GoalRefusedError(GoalEnd.REFUSED, why)
+            raise GoalRefusedError(GoalEnd.REFUSED, following.no_joint_state())
         place = measured[0]
     try:
         return fitted(request.trajectory, chain_of(following), place, _limits(following))

@@ -12,7 +12,7 @@ from moveit_msgs.msg import CollisionObject, MoveItErrorCodes
 from moveit_msgs.srv import GetMotionPlan
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from support.cell import Cell, panda_chain, READY
+from support.cell import Cell, CHAIN, NODE, panda_chain, READY
 from support.chains import arm_path
 from support.harness import Bench
 from support.plan_helpers import (
@@ -213,3 +213,10 @@ def test_a_scene_of_its_own_is_refused_by_name(cell, mover):
     end, result = mover._sent(mover._client(MoveGroup, 'move_action'), goal).result()
     assert (end, result.error_code.val) == ('aborted', CODES.FAILURE)
     assert 'collision_objects' in result.error_code.message
+
+
+def test_without_a_joint_state_its_joints_are_named(bench, panda):
+    bench.start(NODE, urdf=str(panda), **CHAIN)
+    end, result = Mover(bench).move(joint_goal(RIGHT)).result()
+    assert end == 'aborted'
+    assert 'no joint state has arrived yet of: panda_joint1' in result.error_code.message
