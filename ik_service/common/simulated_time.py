@@ -33,6 +33,9 @@ _BEYOND = 1.25
 _UNSURE, _DELIVERY = 0.25, 0.004
 """Lead of the estimate: share of a step, and real time in which a step gets here [s]."""
 
+_JUMP, _FASTEST = 1.0, 20.0
+"""A step is a jump where it is longer than this [s] beside the real time at this rate."""
+
 _PAUSE = 3.0
 """Time without a step, in usual ones, after which the clock is taken to have been paused."""
 
@@ -42,11 +45,11 @@ class SimulatedTime:
     Monotonic estimate of a simulated clock.
 
     :param start: what its time begins with [s].
-    :ivar set_back: how often the clock was set back; the estimate goes on from where it was.
+    :ivar jumps: how often the clock was set back or ahead; the estimate goes on from where it was.
     """
 
     def __init__(self, start: float) -> None:
-        self.set_back = 0
+        self.jumps = 0
         self._edges: deque[tuple[float, float]] = deque()  # real times, and the clock's
         self._anchor = 0.0, start  # real time and estimate
         self._shift = 0.0  # from the estimate to the clock
@@ -107,14 +110,19 @@ class SimulatedTime:
         Take in a reading of the clock.
 
         :param real: when it was read, in real time [s].
-        :param clock: what it shows [s].
+        :param clock: what it shows [s]; 0 before its first message.
         """
-        last = self._edges[-1] if self._edges else None
-        if last is None or clock < last[1]:
+        if clock <= 0.0:
+            return
+        if not self._edges:
             self._restart(real, clock)
-            self.set_back += last is not None
-        elif clock > last[1]:
-            self._take_step(real, clock, *last)
+            return
+        then, before = self._edges[-1]
+        if not 0.0 <= clock - before <= _JUMP + _FASTEST * (real - then):
+            self._restart(real, clock)
+            self.jumps += 1
+        elif clock > before:
+            self._take_step(real, clock, then, before)
 
     def _restart(self, real: float, clock: float) -> None:
         now = self.at(real)

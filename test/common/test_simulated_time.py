@@ -37,7 +37,7 @@ class Simulation:
             errors.append(self.time.clock_at(self.times[-1]) - self.clock)
         return np.array(errors)
 
-    def set_back(self, clock):
+    def jump(self, clock):
         self.clock = self.shown = self._next = clock
         self._way.clear()
 
@@ -80,16 +80,34 @@ def test_it_stands_still_while_the_clock_does_and_then_goes_on():
     assert np.abs(errors).max() < 0.03
 
 
-def test_it_goes_on_from_where_it_was_when_the_clock_is_set_back():
-    simulation = Simulation(100.0, start=50.0)
+@pytest.mark.parametrize('clock', [2.0, 300.0, 1e9])
+@pytest.mark.parametrize('frequency', [10.0, 100.0, 1000.0])
+def test_it_goes_on_from_where_it_was_when_the_clock_jumps(frequency, clock):
+    simulation = Simulation(frequency, start=50.0)
     simulation.run(2.0)
     before = simulation.times[-1]
-    simulation.set_back(2.0)
+    simulation.jump(clock)
     simulation.run(1.0)
-    assert simulation.time.set_back == 1
+    assert simulation.time.jumps == 1
     assert np.diff(simulation.times).min() >= 0.0
-    assert simulation.times[-1] == pytest.approx(before + 1.0, abs=0.05)
-    assert simulation.time.clock_at(simulation.times[-1]) == pytest.approx(3.0, abs=0.03)
+    assert simulation.times[-1] == pytest.approx(before + 1.0, abs=0.05 + 2.0 / frequency)
+    shown = simulation.time.clock_at(simulation.times[-1])
+    assert shown == pytest.approx(clock + 1.0, abs=0.03 + 0.3 / frequency)
+
+
+@pytest.mark.parametrize('unknown', [0.0, 0.002, 0.5, 30.0])
+def test_a_clock_that_runs_for_long_is_met_where_it_is(unknown):
+    """Until its first message the time is 0, as ROS has it."""
+    simulation = Simulation(100.0, start=1000.0)
+    simulation.shown = 0.0
+    time, begun = simulation.time, simulation.real
+    while simulation.real < begun + unknown:
+        simulation.real += 0.0025
+        time.read(simulation.real, 0.0)
+    errors = simulation.run(2.0, 0.5)
+    assert time.jumps == 0
+    assert np.abs(errors[200:]).max() < 0.02
+    assert simulation.times[-1] == pytest.approx(7.0 + 1.0, abs=0.03)
 
 
 def test_nothing_moves_right_after_the_start_of_a_clock():

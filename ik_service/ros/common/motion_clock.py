@@ -50,9 +50,9 @@ class MotionClock:
         return self._clock is not None and bool(self._clock.ros_time_is_active)
 
     @property
-    def set_back(self) -> int:
-        """How often a simulated clock was set back."""
-        return 0 if self._simulated is None else self._simulated.set_back
+    def jumps(self) -> int:
+        """How often a simulated clock was set back or ahead."""
+        return 0 if self._simulated is None else self._simulated.jumps
 
     @property
     def behind(self) -> float:

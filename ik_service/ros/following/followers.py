@@ -76,7 +76,7 @@ class Followers:
         self.states = JointStateIntake(measured, context.clock, warn, context.motion_clock)
         self._settings = settings
         self.clock = context.motion_clock
-        self._set_back = self.clock.set_back
+        self._jumps = self.clock.jumps
         sharing = JointSharing()
 
         def follower(group: ArmGroup, topic: str) -> FollowerInterface:
@@ -157,7 +157,7 @@ class Followers:
 
         :param now: time on the monotonic clock [s].
         """
-        self._stop_if_set_back()
+        self._stop_at_a_jump()
         self.default.tick(now)
         if not self._others:
             return
@@ -168,11 +168,11 @@ class Followers:
             if due or not following.idle:
                 following.tick(now)
 
-    def _stop_if_set_back(self) -> None:
-        """End all motion when a simulated clock was set back: the simulation begins anew."""
-        if self.clock.set_back != self._set_back:
-            self._set_back = self.clock.set_back
-            self._warn('the simulated clock was set back: all motion ends')
+    def _stop_at_a_jump(self) -> None:
+        """End all motion when a simulated clock has jumped: the simulation is another one."""
+        if self.clock.jumps != self._jumps:
+            self._jumps = self.clock.jumps
+            self._warn('the simulated clock has jumped: all motion ends')
             # Not at once: what was sent meanwhile has stamps far ahead, and leads on and on.
             for following in self:
                 following.follower.stop()

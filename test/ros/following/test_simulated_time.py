@@ -100,7 +100,7 @@ def test_a_clock_that_is_set_back_ends_the_motion(frequency):
     assert np.abs(wire.velocity).max() > 0.5
     wire.graph.set_back(5.0)
     wire.run(1.5)
-    assert any('set back' in text for text in wire.warnings)
+    assert any('jumped' in text for text in wire.warnings)
     assert wire.follower.idle
     there = wire.q
     wire.executed = wire.executed[-1:]
