@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import csv
-from datetime import datetime, timezone
+from datetime import datetime, UTC
 from importlib import metadata
 import os
 from pathlib import Path
@@ -77,7 +77,7 @@ def _circumstances() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return {
-        'date': f'{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC',
+        'date': f'{datetime.now(UTC):%Y-%m-%d %H:%M} UTC',
         'cpu': _cpu(),
         'cores': str(os.cpu_count()),
         'load': f'{os.getloadavg()[0]:.1f}',

@@ -6,13 +6,18 @@ Many targets at once, with a progress bar and a plot: where can the arm reach wi
 """
 
 from pathlib import Path
+import sys
 
-import matplotlib
-from matplotlib import pyplot as plt
 import numpy as np
-from tqdm import tqdm
 
 import ik_service as iks
+
+try:
+    import matplotlib
+    from matplotlib import pyplot as plt
+    from tqdm import tqdm
+except ImportError as error:
+    sys.exit(f"This example draws a plot ({error}): pip install 'ik_service[plot]'")
 
 robot = iks.Robot.from_urdf(Path(__file__).parents[1] / 'urdf' / 'panda.urdf')
 chain = robot.chain('panda_link0', 'panda_hand_tcp')

@@ -3,6 +3,7 @@
 from itertools import pairwise
 import json
 from pathlib import Path
+import re
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -53,6 +54,21 @@ def test_version_is_the_same_everywhere():
     version = _manifest().findtext('version')
     assert ik_service.__version__ == version
     assert _run_setup('--version')[-1] == version
+
+
+def test_minimum_version_of_python_is_the_same_everywhere():
+    places = {
+        'setup.py': r"python_requires='>=(3\.\d+)'",
+        'pyproject.toml': r'python_version = "(3\.\d+)"',
+        'README.md': r'Python (3\.\d+) or later',
+        'docs/start.md': r'Python (3\.\d+) or later',
+    }
+    found = {
+        name: re.search(pattern, (ROOT / name).read_text(encoding='utf-8'))[1]
+        for name, pattern in places.items()
+    }
+    assert {*found.values()} == {'3.11'}, found
+    assert 'target-version = "py311"' in (ROOT / 'pyproject.toml').read_text(encoding='utf-8')
 
 
 def test_changelog_begins_with_the_current_version():

@@ -14,7 +14,7 @@ from pathlib import Path
 import sys
 from typing import TYPE_CHECKING
 
-from ik_service.cli.ros_installation import require_ros
+from ik_service.common.ros_installation import require_ros
 from ik_service.exceptions import ArgumentError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime, UTC
 import json
 import os
 from pathlib import Path
@@ -151,7 +151,7 @@ def _of_faults(outcomes) -> Row:
 
 def _document(options, rows, outcomes):
     found = {
-        'date': datetime.now(timezone.utc).strftime('%Y-%m-%d'),
+        'date': datetime.now(UTC).strftime('%Y-%m-%d'),
         'commit': _commit(),
         'long': options.long,
         'seed': options.seed,

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ik_service.cli.conformance.arguments import parse
-from ik_service.cli.ros_installation import require_ros
+from ik_service.common.ros_installation import require_ros
 
 if TYPE_CHECKING:
     from ik_service.ros.conformance.check import Check, Outcome

@@ -20,9 +20,9 @@ from ik_service.cli.demo.processes import node_and_arm, ros_domain
 from ik_service.cli.demo.text import clear_progress, progress, say
 from ik_service.cli.demo.viewer import announce, viewer_program
 from ik_service.cli.interrupts import check_interrupts
-from ik_service.cli.ros_installation import require_ros
 from ik_service.common.child_process import ChildProcess
 from ik_service.common.resources import urdf_path
+from ik_service.common.ros_installation import require_ros
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.package_folders import PACKAGE_DIRS_HELP, parse_package_dirs

@@ -10,12 +10,12 @@ import time
 from typing import TYPE_CHECKING
 
 from ik_service.cli.interrupts import check_interrupts
-from ik_service.cli.ros_installation import require_ros
 from ik_service.cli.teleop.arguments import parse
 from ik_service.cli.teleop.joystick import Joystick
 from ik_service.cli.teleop.keys import Keys, Motion
 from ik_service.cli.teleop.terminal import keys_within, single_keys
 from ik_service.cli.teleop.text import KEYS_TEXT, line, motion_text, say, show
+from ik_service.common.ros_installation import require_ros
 from ik_service.exceptions import IkServiceError
 
 if TYPE_CHECKING:

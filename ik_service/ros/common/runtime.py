@@ -18,6 +18,7 @@ import threading
 import traceback
 from typing import TYPE_CHECKING
 
+from ik_service.common.ros_installation import NoRosError, require_ros
 from ik_service.exceptions import ArgumentError, IkServiceError
 
 if TYPE_CHECKING:
@@ -97,11 +98,22 @@ def _guarded(program: Program, stop: StopRequest, name: str) -> int:
     except BaseException as error:
         if stop.is_set():  # what breaks while everything is taken down is no news
             return 0
-        if _security_enabled() and 'security' in str(error):
-            print(f'{name}: {_refused(error)}', file=sys.stderr)
+        why = _known_cause(error)
+        if why:
+            print(f'{name}: {why}', file=sys.stderr)
         else:
             traceback.print_exc()
     return 1
+
+
+def _known_cause(error: BaseException) -> str:
+    """Return why a program has ended, in one line, where the user can help it; else empty."""
+    if isinstance(error, ImportError):
+        try:
+            require_ros()
+        except NoRosError as missing:
+            return str(missing)
+    return _refused(error) if _security_enabled() and 'security' in str(error) else ''
 
 
 def _security_enabled() -> bool:

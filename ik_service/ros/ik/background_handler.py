@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Unpack
-
 from moveit_msgs.srv import GetCartesianPath
 
 from ik_service.arm.arm import MeasuredState
@@ -22,7 +20,7 @@ class BackgroundHandler(ServiceHandler):
     :param around: as for :class:`~ik_service.ros.ik.service_handler.ServiceHandler`.
     """
 
-    def __init__(self, name: str, *around: Unpack[Around]) -> None:
+    def __init__(self, name: str, *around: *Around) -> None:
         super().__init__(*around)
         self._workers = BackgroundWorkers(name, THREADS)
 

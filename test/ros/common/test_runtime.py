@@ -76,3 +76,15 @@ def test_signals_end_it_in_time_and_quietly(number, body):
     assert process.returncode == 0
     assert errors == ''
     assert ('cleaned up' in output) == ('cleaned up' in body)
+
+
+@pytest.mark.parametrize('program', ['ik.main', 'sim.main', 'markers.target_marker.main'])
+def test_programs_say_that_they_need_ros(program):
+    missing = "import sys; sys.modules['rclpy'] = sys.modules['moveit_msgs'] = None; "
+    run = f'from ik_service.ros.{program} import main; sys.exit(main())'
+    done = subprocess.run(
+        [sys.executable, '-c', missing + run], capture_output=True, text=True, timeout=60.0
+    )
+    assert done.returncode == 1
+    assert 'ROS 2 is needed' in done.stderr
+    assert 'Traceback' not in done.stderr
