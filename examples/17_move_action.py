@@ -36,14 +36,13 @@ with ExitStack() as stack:
     move = ActionClient(node, MoveGroup, 'move_action')
     change = node.create_client(ApplyPlanningScene, 'apply_planning_scene')
     if not move.wait_for_server(2.0):  # not beside `make demo`: a node, and an arm
-        words = ['--ros-args', '-p', URDF]
-        child = ChildProcess('the arm', 'ik_service.ros.sim.main', words)
-        stack.enter_context(child).wait_for('ready', timeout=300.0)
-        words = [*words, '-p', 'tip_link:=panda_hand_tcp']
-        child = ChildProcess('the IK node', 'ik_service.ros.ik.main', words)
-        stack.enter_context(child).wait_for('ready', timeout=300.0)
-    move.wait_for_server(60.0)
-    change.wait_for_service(60.0)
+        tip = ['-p', 'tip_link:=panda_hand_tcp']
+        for name, program, more in (('the arm', 'sim', []), ('the IK node', 'ik', tip)):
+            words = ['--ros-args', '-p', URDF, *more]
+            child = ChildProcess(name, f'ik_service.ros.{program}.main', words)
+            stack.enter_context(child).wait_for('ready', timeout=300.0)
+    for server in (move.wait_for_server, change.wait_for_service):
+        server(60.0)
 
     box = CollisionObject(id='box')
     box.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.4, 0.1, 0.6])]

@@ -32,7 +32,7 @@ _TIMEOUT = 10.0  # of a service that does not answer, and a topic that is silent
 _CHECK_PERIOD = 0.2  # time between two calls of the check while waiting [s]
 
 _MOTIONS = 'ik_service: motions'  # part of the node's diagnostics
-_LISTENERS = 2  # subscribers to joint_states: this client and the node
+_UNMEASURED = 'joints without a joint state'  # in them
 
 
 class ServiceFailedError(IkServiceError):
@@ -99,6 +99,7 @@ class DemoClient:
         self._node.create_service(Trigger, RESUME_SERVICE, self._on_resume)
         self._arrival = threading.Condition()
         self._state: ArmState | None = None
+        self._measured = False  # whether joint states arrive at the node
         self._node.create_subscription(
             JointState, 'joint_states', self._on_state, qos_profile_sensor_data
         )
@@ -121,7 +122,7 @@ class DemoClient:
             self._ik.service_is_ready()
             and self._fk.service_is_ready()
             and self._target.get_subscription_count() > 1  # this client's own, and the node's
-            and self._node.count_subscribers('joint_states') >= _LISTENERS
+            and self._measured
             and self._state is not None
         )
 
@@ -212,8 +213,10 @@ class DemoClient:
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
+            values = {pair.key: pair.value for pair in status.values}
+            self._measured |= values.get(_UNMEASURED) == 'none'
             if status.name == _MOTIONS:
-                self.take_over.take_counts({pair.key: pair.value for pair in status.values})
+                self.take_over.take_counts(values)
 
     def _on_resume(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         answer.success = bool(self.take_over.reason)
