@@ -69,7 +69,7 @@ def narrow_tasks(chain, random):
     }
 
 
-@pytest.mark.parametrize('name', ['panda'])
+@pytest.mark.parametrize('name', ['panda', 'ur5e', 'snake'])
 @pytest.mark.parametrize('kind', ['an axis', 'an exact axis', 'a plane', 'a tube'])
 def test_random_starts_and_goals_are_joined_on_narrow_constraints(name, kind):
     chain = snake(8) if name == 'snake' else arm(name)
@@ -90,6 +90,19 @@ def test_random_starts_and_goals_are_joined_on_narrow_constraints(name, kind):
         assert worst(task, chain, plan.trajectory) < 2e-5
         planned += 1
     assert planned == 2
+
+
+def test_postures_that_no_motion_on_the_constraint_joins_end_without_a_plan():
+    chain = arm('ur5e')
+    down = np.array([0.0, -1.57, 1.57, -1.57, -1.57, 0.0])
+    axis = turned(chain.forward(down), (0.01, 0.01, 4.0))
+    flipped = down + np.array([0.0, 0.0, 0.0, np.pi, np.pi, 0.0])
+    rows, held = Projection(chain, [TaskRows(chain, [axis])]).onto(flipped[None])
+    assert held.all()
+    plan = iks.plan_motion(chain, down, rows[0], path_constraints=axis, timeout=0.5)
+    assert plan.status is iks.PlanStatus.TIMED_OUT
+    beside = down + np.array([1.0, 0.0, 0.0, 0.0, 0.0, 2.0])
+    assert iks.plan_motion(chain, down, beside, path_constraints=axis, timeout=60.0).success
 
 
 def test_a_projection_is_within_the_limits_and_says_what_it_could_not_meet():
