@@ -1,5 +1,7 @@
 """Answers of plan_kinematic_path and query_planner_interface, without a node."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -175,6 +177,37 @@ def test_path_constraints_hold_on_the_whole_way(post):
     against = Constraints(orientation_constraints=[upright(turned)])
     start = post.answer(joint_goal(RIGHT), path_constraints=against)
     assert code_of(start) is ErrorCode.START_STATE_VIOLATES_PATH_CONSTRAINTS
+
+
+def test_an_upright_cup_stays_upright_to_a_hundredth(post):
+    T = post.arm.chain.forward(READY)
+    constraints = Constraints(orientation_constraints=[upright(T, angles=(0.01, 0.01, 4.0))])
+    answer = post.answer(
+        joint_goal(RIGHT), path_constraints=constraints, allowed_planning_time=60.0
+    )
+    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    for q in planned_rows(answer.trajectory, 300):
+        axis = post.arm.chain.forward(q)[:3, 2]
+        assert np.arccos(np.clip(axis @ T[:3, 2], -1.0, 1.0)) < 0.01 * np.sqrt(2.0) + 1e-4
+
+
+def test_constraints_that_contradict_each_other_have_no_plan(planning):
+    T = planning.arm.chain.forward(READY)
+    both = [upright(T), upright(T @ np.diag([-1.0, 1.0, -1.0, 1.0]))]
+    held = planning.answer(
+        joint_goal(RIGHT), path_constraints=Constraints(orientation_constraints=both)
+    )
+    assert code_of(held) is ErrorCode.START_STATE_VIOLATES_PATH_CONSTRAINTS
+    twice = planning.answer(joint_goal([0.1, 0.9], names=[NAMES[0]] * 2))
+    assert code_of(twice) is ErrorCode.INVALID_GOAL_CONSTRAINTS
+    assert NAMES[0] in twice.error_code.message
+
+
+def test_a_hundred_requests_at_once_are_all_answered(planning):
+    with ThreadPoolExecutor(100) as pool:
+        answers = list(pool.map(lambda _: planning.answer(joint_goal(READY)), range(100)))
+    assert {code_of(answer) for answer in answers} == {ErrorCode.SUCCESS}
+    assert all(answer.trajectory == answers[0].trajectory for answer in answers)
 
 
 def test_scaling_makes_the_motion_slower(planning):
