@@ -91,7 +91,9 @@ def test_the_newest_of_target_and_servo_wins_and_a_trajectory_keeps_the_arm(solv
     rig.follower.follow_aim(trajectory)
     rig.tick(10)
     for refused in (Velocity(WAY), Reference(swing)):
-        with pytest.raises(TargetRefusedError, match=r'trajectory; cancel that, .* ~/stop'):
+        with pytest.raises(
+            TargetRefusedError, match=r'trajectory is being executed; cancel it, .* ~/stop'
+        ):
             rig.follower.follow_aim(refused)
     with pytest.raises(TargetRefusedError, match='trajectory; cancel'):
         rig.follower.set_target(target)
