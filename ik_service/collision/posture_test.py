@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+import math
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.collision.check_statistics import CheckStatistics
-from ik_service.collision.levers import levers
 from ik_service.collision.part import ContactPoint
 from ik_service.collision.scene import Pair, Scene
+from ik_service.collision.scene_arrays import RobotArrays
 from ik_service.collision.workspace import Workspace
 from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
@@ -154,7 +155,7 @@ class PostureTest:
         :returns: (n,) [m/rad], or 1 for a joint that slides.
         """
         sizes = np.zeros(len(self._base()))
-        own = levers(self._scene().robot)
+        own = _levers(self._scene().robot)
         sizes[: len(own)] = own
         return sizes[self._columns]
 
@@ -187,3 +188,24 @@ class PostureTest:
                 + ', '.join(self.joint_names),
             )
         return values
+
+
+def _levers(robot: RobotArrays) -> np.ndarray:
+    """
+    Return how far any point of a robot moves at most for a unit of each joint, in any posture.
+
+    :param robot: the robot with what it carries; strokes of sliding joints are not counted.
+    :returns: (m,) [m/rad], or 1 for a joint that slides; 0 for one that moves no body.
+    """
+    bodies = len(robot.body_spheres)
+    reach = np.zeros(bodies)  # from the origin of each body to the farthest point it carries
+    for body, (*centre, radius) in enumerate(robot.body_spheres.tolist()):
+        reach[body] = math.hypot(*centre) + max(radius, 0.0)
+    for j in reversed(range(bodies - 1)):
+        arm = float(np.linalg.norm(robot.before[j, 9:]))
+        reach[robot.parents[j]] = max(reach[robot.parents[j]], arm + reach[j + 1])
+    sizes = np.zeros(int(robot.variables.max(initial=-1)) + 1)
+    for j, variable in enumerate(robot.variables.tolist()):
+        turn, slide = np.abs(robot.moves[j]).tolist()
+        sizes[variable] = max(sizes[variable], turn * reach[j + 1] + slide)
+    return sizes

@@ -22,6 +22,7 @@ class Settings:
     :ivar port_search: whether the next free port is taken when this one is in use.
     :ivar rate: update rate of the page [Hz].
     :ivar reach: path of a map of the reach; empty for none.
+    :ivar make_reach: whether a map of the reach is made at the first look.
     :ivar robot: the parameters ``urdf``, ``robot_description``, ``xacro_args``,
         ``package_dirs``, ``srdf``, ``robot_description_semantic``, ``base_link`` and
         ``tip_link``.
@@ -33,6 +34,7 @@ class Settings:
     port_search: bool
     rate: float
     reach: str
+    make_reach: bool
     robot: dict[str, str]
 
 
@@ -58,6 +60,12 @@ REACH = ParameterSpec(
     'reach',
     '',
     'Path of the reach.zarr or reach.npz of ik_study reach, to show; empty: none',
+    read_only=True,
+)
+MAKE_REACH = ParameterSpec(
+    'make_reach',
+    False,
+    'Whether a coarse map of the reach is made, in the background, when a page is first opened',
     read_only=True,
 )
 ROBOT = (
@@ -119,7 +127,7 @@ def declare_settings(node: Node) -> Settings:
     :raises OptionError: a value is invalid.
     """
     values = declare_parameters(
-        node, (HOST, ALLOWED_HOSTS, PORT, PORT_SEARCH, RATE, REACH, *ROBOT)
+        node, (HOST, ALLOWED_HOSTS, PORT, PORT_SEARCH, RATE, REACH, MAKE_REACH, *ROBOT)
     )
     return Settings(
         host=values[HOST],
@@ -128,6 +136,7 @@ def declare_settings(node: Node) -> Settings:
         port_search=values[PORT_SEARCH],
         rate=values[RATE],
         reach=values[REACH],
+        make_reach=values[MAKE_REACH],
         robot={spec.name: values[spec] for spec in ROBOT},
     )
 

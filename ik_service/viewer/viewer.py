@@ -60,7 +60,9 @@ class Viewer:
         self._tasks = TaskQueue(self._on_error)
         add_surroundings(server)
         self._panel = Panel(server, self._actions())
-        self._reach = Reach(server, self._panel, self._tasks, self._warn, settings.reach)
+        self._reach = Reach(
+            server, self._panel, self._tasks, self._warn, settings.reach, settings.make_reach
+        )
         self._monitor = NodeMonitor(
             node,
             self._tasks,

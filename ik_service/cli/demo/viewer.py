@@ -27,7 +27,7 @@ def viewer_program(wanted: bool, robot: Mapping[str, str]) -> Iterator[ChildProc
     if not wanted or find_spec('viser') is None:
         yield None
         return
-    arguments = ros_arguments(robot)
+    arguments = ros_arguments({**robot, 'make_reach': True})
     with ChildProcess('the viewer', 'ik_service.viewer.main', arguments) as child:
         try:
             yield child

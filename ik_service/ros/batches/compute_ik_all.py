@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 
@@ -14,13 +12,11 @@ from ik_service.ros.batches.batch_answers import BatchAnswers
 from ik_service.ros.batches.batch_request import BatchRequest
 from ik_service.ros.collision.avoidance import Avoidance
 from ik_service.ros.common.errors import ErrorCode, RequestError
-from ik_service.ros.common.frames import Frames
-from ik_service.ros.ik.background_handler import BackgroundHandler
+from ik_service.ros.ik.background_handler import IkRowsHandler
 from ik_service.ros.ik.chain_start import chain_start, ChainStart, constrained_solver
-from ik_service.ros.ik.compute_ik import IkHandler, note_of_assumed, places_links
+from ik_service.ros.ik.compute_ik import note_of_assumed, places_links
 from ik_service.ros.ik.goals import group_of, PoseGoal
 from ik_service.ros.ik.ik_answer import bring_inside
-from ik_service.ros.ik.service_handler import StampClock
 from ik_service.solvers.all_solutions.argument_checks import USED_OPTIONS
 from ik_service.solvers.all_solutions.finder import DEFAULT_RESOLUTION, solve_ik_all
 from ik_service.solvers.options import IkOptions
@@ -29,7 +25,7 @@ LONGEST_SEARCH = 2.0
 """Time after which a search ends with what it has found [s]."""
 
 
-class AllSolutionsHandler(BackgroundHandler):
+class AllSolutionsHandler(IkRowsHandler):
     """
     Handler of ``compute_ik_all``: the solutions of one pose, nearest to the seed first.
 
@@ -40,22 +36,10 @@ class AllSolutionsHandler(BackgroundHandler):
     Safe to call from several threads at once; nothing raises out of :meth:`handle`.
 
     :param ik: handler of ``compute_ik``, with whose settings and world it solves.
-    :param clock: fills in the stamps of answers.
-    :param frames: frames besides the links of the robot.
-    :param on_error: called with an unexpected exception.
-    :param on_refused: called with the reason why a request could not be answered as it stood.
+    :param around: as for :class:`~ik_service.ros.ik.service_handler.ServiceHandler`.
     """
 
-    def __init__(
-        self,
-        ik: IkHandler,
-        clock: StampClock,
-        frames: Frames,
-        on_error: Callable[[Exception], object],
-        on_refused: Callable[[str], object],
-    ) -> None:
-        super().__init__('all solutions', clock, frames, on_error, on_refused)
-        self._ik = ik
+    work = 'all solutions'
 
     def _answer(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import time
 
 from moveit_msgs.srv import GetCartesianPath
@@ -14,13 +13,12 @@ from ik_service.exceptions import CompilationError
 from ik_service.ros.batches.batch_answers import BatchAnswers
 from ik_service.ros.batches.batch_request import BatchRequest
 from ik_service.ros.common.errors import ErrorCode, RequestError
-from ik_service.ros.common.frames import Frames
-from ik_service.ros.ik.background_handler import BackgroundHandler
+from ik_service.ros.ik.background_handler import IkRowsHandler
 from ik_service.ros.ik.chain_start import chain_start, ChainStart, constrained_solver
 from ik_service.ros.ik.compute_ik import IkHandler, note_of_assumed, places_links
 from ik_service.ros.ik.goals import group_of, PoseGoal
 from ik_service.ros.ik.ik_answer import bring_inside, code_of
-from ik_service.ros.ik.service_handler import StampClock
+from ik_service.ros.ik.service_handler import Around
 from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.result import IkBatchResult, IkStatus
 
@@ -28,7 +26,7 @@ LONGEST_CALL = 2.0
 """Time after which no further pose of a call is begun [s]."""
 
 
-class BatchHandler(BackgroundHandler):
+class BatchHandler(IkRowsHandler):
     """
     Handler of ``compute_ik_batch``, which answers every pose as ``compute_ik`` does.
 
@@ -36,23 +34,14 @@ class BatchHandler(BackgroundHandler):
     done in threads of its own, which give way to others.
 
     :param ik: handler of ``compute_ik``, with whose settings and world it solves.
-    :param clock: fills in the stamps of answers.
-    :param frames: frames besides the links of the robot.
-    :param on_error: called with an unexpected exception.
-    :param on_refused: called with the reason why a request could not be answered as it stood.
+    :param around: as for :class:`~ik_service.ros.ik.service_handler.ServiceHandler`.
     :ivar preparation: compilation of the kernels.
     """
 
-    def __init__(
-        self,
-        ik: IkHandler,
-        clock: StampClock,
-        frames: Frames,
-        on_error: Callable[[Exception], object],
-        on_refused: Callable[[str], object],
-    ) -> None:
-        super().__init__('batches', clock, frames, on_error, on_refused)
-        self._ik = ik
+    work = 'batches'
+
+    def __init__(self, ik: IkHandler, *around: *Around) -> None:
+        super().__init__(ik, *around)
         self.preparation = BatchPreparation()
 
     def _answer(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from moveit_msgs.msg import RobotState
 import numpy as np
@@ -14,7 +15,7 @@ from ik_service.collision.posture_test import PostureTest
 from ik_service.collision.world import World
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.collision.collision_parameters import REQUIRE_COLLISION_CHECKING
-from ik_service.ros.collision.collision_world import CollisionWorld, Tests
+from ik_service.ros.collision.collision_world import Tests
 from ik_service.ros.collision.object_changes import attached_world
 from ik_service.ros.collision.placing import Placing
 from ik_service.ros.common.errors import ErrorCode, RequestError
@@ -24,6 +25,27 @@ MOST_ATTACHED = 100
 """Objects that a request may attach."""
 _MOST_TESTS = 64
 _ATTACHED = 'attached_collision_objects'
+
+
+class CheckedWorld(Protocol):
+    """A world around an arm and its checker, as a ``CollisionWorld`` is one."""
+
+    @property
+    def required(self) -> bool:
+        """Whether all of the robot has to be checked, or nothing counts as checked."""
+        ...
+
+    def checker(self, arm: Arm) -> CollisionChecker | None:
+        """Return the checker, with the world as it is now; None where nothing can be checked."""
+        ...
+
+    def fault_of(self, arm: Arm) -> str:
+        """Return what cannot be checked, and why; empty where all can be."""
+        ...
+
+    def tests(self, arm: Arm) -> Tests:
+        """Return where tests of the checker may be kept."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -66,7 +88,7 @@ UNCHECKED = Avoidance()
 
 
 def avoidance(
-    collisions: CollisionWorld, arm: Arm, state: RobotState, posture: np.ndarray, frames: Frames
+    collisions: CheckedWorld, arm: Arm, state: RobotState, posture: np.ndarray, frames: Frames
 ) -> Avoidance:
     """
     Return the collision checks of a request.

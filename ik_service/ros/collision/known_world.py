@@ -97,6 +97,26 @@ class KnownWorld:
             self._commit(draft)
         return result
 
+    def tried(
+        self, change: Callable[[WorldDraft], _Result], measured: MeasuredState | None
+    ) -> tuple[World, Frames, _Result]:
+        """
+        Return the world and the frames as a change would leave them; nothing changes here.
+
+        :param change: as for :meth:`edit`; so are ``measured`` and the errors.
+        :returns: the world, the frames, and what the change returns.
+        :raises IkServiceError: what the change raises, or an object cannot be checked.
+        """
+        with self._lock:
+            frames = self._frames.draft()
+            draft = self._draft(frames, measured)
+            result = change(draft)
+            world = draft.finish()
+        for name, record in draft.changed.items():
+            if record is not None:
+                self._prepare(world.attached.get(name) or world.objects[name])
+        return world, frames, result
+
     def snapshot(self) -> tuple[World, Mapping[str, Record], SceneSettings]:
         """Return the world, what is known of its objects, and the settings, of one moment."""
         with self._lock:

@@ -6,6 +6,7 @@ from moveit_msgs.srv import GetCartesianPath
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.common.background_workers import BackgroundWorkers
+from ik_service.ros.ik.compute_ik import IkHandler
 from ik_service.ros.ik.service_handler import Around, require_arm, ServiceHandler
 
 THREADS = 2
@@ -49,3 +50,19 @@ class BackgroundHandler(ServiceHandler):
     ) -> str:
         """Fill in the answer and return the message that goes with success."""
         raise NotImplementedError
+
+
+class IkRowsHandler(BackgroundHandler):
+    """
+    Base of the handlers that solve inverse kinematics many times for a request.
+
+    :param ik: handler of ``compute_ik``, with whose settings and world they solve.
+    :param around: as for :class:`~ik_service.ros.ik.service_handler.ServiceHandler`.
+    :cvar work: what is worked on, in a word.
+    """
+
+    work = ''
+
+    def __init__(self, ik: IkHandler, *around: *Around) -> None:
+        super().__init__(self.work, *around)
+        self._ik = ik

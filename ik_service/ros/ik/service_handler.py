@@ -15,6 +15,7 @@ from ik_service.arm.arm import MeasuredState
 from ik_service.arm.joint_state import PostureSpace
 from ik_service.arm.known_positions import known_positions
 from ik_service.exceptions import ArgumentError, UnknownJointError
+from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import FrameResolver, Frames
 from ik_service.ros.common.solve_record import SolveRecord, StampedTime
@@ -153,6 +154,27 @@ class ServiceHandler:
             return error.code, message
         self._on_error(error)
         return ErrorCode.FAILURE, f'error in the server: {type(error).__name__}: {error}'
+
+
+class WorldHandler(ServiceHandler):
+    """
+    Base of the handlers of requests about the known world.
+
+    :param clock: as for :class:`ServiceHandler`; so are ``frames``, ``on_error`` and
+        ``on_refused``.
+    :param collisions: the known world, and the checker of collisions.
+    """
+
+    def __init__(
+        self,
+        clock: StampClock,
+        frames: Frames,
+        on_error: Callable[[Exception], object],
+        on_refused: Callable[[str], object],
+        collisions: CollisionWorld,
+    ) -> None:
+        super().__init__(clock, frames, on_error, on_refused)
+        self._collisions = collisions
 
 
 def write_code(error_code: MoveItErrorCodes, code: ErrorCode, message: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Vector3
 from moveit_msgs.msg import ContactInformation
@@ -15,17 +13,14 @@ from ik_service.arm.group import ArmGroup
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.part import ATTACHED, ContactPoint, LINK, OBJECT
 from ik_service.ros.collision.avoidance import avoidance
-from ik_service.ros.collision.collision_world import CollisionWorld
-from ik_service.ros.common.frames import Frames
 from ik_service.ros.ik.constraint_results import constraint_results
 from ik_service.ros.ik.goals import group_of
 from ik_service.ros.ik.service_handler import (
     assumed_joints,
     require_arm,
     resolver_of,
-    ServiceHandler,
-    StampClock,
     start_posture,
+    WorldHandler,
 )
 
 MOST_CONTACTS = 1000
@@ -38,7 +33,7 @@ _TYPES = {
 }
 
 
-class ValidityHandler(ServiceHandler):
+class ValidityHandler(WorldHandler):
     """
     Handler of ``check_state_validity``.
 
@@ -52,17 +47,6 @@ class ValidityHandler(ServiceHandler):
     :param on_refused: called with what the answer has no field for.
     :param collisions: the known world, and the checker of collisions.
     """
-
-    def __init__(
-        self,
-        clock: StampClock,
-        frames: Frames,
-        on_error: Callable[[Exception], object],
-        on_refused: Callable[[str], object],
-        collisions: CollisionWorld,
-    ) -> None:
-        super().__init__(clock, frames, on_error, on_refused)
-        self._collisions = collisions
 
     def handle(
         self, request: GetStateValidity.Request, response: GetStateValidity.Response

@@ -8,7 +8,7 @@ import threading
 import time
 
 from moveit_msgs.action import MoveGroup
-from moveit_msgs.msg import MotionPlanRequest, PlanningScene
+from moveit_msgs.msg import MotionPlanRequest
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
@@ -21,6 +21,7 @@ from ik_service.ros.following.followers import Followers
 from ik_service.ros.ik.ik_answer import write_solution
 from ik_service.ros.ik.service_handler import write_code
 from ik_service.ros.paths.path_answer import write_trajectory
+from ik_service.ros.planning.goal_scene import GoalScene
 from ik_service.ros.planning.request_planner import PlannedMotion, RequestPlanner
 from ik_service.ros.trajectory.deferred_goals import DeferredActionServer
 from ik_service.ros.trajectory.goal_outcome import GoalEnd, GoalRefusedError, MOVEIT_CODES
@@ -155,10 +156,11 @@ class MoveAction:
         """Do what a goal asks for; return the code and the message."""
         wanted = goal.handle.request
         options = wanted.planning_options
-        _check_scene(options.planning_scene_diff)
         if len(self._goals) > MOST_GOALS:
             raise RequestError(ErrorCode.FAILURE, f'{MOST_GOALS} goals are worked on already')
         if options.plan_only:
+            _start_from_scene(wanted)
+            self._take_scene(goal)
             self._planned(goal, wanted.request, result)
             return ErrorCode.SUCCESS, 'planned, and not moved, as plan_only says'
         for other in tuple(self._goals):
@@ -172,6 +174,7 @@ class MoveAction:
         request.start_state.is_diff = True
         with self._moving:
             self._await_joint_states(goal)
+            self._take_scene(goal)
             attempts = 1 + max(options.replan_attempts, 1) if options.replan else 1
             for left in reversed(range(attempts)):
                 code, message = self._moved(goal, request, result)
@@ -194,18 +197,29 @@ class MoveAction:
             if not missing:
                 break
 
+    def _take_scene(self, goal: _Goal) -> None:
+        """Apply the difference of the scene that a goal brings, for this goal alone."""
+        planner, measured = self._ready()
+        diff = goal.handle.request.planning_options.planning_scene_diff
+        goal.scene = planner.scene(diff, measured)
+
+    def _ready(self) -> tuple[RequestPlanner, MeasuredState]:
+        """Return what plans, and the measured state."""
+        planner, measured = self._planner(), self._measured()
+        if planner is None or measured is None:
+            raise RequestError(ErrorCode.FAILURE, 'there is no robot description yet')
+        return planner, measured
+
     def _planned(
         self, goal: _Goal, request: MotionPlanRequest, result: MoveGroup.Result
     ) -> PlannedMotion:
         """Return the plan, which is also in the result."""
         goal.feedback('PLANNING')
-        planner, measured = self._planner(), self._measured()
-        if planner is None or measured is None:
-            raise RequestError(ErrorCode.FAILURE, 'there is no robot description yet')
+        planner, measured = self._ready()
         if goal.ending.is_set():
             raise RequestError(ErrorCode.PREEMPTED, goal.reason or 'it was canceled')
         try:
-            planned = planner.plan(request, measured, goal.ending.is_set)
+            planned = planner.plan(request, measured, goal.ending.is_set, goal.scene)
         except RequestError as error:
             if error.code is ErrorCode.PREEMPTED and goal.reason:
                 raise RequestError(error.code, goal.reason) from error
@@ -227,7 +241,7 @@ class MoveAction:
             return ErrorCode.SUCCESS, 'the arm is at the goal already'
         planner = self._planner()
         assert planner is not None
-        watch = planner.watch(planned)
+        watch = planner.watch(planned, goal.scene)
         obstacle = watch.obstacle(0.0)  # which came while the motion was planned
         if obstacle:
             return ErrorCode.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE, obstacle
@@ -304,6 +318,7 @@ class _Goal:
         self.playback: Playback | None = None
         self.ending, self.ended, self.reason = threading.Event(), False, ''
         self.canceled = False
+        self.scene: GoalScene | None = None
 
     def cancel(self, reason: str) -> bool:
         """End it; return whether that can still be."""
@@ -350,20 +365,15 @@ def _code_of(end: GoalEnd) -> ErrorCode:
     return ErrorCode(MOVEIT_CODES[end])
 
 
-def _check_scene(diff: PlanningScene) -> None:
-    """Refuse a scene of a goal's own, which would otherwise not be looked at."""
-    given = {
-        'world.collision_objects': diff.world.collision_objects,
-        'world.octomap': diff.world.octomap.octomap.data,
-        'robot_state.attached_collision_objects': diff.robot_state.attached_collision_objects,
-        'allowed_collision_matrix': diff.allowed_collision_matrix.entry_names,
-        'link_padding': diff.link_padding,
-        'link_scale': diff.link_scale,
-    }
-    for field, values in given.items():
-        if len(values):
-            raise RequestError(
-                ErrorCode.FAILURE,
-                f'planning_options.planning_scene_diff.{field} is not supported; '
-                'apply_planning_scene and the topics of objects change the scene for all',
-            )
+def _start_from_scene(wanted: MoveGroup.Goal) -> None:
+    """Take the start of a plan from the goal's own scene, where only that says one."""
+    start, given = wanted.request.start_state, wanted.planning_options.planning_scene_diff
+    state = given.robot_state
+    if start.joint_state.name or start.multi_dof_joint_state.joint_names:
+        return
+    start.joint_state, state.joint_state = state.joint_state, start.joint_state
+    start.multi_dof_joint_state, state.multi_dof_joint_state = (
+        state.multi_dof_joint_state,
+        start.multi_dof_joint_state,
+    )
+    start.is_diff = True

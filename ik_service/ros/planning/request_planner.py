@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 import math
 
-from moveit_msgs.msg import MotionPlanRequest, RobotState
+from moveit_msgs.msg import MotionPlanRequest, PlanningScene, RobotState
 import numpy as np
 
 from ik_service.arm.arm import Arm, MeasuredState
@@ -19,10 +19,11 @@ from ik_service.extras.planning.plan_motion import plan_motion
 from ik_service.extras.planning.result import MotionPlan, PlanStatus
 from ik_service.following.settings import FollowerSettings
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.ros.collision.avoidance import avoidance
+from ik_service.ros.collision.avoidance import avoidance, CheckedWorld
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import Frames
+from ik_service.ros.planning.goal_scene import goal_scene, GoalScene
 from ik_service.ros.planning.motion_request import motion_problem, MotionProblem
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 from ik_service.trajectory.timing_limits import TimingLimits
@@ -93,6 +94,7 @@ class RequestPlanner:
         request: MotionPlanRequest,
         measured: MeasuredState,
         canceled: Callable[[], bool] = lambda: False,
+        scene: GoalScene | None = None,
     ) -> PlannedMotion:
         """
         Return the motion that a request asks for.
@@ -100,17 +102,21 @@ class RequestPlanner:
         :param request: the request.
         :param measured: the measured state.
         :param canceled: returns whether it is not wanted any more.
+        :param scene: the scene that counts instead of the known world; None for that.
         :raises RequestError: there is none, or the request is faulty.
         """
         arm, state = measured.arm, request.start_state
-        problem = motion_problem(request, measured, self._frames, self.settings, self.motion)
-        avoided = avoidance(self._collisions, arm, state, problem.posture, self._frames)
+        collisions, frames = scene or self._collisions, scene.frames if scene else self._frames
+        problem = motion_problem(request, measured, frames, self.settings, self.motion)
+        avoided = avoidance(collisions, arm, state, problem.posture, frames)
         try:
             test = avoided.test(problem.chain.joint_names)
             plan = self._planned(request, problem, arm, test, canceled)
         except (ArgumentError, TrajectoryError) as error:
             raise RequestError(ErrorCode.FAILURE, str(error)) from error
-        notes = list(dict.fromkeys([*problem.notes, *avoided.notes]))
+        notes = list(
+            dict.fromkeys([*problem.notes, *avoided.notes, *(scene.remarks if scene else ())])
+        )
         if plan.trajectory is None:
             raise RequestError(CODES[plan.status], '; '.join([_reason(plan, problem), *notes]))
         if not plan.trajectory.duration <= LONGEST:
@@ -132,13 +138,27 @@ class RequestPlanner:
             '; '.join([text, *notes]),
         )
 
-    def watch(self, planned: PlannedMotion) -> MotionWatch:
+    def scene(self, diff: PlanningScene, measured: MeasuredState) -> GoalScene | None:
+        """
+        Return the scene that a goal brings with it; None for the known world.
+
+        :param diff: the difference, as for :func:`~ik_service.ros.planning.goal_scene.goal_scene`.
+        :param measured: the measured state.
+        :raises RequestError: the difference is faulty or not supported; names the field.
+        """
+        return goal_scene(diff, self._collisions, measured)
+
+    def watch(self, planned: PlannedMotion, scene: GoalScene | None = None) -> MotionWatch:
         """
         Return a watch of the way of a motion.
 
         :param planned: the motion.
+        :param scene: the scene with which it was planned; None for the known world.
+        :raises RequestError: collisions cannot be checked.
         """
-        return MotionWatch(planned, self._collisions, self._frames)
+        return MotionWatch(
+            planned, scene or self._collisions, scene.frames if scene else self._frames
+        )
 
     def _planned(
         self,
@@ -185,11 +205,11 @@ class MotionWatch:
     Watch of the rest of a motion, for objects that come into its way.
 
     :param planned: the motion.
-    :param collisions: the known world, and the checker of collisions.
+    :param collisions: the world, and the checker of collisions.
     :param frames: frames besides the links of the robot.
     """
 
-    def __init__(self, planned: PlannedMotion, collisions: CollisionWorld, frames: Frames) -> None:
+    def __init__(self, planned: PlannedMotion, collisions: CheckedWorld, frames: Frames) -> None:
         self._planned, self._collisions, self._frames = planned, collisions, frames
         check = MotionCheck(planned.chain, self._test())
         self._times, self._rows = check.samples(planned.trajectory)
@@ -201,11 +221,14 @@ class MotionWatch:
 
         :param time: how far the motion is [s].
         """
-        checker = self._collisions.checker(self._planned.arm)
-        if checker is None or checker.world is self._world:
-            return ''
-        self._world = checker.world
-        test = self._test()
+        try:
+            checker = self._collisions.checker(self._planned.arm)
+            if checker is None or checker.world is self._world:
+                return ''
+            self._world = checker.world
+            test = self._test()
+        except RequestError as error:
+            return f'the rest of the way cannot be checked: {error}'
         rest = self._times >= time
         if test is None or not rest.any():
             return ''

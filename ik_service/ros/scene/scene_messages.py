@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, TransformStamped, Vector3
@@ -28,11 +29,13 @@ from std_msgs.msg import ColorRGBA
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.collision.checker import CollisionChecker
-from ik_service.collision.own_pairs import own_pairs
+from ik_service.collision.pair_rules import given_pairs
+from ik_service.collision.rigid_bodies import RigidBodies
 from ik_service.collision.shapes import Cone, Mesh, PlacedShape, Plane, Shape
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.exceptions import CollisionObjectError
 from ik_service.model.collision_geometry import read_collision_geometry
+from ik_service.robot import Robot
 from ik_service.ros.collision.world_draft import NO_RECORD, Record, SceneSettings
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.ik.ik_answer import write_solution
@@ -119,7 +122,7 @@ class KnownScene:
         """Return which bodies may touch, with the pairs that the robot itself disables."""
         allowed, robot = self.world.allowed, self.measured.arm.robot
         names = [*dict.fromkeys((*self._links, *allowed.names))]
-        table = allowed.resolved(names, own_pairs(robot, names, self.checker))
+        table = allowed.resolved(names, _own_pairs(robot, names, self.checker))
         np.fill_diagonal(table, False)  # as MoveIt has it; nothing touches itself
         unchecked = dict.fromkeys(robot.semantics.unchecked_links, True)
         defaults = {**unchecked, **allowed.defaults}
@@ -213,3 +216,28 @@ def _mesh_message(mesh: Mesh) -> MeshMessage:
         vertices=[Point(x=x, y=y, z=z) for x, y, z in mesh.vertices.tolist()],
         triangles=[MeshTriangle(vertex_indices=corner) for corner in mesh.triangles.tolist()],
     )
+
+
+def _own_pairs(robot: Robot, names: Sequence[str], checker: CollisionChecker | None) -> np.ndarray:
+    """
+    Return which pairs of bodies are not checked where no matrix says anything about them.
+
+    :param robot: the robot.
+    :param names: n names of links and of others.
+    :param checker: its checker; without one the pairs of the SRDF count.
+    :returns: (n, n) bool; True on the diagonal and for links that no joint moves against each
+        other.
+    """
+    semantics = robot.semantics
+    pairs = checker.disabled_pairs if checker else given_pairs(semantics, robot.links) or {}
+    body_of = RigidBodies(robot, robot.independent_joint_names).body_of
+    table = np.eye(len(names), dtype=bool)
+    for i, name in enumerate(names):
+        if name in semantics.unchecked_links:
+            table[i, :] = table[:, i] = True
+    for i, j in combinations(range(len(names)), 2):
+        a, b = names[i], names[j]
+        if a in body_of and b in body_of:
+            same = body_of[a] == body_of[b]
+            table[i, j] = table[j, i] = same or frozenset((a, b)) in pairs
+    return table

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
@@ -10,8 +9,7 @@ from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 from ik_service.arm.arm import MeasuredState
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.collision.collision_world import CollisionWorld
-from ik_service.ros.common.frames import Frames
-from ik_service.ros.ik.service_handler import require_arm, ServiceHandler, StampClock
+from ik_service.ros.ik.service_handler import require_arm, WorldHandler
 from ik_service.ros.scene.scene_changes import apply_scene
 from ik_service.ros.scene.scene_messages import KnownScene
 
@@ -28,28 +26,15 @@ def known_scene(collisions: CollisionWorld, measured: MeasuredState) -> KnownSce
     return KnownScene(measured, world, records, settings, checker)
 
 
-class ApplySceneHandler(ServiceHandler):
+class ApplySceneHandler(WorldHandler):
     """
     Handler of ``apply_planning_scene``.
 
     A scene is taken as a whole or not at all, and every request that follows the answer sees it.
     The answer has no field for a reason, which is logged.
 
-    :param clock: as for :class:`~ik_service.ros.ik.service_handler.ServiceHandler`.
-    :param frames: likewise; so are ``on_error`` and ``on_refused``.
-    :param collisions: the known world, and the checker of collisions.
+    Its parameters are those of :class:`~ik_service.ros.ik.service_handler.WorldHandler`.
     """
-
-    def __init__(
-        self,
-        clock: StampClock,
-        frames: Frames,
-        on_error: Callable[[Exception], object],
-        on_refused: Callable[[str], object],
-        collisions: CollisionWorld,
-    ) -> None:
-        super().__init__(clock, frames, on_error, on_refused)
-        self._collisions = collisions
 
     def handle(
         self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
@@ -81,23 +66,12 @@ class ApplySceneHandler(ServiceHandler):
         return self._code_and_message(error)[0].name
 
 
-class GetSceneHandler(ServiceHandler):
+class GetSceneHandler(WorldHandler):
     """
-    Handler of ``get_planning_scene``; its parameters are those of :class:`ApplySceneHandler`.
+    Handler of ``get_planning_scene``.
 
-    :param clock: fills in the stamps of answers.
+    Its parameters are those of :class:`~ik_service.ros.ik.service_handler.WorldHandler`.
     """
-
-    def __init__(
-        self,
-        clock: StampClock,
-        frames: Frames,
-        on_error: Callable[[Exception], object],
-        on_refused: Callable[[str], object],
-        collisions: CollisionWorld,
-    ) -> None:
-        super().__init__(clock, frames, on_error, on_refused)
-        self._collisions = collisions
 
     def handle(
         self, request: GetPlanningScene.Request, response: GetPlanningScene.Response

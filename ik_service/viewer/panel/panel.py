@@ -26,8 +26,9 @@ from ik_service.viewer.panel.parameter_fields import Value
 from ik_service.viewer.panel.solver_form import SolverForm
 from ik_service.viewer.panel.status_text import Level, StatusText
 
-_INK, _GRID = '#868e96', '#e9ecef'
-_PLOT_HEIGHT = 190
+_INK, _GRID = '#868e96', 'rgba(134,142,150,0.25)'  # to be seen on light and dark pages
+_PLOT_HEIGHT, _TIME_AXIS = 160, 30  # [px]
+_BANNER_LINES = 2
 
 # The element after this one stays at the top when the panel is scrolled, for which nothing around
 # it may hide what overflows.
@@ -148,7 +149,7 @@ class Panel:
 
         :param status: the status.
         """
-        self._put('banner', self._banner, banner(status))
+        self._put('banner', self._banner, banner(status, _BANNER_LINES))
         self.form.enable(status.is_connected)
         self.sliders.enable(status.is_connected)
         self.states.enable(status.is_connected)
@@ -245,6 +246,8 @@ def notify(server: viser.ViserServer, title: str, body: str) -> None:
 def _add_plot(gui: viser.GuiApi) -> viser.GuiUplotHandle:
     """Add the plot of the errors over time, with a logarithmic axis."""
     axis = uplot.Axis(stroke=_INK, grid={'stroke': _GRID, 'width': 1}, ticks={'show': False})
+    time_axis = axis.copy()
+    time_axis['size'] = _TIME_AXIS
     return gui.add_uplot(
         ErrorHistory().series(0.0),
         (
@@ -257,7 +260,7 @@ def _add_plot(gui: viser.GuiApi) -> viser.GuiUplotHandle:
             'x': uplot.Scale(time=False),
             'y': uplot.Scale(distr=3, range=(FLOOR, CEILING)),
         },
-        axes=(axis, axis),
+        axes=(time_axis, axis),
         height=_PLOT_HEIGHT,
         padding=(12, 8, 0, 0),  # top, right, bottom, left: room for the ends of the labels [px]
     )

@@ -14,11 +14,22 @@ from ik_service.viewer.panel.status_text import Level, StatusText
 
 T = TypeVar('T')
 
-_NONE = '<span style="color:#adb5bd">–</span>'
-_COLORS = {Level.GOOD: '#2b8a3e', Level.WAITING: '#e67700', Level.BAD: '#c92a2a'}
-_GROUNDS = {Level.GOOD: '#ebfbee', Level.WAITING: '#fff9db', Level.BAD: '#fff5f5'}
+# Colours of a light and of a dark page.
+_COLORS = {
+    Level.GOOD: 'light-dark(#2b8a3e,#69db7c)',
+    Level.WAITING: 'light-dark(#b35900,#ffc078)',
+    Level.BAD: 'light-dark(#c92a2a,#ff8787)',
+}
+_GROUNDS = {
+    Level.GOOD: 'light-dark(#ebfbee,#1d3324)',
+    Level.WAITING: 'light-dark(#fff9db,#3a2f15)',
+    Level.BAD: 'light-dark(#fff5f5,#3b2020)',
+}
+_DETAIL = 'light-dark(#495057,#ced4da)'
+_TRACK = 'light-dark(#e9ecef,#495057)'
+_NONE = '<span style="color:light-dark(#adb5bd,#868e96)">–</span>'
 _FONT = 'font-size:0.8125em;line-height:1.45;font-variant-numeric:tabular-nums'
-_FAINT = 'color:#868e96'
+_FAINT = 'color:light-dark(#6c757d,#adb5bd)'
 _MOST_CONTACTS = 3
 _MOST_REMARKS = 20
 
@@ -48,18 +59,20 @@ class Figures:
     smallest_singular_value: float | None = None
 
 
-def banner(text: StatusText) -> str:
+def banner(text: StatusText, lines: int = 1) -> str:
     """
     Return a status as a coloured box.
 
     :param text: the status.
+    :param lines: of the detail for which there is always room, so that nothing below moves.
     """
     color, ground = _COLORS[text.level], _GROUNDS[text.level]
+    room = f'display:block;min-height:{1.45 * lines:g}em'
     return (
         f'<div style="{_FONT};margin:0.25em 0.75em 0.75em;padding:0.5em 0.75em;'
         f'border-left:3px solid {color};background:{ground};border-radius:3px">'
-        f'<b style="color:{color}">{escape(text.headline)}</b><br>'
-        f'<span style="color:#495057">{escape(text.detail) or "&nbsp;"}</span></div>'
+        f'<b style="color:{color}">{escape(text.headline)}</b>'
+        f'<span style="color:{_DETAIL};{room}">{escape(text.detail)}</span></div>'
     )
 
 
@@ -162,7 +175,8 @@ def proximity_color(limit_proximity: float) -> str:
     :param limit_proximity: see :attr:`JointPosition.limit_proximity`.
     """
     proximity = min(max(limit_proximity, 0.0), 1.0)
-    return f'hsl({round(140 * (1.0 - proximity))},65%,{round(34 + 8 * proximity)}%)'
+    hue, lightness = round(140 * (1.0 - proximity)), round(34 + 8 * proximity)
+    return f'light-dark(hsl({hue},65%,{lightness}%),hsl({hue},65%,{lightness + 24}%))'
 
 
 def length_text(meters: float) -> str:
@@ -247,7 +261,7 @@ def _bar(joint: JointPosition) -> str:
         return ''
     color = proximity_color(joint.limit_proximity)
     return (
-        '<div style="position:relative;height:0.5em;background:#e9ecef;border-radius:0.25em">'
+        f'<div style="position:relative;height:0.5em;background:{_TRACK};border-radius:0.25em">'
         f'<div style="position:absolute;left:calc({100 * joint.fraction:.1f}% - 0.25em);'
         f'width:0.5em;height:0.5em;border-radius:0.25em;background:{color}"></div></div>'
     )

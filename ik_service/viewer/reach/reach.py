@@ -16,6 +16,7 @@ from ik_service.viewer.panel.panel import Panel
 from ik_service.viewer.panel.status_text import Level, StatusText
 from ik_service.viewer.reach.comparison import compare, Comparison
 from ik_service.viewer.reach.legend import arms_key, color_bar
+from ik_service.viewer.reach.own_survey import FINENESSES, OwnSurvey
 from ik_service.viewer.reach.placements import Placements
 from ik_service.viewer.reach.point_cloud import PointCloud
 from ik_service.viewer.reach.reach_form import ReachActions, ReachForm
@@ -27,8 +28,9 @@ from ik_service.viewer.robot_display import RobotDisplay
 
 _PERIOD = 0.2  # shortest time between two clouds: one may have millions of points [s]
 _NO_MAP = StatusText(
-    Level.WAITING, 'No map of the reach', 'ik_study reach makes one; load it by its path below'
+    Level.WAITING, 'No map of the reach', 'make one below, or load one of ik_study reach'
 )
+_MAKING = StatusText(Level.WAITING, 'Making a map of this arm', 'in the background')
 _NO_ARM = StatusText(Level.WAITING, 'The map waits for its arm', 'no robot is shown yet')
 
 
@@ -41,6 +43,7 @@ class Reach:
     :param tasks: brings what was read, and what is done in the tab.
     :param log: called with the reason why a map is not shown.
     :param path: of the map that is loaded first; empty for none.
+    :param makes: whether a map is made when the arm is first looked at, where no path is given.
     """
 
     def __init__(
@@ -50,12 +53,14 @@ class Reach:
         tasks: TaskQueue,
         log: Callable[[str], object],
         path: str = '',
+        makes: bool = False,
     ) -> None:
-        self._log = log
+        self._log, self._tasks = log, tasks
         actions = ReachActions(
             load=lambda path: tasks.post(self.load, path),
             compare=lambda path: tasks.post(self.compare, path),
             change=lambda: tasks.post(self._change),
+            make=lambda fineness: tasks.post(self.make, fineness),
         )
         self._form = ReachForm(server.gui, panel.reach_tab, actions, path)
         self._cloud = PointCloud(server.scene, '/reach')
@@ -67,6 +72,8 @@ class Reach:
         self._is_own = False  # whether the map is known to be of the arm that is shown
         self._is_changed, self._drawn_at = False, -math.inf
         self._place: np.ndarray | None = None
+        self._survey: OwnSurvey | None = None
+        self._makes = makes and not path
         self._form.show(_NO_MAP)
         if path:
             self.load(path)
@@ -90,6 +97,8 @@ class Reach:
 
         :param path: its file or folder.
         """
+        self._makes = False
+        self._drop_survey()
         self._drop_map()
         self._map = None
         if not path.strip():
@@ -98,6 +107,30 @@ class Reach:
             return
         self._form.show(StatusText(Level.WAITING, 'Reading the map', path.strip()))
         self._start(lambda: read_map(path.strip()))
+
+    def make(self, fineness: str) -> None:
+        """
+        Make a map of the arm that is shown, in the background, in place of the one that is shown.
+
+        :param fineness: one of :data:`~ik_service.viewer.reach.own_survey.FINENESSES`.
+        """
+        chain = self._chain
+        self._makes = False
+        self._drop_survey()
+        if chain is None:
+            self._form.show(_NO_ARM)
+            return
+        self._drop_map()
+        self._map = None
+        survey = OwnSurvey(
+            chain,
+            FINENESSES[fineness],
+            lambda share: self._tasks.post(self._show_progress, survey, share),
+        )
+        self._survey = survey
+        self._form.show(_MAKING)
+        self._form.show_progress(0.0)
+        self._start(survey.run)
 
     def compare(self, path: str) -> None:
         """
@@ -130,6 +163,8 @@ class Reach:
         :param target: the target; without one the gizmo is at the tip.
         """
         self._cloud.move(display.root_from_base())
+        if self._makes and self._chain is not None:
+            self.make(next(iter(FINENESSES)))
         if self._map is None or not self._is_own:
             return
         if self._is_changed and now - self._drawn_at >= _PERIOD:
@@ -155,6 +190,7 @@ class Reach:
 
     def _take_map(self, result: tuple[ReachMap, KinematicChain | None, str]) -> None:
         found, chain, reason = result
+        self._drop_survey()
         self._map = found
         if chain is not self._chain:  # another arm came meanwhile
             self._start(lambda: found)
@@ -175,8 +211,20 @@ class Reach:
         self._is_changed = True
 
     def _refuse(self, reason: str) -> None:
+        self._drop_survey()
         self._form.show(StatusText(Level.BAD, 'The map is not shown', reason))
         self._log(f'the map of the reach is not shown: {reason}')
+
+    def _show_progress(self, survey: OwnSurvey, share: float) -> None:
+        if survey is self._survey:
+            self._form.show_progress(share)
+
+    def _drop_survey(self) -> None:
+        """End the survey that is under way, if there is one."""
+        if self._survey is not None:
+            self._survey.drop()
+            self._survey = None
+            self._form.show_progress(None)
 
     # Drawing
 

@@ -11,6 +11,7 @@ import viser
 from ik_service.viewer.panel.panel_html import banner, framed
 from ik_service.viewer.panel.status_text import StatusText
 from ik_service.viewer.panel.widgets import call_on_click, set_properties, set_value
+from ik_service.viewer.reach.own_survey import FINENESSES
 from ik_service.viewer.reach.reach_map import Quantity
 from ik_service.viewer.reach.selection import Cut, Look
 
@@ -31,11 +32,13 @@ class ReachActions:
     :ivar load: loads the map at a path.
     :ivar compare: loads the map at a path to compare with; removes it where the path is empty.
     :ivar change: draws anew what is chosen.
+    :ivar make: makes a map of the arm that is shown, of a fineness.
     """
 
     load: Callable[[str], object]
     compare: Callable[[str], object]
     change: Callable[[], object]
+    make: Callable[[str], object]
 
 
 class ReachForm:
@@ -61,11 +64,18 @@ class ReachForm:
             self._show = gui.add_checkbox('Show the map', True, visible=False)
             self._color = gui.add_dropdown('Colour', (ARMS,), visible=False)
             self._least = gui.add_slider('At least', 0.0, 1.0, 0.01, 0.0, visible=False)
-            self._cut = gui.add_dropdown('Cut', tuple(_CUTS), visible=False)
+            # Cut open towards the camera, so that the arm is in sight.
+            self._cut = gui.add_dropdown(
+                'Cut', tuple(_CUTS), initial_value=Cut.ABOVE_Y.value, visible=False
+            )
             self._offset = gui.add_slider('Plane at [m]', -1.0, 1.0, 0.01, 0.0, visible=False)
             self._size = gui.add_slider(
                 'Point size [mm]', 1.0, _LARGEST_POINT, 0.5, _POINT_SIZE, visible=False
             )
+            self._progress = gui.add_progress_bar(0.0, visible=False)
+            hint = 'From coarse, in half a minute, to fine, in a quarter of an hour'
+            self._fineness = gui.add_dropdown('Fineness', tuple(FINENESSES), hint=hint)
+            self._make = gui.add_button('Make a map of this arm', icon=viser.Icon.RADAR_2)
             hint = 'On the machine of the viewer: the reach.zarr or reach.npz of ik_study reach'
             self._path = gui.add_text('Map', path, hint=hint)
             self._load = gui.add_button('Load', icon=viser.Icon.FOLDER_OPEN)
@@ -159,6 +169,16 @@ class ReachForm:
         """
         self._put(self._text, banner(text))
 
+    def show_progress(self, share: float | None) -> None:
+        """
+        Show how much of a map is made.
+
+        :param share: 0 to 1; None while none is made.
+        """
+        set_properties(self._progress, visible=share is not None)
+        if share is not None:
+            set_properties(self._progress, value=float(round(100.0 * share)))
+
     def show_key(self, content: str) -> None:
         """
         Show the legend.
@@ -188,6 +208,7 @@ class ReachForm:
 
     def _listen(self, actions: ReachActions) -> None:
         call_on_click(self._load, lambda: actions.load(self._path.value))
+        call_on_click(self._make, lambda: actions.make(self._fineness.value))
         call_on_click(self._compare, lambda: actions.compare(self._other.value))
 
         async def changed(event: viser.GuiEvent) -> None:

@@ -10,8 +10,15 @@ pytest.importorskip('ompl', reason='OMPL comes with the extra plan')
 pytest.importorskip('coal', reason='Coal comes with the extra collision')
 
 from moveit_msgs.action import MoveGroup
-from moveit_msgs.msg import CollisionObject, MoveItErrorCodes
-from moveit_msgs.srv import GetMotionPlan
+from moveit_msgs.msg import (
+    AllowedCollisionEntry,
+    AllowedCollisionMatrix,
+    CollisionObject,
+    LinkPadding,
+    MoveItErrorCodes,
+    PlanningScene,
+)
+from moveit_msgs.srv import GetMotionPlan, GetPlanningScene
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.cell import Cell, CHAIN, NODE, panda_chain, READY
@@ -210,12 +217,107 @@ def test_replan_goes_around_what_came_into_the_way(cell, mover):
     assert not checker_with(POST_BOX).for_joints(cell.chain.joint_names).colliding(rows).any()
 
 
-def test_a_scene_of_its_own_is_refused_by_name(cell, mover):
-    goal = MoveGroup.Goal(request=plan_request(joint_goal(RIGHT)))
-    goal.planning_options.planning_scene_diff.world.collision_objects = [POST]
-    end, result = mover._sent(mover._client(MoveGroup, 'move_action'), goal).result()
+def with_scene(options=None, **parts):
+    """Options of a goal with a scene of its own."""
+    scene = PlanningScene(is_diff=True, **{k: v for k, v in parts.items() if k != 'objects'})
+    scene.world.collision_objects = parts.get('objects', [])
+    return {'planning_scene_diff': scene, **(options or {})}
+
+
+def known_objects(cell):
+    get = cell.bench.call(GetPlanningScene, 'get_planning_scene', GetPlanningScene.Request())
+    return {each.id for each in get.scene.world.collision_objects}
+
+
+def test_a_scene_of_its_own_counts_for_a_goal_alone(cell, mover):
+    end, result = mover.move(joint_goal(RIGHT), options=with_scene(objects=[POST])).result()
+    assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
+    rows = commanded_until(cell, RIGHT)
+    assert not checker_with(POST_BOX).for_joints(cell.chain.joint_names).colliding(rows).any()
+    assert np.abs(rows[:, 1:] - READY[1:]).max() > 0.05  # it went around
+    assert 'post' not in known_objects(cell)
+    end, result = mover.move(joint_goal(LEFT)).result()
+    assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS)
+    straight = planned_rows(result.planned_trajectory)
+    assert np.abs(straight[:, 1:] - READY[1:]).max() < 0.01  # where the post was
+
+
+def test_a_scene_of_its_own_may_remove_an_object_and_let_others_touch(cell, mover):
+    mover.objects.publish(POST)
+    until(lambda: 'post' in known_objects(cell), what='the post')
+    matrix = AllowedCollisionMatrix(default_entry_names=['post'], default_entry_values=[True])
+    for options in (
+        with_scene({'plan_only': True}, objects=[gone('post')]),
+        with_scene({'plan_only': True}, allowed_collision_matrix=matrix),
+    ):
+        end, result = mover.move(joint_goal(RIGHT), options=options).result()
+        assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
+        assert np.abs(planned_rows(result.planned_trajectory)[:, 1:] - READY[1:]).max() < 0.01
+    assert 'post' in known_objects(cell)
+    end, result = mover.move(joint_goal(RIGHT), pipeline_id='ptp').result()
+    assert result.error_code.val == CODES.PLANNING_FAILED
+    assert 'post' in result.error_code.message
+
+
+def test_the_watch_sees_the_scene_of_a_goal_with_what_comes_later(cell, mover):
+    floor = box('floor', (0.0, 0.0, -0.3), (2.0, 2.0, 0.1))
+    goal = mover.move(
+        joint_goal(RIGHT), options=with_scene(objects=[floor]), max_velocity_scaling_factor=0.1
+    )
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    mover.objects.publish(WALL)
+    end, result = goal.result()
+    changed = CODES.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
+    assert (end, result.error_code.val) == ('aborted', changed), result.error_code
+    assert 'wall' in result.error_code.message
+    mover.objects.publish(POST)
+    until(lambda: 'post' in known_objects(cell), what='the post')
+    mover.objects.publish(gone('wall'))
+    until(lambda: 'wall' not in known_objects(cell), what='the end of the wall')
+    options = with_scene({'plan_only': True}, objects=[gone('post')])
+    options['planning_scene_diff'].robot_state.joint_state.name = list(cell.chain.joint_names)
+    options['planning_scene_diff'].robot_state.joint_state.position = RIGHT.tolist()
+    end, result = mover.move(joint_goal(LEFT), options=options).result()
+    assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
+    assert np.allclose(planned_rows(result.planned_trajectory)[0], RIGHT)
+
+
+def faulty(**changes):
+    thing = box('thing', (0.5, 0.0, 0.5), (0.1, 0.1, 0.1))
+    if 'size' in changes:
+        thing.primitives[0].dimensions = changes['size']
+    thing.header.frame_id = changes.get('frame', '')
+    return thing
+
+
+def octomap():
+    scene = PlanningScene(is_diff=True)
+    scene.world.octomap.octomap.data = [1, 2, 3]
+    return {'planning_scene_diff': scene}
+
+
+MATRIX = AllowedCollisionMatrix(
+    entry_names=['a', 'b'], entry_values=[AllowedCollisionEntry(enabled=[True])]
+)
+
+
+@pytest.mark.parametrize(
+    ('options', 'named'),
+    [
+        (octomap(), 'octomap'),
+        (with_scene(objects=[POST, faulty(size=[0.1, float('nan'), 0.1])]), 'thing'),
+        (with_scene(objects=[faulty(frame='nowhere')]), 'nowhere'),
+        (with_scene(allowed_collision_matrix=MATRIX), 'allowed_collision_matrix'),
+        (with_scene(link_padding=[LinkPadding(link_name='tail', padding=0.1)]), 'tail'),
+    ],
+)
+def test_what_of_a_scene_cannot_be_applied_is_refused_by_name(cell, mover, options, named):
+    end, result = mover.move(joint_goal(RIGHT), options=options).result()
     assert (end, result.error_code.val) == ('aborted', CODES.FAILURE)
-    assert 'collision_objects' in result.error_code.message
+    assert 'planning_scene_diff' in result.error_code.message
+    assert named in result.error_code.message
+    assert not known_objects(cell)
+    assert not len(cell.commands)
 
 
 def test_without_a_joint_state_its_joints_are_named(bench, panda):

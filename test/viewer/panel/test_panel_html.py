@@ -83,7 +83,7 @@ def test_names_from_outside_cannot_become_markup():
 
 @pytest.mark.parametrize(('limit_proximity', 'hue'), [(0.0, 140), (0.5, 70), (1.0, 0), (3.0, 0)])
 def test_colours_go_from_green_to_red(limit_proximity, hue):
-    assert panel_html.proximity_color(limit_proximity).startswith(f'hsl({hue},')
+    assert panel_html.proximity_color(limit_proximity).startswith(f'light-dark(hsl({hue},')
 
 
 def test_the_first_collisions_are_named_and_the_others_counted():

@@ -18,8 +18,10 @@ from ik_service.viewer.link.target import Target
 from ik_service.viewer.link.task_queue import TaskQueue
 from ik_service.viewer.panel.panel import Actions, Panel
 from ik_service.viewer.reach.comparison import COLORS
+from ik_service.viewer.reach.own_survey import Fineness, FINENESSES
 from ik_service.viewer.reach.reach import Reach
 from ik_service.viewer.reach.reach_form import ARMS
+from ik_service.viewer.reach.selection import Cut
 from ik_service.viewer.server.page import close, serve
 
 SLOW = 120.0  # of a thread that reads a file [s]
@@ -45,9 +47,11 @@ class Page:
         self.server = server
         self.panel = Panel(server, Actions(*[lambda *_: None] * 9))
 
-    def open(self, path=''):
-        self.reach = Reach(self.server, self.panel, self.tasks, self.log.append, str(path))
+    def open(self, path='', makes=False):
+        self.reach = Reach(self.server, self.panel, self.tasks, self.log.append, str(path), makes)
         self.form = self.reach._form
+        self.opened_cut = self.form._cut.value
+        self.form._cut.value = Cut.NONE.value
         return self
 
     def show(self, urdf=None):
@@ -204,3 +208,23 @@ def test_a_map_of_100_000_positions_is_sent_in_one_piece(page, tmp_path):
     page.change(least=75.0)
     assert len(page.clouds) == sent + 1
     assert 0 < len(page.cloud.points) < 100_000
+
+
+def test_a_map_is_made_at_the_first_look_and_another_one_from_the_page(page, monkeypatch):
+    monkeypatch.setitem(FINENESSES, 'coarse', Fineness(5, 2))
+    page.open(makes=True).show().wait_for('the map of this arm</b>')
+    assert len(page.cloud.points) > 0
+    assert not page.form._progress.visible
+    page.reach.make('coarse')
+    page.reach.load('')  # drops it
+    page.wait_for('No map of the reach')
+    page.reach.make('coarse')
+    page.wait_for('the map of this arm</b>')
+    assert not page.log
+
+
+def test_a_map_opens_cut_towards_the_camera(page, path):
+    page.open(path)
+    page.form._cut.value = page.opened_cut
+    page.show().wait_for('125 positions')
+    assert len(page.cloud.points) == 75
