@@ -342,7 +342,7 @@ BAD = [
     (beyond(0.5, 15), INVALID, 'point 15, .*velocity .* beyond the limit .* between'),
     (message([0.1], [AWAY]), INVALID, 'point 0, .*velocity .* between'),
     (smooth(AWAY, READY), INVALID, "point 0, joint 'panda_joint1': starts at 0.4"),
-    (with_effort(), INVALID, 'point 2: gives efforts'),
+    (with_effort(), INVALID, 'point 2: contains efforts'),
     (moving_at_the_end(), INVALID, 'ends with the velocity'),
     (with_stamp(1000), OLD, 'by its stamp the trajectory has ended'),
 ]
