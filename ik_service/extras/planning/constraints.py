@@ -78,6 +78,19 @@ class TaskRows:
     ) -> None:
         self._chain, self._tasks, self._columns = chain, tasks, columns
 
+    @property
+    def tasks(self) -> Sequence[Task]:
+        """The tasks."""
+        return self._tasks
+
+    def poses(self, Q: np.ndarray) -> np.ndarray:
+        """
+        Return the poses (N, 4, 4) T_base_link [m] of the link.
+
+        :param Q: (N, n) [rad] or [m].
+        """
+        return tip_poses(self._chain, Q if self._columns is None else Q[:, self._columns])
+
     def violated(self, Q: np.ndarray) -> np.ndarray:
         """
         Return at which joint vectors no task holds.
@@ -85,13 +98,75 @@ class TaskRows:
         :param Q: (N, n) [rad] or [m].
         :returns: (N,) bool.
         """
-        poses = tip_poses(self._chain, Q if self._columns is None else Q[:, self._columns])
+        poses = self.poses(Q)
         broken = np.ones(len(Q), bool)
         for task in self._tasks:
             found = _beyond_region(task, poses) > SLACK
             found |= _beyond_angles(task, poses[:, :3, :3]) > SLACK
             broken &= found
         return broken
+
+
+def excess_rows(
+    constraint: TaskRows, Q: np.ndarray, group: int, margin: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return values that a constraint bounds, and how far the first of each group is beyond.
+
+    The values are coordinates of the point in the frame of its region, or its distance from the
+    middle, and the angles of the orientation. Of several tasks, and of the two triples of Euler
+    angles, those count that are nearest for the first of the group.
+
+    :param constraint: the constraint, whose values are at most 6.
+    :param Q: (N · group, n) joint vectors in groups of neighbours [rad] or [m].
+    :param group: size of a group.
+    :param margin: how far inside the bounds to be, at most half of each [m, rad].
+    :returns: (N, 6) the signed excess, 0 within; (N, group, 6) the values, angles without jumps
+        within a group.
+    """
+    poses = constraint.poses(Q)
+    count = len(Q) // group
+    best = np.full(count, np.inf)
+    excess, values = np.zeros((count, 6)), np.zeros((count, group, 6))
+    for task in constraint.tasks:
+        for found, limits in _bounded_values(task, poses):
+            rows = found.reshape(count, group, 6)
+            within = limits - np.minimum(margin, 0.5 * limits)
+            beyond = np.sign(rows[:, 0]) * np.maximum(np.abs(rows[:, 0]) - within, 0.0)
+            size = np.linalg.norm(beyond, axis=1)
+            nearer = size < best
+            best[nearer], excess[nearer], values[nearer] = (
+                size[nearer],
+                beyond[nearer],
+                rows[nearer],
+            )
+    jumps = np.round((values[:, :, 3:] - values[:, :1, 3:]) / (2.0 * np.pi))
+    values[:, :, 3:] -= 2.0 * np.pi * jumps
+    return excess, values
+
+
+def _bounded_values(task: Task, poses: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return alternatives of values (N, 6) of a task, and the bounds (6,) of their sizes."""
+    T = task.target if task.region_pose is None else task.region_pose
+    points = poses[:, :3, :3] @ np.array(task.point) + poses[:, :3, 3]
+    local = (points - T[:3, 3]) @ T[:3, :3]
+    region, position, sizes = task.region, local, np.zeros(3)
+    if isinstance(region, Box):
+        sizes = np.array(region.extents)
+    elif isinstance(region, Sphere) and region.radius > 0.0:
+        position, sizes = np.zeros_like(local), np.array([region.radius, np.inf, np.inf])
+        position[:, 0] = np.linalg.norm(local, axis=1)
+    elif isinstance(region, Cylinder):
+        sizes = np.array([0.0, 0.0, region.extents[2]])
+        if region.radius > 0.0:
+            position = np.zeros_like(local)
+            position[:, 0], position[:, 2] = np.linalg.norm(local[:, :2], axis=1), local[:, 2]
+            sizes = np.array([region.radius, np.inf, region.extents[2]])
+    angles = np.array([math.inf if t >= math.pi else t for t in task.orientation_tolerances])
+    limits = np.concatenate([sizes, angles])
+    R = task.target[:3, :3].T @ poses[:, :3, :3]
+    triples = [_rotation_vectors(R)] if task.parameterization == 'rotation_vector' else _euler(R)
+    return [(np.concatenate([position, triple], axis=1), limits) for triple in triples]
 
 
 def _beyond_region(task: Task, poses: np.ndarray) -> np.ndarray:

@@ -16,6 +16,8 @@ from ik_service.trajectory.joint_trajectory import JointTrajectory
 
 FINEST = 0.005
 """Motion of any point of the arm between two postures of a trajectory that are checked [m]."""
+FINEST_TURN = 0.005
+"""Motion of any joint between two postures that are checked for constraints [rad] or [m]."""
 
 _FIRST_ROWS = 32  # between which the motion of the arm is looked at first, at least
 _MARGIN = 1.15  # by which more rows are taken at once, as motions are curved
@@ -115,6 +117,15 @@ class MotionCheck:
             return not self._bodies.some_collide(rows)
         return self._collisions is None or not np.asarray(self._collisions.colliding(rows)).any()
 
+    def free_count(self, rows: np.ndarray) -> int:
+        """
+        Return how many of the first of many joint vectors are allowed.
+
+        :param rows: (N, n) [rad] or [m].
+        """
+        forbidden = self._forbidden(rows)
+        return int(np.argmax(forbidden)) if forbidden.any() else len(rows)
+
     def spacing(self, rows: np.ndarray) -> float:
         """
         Return how far a point of the arm may move along joint vectors in all [m].
@@ -130,9 +141,13 @@ class MotionCheck:
         :param trajectory: the trajectory.
         :param finest: motion of the arm between the postures that are checked, at most [m].
         """
-        times, rows = self.samples(trajectory, finest)
         if self._collisions is None and not self._constraints:
             return None
+        times, rows = self.samples(trajectory, finest)
+        if self._constraints:
+            fault = self._first_violation(trajectory, times, rows)
+            if fault is not None:
+                return fault
         forbidden = self._forbidden(rows)
         return float(times[int(np.argmax(forbidden))]) if forbidden.any() else None
 
@@ -156,6 +171,20 @@ class MotionCheck:
                 return times, rows
             times = _divided(times, counts)
 
+    def _first_violation(
+        self, trajectory: JointTrajectory, times: np.ndarray, rows: np.ndarray
+    ) -> float | None:
+        """Return when a trajectory first breaks a constraint, looked at more finely [s]."""
+        largest = np.abs(np.diff(rows, axis=0)).max(axis=1, initial=0.0)
+        counts = np.maximum(np.ceil(largest / FINEST_TURN), 1.0).astype(int)
+        if counts.sum() <= _MOST_ROWS:
+            times = _divided(times, counts)
+            rows = positions_at(trajectory, times)
+        broken = np.zeros(len(rows), bool)
+        for test in self._constraints:
+            broken |= test.violated(rows)
+        return float(times[int(np.argmax(broken))]) if broken.any() else None
+
     def _motion(self, rows: np.ndarray) -> np.ndarray:
         """Return how far any point of the arm moves from row to row, at most (N−1,) [m]."""
         if self._bodies is None:
@@ -168,8 +197,9 @@ class MotionCheck:
         found = np.zeros(len(rows), bool)
         for test in self._constraints:
             found |= test.violated(rows)
-        if self._collisions is not None and not found.any():
-            found |= self._collisions.colliding(rows)
+        kept = int(np.argmax(found)) if found.any() else len(rows)
+        if self._collisions is not None and kept:
+            found[:kept] |= self._collisions.colliding(rows[:kept])
         return found
 
 

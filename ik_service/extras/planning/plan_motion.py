@@ -11,11 +11,14 @@ from numpy.typing import ArrayLike
 from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.planning.constraints import PathConstraints
+from ik_service.extras.planning.constrained_search import ConstrainedSearch
+from ik_service.extras.planning.constrained_timing import constrained_trajectory
+from ik_service.extras.planning.constraints import PathConstraints, TaskRows
 from ik_service.extras.planning.goal_postures import checked_goals, Goal, GoalPostures, Goals
 from ik_service.extras.planning.motion_check import MotionCheck
+from ik_service.extras.planning.projection import Projection
 from ik_service.extras.planning.result import MotionPlan, PlanStatus
-from ik_service.extras.planning.rounding import rounded, Timing
+from ik_service.extras.planning.rounding import joined, rounded, Timing, within_jerk
 from ik_service.extras.planning.rrt_connect import load_ompl, rrt_connect
 from ik_service.extras.planning.shortening import lengths, shortened
 from ik_service.extras.planning.tool_line import tool_line
@@ -23,6 +26,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.solvers.collision_test import Bodies, collision_test, Collisions, CollisionTest
 from ik_service.solvers.task import Task
+from ik_service.trajectory.joint_trajectory import JointTrajectory
 from ik_service.trajectory.timing_limits import timing_limits, TimingLimits
 
 PIPELINES = ('ompl', 'ptp', 'lin')
@@ -113,11 +117,14 @@ def plan_motion(
         link,
     )
     q, wanted = chain.check_q(start, 'start'), checked_goals(chain, goals)
-    check = MotionCheck(chain, test, constraints.row_tests(chain))
+    tests = constraints.row_tests(chain)
+    check = MotionCheck(chain, test, tests)
+    projected = [each for each in tests if isinstance(each, TaskRows)]
     searched = GoalPostures(chain, np.clip(q, chain.lower, chain.upper), random_seed)
     searched.prepare(wanted)
     clock = _Clock(timeout, canceled)
-    planner = _Planner(chain, q, check, timing, random_seed, clock)
+    projection = Projection(chain, projected) if projected else None
+    planner = _Planner(chain, q, check, timing, random_seed, clock, projection)
     return planner.plan(wanted, pipeline, searched)
 
 
@@ -160,7 +167,9 @@ class _Planner:
         timing: Timing,
         random_seed: int,
         clock: _Clock,
+        projection: Projection | None,
     ) -> None:
+        self._projection = projection
         self._chain, self._check, self._timing = chain, check, timing
         self._seed, self._clock = random_seed, clock
         self._outside = start
@@ -182,11 +191,12 @@ class _Planner:
             return failure
         for number, step in enumerate(SEARCH_STEPS):
             seed = len(SEARCH_STEPS) * self._seed + number
-            path = self._path(postures, step, seed, pipeline)
+            if self._projection is not None and pipeline != 'ptp':
+                path, trajectory = self._constrained(postures, step, seed, self._projection)
+            else:
+                path, trajectory = self._unconstrained(postures, step, seed, pipeline)
             if path is None:
                 break
-            whole = np.concatenate([self._outside[None], path])
-            trajectory = rounded(self._chain, whole, self._timing, self._check, step)
             if trajectory is not None:
                 return MotionPlan(
                     PlanStatus.SUCCESS,
@@ -255,6 +265,40 @@ class _Planner:
         if path is None:
             return None
         return shortened(path, self._units, free, seed, self._clock.stopped)
+
+    def _unconstrained(
+        self, postures: np.ndarray, step: float, seed: int, pipeline: str
+    ) -> tuple[np.ndarray | None, JointTrajectory | None]:
+        """Return a path to one of some postures, and the motion along it, where there are any."""
+        path = self._path(postures, step, seed, pipeline)
+        if path is None:
+            return None, None
+        whole = np.concatenate([self._outside[None], path])
+        return path, rounded(self._chain, whole, self._timing, self._check, step)
+
+    def _constrained(
+        self, postures: np.ndarray, step: float, seed: int, projection: Projection
+    ) -> tuple[np.ndarray | None, JointTrajectory | None]:
+        """Likewise, on constraints."""
+        chain, timing, stopped = self._chain, self._timing, self._clock.stopped
+        search = ConstrainedSearch(projection, self._check, step)
+        path = search.search(
+            self._bounds(postures),
+            self._start,
+            postures,
+            seed,
+            lambda iteration: iteration > MOST_ITERATIONS or stopped(),
+        )
+        if path is None:
+            return None, None
+        path = search.shortened(path, self._units, seed, stopped)
+        motion = constrained_trajectory(chain, path, timing, self._check, projection, stopped)
+        if motion is not None and (self._outside != self._start).any():
+            inside = timing.timed(chain, np.array([self._outside, self._start]))
+            motion = joined([within_jerk(inside, timing.jerk), motion])
+            if self._check.first_fault(motion) is not None:
+                motion = None
+        return path, motion
 
     def _bounds(self, postures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the bounds of a search: the limits, or half a turn about the start."""

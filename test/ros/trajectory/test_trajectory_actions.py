@@ -240,7 +240,7 @@ def test_the_stop_of_moveit_stops_a_target_and_what_waits_for_its_stamp(cell, pl
     cell.send(cell.pose_beside_ready(0.0, 0.2, 0.0))
     cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
     events.publish(String(data='stop'))
-    cell.node.wait_for('trajectory_execution_event: stop: the commands come to rest', 10.0)
+    cell.node.wait_for('trajectory_execution_event: stop: stopping', 10.0)
     cell.commands.wait(lambda command: not any(command.velocity), since=len(cell.commands))
     cell.start = READY
     cell.assert_commands_keep_the_bounds(SCALING)
