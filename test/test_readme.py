@@ -12,7 +12,7 @@ from support.typed_messages import fill
 import yaml
 
 NUMBER = re.compile(r'\d+(\.\d+)?(e[-+]\d+)?')
-LONGEST = 150  # lines of the README
+LONGEST = 120  # lines of the README
 
 
 def read(page):

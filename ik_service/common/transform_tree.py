@@ -175,7 +175,7 @@ def _names(parent: str, child: str) -> tuple[str, str]:
     parent, child = parent.lstrip('/'), child.lstrip('/')
     for name, what in ((parent, 'frame_id'), (child, 'child_frame_id')):
         if not name or len(name) > LONGEST_NAME:
-            raise ArgumentError(what, f'{quote(name)} is no name of a frame')
+            raise ArgumentError(what, f'{quote(name)} is not a valid frame name')
     if parent == child:
         raise ArgumentError('child_frame_id', f'frame {quote(child)} is its own parent')
     return parent, child

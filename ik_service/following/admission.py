@@ -11,9 +11,9 @@ from ik_service.following.joint_sharing import JointSharing, SharedMotion
 from ik_service.following.joint_state_tracker import JointStateTracker
 from ik_service.following.settings import FollowerSettings
 
-_SWITCHED_OFF = 'following is switched off; ~/enable with data: true switches it on'
+_SWITCHED_OFF = 'following is disabled; ~/enable with data: true enables it'
 
-_ON_A_TRAJECTORY = 'the arm moves along a trajectory; cancel that, or stop it with ~/stop first'
+_ON_A_TRAJECTORY = 'a trajectory is being executed; cancel it, or call ~/stop, first'
 
 
 class AdmittedMotion(SharedMotion, Protocol):
@@ -84,12 +84,12 @@ class Admission:
     def occupied(self) -> str:
         """Return who else commands the arm and keeps motions from being started."""
         other = self.other_commander if self._motion.settings.exclusive else ''
-        return other and f'{other} commands the arm too (exclusive: false would allow it)'
+        return other and f'{other} commands the arm too (allowed with exclusive: false)'
 
     def _unguarded(self) -> str:
         """Return why collisions cannot be avoided; empty when they can, or need not be."""
         if not self._motion.settings.avoid_collisions:
             return ''
         fault = self._collisions.fault
-        allow = 'follow.avoid_collisions: false would allow it'
+        allow = 'allowed with follow.avoid_collisions: false'
         return fault and f'collisions cannot be checked: {fault} ({allow})'

@@ -226,8 +226,8 @@ class CollisionGuard:
         if touching is not None:
             return Verdict(
                 False,
-                f'not moved, because it is in a collision already, of {" and ".join(touching)} '
-                '(follow.avoid_collisions: false would allow it)',
+                f'not moved: already in collision: {" and ".join(touching)} '
+                '(allowed with follow.avoid_collisions: false)',
             )
         for q in postures:
             touching = self._test.first_contact(q)

@@ -148,7 +148,7 @@ class FollowerStatus:
 
     @property
     def contradictory_states(self) -> bool:
-        """Whether there must be two sources of joint states that contradict each other."""
+        """Whether two sources publish joint states that contradict each other."""
         return self._machine.arm.contradictory
 
     @property

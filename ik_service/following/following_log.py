@@ -21,7 +21,7 @@ _ALARMING = (
     FollowerState.OTHER_COMMANDER,
 )
 _SLOW = (FollowerState.CATCHING_UP, FollowerState.RECONFIGURING)
-_AWAITED = 'a new target, or ~/enable, is waited for'
+_AWAITED = 'waiting for a new target, or ~/enable'
 
 
 class FollowingLog:

@@ -128,8 +128,8 @@ class JointStateTracker:
             self._awaited_since = None
         elif self._awaited_for(now) > max(timeout, _AWAITED):
             self.reason = (
-                f'a motion starts only from a joint state younger than {self._youngest():.2f} s, '
-                f'and the last one is {age:.2f} s old; the clocks of arm and node have to agree'
+                f'motions start only from joint states younger than {self._youngest():.2f} s; '
+                f'the last one is {age:.2f} s old; the clocks of arm and node must agree'
             )
             return FollowerState.STATE_STALE
         if self._restless is None or now - self._restless[0] <= max(timeout, _AWAITED):

@@ -155,7 +155,7 @@ class PlausibilityMonitor:
         joint = self._contradictions.joint
         return (
             f'{self._names[joint]} goes back and forth by {size[joint]:.2g} faster than it can '
-            'move; there must be two sources of joint states'
+            'move; two sources publish joint states'
         )
 
     def _settle(self, q: np.ndarray, now: float) -> None:

@@ -28,7 +28,7 @@ _ENOUGH = 10
 _DRIFT_OF_NOISE, _SWAY_OF_NOISE = 4.0, 6.0
 """What noise may do beyond that, in standard deviations: of the means, and of a state."""
 
-_WORDS = 'a motion starts only from an arm at rest'
+_WORDS = 'motions start only at rest'
 
 
 class RestMonitor:

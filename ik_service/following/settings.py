@@ -20,34 +20,28 @@ from ik_service.model.motion_bounds import MotionBounds
 class FollowerState(Enum):
     """State of a follower; each value is a sentence about it."""
 
-    IDLE = 'there is no target, and nothing is commanded'
-    FOLLOWING = 'the commands are on their way to the target'
-    REACHED = 'the commands have arrived at the target and hold the arm there'
-    RELEASED = 'the arm has arrived, and nothing is commanded any more'
-    TRAJECTORY = 'the commands move along a trajectory'
-    SERVO = 'the commands follow velocities or jogs as a servo takes them'
-    UNREACHABLE = 'the target cannot be reached: the commands go to the nearest pose found'
-    CATCHING_UP = (
-        'the joints cannot keep up with the target: the commands stay on its way, and catch up'
-    )
+    IDLE = 'no target, no commands'
+    FOLLOWING = 'moving to the target'
+    REACHED = 'target reached; the commands hold the arm there'
+    RELEASED = 'target reached; no more commands are sent'
+    TRAJECTORY = 'executing a trajectory'
+    SERVO = 'executing servo commands'
+    UNREACHABLE = 'the target cannot be reached: moving to the nearest pose found'
+    CATCHING_UP = 'the joints cannot keep up with the target: they follow its path with a delay'
     RECONFIGURING = (
-        "the target's way cannot be gone on in this configuration: the joints change to another "
-        'one, and the tip waits on the way'
+        'cannot continue along the target path in this branch: switching; the tip waits'
     )
-    LAGGING = 'the arm does not keep up with the commands: they wait for it'
-    NO_STATE = 'there is a target, but no joint state has arrived yet'
-    AWAITING_REST = 'the arm is not known to be at rest: the motion starts as soon as it is'
-    ARM_MOVES = 'the arm moves, though nothing is commanded: no motion is started until it rests'
-    STATE_STALE = 'the joint states are too old: the commands have stopped'
-    STATE_IMPLAUSIBLE = 'the joint states cannot be true: the commands have stopped'
-    TARGET_TIMED_OUT = 'no new target has arrived in time: the last one was dropped'
-    TARGET_DROPPED = 'the target was dropped: a new one, or ~/enable, is waited for'
-    COLLISION_AHEAD = (
-        'the commands have stopped before a collision: something else to do, or ~/enable, is '
-        'waited for'
-    )
-    OTHER_COMMANDER = 'somebody else commands the arm: no motion is started'
-    DISABLED = 'following is switched off by ~/enable: targets are refused'
+    LAGGING = 'the arm lags behind the commands: they wait for it'
+    NO_STATE = 'a target is set, but no joint state has arrived yet'
+    AWAITING_REST = 'waiting for the arm to be at rest before the motion starts'
+    ARM_MOVES = 'the arm moves without commands: no motion starts until it is at rest'
+    STATE_STALE = 'the joint states are stale: the commands have stopped'
+    STATE_IMPLAUSIBLE = 'the joint states are implausible: the commands have stopped'
+    TARGET_TIMED_OUT = 'no new target within target_timeout: the last one was dropped'
+    TARGET_DROPPED = 'target dropped: waiting for a new one, or ~/enable'
+    COLLISION_AHEAD = 'stopped before a collision: waiting for a new command, or ~/enable'
+    OTHER_COMMANDER = 'another node commands the arm: no motion starts'
+    DISABLED = 'following is disabled by ~/enable: targets are refused'
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ class FollowerStateMachine:
         """
         self.arm.tick(now)
         if self.aims.has_expired(now, self.settings.target_timeout):
-            self.aims.clear('it was followed for too long')
+            self.aims.clear('target_timeout has passed')
             self.state = FollowerState.TARGET_TIMED_OUT
         self._check_joint_states(now)
         aim, measured = self.aims.current, self.arm.measured

@@ -15,11 +15,11 @@ class TrajectoryEnd(Enum):
     """How a trajectory has ended; each value is a sentence about it."""
 
     REACHED = 'the arm is at the end of the trajectory'
-    CANCELED = 'the trajectory was canceled, and the commands have come to rest on it'
-    OFF_PATH = 'the arm was farther from the trajectory than the path tolerance allows'
-    OFF_GOAL = 'the arm did not come within the goal tolerance in time'
-    STOPPED = 'the trajectory was ended by something else'
-    PREEMPTED = 'the trajectory was ended by a stop for all motion, or by a newer goal'
+    CANCELED = 'canceled; the arm has come to rest on the trajectory'
+    OFF_PATH = 'the path tolerance was exceeded'
+    OFF_GOAL = 'the goal tolerance was not met in time'
+    STOPPED = 'the trajectory was aborted'
+    PREEMPTED = 'the trajectory was preempted by a stop of all motion, or by a newer goal'
 
 
 @dataclass(frozen=True)

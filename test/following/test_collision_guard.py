@@ -158,7 +158,7 @@ def test_holds_when_a_wall_appears_where_the_arm_is_and_does_not_start_there(sol
     go(rig, solver)
     rig.tick(50)
     assert rig.commands[-1].q.tolist() == held.tolist()
-    assert 'in a collision already, of panda_joint1 and wall 0' in rig.follower.obstacle
+    assert 'already in collision: panda_joint1 and wall 0' in rig.follower.obstacle
     assert 'follow.avoid_collisions' in rig.follower.obstacle
     rig.follower.configure(avoid_collisions=False)
     assert rig.tick(20).q.tolist() == held.tolist(), 'not by itself'

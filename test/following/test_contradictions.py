@@ -10,7 +10,7 @@ import pytest
 from ik_service.following.plausibility import PlausibilityMonitor, SETTLING_TIME
 
 SPEEDS = np.array([2.0, 3.15])
-TWO = 'there must be two sources of joint states'
+TWO = 'two sources publish joint states'
 
 
 def merged(*sources):

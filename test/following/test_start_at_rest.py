@@ -131,9 +131,7 @@ def test_an_arm_that_is_pushed_is_waited_for_and_then_the_target_is_dropped(solv
         rig.q = rig.q + PUSHED
         assert rig.tick() is None
     assert rig.follower.state is FollowerState.ARM_MOVES
-    assert 'panda_joint1 moves, and a motion starts only from an arm at rest' in (
-        rig.follower.drop_reason
-    )
+    assert 'panda_joint1 moves, and motions start only at rest' in (rig.follower.drop_reason)
     with pytest.raises(TargetRefusedError, match='panda_joint1 moves'):
         rig.follower.set_target(target)
     assert rig.rest(0.5) == [], 'it does not move by itself'

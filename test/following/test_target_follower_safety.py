@@ -47,7 +47,7 @@ def test_no_motion_starts_from_old_states_and_the_reason_is_told(solver, timeout
     assert follower.state is FollowerState.FOLLOWING
     tick(5, age=0.4)
     assert follower.state is FollowerState.STATE_STALE
-    assert 'a motion starts only from a joint state younger than 0.10 s' in follower.drop_reason
+    assert 'motions start only from joint states younger than 0.10 s' in follower.drop_reason
     assert 'the last one is 0.40 s old' in follower.drop_reason
     with pytest.raises(TargetRefusedError, match=r'younger than 0\.10 s'):
         follower.set_target(target)
@@ -175,7 +175,7 @@ def test_switched_off_it_refuses_targets_and_stays(solver, rig):
     ramp = rig.rest(1.0)
     assert 15 <= len(ramp) <= 21
     assert not ramp[-1].velocity.any()
-    with pytest.raises(TargetRefusedError, match='switched off'):
+    with pytest.raises(TargetRefusedError, match='disabled'):
         rig.follower.set_target(target)
     assert rig.follower.state is FollowerState.DISABLED
     assert not rig.follower.enable(True), 'there is nothing to go on with'

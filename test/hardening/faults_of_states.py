@@ -131,7 +131,7 @@ def frozen_stamps(stage):
 # No states
 
 
-@fault('no states for 1 s, then they are back', says='target dropped|joint states are too old')
+@fault('no states for 1 s, then they are back', says='target dropped|joint states are stale')
 def states_away(stage):
     with _all(stage, lambda q: None):
         time.sleep(1.0)

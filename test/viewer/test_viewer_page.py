@@ -134,7 +134,7 @@ def test_dragging_the_gizmo_moves_the_arm(scenario):
     scenario.view.drag(start, start + along)
     moved = until(lambda: np.linalg.norm((scenario.tip() - before)[:3, 3]) > 0.03, SLOW, 'a move')
     assert moved
-    scenario.view.wait_for('have arrived at the target', SLOW)
+    scenario.view.wait_for('target reached', SLOW)
     scenario.view.wait_for(r'^\d+ iterations$', SLOW)
     scenario.view.wait_for(r'^\d+ search(es)?, [\d.]+ (µ|m)s$', SLOW)
     way = (scenario.tip() - before)[:3, 3]

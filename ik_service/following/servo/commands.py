@@ -120,7 +120,7 @@ def joint_command(
     if unknown:
         raise ArgumentError(
             'joint_names',
-            f'{quote(unknown[0])} is none of the joints that are moved: {", ".join(names)}',
+            f'{quote(unknown[0])} is none of the moved joints: {", ".join(names)}',
         )
     given = tuple(velocities)
     values = real_array([velocities[name] for name in given], 'velocities')
@@ -166,6 +166,6 @@ def _shares(values: np.ndarray, names: tuple[str, ...]) -> tuple[np.ndarray, str
         return values, ''
     name = names[int(np.argmax(np.abs(values)))]
     return values / largest, (
-        f'{quote(name)} is {largest:g} in size, beyond 1 of a unitless command: all are divided '
-        'by it'
+        f'{quote(name)} is {largest:g}, above the maximum of 1 of unitless commands: all are '
+        'divided by it'
     )

@@ -40,7 +40,7 @@ APPROACHING = ServoStatus(
 )
 HALTED = ServoStatus(
     ServoCode.HALT_FOR_SINGULARITY,
-    'at a singularity: motion towards it is left out, all else goes on',
+    'at a singularity: the component towards it is removed',
 )
 LEAVING = ServoStatus(
     ServoCode.DECELERATE_FOR_LEAVING_SINGULARITY,

@@ -116,9 +116,7 @@ def avoidance(
         return Avoidance(None, (f'collisions are not checked: {fault}',))
     notes = [f'collisions are checked in part: {fault}'] if fault else []
     if not checker.has_geometry:
-        notes.append(
-            'the robot has no collision geometry, so of the robot itself nothing is checked'
-        )
+        notes.append('the robot has no collision geometry, so it is not checked itself')
     known = checker.world
     world = world_of_state(state, known, Placing(arm, posture, frames))
     left_out = [name for name in known.attached if name not in world.attached]

@@ -103,7 +103,9 @@ class CollisionWorld:
         """
         lost = self.known.adopt(arm)
         if lost:
-            self._warn(f'objects that do not go with the new robot are dropped: {", ".join(lost)}')
+            self._warn(
+                f'objects dropped, as their links do not exist in the new robot: {", ".join(lost)}'
+            )
 
     @property
     def required(self) -> bool:

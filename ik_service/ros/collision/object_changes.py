@@ -137,7 +137,8 @@ def _appended(
     """Return an attached object with the shapes and touch links of a message as well."""
     if message.link_name != old.link:
         raise ArgumentError(
-            'link_name', f'is {quote(message.link_name)}, but the object is on {quote(old.link)}'
+            'link_name',
+            f'is {quote(message.link_name)}, but the object is attached to {quote(old.link)}',
         )
     T_old_new = np.eye(4)
     if has_pose(message.object):
@@ -157,7 +158,7 @@ def _detached(world: World, message: AttachedCollisionObject, placing: Placing) 
     if name and link and world.attached[name].link != link:
         raise ArgumentError(
             'link_name',
-            f'is {quote(link)}, but the object is on {quote(world.attached[name].link)}',
+            f'is {quote(link)}, but the object is attached to {quote(world.attached[name].link)}',
         )
     leaving = [
         held

@@ -140,7 +140,7 @@ class Frames:
         if self._tf is None or len(frame) > _LONGEST_FRAME:
             if fixed is not None:
                 return arm.root_link, fixed
-            hint = 'tf is not in use' if self._tf is None else 'that is no name of a frame'
+            hint = 'tf is not in use' if self._tf is None else 'that is not a valid frame name'
             raise _no_frame(arm, frame, hint)
         links = (arm.root_link, *(link for link in arm.robot.links if link != arm.root_link))
         try:
@@ -148,7 +148,7 @@ class Frames:
         except NoTransformError as error:
             if fixed is not None:
                 return arm.root_link, fixed
-            reason = f'tf knows no way from {arm.root_link!r}: {error.reason}'
+            reason = f'tf has no transform from {arm.root_link!r}: {error.reason}'
             raise _no_frame(arm, frame, reason) from error
 
 
@@ -287,7 +287,7 @@ def _checked(
     """Return parent and pose of a new frame."""
     T_parent_frame = np.array(T, dtype=np.float64)
     if not 0 < len(name) <= _LONGEST_FRAME or name.startswith('/'):
-        raise ArgumentError('name', f'{quote(name)} is no name of a frame')
+        raise ArgumentError('name', f'{quote(name)} is not a valid frame name')
     if T_parent_frame.shape != (4, 4) or not np.isfinite(T_parent_frame).all():
         raise ArgumentError('T_parent_frame', 'has to be a finite (4, 4) matrix')
     T_parent_frame.setflags(write=False)

@@ -134,7 +134,7 @@ class InputTopic:
         if self._ended or len(self.subscriptions) > 1:
             return
         self._node.get_logger().info(
-            f'{self._topic}: a best-effort publisher is there, and is received from too'
+            f'{self._topic}: a best-effort publisher was discovered; the node receives from it too'
         )
         self._subscribe(ReliabilityPolicy.BEST_EFFORT, self._on_best_effort)
         self._wake()

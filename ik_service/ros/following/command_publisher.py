@@ -157,7 +157,7 @@ class CommandPublisher:
         if self._watch is None:
             self._publisher.publish(serialized)
             return
-        self._watch.begin('a command could not be handed over to the middleware')
+        self._watch.begin('the middleware did not accept a command')
         self._publisher.publish(serialized)
         self._watch.begin(TICK_LASTS)
 

@@ -260,9 +260,9 @@ class FollowerInterface:
             text = f'the dropped target cannot be followed: {error}'
             return EnableAnswer(False, False, text)
         if not enabled:
-            text = 'the commands come to rest, and targets are refused'
+            text = 'stopping; targets are refused from now on'
         else:
-            going_on = 'the target is followed again' if self.follower.target else 'it goes on'
+            going_on = 'following the target again' if self.follower.target else 'it goes on'
             text = going_on if moves else 'waiting for a target'
         return EnableAnswer(True, moves, text)
 
@@ -286,7 +286,7 @@ class FollowerInterface:
         gone = [names[i] for i in self.measured.left_out(self.group.indices, timeout)]
         if fault and not stamps and age > timeout:
             stamps = (
-                f'stamped {age:.2f} s before it arrived; the clocks of arm and node have to agree'
+                f'stamped {age:.2f} s before it arrived; the clocks of arm and node must agree'
             )
         fault = fault or self.unmatched_names()
         left_out = f'the last ones are without {", ".join(gone)}' if fault and gone else ''

@@ -36,7 +36,7 @@ _LONGEST_END = LONGEST_RAMP + FAREWELL + 0.5
 
 
 _STOPPED = (
-    'the commands come to rest; the target is dropped. The next one is followed: where somebody '
+    'stopping; the target is dropped. The next one is followed: where somebody '
     'goes on sending, use enable with data: false'
 )
 
@@ -172,7 +172,7 @@ class Followers:
         """End all motion when a simulated clock has jumped: the simulation is another one."""
         if self.clock.jumps != self._jumps:
             self._jumps = self.clock.jumps
-            self._warn('the simulated clock has jumped: all motion ends')
+            self._warn('the simulated clock has jumped: all motion stops')
             # Not at once: what was sent meanwhile has stamps far ahead, and leads on and on.
             for following in self:
                 following.follower.stop()

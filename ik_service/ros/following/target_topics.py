@@ -54,7 +54,7 @@ def followed_groups(arm: Arm, warn: Callable[[str], object]) -> dict[str, ArmGro
     if unnamed:
         warn(
             f'not followed, because their names are no part of a topic: {listed(unnamed)}; '
-            'a name has letters, digits and underscores, and begins with no digit'
+            'a name has letters, digits and underscores, and does not begin with a digit'
         )
     named = [name for name in groups if name not in unnamed]
     if len(named) > MOST_FOLLOWED:

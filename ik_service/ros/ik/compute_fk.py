@@ -105,7 +105,7 @@ class FkHandler(ServiceHandler):
         assumed = assumed_joints(measured, used, given)
         if assumed:
             listed = ', '.join(assumed)
-            notes = [*notes, f'neither measured nor given, so assumed in mid-range: {listed}']
+            notes = [*notes, f'neither measured nor given, so taken at mid-range: {listed}']
         return '; '.join(notes)
 
 

@@ -270,5 +270,5 @@ def note_of_assumed(joints: list[str]) -> list[str]:
     """
     if not joints:
         return []
-    where = 'neither measured nor in the seed, so started in the middle of the range'
+    where = 'neither measured nor in the seed, so taken at mid-range'
     return [f'{where}: {", ".join(joints)}']

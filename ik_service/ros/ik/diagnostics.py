@@ -137,7 +137,7 @@ def _description(
         message = (
             f'in use, but not all is set up: {refused}'
             if fault.in_use
-            else f'a new description was refused, the old one stays: {refused}'
+            else f'a new description was refused; the previous one remains in use: {refused}'
         )
         return _status('robot description', DiagnosticStatus.WARN, message, values)
     return _status('robot description', DiagnosticStatus.OK, 'in use', values)

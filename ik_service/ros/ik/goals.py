@@ -85,7 +85,7 @@ def group_of(arm: Arm, name: str) -> ArmGroup:
     if name in arm.faults:
         raise RequestError(
             ErrorCode.INVALID_GROUP_NAME,
-            f'no inverse kinematics is done for group {quote(name)}: {arm.faults[name]}',
+            f'no solver for group {quote(name)}: {arm.faults[name]}',
         )
     raise RequestError(
         ErrorCode.INVALID_GROUP_NAME,

@@ -192,6 +192,6 @@ def _check_goes_with(robot: Robot) -> None:
     if groups and all(group.fault for group in groups):
         first = next(iter(groups))
         raise SrdfError(
-            f'it does not go with robot {robot.name!r}: none of its groups can be used; the first '
+            f'it does not match robot {robot.name!r}: none of its groups can be used; the first '
             f'is {first.name!r}: {first.fault}'
         )

@@ -92,7 +92,7 @@ class ValidityHandler(WorldHandler):
         response.valid = held and not points and not outside
         if assumed:
             notes.append(
-                f'neither measured nor given, so taken in mid-range: {", ".join(assumed)}'
+                f'neither measured nor given, so taken at mid-range: {", ".join(assumed)}'
             )
         for note in notes:
             self._on_refused(note)

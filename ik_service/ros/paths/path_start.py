@@ -60,7 +60,6 @@ def path_start(
     assumed = assumed_joints(measured, indices, given)
     if assumed:
         notes.append(
-            'neither measured nor in start_state, so started in the middle of the range: '
-            + ', '.join(assumed)
+            'neither measured nor in start_state, so taken at mid-range: ' + ', '.join(assumed)
         )
     return PathStart(posture, resolver_of(measured, request.start_state, posture, frames), notes)

@@ -108,8 +108,7 @@ def motion_problem(
     assumed = assumed_joints(measured, group.indices, given)
     if assumed:
         notes.append(
-            'neither measured nor in start_state, so started in the middle of the range: '
-            + ', '.join(assumed)
+            'neither measured nor in start_state, so taken at mid-range: ' + ', '.join(assumed)
         )
     resolver = resolver_of(measured, request.start_state, posture, frames)
     start = posture[group.indices].copy()

@@ -99,7 +99,9 @@ def _fixed_frames(
         field = f'fixed_frame_transforms[{number}]'
         frame, parent = transform.child_frame_id.lstrip('/'), transform.header.frame_id.lstrip('/')
         if not 0 < len(frame) <= LONGEST_NAME:
-            raise ArgumentError(f'{field}.child_frame_id', f'{quote(frame)} is no name of a frame')
+            raise ArgumentError(
+                f'{field}.child_frame_id', f'{quote(frame)} is not a valid frame name'
+            )
         with _naming(field):
             T = matrix_from_transform(transform.transform, field)
             is_link = draft.measured is not None and draft.measured.arm.has_link(frame)
@@ -160,8 +162,8 @@ def _allowed(matrix: AllowedCollisionMatrix, remarks: list[str]) -> AllowedColli
     if len(names) > MOST_NAMES or len(rows) != len(names):
         raise ArgumentError(
             f'{field}.entry_values',
-            f'are {len(rows)}, and entry_names {len(names)}; they have to be as many, and at most '
-            f'{MOST_NAMES}',
+            f'are {len(rows)}, and entry_names {len(names)}; they must be equal in number, and at '
+            f'most {MOST_NAMES}',
         )
     for name, row in zip(names, rows, strict=True):
         if len(row.enabled) != len(names):

@@ -266,7 +266,7 @@ class ServoInterface:
         if following is None:
             raise ArgumentError('arm', 'there is no robot description yet')
         if self._paused:
-            raise ArgumentError(_PAUSE, 'servoing is paused; data: false goes on')
+            raise ArgumentError(_PAUSE, 'servoing is paused; data: false resumes it')
         if self._only not in (None, kind):
             raise ArgumentError(
                 _SWITCH,
@@ -324,7 +324,7 @@ class ServoInterface:
             if request.data:
                 self._release()
         answer.success = True
-        paused = 'paused: the commands come to rest and end, and further ones are ignored'
+        paused = 'paused: the arm comes to rest, and servo commands are ignored'
         answer.message = paused if request.data else 'the next command is followed'
         self._log.info(f'{_PAUSE} {request.data}: {answer.message}')
         return answer

@@ -21,7 +21,7 @@ _RETRY = 2.0
 """Time after which a controller that does not agree to cancel is asked again [s]; and for the
 result, after twice the time each time, as every request is kept until it is answered."""
 
-_ANEW = 'has gone with its goals, and is there again: the controller has started anew'
+_ANEW = 'was restarted, and its goals are lost'
 _RESPONSE = CancelGoal.Response
 
 
@@ -64,12 +64,12 @@ class ControllerGoal:
     def waiting_for(self) -> str:
         """What is waited for."""
         if self._handle is None:
-            return 'it has not answered yet whether it takes the goal'
+            return 'it has not yet accepted the goal'
         if self._refused:
-            return 'it refuses to cancel its goal, and is asked again and again'
+            return 'it refuses to cancel its goal; the request is repeated'
         if self._agreed:
-            return 'it has agreed to cancel its goal, which has not ended yet'
-        return 'its goal is to be canceled, and has not ended yet'
+            return 'it has accepted the cancellation, but the goal has not ended yet'
+        return 'cancellation of its goal was requested; the goal has not ended yet'
 
     def overdue(self, now: float) -> float:
         """
@@ -108,7 +108,7 @@ class ControllerGoal:
             return None
         handle = self._answer.result()
         if handle is None or not handle.accepted:
-            text = f'{self._name} has rejected it; the log of the controller tells why'
+            text = f'{self._name} has rejected it; see the log of the controller'
             return GoalOutcome(GoalEnd.REFUSED, text)
         self._handle = handle
         self._ask_for_result(handle)

@@ -184,12 +184,11 @@ class ForwardedPlayback(Playback):
     def _claim(self) -> str:
         """Return why nothing else may move the arm."""
         if not self._canceling:
-            return (
-                f'{self._name} moves the arm along a trajectory; cancel that, or stop it with '
-                '~/stop first'
-            )
+            return f'{self._name} executes a trajectory; cancel it, or call ~/stop, first'
         waiting_for = (
-            'its goal is to be canceled' if self._goal is None else self._goal.waiting_for
+            'cancellation of its goal was requested'
+            if self._goal is None
+            else self._goal.waiting_for
         )
         return f'{self._name} may still move the arm: {waiting_for}'
 

@@ -18,13 +18,13 @@ class GoalEnd(Enum):
     SUCCEEDED = 'the arm is at the end of the trajectory'
     CANCELED = 'it was canceled'
     INVALID = 'the trajectory is invalid'
-    INVALID_JOINTS = 'the trajectory is for other joints'
-    OLD_STAMP = 'the trajectory would be over already'
+    INVALID_JOINTS = 'the trajectory names the wrong joints'
+    OLD_STAMP = 'the trajectory has already ended by its stamp'
     OFF_PATH = 'the arm left the path tolerance'
     OFF_GOAL = 'the arm did not come within the goal tolerance'
-    REFUSED = 'nothing may be moved now'
-    STOPPED = 'something else has ended it'
-    PREEMPTED = 'a stop for all motion, or a newer goal, has ended it'
+    REFUSED = 'the arm may not be moved now'
+    STOPPED = 'aborted'
+    PREEMPTED = 'preempted by a stop of all motion, or by a newer goal'
 
 
 _RESULT = FollowJointTrajectory.Result

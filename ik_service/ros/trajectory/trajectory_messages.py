@@ -31,7 +31,7 @@ def trajectory_from(message: JointTrajectoryMessage) -> JointTrajectory:
         raise TrajectoryError('has no points')
     for i, point in enumerate(points):
         if any(point.effort):
-            raise TrajectoryError('gives efforts, which nothing here can command', i)
+            raise TrajectoryError('contains efforts, which cannot be commanded', i)
     times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points]
     positions, given = _column(points, 'positions', names, times)
     if not given.all():

@@ -11,6 +11,7 @@ from ik_service.viewer.link.path_link import PathSettings
 from ik_service.viewer.panel.panel_html import banner
 from ik_service.viewer.panel.widgets import call_on_click, set_properties, set_value
 from ik_service.viewer.path.path_state import path_text, PathState, percentage
+from ik_service.viewer.path.way_points_file import NAME
 
 _SPEED, _STEP = 100.0, 5.0  # [mm/s], [mm]
 _LEAST_DURATION = 0.1  # range of the slider while there is nothing to preview [s]
@@ -25,6 +26,8 @@ class PathActions:
     :ivar circle: makes the last three way points a circle.
     :ivar undo: takes the last of these steps back.
     :ivar clear: removes all way points.
+    :ivar save: sends the way points as a file; called with a function that takes its text.
+    :ivar load: takes the way points of the content of a file.
     :ivar preview: computes the motion along the path.
     :ivar seek: shows the arm at a time of that motion [s].
     :ivar play: lets the shown arm run along the path, or stops that.
@@ -37,6 +40,8 @@ class PathActions:
     circle: Callable[[], object]
     undo: Callable[[], object]
     clear: Callable[[], object]
+    save: Callable[[Callable[[str], object]], object]
+    load: Callable[[bytes], object]
     preview: Callable[[], object]
     seek: Callable[[float], object]
     play: Callable[[], object]
@@ -69,6 +74,10 @@ class PathForm:
                 'Path',
                 ('Circle', 'Undo', 'Clear'),
                 hint='Circle: through the last three way points, once around',
+            )
+            self._save = gui.add_button('Save way points', icon=viser.Icon.DOWNLOAD)
+            self._load = gui.add_upload_button(
+                'Load way points', icon=viser.Icon.UPLOAD, mime_type='application/json'
             )
             self._speed = gui.add_number('Speed [mm/s]', _SPEED, min=0.0, max=5e3, step=10.0)
             self._step = gui.add_number('Step [mm]', _STEP, min=0.1, max=100.0, step=0.5)
@@ -106,6 +115,8 @@ class PathForm:
         if self._shown != content:
             self._shown = self._text.content = content
         set_properties(self._add, disabled=not state.can_draw)
+        set_properties(self._load, disabled=not state.can_draw)
+        set_properties(self._save, disabled=not state.points)
         set_properties(self._preview, disabled=not state.can_preview)
         duration = round(max(state.duration, _LEAST_DURATION), 2)
         set_properties(self._time, visible=state.has_motion, max=duration)
@@ -135,6 +146,16 @@ class PathForm:
         @self._edit.on_click
         async def _(event: viser.GuiEvent[viser.GuiButtonGroupHandle]) -> None:
             edits[event.target.value]()
+
+        @self._save.on_click
+        async def _(event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
+            client = event.client
+            if client is not None:
+                actions.save(lambda text: client.send_file_download(NAME, text.encode()))
+
+        @self._load.on_upload
+        async def _(event: viser.GuiEvent[viser.GuiUploadButtonHandle]) -> None:
+            actions.load(event.target.value.content)
 
         @self._time.on_update
         async def _(event: viser.GuiEvent[viser.GuiSliderHandle[float]]) -> None:

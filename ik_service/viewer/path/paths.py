@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 
+from ik_service.exceptions import ArgumentError
 from ik_service.viewer.link.path_link import ExecutionEnd, PathLink, PathSettings
 from ik_service.viewer.link.target import Target
 from ik_service.viewer.link.task_queue import TaskQueue
@@ -24,6 +25,7 @@ from ik_service.viewer.path.playback import Playback
 from ik_service.viewer.path.preview import Preview, START_TOLERANCE
 from ik_service.viewer.path.start_approach import StartApproach
 from ik_service.viewer.path.way_points import WayPointError, WayPoints
+from ik_service.viewer.path.way_points_file import read_way_points, way_points_text
 from ik_service.viewer.robot_display import RobotDisplay
 
 _SHOWN = 30.0  # time that the arm of a preview is shown: it stands in the way elsewhere [s]
@@ -169,6 +171,27 @@ class Paths:
         """Remove all way points."""
         self._edit(self._points.clear)
 
+    def save(self, send: Callable[[str], object]) -> None:
+        """
+        Send the way points as a file.
+
+        :param send: takes its text.
+        """
+        if self._display is not None and len(self._points):
+            send(way_points_text(self._points.drawing, *self._ends(self._display)))
+
+    def load(self, content: bytes) -> None:
+        """
+        Take the way points of a file in place of those that are there.
+
+        :param content: of the file.
+        """
+        display = self._display
+        if display is None:
+            self._refuse_in(self.state())
+            return
+        self._edit(lambda: self._points.replace(read_way_points(content, *self._ends(display))))
+
     def preview(self) -> None:
         """Compute the motion along the path."""
         state, q = self.state(), self._q()
@@ -249,10 +272,15 @@ class Paths:
             return
         try:
             edit()
-        except WayPointError as error:
+        except (WayPointError, ArgumentError) as error:
             self._refuse(str(error))
             return
         self._drop_preview()
+
+    def _ends(self, display: RobotDisplay) -> tuple[str, str]:
+        """Return the base link and the tip link."""
+        chain = display.view.arm.chain
+        return chain.base_link, chain.tip_link
 
     def _drop_preview(self) -> None:
         self._planner.drop()
@@ -289,6 +317,8 @@ class Paths:
             circle=lambda: post(self.close_circle),
             undo=lambda: post(self.undo),
             clear=lambda: post(self.clear),
+            save=lambda send: post(self.save, send),
+            load=lambda content: post(self.load, content),
             preview=lambda: post(self.preview),
             seek=lambda shown: post(self.seek, shown),
             play=lambda: post(self.play),

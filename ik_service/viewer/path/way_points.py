@@ -87,6 +87,14 @@ class WayPoints:
         circle_poses(*drawing.points[first:])
         self._put(Drawing(drawing.points, drawing.circles | {first}))
 
+    def replace(self, drawing: Drawing) -> None:
+        """
+        Replace all way points; this too can be undone.
+
+        :param drawing: those in their place.
+        """
+        self._put(drawing)
+
     def undo(self) -> None:
         """Take the last step back, if there is one."""
         if self._earlier:

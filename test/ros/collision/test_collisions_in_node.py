@@ -136,7 +136,7 @@ def test_objects_outlive_a_new_description_and_lose_the_links_that_went(bench):
     status(diagnostics, 'collisions', attached_objects='1')
     descriptions.publish(String(data=CRANE.replace('finger', 'thumb')))
     node.wait_for('ready with the new robot description', START_TIMEOUT)
-    node.wait_for('dropped: tray', 10.0)
+    node.wait_for('in the new robot: tray', 10.0)
     assert bodies(check(bench)) == {('upper', 'lamp')}
 
 

@@ -116,7 +116,7 @@ def box(name):
 @pytest.mark.dds
 def test_objects_of_best_effort_publishers_are_received(bench, node):
     objects = bench.publisher(CollisionObject, 'collision_object', BEST_EFFORT, subscribers=0)
-    node.wait_for('collision_object: a best-effort publisher is there', 20.0)
+    node.wait_for('collision_object: a best-effort publisher was discovered', 20.0)
     diagnostics = bench.record(DiagnosticArray, 'diagnostics')
     until(lambda: objects.get_subscription_count() == 1, what='a subscription')
     objects.publish(box('box'))

@@ -105,7 +105,7 @@ def test_missing_states_stop_the_arm_until_it_is_enabled(cell):
     cell.send(far)
     cell.commands.wait()
     with faults(cell, lost_states=1.0):
-        said(cell, 'the joint states are too old', since)
+        said(cell, 'the joint states are stale', since)
         time.sleep(0.3)
         cell.commands.clear()
         time.sleep(0.3)
@@ -115,7 +115,7 @@ def test_missing_states_stop_the_arm_until_it_is_enabled(cell):
     said(cell, 'target dropped: the last joint state is', since)
     time.sleep(0.5)
     assert len(cell.commands) == 0, 'it does not move by itself'
-    assert cell.enable(True) == 'the target is followed again'
+    assert cell.enable(True) == 'following the target again'
     assert_recovers(cell, far)
 
 
@@ -153,7 +153,7 @@ def test_diagnostics_report_a_stuck_joint(cell):
     since = len(cell.node.output)
     with faults(cell, stuck_joint='panda_joint1'):
         cell.send(far)
-        said(cell, 'the arm does not keep up', since)
+        said(cell, 'the arm lags behind', since)
         state = cell.states.next()
         assert cell.positions(state)[0] == pytest.approx(cell.start[0], abs=1e-3)
         assert not cell.is_at(far, 0.02)(state)
@@ -166,7 +166,7 @@ def test_it_waits_while_the_simulation_is_paused(cell):
     cell.send(far)
     cell.commands.wait()
     assert cell.bench.call(SetBool, 'ik_sim/pause', SetBool.Request(data=True)).success
-    said(cell, 'the arm does not keep up', since)
+    said(cell, 'the arm lags behind', since)
     assert cell.bench.call(SetBool, 'ik_sim/pause', SetBool.Request(data=False)).success
     assert_recovers(cell, far)
 
@@ -197,7 +197,7 @@ def test_stop_comes_to_rest_and_drops_the_target(cell):
     cell.commands.wait(lambda message: max(map(abs, message.velocity)) > 0.5)
     answer = cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
     assert answer.success
-    assert 'the commands come to rest' in answer.message
+    assert 'stopping; the target is dropped' in answer.message
     time.sleep(0.5)
     count = len(cell.commands)
     assert not any(cell.commands.messages[-1].velocity)
@@ -213,7 +213,7 @@ def test_disabled_following_ignores_targets_with_a_reason(cell):
     cell.enable(False)
     try:
         cell.send(far)
-        said(cell, 'target_pose ignored: following is switched off', since)
+        said(cell, 'target_pose ignored: following is disabled', since)
         # Those that held the arm may still arrive.
         assert not any(any(command.velocity) for command in cell.commands.messages)
     finally:

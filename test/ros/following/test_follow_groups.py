@@ -73,7 +73,7 @@ def test_a_group_that_shares_joints_waits_for_its_turn(body):
     for part in ('following', 'following right_arm', 'following left_with_torso'):
         status(body.diagnostics, part, state='DISABLED')
     body.send('right_arm', target)
-    body.node.wait_for('right_arm/target_pose ignored: following is switched off', 5.0)
+    body.node.wait_for('right_arm/target_pose ignored: following is disabled', 5.0)
 
 
 def test_topics_come_and_go_with_the_groups(bench):

@@ -115,7 +115,7 @@ def test_two_arms_move_at_the_same_time_and_commands_name_their_joints():
     }
     body.run(0.6)
     assert left.follower.state is right.follower.state is FollowerState.REACHED
-    assert body.followers.stop().startswith('the commands come to rest; the target is dropped. ')
+    assert body.followers.stop().startswith('stopping; the target is dropped. ')
     body.run(0.1)
     assert left.follower.idle
     assert right.follower.idle
@@ -173,10 +173,10 @@ def test_enable_is_for_all_groups():
     body.run(0.1)
     assert body.followers.enable(False) == (
         True,
-        'the commands come to rest, and targets are refused',
+        'stopping; targets are refused from now on',
     )
     body.send('right_arm')
-    assert 'right_arm/target_pose ignored: following is switched off' in body.warnings[-1]
+    assert 'right_arm/target_pose ignored: following is disabled' in body.warnings[-1]
     assert {f.follower.state for f in body.followers} == {FollowerState.DISABLED}
     assert body.followers.enable(True) == (True, 'waiting for a target')
     body.send('right_arm')
@@ -188,7 +188,7 @@ def test_enable_is_for_all_groups():
     body.run(1.0)
     done, text = body.followers.enable(True)
     assert done
-    assert text == "waiting for a target; group 'right_arm': the target is followed again"
+    assert text == "waiting for a target; group 'right_arm': following the target again"
 
 
 def test_changed_settings_are_for_all_groups_but_what_a_group_sets_itself():

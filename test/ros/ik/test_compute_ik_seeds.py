@@ -122,7 +122,7 @@ def test_no_state_and_no_seed_starts_mid_range_with_a_note(server):
     joints = solved(answer)
     q = [joints[name] for name in server.arm.chain.joint_names]
     np.testing.assert_allclose(q, server.arm.chain.mid_range())
-    assert 'middle of the range' in answer.error_code.message
+    assert 'mid-range' in answer.error_code.message
     assert 'panda_joint4' in answer.error_code.message
 
 

@@ -105,7 +105,7 @@ def test_the_old_robot_stays_and_the_new_one_is_taken_when_it_comes_again(
     before = reach(bench)
     mend = failing(monkeypatch, CollisionWorld, 'prepare', OSError(28, 'No space left on device'))
     publish(LONGER)
-    assert told(f'the old one stays: .*OSError: .*No space left.*{AGAIN}') == b'\x01'
+    assert told(f'the previous one remains in use: .*OSError: .*No space left.*{AGAIN}') == b'\x01'
     assert reach(bench) == before
     mend()
     publish(LONGER)

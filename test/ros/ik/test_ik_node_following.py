@@ -68,7 +68,7 @@ def test_following_a_target(bench, arm):
 
     machine.vanish()
     status(diagnostics, 'following', state='STATE_STALE')
-    node.wait_for('the joint states are too old', 5.0)
+    node.wait_for('the joint states are stale', 5.0)
     time.sleep(0.2)
     commands.clear()
     time.sleep(0.3)

@@ -37,7 +37,7 @@ def test_a_hanging_middleware_is_told_on_stderr(bench, how):
     target.header.frame_id, target.pose.position.x, target.pose.position.z = '', 0.5, 0.4
     bench.publisher(PoseStamped, 'target_pose').publish(target)
     if how == 'free':
-        node.wait_for('a command could not be handed over to the middleware for 0.', 20.0)
+        node.wait_for('the middleware did not accept a command for 0.', 20.0)
         node.wait_for('in publish', 5.0)
         node.wait_for('middleware for [12].. s; it goes on now', 5.0)
         status(diagnostics, 'motions', stalls_of_the_commands='^1$')

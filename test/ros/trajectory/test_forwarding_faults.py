@@ -100,14 +100,16 @@ def target_above():
 def test_nothing_is_commanded_after_a_stop_before_the_controller_has_ended(setup, controller):
     controller.lingers = True
     goal = setup.send(controller)
-    assert 'may still move the arm: its goal is to be canceled' in setup.stop()
+    assert 'may still move the arm: cancellation of its goal was requested' in setup.stop()
     targets = setup.bench.publisher(PoseStamped, 'target_pose')
     targets.publish(target_above())
     setup.node.wait_for('target_pose ignored: .*follow_joint_trajectory may still move', 10.0)
     end, result = setup.player.follow(smooth()).result()
     assert end == 'aborted'
     assert 'may still move the arm' in result.error_string
-    setup.node.wait_for('agreed to cancel its goal, which has not ended yet, for [3-9] s', 20.0)
+    setup.node.wait_for(
+        'accepted the cancellation, but the goal has not ended yet, for [3-9] s', 20.0
+    )
     assert 'may still move the arm' in setup.stop()
     targets.publish(target_above())
     assert not goal.ended
@@ -149,7 +151,7 @@ def test_a_controller_that_starts_anew_has_lost_the_goal(setup, controller, canc
     setup.controller()
     end, result = goal.result()
     assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.CONTROL_FAILED)
-    assert 'the controller has started anew' in result.error_code.message
+    assert 'was restarted, and its goals are lost' in result.error_code.message
     setup.is_heard()
 
 

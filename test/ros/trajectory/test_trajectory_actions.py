@@ -240,7 +240,7 @@ def test_the_stop_of_moveit_stops_a_target_and_what_waits_for_its_stamp(cell, pl
     cell.send(cell.pose_beside_ready(0.0, 0.2, 0.0))
     cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
     events.publish(String(data='stop'))
-    cell.node.wait_for('trajectory_execution_event: stop: the commands come to rest', 10.0)
+    cell.node.wait_for('trajectory_execution_event: stop: stopping', 10.0)
     cell.commands.wait(lambda command: not any(command.velocity), since=len(cell.commands))
     cell.start = READY
     cell.assert_commands_keep_the_bounds(SCALING)
@@ -342,7 +342,7 @@ BAD = [
     (beyond(0.5, 15), INVALID, 'point 15, .*velocity .* beyond the limit .* between'),
     (message([0.1], [AWAY]), INVALID, 'point 0, .*velocity .* between'),
     (smooth(AWAY, READY), INVALID, "point 0, joint 'panda_joint1': starts at 0.4"),
-    (with_effort(), INVALID, 'point 2: gives efforts'),
+    (with_effort(), INVALID, 'point 2: contains efforts'),
     (moving_at_the_end(), INVALID, 'ends with the velocity'),
     (with_stamp(1000), OLD, 'by its stamp the trajectory has ended'),
 ]

@@ -278,3 +278,24 @@ def test_a_faulty_drawing_is_refused_with_the_reason(page):
 def test_another_robot_has_no_path(ready):
     ready.paths.show(ready.display)
     assert (ready.state.points, ready.state.has_motion) == (0, False)
+
+
+def test_way_points_are_saved_and_loaded_and_wrong_files_are_refused():
+    page, files = Page(), []
+    page.draw(page.q, page.q + 0.1, page.q + 0.2)
+    page.do('circle')
+    drawn = page.paths._points.corners()
+    page.actions.save(files.append)
+    page.do('clear')
+    other = files[0].replace(page.chain.tip_link, 'nose')
+    for wrong in (other, '{}', '[', files[0].replace('"circles": [', '"circles": [1,')):
+        page.actions.load(wrong.encode())
+        page.step()
+    assert len(page.refusals) == 4
+    assert 'nose' in page.refusals[0]
+    assert page.paths.state().points == 0
+    page.actions.load(files[0].encode())
+    page.step()
+    assert np.allclose(page.paths._points.corners(), drawn)
+    page.do('undo')
+    assert page.paths.state().points == 0

@@ -106,8 +106,8 @@ class TargetMarkerNode(Node):
         if self._present:
             self._present = False
             self.get_logger().warning(
-                f'the IK node {self._full_name} is silent: the arm does not follow the marker '
-                'until it is back'
+                f'the IK node {self._full_name} does not answer: the arm does not follow the '
+                'marker until it is back'
             )
             self._set_note(f'{self._ik_node} is silent')
         elif self._pose is None:

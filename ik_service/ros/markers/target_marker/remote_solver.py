@@ -85,7 +85,7 @@ class RemoteSolver:
         if self._client.services_are_ready():
             self._client.set_parameters([parameter], self._on_set)
         else:
-            self._on_refused('the IK node is not there')
+            self._on_refused('the IK node is not running')
 
     def _on_set(self, answer: Future) -> None:
         for result in answer.result().results:

@@ -138,7 +138,7 @@ def test_the_marker_stays_where_it_was_dragged_when_the_ik_node_ends(bench, serv
         server.drag(0.1, 0.2, 0.3)
     until(lambda: server.marker.description == 'ik_service is silent')
     server.select('[ ] newton')
-    until(lambda: 'not there' in server.marker.description)
+    until(lambda: 'not running' in server.marker.description)
     with Spinning(FakeIkNode(bench)) as ik_node:
         until(lambda: server.marker.description == 'tool')
         assert position(server.marker.pose) == (0.1, 0.2, 0.3)
