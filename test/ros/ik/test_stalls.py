@@ -39,7 +39,7 @@ def test_a_hanging_middleware_is_told_on_stderr(bench, how):
     if how == 'free':
         node.wait_for('the middleware did not accept a command for 0.', 20.0)
         node.wait_for('in publish', 5.0)
-        node.wait_for('middleware for [12].. s; it goes on now', 5.0)
+        node.wait_for('a command for [12].. s; it goes on now', 5.0)
         status(diagnostics, 'motions', stalls_of_the_commands='^1$')
     else:
         node.wait_for('ik_node: no thread has run for 1.* and no command was sent', 20.0)
