@@ -18,8 +18,8 @@ from moveit_msgs.srv import (
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 
+from ik_service.extras.conformance.connection import Connection
 from ik_service.ros.common.qos import SERVICE_QOS
-from ik_service.ros.conformance.connection import Connection
 from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandler
 from support.arm_helpers import FixedClock, Server
 
