@@ -68,10 +68,10 @@ setup(
         'console_scripts': [
             'ik_node = ik_service.ros.ik.main:main',
             'ik_sim = ik_service.ros.sim.main:main',
-            'ik_cell = ik_service.cli.cell.main:main',
+            'ik_cell = ik_service.extras.cells.main:main',
             'ik_conformance = ik_service.cli.programs:ik_conformance',
             'ik_demo = ik_service.cli.programs:ik_demo',
-            'ik_viewer = ik_service.viewer.main:main',
+            'ik_viewer = ik_service.extras.viewer.main:main',
             'ik_place = ik_service.cli.programs:ik_place',
             'ik_ros = ik_service.cli.programs:ik_ros',
             'ik_solve = ik_service.cli.programs:ik_solve',

@@ -15,7 +15,7 @@ import numpy as np
 from robots import BenchRobot
 
 import ik_service as iks
-from ik_service.studies.paths.peers import AbsentPeerError
+from ik_service.extras.studies.paths.peers import AbsentPeerError
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ import math
 import numpy as np
 from records import progress, save
 
+from ik_service.extras.studies.arms import load_arm
 from ik_service.following.target_follower import TargetFollower
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.solvers.solver import Solver
-from ik_service.studies.arms import load_arm
 
 _RATE = 100.0  # of targets and commands [Hz]
 _SCALING = 0.5  # default of ik_node's velocity_scaling

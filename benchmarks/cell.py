@@ -110,7 +110,7 @@ def measure(count: int, processes: int, seconds: float) -> dict[str, object]:
         file, arms = cell_file(Path(scratch), count)
         words = [str(file), '--processes', str(processes)]
         began = time.monotonic()
-        cell = stack.enter_context(ChildProcess('cell', 'ik_service.cli.cell.main', words))
+        cell = stack.enter_context(ChildProcess('cell', 'ik_service.extras.cells.main', words))
         _until_ready(cell, count)
         started = time.monotonic() - began
         around = stack.enter_context(_around(arms))

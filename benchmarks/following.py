@@ -17,12 +17,12 @@ import math
 import numpy as np
 from records import progress, save
 
+from ik_service.extras.studies.arms import load_arm
 from ik_service.following.target_follower import TargetFollower
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.sim.engine_registry import ENGINES
 from ik_service.sim.simulated_arm import SimulatedArm
 from ik_service.solvers.solver import Solver
-from ik_service.studies.arms import load_arm
 
 _START = {
     'panda': (0.0, -0.3, 0.0, -2.2, 0.0, 1.9, math.pi / 4),

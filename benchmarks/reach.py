@@ -13,8 +13,8 @@ from robots import BenchRobot, chosen_robots
 
 import ik_service as iks
 from ik_service.exceptions import IkServiceError
-from ik_service.reach import capability_map, CapabilityMap
-from ik_service.scale import ChainSpec
+from ik_service.extras.reach import capability_map, CapabilityMap
+from ik_service.extras.scale import ChainSpec
 
 _HEADINGS = (
     'arm', 'collisions', 'poses', 'poses/s', 'µs CPU', 'minutes', 'reached', 'free', 'missed',

@@ -21,7 +21,7 @@ from robots import all_robots
 from timing import quartiles
 
 import ik_service as iks
-from ik_service.scale import ChainSpec, PoseGrid, solve_to_store
+from ik_service.extras.scale import ChainSpec, PoseGrid, solve_to_store
 
 if TYPE_CHECKING:
     from distributed import Client

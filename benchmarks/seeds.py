@@ -25,10 +25,10 @@ from verifier import Verifier
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
-from ik_service.seeding.effort import mean_guess_time, measure_effort
-from ik_service.seeding.loading import load_guess
-from ik_service.seeding.table import train_table
-from ik_service.seeding.training import train_guess
+from ik_service.extras.learning.effort import mean_guess_time, measure_effort
+from ik_service.extras.learning.loading import load_guess
+from ik_service.extras.learning.table import train_table
+from ik_service.extras.learning.training import train_guess
 
 DOCUMENTED = RESULTS.parents[1] / 'docs' / 'figures' / 'seeds.csv'
 CHAINS = ('panda', 'ur5e', 'iiwa14', 'planar_6r')

@@ -19,11 +19,11 @@ from records import progress, save
 from robots import BenchRobot, chosen_robots
 from seven_joint_arms import seven_joint_arms
 
+from ik_service.extras.studies.paths.joint_paths import random_postures
 from ik_service.following.target_follower import TargetFollower
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.solvers.solver import Solver
-from ik_service.studies.paths.joint_paths import random_postures
 
 _RATE = 100.0  # of targets and commands [Hz]
 _SPEED, _TURNING = 0.1, 0.5  # of the tip [m/s], [rad/s]

@@ -88,7 +88,7 @@ def measure(
     progress(name)
     with TemporaryDirectory() as scratch:
         file, arms = cell_file(Path(scratch), 1)
-        module = ['-m', 'ik_service.cli.cell.main', str(file)]
+        module = ['-m', 'ik_service.extras.cells.main', str(file)]
         node = _started(server, module, _environment(server, client, variables))
         try:
             words = [str(HERE / 'two_hosts_client.py'), json.dumps(arms), str(args.count)]

@@ -9,7 +9,7 @@ import sys
 from xml.sax.saxutils import escape
 
 FIGURE = Path(__file__).with_name('figures') / 'rooms.svg'
-WIDTH, HEIGHT = 1240, 802
+WIDTH, HEIGHT = 1240, 846
 INK, FAINT, BORDER, DATA = '#24292f', '#57606a', '#d0d7de', '#c2410c'
 LIBRARY, NODES, OPTIONAL = '#eaf3ec', '#e8f0fb', '#f4f4f2'
 
@@ -36,24 +36,22 @@ class Room:
 
 
 ROOMS = (
-    Room('viewer', ('the page in the', 'browser'), 40, 180),
+    Room('extras/viewer', ('the page in the', 'browser'), 40, 180),
     Room('ros/markers', ('markers for RViz', 'and Foxglove'), 236, 180),
     Room('ros/ik', ('IkNode: compute_ik, compute_fk,', 'parameters, diagnostics'), 432, 180, 372),
     Room('ros/following', ('targets, states in;', 'commands out'), 824, 180),
     Room('ros/sim', ('ik_sim: node of a', 'simulated arm'), 1020, 180, 180),
     Room('ros/collision', ('the known world',), 40, 292, 372, 52),
     Room('ros/common', ('messages, parameters',), 432, 292, 372, 52),
-    Room('ros/demo', (), 824, 292, 108, 52),
-    Room('ros/conformance', (), 1064, 292, 136, 52),
-    Room('ros/paths', (), 40, 352, 135, 52),
-    Room('ros/batches', (), 186, 352, 135, 52),
-    Room('ros/clients', (), 332, 352, 135, 52),
-    Room('ros/servo', (), 478, 352, 135, 52),
-    Room('ros/trajectory', (), 624, 352, 135, 52),
-    Room('ros/planning', (), 770, 352, 135, 52),
-    Room('ros/scene', (), 916, 352, 135, 52),
-    Room('ros/cell', (), 1062, 352, 138, 52),
-    Room('ros/terminal', (), 942, 292, 112, 52),
+    Room('ros/demo', (), 824, 292, 180, 52),
+    Room('ros/paths', (), 40, 352, 130, 52),
+    Room('ros/batches', (), 186, 352, 152, 52),
+    Room('ros/clients', (), 354, 352, 152, 52),
+    Room('ros/servo', (), 522, 352, 130, 52),
+    Room('ros/trajectory', (), 668, 352, 190, 52),
+    Room('ros/planning', (), 874, 352, 168, 52),
+    Room('ros/scene', (), 1058, 352, 142, 52),
+    Room('ros/terminal', (), 1020, 292, 180, 52),
     Room('model', ('XML → Robot: links,', 'joints, limits'), 40, 468),
     Room('kinematics', ('chains: pose and', 'Jacobian, compiled'), 236, 468),
     Room('solvers', ('methods and loop,', 'solve_ik, batches'), 432, 468),
@@ -69,21 +67,24 @@ ROOMS = (
         52,
     ),
     Room('trajectory', (), 628, 580, 176, 52),
-    Room('collision', ('links, objects',), 824, 580, 180, 52),
-    Room('motion', ('the gate',), 1020, 580, 180, 52),
-    Room('cli', ('ik_solve, ik_demo, ik_study, ik_teleop, …',), 40, 696, 300, 70),
-    Room('studies', ('figures that compare the methods',), 352, 696, 236, 70),
-    Room('seeding', ('starts',), 600, 696, 112, 70),
-    Room('scale', ('large batches',), 724, 696, 116, 70),
-    Room('reach', ('maps, places',), 852, 696, 116, 70),
-    Room('extras', ('motion plans',), 980, 696, 220, 70),
+    Room('collision', (), 824, 580, 180, 52),
+    Room('motion', (), 1020, 580, 180, 52),
+    Room('cli', ('ik_solve, ik_demo, ik_teleop',), 40, 696, 452, 52),
+    Room('drawing', ('figures',), 504, 696, 220, 52),
+    Room('extras/cells', (), 736, 696, 220, 52),
+    Room('extras/conformance', (), 968, 696, 232, 52),
+    Room('extras/planning', (), 40, 756, 220, 52),
+    Room('extras/scale', (), 272, 756, 220, 52),
+    Room('extras/reach', (), 504, 756, 220, 52),
+    Room('extras/studies', (), 736, 756, 220, 52),
+    Room('extras/learning', (), 968, 756, 232, 52),
 )
 """Every folder of the package and where it is drawn."""
 
 BANDS = (
     ('ROS 2 nodes', 150, NODES, 142, 274),
     ('A library that knows no ROS', 40, LIBRARY, 430, 214),
-    ('Programs and optional parts: the rest works without them', 40, OPTIONAL, 658, 120),
+    ('Programs and extras: the rest works without them', 40, OPTIONAL, 658, 164),
 )
 
 GRAPH = (

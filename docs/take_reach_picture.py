@@ -28,8 +28,8 @@ from ik_service.cli.demo.poses import start_posture
 from ik_service.cli.demo.processes import node_and_arm, ros_domain
 from ik_service.cli.demo.viewer import viewer_program
 from ik_service.common.resources import urdf_path
-from ik_service.reach import capability_map
-from ik_service.scale.chain_spec import ChainSpec
+from ik_service.extras.reach import capability_map
+from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.solvers.registry import DEFAULT_SOLVER
 
 MAP = 'panda.zarr'

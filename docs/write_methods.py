@@ -28,7 +28,7 @@ import sys
 import textwrap
 
 from ik_service.exceptions import IkServiceError
-from ik_service.studies.tables import read_csv, Value
+from ik_service.extras.studies.tables import read_csv, Value
 
 DOCS = Path(__file__).parent
 TEMPLATE, PAGE, FIGURES = 'methods_template.md', 'methods.md', 'figures'

@@ -11,8 +11,8 @@ import tempfile
 
 import numpy as np
 
-from ik_service.reach import capability_map, CapabilityMap
-from ik_service.scale import ChainSpec
+from ik_service.extras.reach import capability_map, CapabilityMap
+from ik_service.extras.scale import ChainSpec
 
 URDF = Path(__file__).parents[1] / 'urdf'
 panda = ChainSpec.of(URDF / 'panda.urdf', 'panda_link0', 'panda_hand_tcp')

@@ -27,7 +27,7 @@ def ik_conformance(arguments: Sequence[str] | None = None) -> int:
     :returns: the exit code: 0 no check has failed, 1 one has, 2 a wrong command or no server,
         130 Ctrl-C.
     """
-    return _run('ik_conformance', 'conformance.main', arguments, failure=2)
+    return _run('ik_conformance', 'ik_service.extras.conformance.main', arguments, failure=2)
 
 
 def ik_demo(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +40,7 @@ def ik_demo(arguments: Sequence[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     catch_interrupts()
-    code = _run('ik_demo', 'demo.main', arguments)
+    code = _run('ik_demo', 'ik_service.cli.demo.main', arguments)
     endless = '--once' not in arguments  # until Ctrl-C, which is no failure then
     return 0 if code == _INTERRUPTED and endless else code
 
@@ -53,7 +53,7 @@ def ik_place(arguments: Sequence[str] | None = None) -> int:
     :returns: the exit code: 0 all poses are reached, 1 not all, 2 a wrong command, 130 Ctrl-C.
     """
     hint = '\n(ik_place --help explains it, with examples)'
-    return _run('ik_place', 'place.main', arguments, failure=2, hint=hint)
+    return _run('ik_place', 'ik_service.extras.reach.place.main', arguments, failure=2, hint=hint)
 
 
 def ik_ros(arguments: Sequence[str] | None = None) -> int:
@@ -65,7 +65,7 @@ def ik_ros(arguments: Sequence[str] | None = None) -> int:
     :raises SystemExit: the command line is wrong (2), or asked for help (0).
     """
     catch_interrupts()
-    return _run('ik_ros', 'ros', arguments)
+    return _run('ik_ros', 'ik_service.cli.ros', arguments)
 
 
 def ik_solve(arguments: Sequence[str] | None = None) -> int:
@@ -76,7 +76,7 @@ def ik_solve(arguments: Sequence[str] | None = None) -> int:
     :returns: the exit code: 0 solved, 1 not solved, 2 a wrong command, 130 Ctrl-C.
     """
     hint = '\n(ik_solve --help explains it, with examples)'
-    return _run('ik_solve', 'solve.main', arguments, failure=2, hint=hint)
+    return _run('ik_solve', 'ik_service.cli.solve.main', arguments, failure=2, hint=hint)
 
 
 def ik_study(arguments: Sequence[str] | None = None) -> int:
@@ -86,7 +86,7 @@ def ik_study(arguments: Sequence[str] | None = None) -> int:
     :param arguments: the command line after the program's name; that of the process by default.
     :returns: the exit code: 0 done, 1 a study failed, 2 a wrong command, 130 Ctrl-C.
     """
-    return _run('ik_study', 'study', arguments)
+    return _run('ik_study', 'ik_service.extras.studies.program', arguments)
 
 
 def ik_teleop(arguments: Sequence[str] | None = None) -> int:
@@ -98,7 +98,7 @@ def ik_teleop(arguments: Sequence[str] | None = None) -> int:
     :raises SystemExit: the command line is wrong (2), or asked for help (0).
     """
     catch_interrupts()  # so that the terminal is restored
-    code = _run('ik_teleop', 'teleop.main', arguments)
+    code = _run('ik_teleop', 'ik_service.cli.teleop.main', arguments)
     return 0 if code == _INTERRUPTED else code
 
 
@@ -110,7 +110,7 @@ def ik_train(arguments: Sequence[str] | None = None) -> int:
     :returns: the exit code: 0 saved, 1 a failure, 130 Ctrl-C.
     :raises SystemExit: the command line is wrong (2), or asked for help (0).
     """
-    return _run('ik_train', 'train', arguments)
+    return _run('ik_train', 'ik_service.extras.learning.program', arguments)
 
 
 def _run(
@@ -118,7 +118,7 @@ def _run(
 ) -> int:
     """Call ``main`` of a program's module; turn errors into a message and an exit code."""
     try:
-        program = import_module(f'ik_service.cli.{module}')
+        program = import_module(module)
         code: int = program.main(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:

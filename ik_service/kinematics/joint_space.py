@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError, ChainError, UnknownJointError
-from ik_service.kinematics.search_range import sampling_bounds, search_limits
+from ik_service.kinematics.search_range import sampling_bounds, search_limits, SPREAD
 from ik_service.model.robot_model import RobotModel
 
 
@@ -179,3 +179,21 @@ def frozen(array: np.ndarray) -> np.ndarray:
     array = np.array(array, order='C')
     array.setflags(write=False)
     return array
+
+
+def sampled_range(space: JointSpace) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return the bounds of the postures that are sampled.
+
+    These are the joint limits, but no more than one turn about the middle for joints whose full
+    turns change no pose: what lies beyond reaches nothing new and is closer to the limits.
+
+    :param space: a chain, or a tree.
+    :returns: (n,) lower and (n,) upper bounds [rad] or [m].
+    """
+    middle = space.mid_range()
+    low, high = space.search_limits()
+    narrow = (space.arrays.turn > 0.0) | ~np.isfinite(high - low)
+    lower = np.where(narrow, np.maximum(space.lower, middle - SPREAD), space.lower)
+    upper = np.where(narrow, np.minimum(space.upper, middle + SPREAD), space.upper)
+    return lower, upper

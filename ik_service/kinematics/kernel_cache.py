@@ -43,11 +43,11 @@ from ik_service.kinematics.code_digest import code_of, file_digest, foreign_type
 
 SOURCE_FOLDERS = (
     'collision',
+    'extras/learning',
+    'extras/reach',
     'following',
     'kinematics',
     'motion',
-    'reach',
-    'seeding',
     'solvers',
     'trajectory',
 )

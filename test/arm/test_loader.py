@@ -38,7 +38,7 @@ def test_a_path_on_the_topic_is_refused_and_the_next_description_accepted(bench,
     assert 'Traceback' not in node.output
 
 
-@pytest.mark.parametrize('program', [*PROGRAMS, 'ik_service.viewer.main'])
+@pytest.mark.parametrize('program', [*PROGRAMS, 'ik_service.extras.viewer.main'])
 @pytest.mark.parametrize('parameter', ['robot_description', 'urdf'])
 def test_a_pipe_is_not_waited_for(bench, pipe, program, parameter):
     if 'viewer' in program:

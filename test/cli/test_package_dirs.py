@@ -6,10 +6,10 @@ pytest.importorskip('xacro', reason='the extra xacro is not installed')
 
 from argparse import ArgumentParser
 
-from ik_service.cli import train
 from ik_service.cli.demo import main as demo
 from ik_service.exceptions import UrdfError
-from ik_service.studies.reach import reach
+from ik_service.extras.learning import program as train
+from ik_service.extras.studies.reach import reach
 
 
 @pytest.fixture

@@ -24,9 +24,12 @@ def load(path):
 
 
 def folders():
-    """Return the rooms of the package: its folders, and those of ros/."""
-    found = {path.parent for path in PACKAGE.glob('*/__init__.py')} - {PACKAGE / 'ros'}
-    found |= {path.parent for path in PACKAGE.glob('ros/*/__init__.py')}
+    """Return the rooms of the package: its folders, and those of ros/ and extras/."""
+    split = ('ros', 'extras')
+    found = {path.parent for path in PACKAGE.glob('*/__init__.py')}
+    found -= {PACKAGE / folder for folder in split}
+    for folder in split:
+        found |= {path.parent for path in PACKAGE.glob(f'{folder}/*/__init__.py')}
     return {str(folder.relative_to(PACKAGE)) for folder in found}
 
 
@@ -83,7 +86,7 @@ def flat(values, prefix=''):
 
 def test_the_lists_of_conformance_checks_have_every_check(pages):
     pytest.importorskip('rclpy', reason='ROS 2 is needed for the list of checks')
-    from ik_service.ros.conformance.table import CHECKS
+    from ik_service.extras.conformance.table import CHECKS
 
     listed, failing = pages.check_table(CHECKS), pages.expected_failures(CHECKS)
     for check in CHECKS:

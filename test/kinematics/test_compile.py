@@ -60,7 +60,7 @@ def copied(tmp_path, monkeypatch):
     [
         'kinematics/kernels.py',
         'kinematics/compile.py',
-        'seeding/table_kernels.py',
+        'extras/learning/table_kernels.py',
         'solvers/loop/restarts.py',
     ],
 )

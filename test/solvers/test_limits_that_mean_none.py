@@ -10,7 +10,7 @@ from support.chains import arm_path, snake_xml, within_limits
 from support.mobile_arms import arm_on_rail
 
 import ik_service as iks
-from ik_service.reach.postures import random_postures
+from ik_service.extras.reach.postures import random_postures
 
 LARGEST = sys.float_info.max
 COUNT = 200

@@ -7,11 +7,11 @@ import json
 
 import numpy as np
 
-from ik_service.reach import CapabilityMap
-from ik_service.reach.check import Check
-from ik_service.reach.grid import grid_positions
-from ik_service.reach.orientations import even_orientations
-from ik_service.scale import ChainSpec
+from ik_service.extras.reach import CapabilityMap
+from ik_service.extras.reach.check import Check
+from ik_service.extras.reach.grid import grid_positions
+from ik_service.extras.reach.orientations import even_orientations
+from ik_service.extras.scale import ChainSpec
 
 
 def made_map(urdf, axes, free_counts, orientations=4, **changes):

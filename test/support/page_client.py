@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import viser
 
-from ik_service.viewer.server import page
+from ik_service.extras.viewer.server import page
 
 OWN = object()  # stands for the origin of the page itself
 PORT = '{port}'  # stands for the port of the page

@@ -6,7 +6,7 @@ from moveit_msgs.msg import RobotTrajectory
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ik_service.viewer.link.path_link import ExecutionEnd, PathAnswer
+from ik_service.extras.viewer.link.path_link import ExecutionEnd, PathAnswer
 
 
 def straight_answer(chain, *rows, fraction=1.0, reason=''):

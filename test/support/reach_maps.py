@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ik_service.scale.chain_spec import ChainSpec
+from ik_service.extras.scale.chain_spec import ChainSpec
 from support import made_maps
 
 URDF = """<robot name="r"><link name="base"/><link name="tip"/>

@@ -28,7 +28,7 @@ def viewer_program(wanted: bool, robot: Mapping[str, str]) -> Iterator[ChildProc
         yield None
         return
     arguments = ros_arguments({**robot, 'make_reach': True})
-    with ChildProcess('the viewer', 'ik_service.viewer.main', arguments) as child:
+    with ChildProcess('the viewer', 'ik_service.extras.viewer.main', arguments) as child:
         try:
             yield child
         finally:

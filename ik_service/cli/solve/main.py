@@ -31,7 +31,7 @@ def main(words: Sequence[str]) -> int:
     """
     arguments = parse(words)
     if arguments.plot is not None:
-        from ik_service.studies.drawing.figures import check_installed
+        from ik_service.drawing.figures import check_installed
 
         check_installed()
     if arguments.path is not None:

@@ -11,9 +11,9 @@ from ik_service.cli.formatting import time_text
 from ik_service.cli.solve.path_request import PathRequest
 from ik_service.cli.solve.path_text import largest_step
 from ik_service.cli.solve.plot_curves import COLUMN, draw_limits, MOST_JOINTS
-from ik_service.studies.drawing import arm_figure
-from ik_service.studies.drawing.arm_shape import plane_of, skeleton
-from ik_service.studies.drawing.figures import ACCENT, FAINT, INK, PALETTE, sheet
+from ik_service.drawing import arm_figure
+from ik_service.drawing.arm_shape import plane_of, skeleton
+from ik_service.drawing.figures import ACCENT, FAINT, INK, PALETTE, sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

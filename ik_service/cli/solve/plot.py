@@ -17,9 +17,9 @@ from ik_service.cli.solve.plot_curves import (
 )
 from ik_service.cli.solve.request import Request
 from ik_service.cli.solve.text_output import deviation_text, effort_text, time_text
-from ik_service.studies.drawing import arm_figure
-from ik_service.studies.drawing.arm_shape import plane_of, skeleton
-from ik_service.studies.drawing.figures import FAINT, method_color, method_label, PALETTE, sheet
+from ik_service.drawing import arm_figure
+from ik_service.drawing.arm_shape import plane_of, skeleton
+from ik_service.drawing.figures import FAINT, method_color, method_label, PALETTE, sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

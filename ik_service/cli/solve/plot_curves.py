@@ -9,7 +9,7 @@ import numpy as np
 
 from ik_service.cli.solve.outcome import Outcome
 from ik_service.cli.solve.request import Request
-from ik_service.studies.drawing.figures import (
+from ik_service.drawing.figures import (
     ACCENT,
     BORDER,
     FAINT,

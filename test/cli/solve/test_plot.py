@@ -15,7 +15,7 @@ from matplotlib.image import imread
 
 from ik_service.cli.solve import plot_curves as solve_plot_curves
 from ik_service.cli.solve.plot import draw
-from ik_service.studies.drawing.figures import PALETTE
+from ik_service.drawing.figures import PALETTE
 
 
 @pytest.fixture

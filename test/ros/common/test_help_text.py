@@ -11,7 +11,7 @@ from ik_service.ros.common.help_text import shows_help
 PROGRAMS = {
     'ik_node': 'ik_service.ros.ik.main',
     'ik_sim': 'ik_service.ros.sim.main',
-    'ik_viewer': 'ik_service.viewer.main',
+    'ik_viewer': 'ik_service.extras.viewer.main',
 }
 
 

@@ -23,7 +23,7 @@ from ik_service.common.shared_parameters import files_for_others, given_to_all_n
         (NODE, {'quux': 1}, 'quux: there is no such parameter'),
         ('ik_service.ros.sim.main', {'nois': 0.1}, 'is faults.noise meant'),
         ('ik_service.ros.sim.main', {'rat': 50.0}, 'is rate meant'),
-        ('ik_service.viewer.main', {'prt': 8081}, 'is port meant'),
+        ('ik_service.extras.viewer.main', {'prt': 8081}, 'is port meant'),
         (NODE, {'publish_rate': 50}, 'publish_rate: wrong type: has to be a number with a dec'),
         (NODE, {'solver.timeout': '1e-4'}, "not the text '1e-4'; write 1.0e-4"),
         ('ik_service.ros.sim.main', {'rate': 50}, 'not the whole number 50; write 50.0'),

@@ -1,1 +1,0 @@
-"""Program ``ik_cell``: the IK nodes of several arms, from one file."""

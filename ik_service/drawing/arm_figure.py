@@ -1,0 +1,251 @@
+"""
+Drawing of an arm: links, joints and tip frame, solid in space or flat in its plane.
+
+The axes are those of Matplotlib; units are [m], in the base frame of the chain. What is drawn
+later lies over what was drawn earlier, so a posture for comparison is drawn first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from ik_service.drawing.arm_colors import AXIS_COLORS, light_of, lit, paler, rgb, RING
+from ik_service.drawing.arm_shape import plane_of, skeleton, solid_arm
+from ik_service.drawing.figures import BORDER, FAINT, GRID, INK, PALETTE
+from ik_service.kinematics.chain import KinematicChain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from mpl_toolkits.mplot3d import Axes3D
+
+_MOUNT = '#b6bdc5'  # what stands between the base and the first joint
+_TRIAD_SHARE = 0.11  # length of a frame's axes, of the arm's scale
+_PLANE_MARGIN = 0.14  # in a plane, where frames are to have room too
+_BOTH_WAYS = np.array([-1.0, 1.0])
+_MARGIN = 0.06  # around what is drawn, of its size
+_NAME: dict[str, Any] = {'color': INK, 'fontsize': 8, 'ha': 'center', 'va': 'center', 'zorder': 4}
+_LONG_ENOUGH = 0.3  # share of an axis that lies in a plane, to be named there
+_ELEVATION, _ASIDE = 18.0, 62.0  # of the view, and how far it stands aside from the arm [°]
+
+
+def draw_arm(
+    axes: Axes3D,
+    chain: KinematicChain,
+    q: np.ndarray,
+    *,
+    color: str = PALETTE[0],
+    alpha: float = 1.0,
+    label: str | None = None,
+) -> None:
+    """
+    Draw an arm in space: links as tubes, rotary joints as drums, sliding ones as blocks, its tip.
+
+    :param axes: 3-D axes, best after :func:`show_space`: the light follows their view.
+    :param chain: the chain.
+    :param q: (n,) joint positions [rad] or [m].
+    :param color: colour of the links; the joints are a darker shade of it.
+    :param alpha: 1 for a solid arm; less for a paler one, which stays opaque.
+    :param label: its name in a legend.
+    """
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    shape = solid_arm(chain, q)
+    color_of = {'mount': rgb(_MOUNT), 'links': rgb(color), 'joints': 0.6 * rgb(color) + 0.1}
+    light = light_of(axes)
+    faces = {name: getattr(shape, name) for name in color_of}
+    polygons = [polygon for part in faces.values() for polygon in part.polygons]
+    colors = np.vstack([lit(faces[name], light, color_of[name], alpha) for name in faces])
+    axes.computed_zorder = False
+    # Edges in the colour of their faces close the gaps between them.
+    axes.add_collection3d(
+        Poly3DCollection(polygons, facecolors=colors, edgecolors=colors, linewidths=0.4, zorder=2)
+    )
+    T = chain.forward(q)
+    draw_frame(axes, T, _TRIAD_SHARE * skeleton(chain, q).scale, alpha=alpha)
+    if label is not None:
+        axes.plot([], [], color=paler(rgb(color), alpha), linewidth=5, label=label)
+
+
+def draw_frame(axes: Axes3D, T_base_frame: np.ndarray, length: float, alpha: float = 1.0) -> None:
+    """
+    Draw the axes of a frame in space.
+
+    :param axes: 3-D axes.
+    :param T_base_frame: (4, 4).
+    :param length: of each axis [m].
+    :param alpha: 1 for full colours, less for paler ones.
+    """
+    origin = T_base_frame[:3, 3]
+    for axis, color in zip(T_base_frame[:3, :3].T, AXIS_COLORS, strict=True):
+        ends = np.stack([origin, origin + length * axis])
+        axes.plot(*ends.T, color=paler(rgb(color), alpha), linewidth=2.2, zorder=2)
+
+
+def draw_target(axes: Axes3D, T_base_target: np.ndarray, length: float, turned: bool) -> None:
+    """
+    Draw a target in space: a ring, and the axes of its frame.
+
+    :param axes: 3-D axes.
+    :param T_base_target: (4, 4).
+    :param length: of each axis [m].
+    :param turned: whether its orientation is asked for; otherwise there is only the ring.
+    """
+    if turned:
+        draw_frame(axes, T_base_target, length)
+        for name, axis in zip('xyz', T_base_target[:3, :3].T, strict=True):
+            place = T_base_target[:3, 3] + 1.15 * length * axis
+            axes.text(*place, name, **_NAME)
+    axes.plot(*T_base_target[:3, 3:4], **RING, label='target')
+
+
+def draw_shadow(axes: Axes3D, chain: KinematicChain, q: np.ndarray, height: float) -> None:
+    """
+    Draw the shadow that an arm casts on the ground from above; it tells depth from height.
+
+    :param axes: 3-D axes.
+    :param chain: the chain.
+    :param q: (n,) joint positions [rad] or [m].
+    :param height: of the ground in the base frame [m].
+    """
+    points = skeleton(chain, q).points
+    axes.plot(
+        points[:, 0], points[:, 1], height, color=GRID, linewidth=5, zorder=1,
+        solid_joinstyle='round',
+    )  # fmt: skip
+
+
+def show_space(axes: Axes3D, points: np.ndarray, ahead: np.ndarray) -> float:
+    """
+    Make 3-D axes show some points, all directions to the same scale, from the arm's side.
+
+    :param axes: 3-D axes.
+    :param points: (k, 3) what has to be seen [m].
+    :param ahead: (3,) a point that the arm looks towards, such as the target [m].
+    :returns: the height of the ground [m].
+    """
+    low, high = points.min(axis=0), points.max(axis=0)
+    low[2] = min(low[2], 0.0)
+    size = max(float((high - low).max()), 1e-6)
+    # No direction becomes so thin that the axes collapse.
+    spare = np.maximum(0.45 * size - (high - low), 0.0) * np.array([0.5, 0.5, 0.0])
+    low, high = low - spare - _MARGIN * size, high + spare + _MARGIN * size
+    low[2] += _MARGIN * size
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
+    axes.set_box_aspect(high - low, zoom=0.95)
+    axes.view_init(elev=_ELEVATION, azim=float(np.degrees(np.arctan2(*ahead[1::-1]))) - _ASIDE)
+    for name, axis in (('x', axes.xaxis), ('y', axes.yaxis), ('z', axes.zaxis)):
+        axis.set_pane_color((1.0, 1.0, 1.0, 1.0))
+        axis.line.set_color(BORDER)
+        axis.set_major_locator(_few_ticks())
+        axis.set_label_text(f'{name} [m]', color=FAINT, fontsize=8)
+        axis.labelpad = -4
+        axis.set_tick_params(labelsize=7, colors=FAINT, pad=-1)
+    return float(low[2])
+
+
+def draw_planar_arm(
+    axes: Axes,
+    chain: KinematicChain,
+    q: np.ndarray,
+    *,
+    plane: np.ndarray | None = None,
+    color: str = PALETTE[0],
+    alpha: float = 1.0,
+    label: str | None = None,
+) -> None:
+    """
+    Draw a planar arm in its plane: links as bars, joints as discs, its tip.
+
+    :param axes: 2-D axes; :func:`show_plane` sets what they show.
+    :param chain: the chain.
+    :param q: (n,) joint positions [rad] or [m].
+    :param plane: (2, 3) as :func:`plane_of` returns it, which it does by default; x and y for an
+        arm that is not planar.
+    :param color: colour of the arm.
+    :param alpha: 1 for full colours, less for paler ones.
+    :param label: its name in a legend.
+    """
+    plane = _plane(chain, plane)
+    shape = skeleton(chain, q)
+    shade = paler(rgb(color), alpha)
+    mount, links = shape.points[: shape.mount + 1], shape.points[shape.mount :]
+    axes.plot(*(plane @ mount.T), color=_MOUNT, linewidth=1.5, linestyle=(0, (2, 2)))
+    axes.plot(*(plane @ links.T), color=shade, linewidth=5, solid_joinstyle='round', label=label)
+    for slides, marker in ((False, 'o'), (True, 's')):
+        places = np.array([joint.position for joint in shape.joints if joint.slides is slides])
+        axes.plot(
+            *(plane @ places.reshape(-1, 3).T), marker, markersize=8, markerfacecolor='white',
+            markeredgecolor=shade, markeredgewidth=2,
+        )  # fmt: skip
+    draw_planar_frame(axes, plane, chain.forward(q), _TRIAD_SHARE * shape.scale, alpha=alpha)
+
+
+def draw_planar_frame(
+    axes: Axes, plane: np.ndarray, T_base_frame: np.ndarray, length: float, alpha: float = 1.0
+) -> None:
+    """
+    Draw those axes of a frame that do not stand on a plane.
+
+    :param axes: 2-D axes.
+    :param plane: (2, 3) as :func:`plane_of` returns it.
+    :param T_base_frame: (4, 4).
+    :param length: of each axis [m].
+    :param alpha: 1 for full colours, less for paler ones.
+    """
+    for axis, color in zip(T_base_frame[:3, :3].T, AXIS_COLORS, strict=True):
+        ends = np.stack([T_base_frame[:3, 3], T_base_frame[:3, 3] + length * axis])
+        axes.plot(*(plane @ ends.T), color=paler(rgb(color), alpha), linewidth=2.2, zorder=3)
+
+
+def draw_planar_target(
+    axes: Axes, plane: np.ndarray, T_base_target: np.ndarray, length: float, turned: bool
+) -> None:
+    """
+    Draw a target in a plane: a ring, and the axes of its frame.
+
+    :param axes: 2-D axes.
+    :param plane: (2, 3) as :func:`plane_of` returns it.
+    :param T_base_target: (4, 4).
+    :param length: of each axis [m].
+    :param turned: whether its orientation is asked for; otherwise there is only the ring.
+    """
+    if turned:
+        draw_planar_frame(axes, plane, T_base_target, length)
+        for name, axis in zip('xyz', T_base_target[:3, :3].T, strict=True):
+            if np.linalg.norm(plane @ axis) > _LONG_ENOUGH:
+                at = plane @ (T_base_target[:3, 3] + 1.15 * length * axis)
+                axes.text(float(at[0]), float(at[1]), name, **_NAME)
+    axes.plot(*(plane @ T_base_target[:3, 3:4]), **RING, label='target')
+
+
+def show_plane(axes: Axes, plane: np.ndarray, points: np.ndarray) -> None:
+    """
+    Make 2-D axes show some points, both directions to the same scale.
+
+    :param axes: 2-D axes.
+    :param plane: (2, 3) as :func:`plane_of` returns it.
+    :param points: (k, 3) what has to be seen [m].
+    """
+    flat = plane @ points.T
+    middle = (flat.min(axis=1) + flat.max(axis=1)) / 2
+    half = (0.5 + _PLANE_MARGIN) * max(float(np.ptp(flat, axis=1).max()), 1e-6)
+    axes.set_aspect('equal')
+    axes.set(xlim=middle[0] + half * _BOTH_WAYS, ylim=middle[1] + half * _BOTH_WAYS)
+    for axis, direction in zip((axes.xaxis, axes.yaxis), plane, strict=True):
+        name = 'xyz'[int(np.argmax(np.abs(direction)))]
+        exact = np.abs(direction).max() > 1.0 - 1e-6
+        axis.set_label_text(f'{name} [m]' if exact else 'in the plane of the arm [m]')
+
+
+def _plane(chain: KinematicChain, plane: np.ndarray | None) -> np.ndarray:
+    if plane is None:
+        plane = plane_of(chain)
+    return np.eye(3)[:2] if plane is None else plane
+
+
+def _few_ticks() -> object:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(4)

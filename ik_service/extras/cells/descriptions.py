@@ -1,0 +1,169 @@
+"""Descriptions of the robots of a cell, with the prefixes of their arms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import os
+
+import numpy as np
+
+from ik_service.exceptions import IkServiceError, JointLimitsError, UrdfError
+from ik_service.extras.cells.cell import ArmEntry, Cell
+from ik_service.extras.cells.separation import check_robots
+from ik_service.model.description_file import is_xacro, load_srdf_text, load_text
+from ik_service.model.joint_limits_file import joint_limits_text, load_joint_limits
+from ik_service.model.name_prefix import prefixed_srdf, prefixed_urdf
+from ik_service.model.package_folders import own_package
+from ik_service.model.part_names import suggested
+from ik_service.model.robot_model import RobotModel
+from ik_service.sim.start_positions import fault_of_start
+
+
+@dataclass(frozen=True, eq=False)
+class DescribedArm:
+    """
+    Arm of a cell with its robot.
+
+    :ivar entry: the arm, as the file describes it.
+    :ivar robot: its links and joints, with their prefix.
+    :ivar urdf: its URDF, with the prefix.
+    :ivar srdf: its SRDF, with the prefix; empty without one.
+    :ivar T_world_root: (4, 4) pose of its root link in the world [m]; None where the root link is
+        the world.
+    :ivar joint_limits: limits of its joints, with the prefix, as the node's parameter takes them:
+        a path or a text; empty for none.
+    """
+
+    entry: ArmEntry
+    robot: RobotModel
+    urdf: str
+    srdf: str
+    T_world_root: np.ndarray | None
+    joint_limits: str
+
+    @property
+    def node_parameters(self) -> dict[str, object]:
+        """Parameters of its IK node."""
+        entry = self.entry
+        links = {'base_link': entry.base_link, 'tip_link': entry.tip_link}
+        return {
+            **entry.parameters,
+            **entry.connection.parameters,
+            **({'joint_limits': self.joint_limits} if self.joint_limits else {}),
+            **{key: f'{entry.prefix}{link}' for key, link in links.items() if link},
+            **self._source,
+            **({'robot_description_semantic': self.srdf} if self.srdf else {}),
+        }
+
+    @property
+    def simulation_parameters(self) -> dict[str, object]:
+        """Parameters of its simulated arm."""
+        start = self.entry.initial_positions.items()
+        positions = ', '.join(f'{self.entry.prefix}{name}={value!r}' for name, value in start)
+        return {**self._source, **({'initial_positions': positions} if positions else {})}
+
+    @property
+    def _source(self) -> dict[str, str]:
+        # A file where it will do: meshes may be named relative to it.
+        entry, folders = self.entry, list(self.entry.package_dirs)
+        if entry.prefix or is_xacro(entry.urdf):
+            source = {'robot_description': self.urdf}
+            folders += own_package(entry.urdf, self.urdf)  # which nobody can find around a text
+        else:
+            source = {'urdf': str(entry.urdf)}
+        named = {'package_dirs': os.pathsep.join(map(str, folders))} if folders else {}
+        return {**source, **named}
+
+
+def describe(cell: Cell) -> tuple[DescribedArm, ...]:
+    """
+    Read the robots of a cell.
+
+    :param cell: the cell.
+    :raises CellError: a description cannot be read or is malformed, a link or joint that the file
+        names does not exist, an arm shall start outside its limits, the place of an arm is missing
+        or given twice, its limits of joints cannot be read or do not go with the robot, or names
+        of two arms clash.
+    """
+    arms = tuple(_described(cell, arm) for arm in cell.arms)
+    check_robots(cell, {arm.entry.name: arm.robot for arm in arms})
+    return arms
+
+
+def _described(cell: Cell, arm: ArmEntry) -> DescribedArm:
+    try:
+        text = load_text(arm.urdf, arm.xacro_args, package_dirs=arm.package_dirs)
+        urdf = prefixed_urdf(text, arm.prefix)
+        robot = RobotModel.from_urdf_text(urdf)
+    except IkServiceError as error:
+        key = 'urdf' if isinstance(error, UrdfError) else 'xacro_args'
+        raise cell.error(arm.name, key, str(error)) from error
+    try:
+        srdf = ''
+        if arm.srdf is not None:
+            srdf = load_srdf_text(arm.srdf, arm.xacro_args, arm.package_dirs)
+            srdf = prefixed_srdf(srdf, arm.prefix)
+    except IkServiceError as error:
+        raise cell.error(arm.name, 'srdf', str(error)) from error
+    _check_names(cell, arm, robot)
+    _check_start(cell, arm, robot)
+    limits = _joint_limits(cell, arm, robot)
+    return DescribedArm(arm, robot, urdf, srdf, _place(cell, arm, robot), limits)
+
+
+def _joint_limits(cell: Cell, arm: ArmEntry, robot: RobotModel) -> str:
+    """Return the limits of the joints, with the prefix, which the maker's file does not have."""
+    path = str(arm.connection.parameters.get('joint_limits', ''))
+    try:
+        bounds = load_joint_limits(path)
+        if not arm.prefix or any(name in robot.joints for name in bounds.joints):
+            robot.with_limits(bounds)
+            return path
+        bounds = bounds.prefixed(arm.prefix)
+        robot.with_limits(bounds)
+    except JointLimitsError as error:
+        raise cell.error(arm.name, 'joint_limits', str(error)) from error
+    return joint_limits_text(bounds) if bounds.joints else path
+
+
+def _check_names(cell: Cell, arm: ArmEntry, robot: RobotModel) -> None:
+    links = [link.removeprefix(arm.prefix) for link in robot.links]
+    for key, name in (('base_link', arm.base_link), ('tip_link', arm.tip_link)):
+        if name and name not in links and name not in _tool_frames(arm):
+            reason = f'the robot has no link {name!r} (without prefix); {suggested(name, links)}'
+            raise cell.error(arm.name, key, reason)
+    joints = [joint.removeprefix(arm.prefix) for joint in robot.movable_joint_names]
+    for name in arm.initial_positions:
+        if name not in joints:
+            reason = f'the robot has no such joint (without prefix); {suggested(name, joints)}'
+            raise cell.error(arm.name, f'initial_positions.{name}', reason)
+
+
+def _check_start(cell: Cell, arm: ArmEntry, robot: RobotModel) -> None:
+    """Refuse positions at which the simulated arm cannot start."""
+    positions = {f'{arm.prefix}{name}': at for name, at in arm.initial_positions.items()}
+    for name in arm.initial_positions:
+        reason = fault_of_start(robot, f'{arm.prefix}{name}', positions)
+        if reason:
+            raise cell.error(arm.name, f'initial_positions.{name}', reason)
+
+
+def _tool_frames(arm: ArmEntry) -> set[str]:
+    names = (name for name in arm.parameters if name.startswith('tool_frames.'))
+    return {name.split('.')[1].removeprefix(arm.prefix) for name in names}
+
+
+def _place(cell: Cell, arm: ArmEntry, robot: RobotModel) -> np.ndarray | None:
+    """Return where an arm stands: as the file says, or as its own description does."""
+    if robot.root_link != cell.world:
+        if cell.world in robot.links:
+            reason = f'its link {cell.world!r} has the name of the world; give the arm a prefix'
+            raise cell.error(arm.name, 'prefix', reason)
+        return np.eye(4) if arm.T_world_root is None else arm.T_world_root
+    if arm.T_world_root is not None:
+        reason = (
+            f'its root link is {cell.world!r} itself, so its description places it; give the arm '
+            'a prefix to place it here'
+        )
+        raise cell.error(arm.name, 'base', reason)
+    return None

@@ -1,0 +1,149 @@
+"""Answers of ``compute_ik``, and what may be expected of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+import math
+
+from moveit_msgs.srv import GetPositionIK
+import numpy as np
+
+from ik_service.common.quoting import truncate
+from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError
+from ik_service.extras.conformance.names import code_name, HAS_MESSAGE, SUCCESS
+from ik_service.ros.common.errors import ErrorCode as Code
+
+
+@dataclass(frozen=True)
+class IkAnswer:
+    """
+    Answer of ``compute_ik``.
+
+    :ivar asked: the request, in words.
+    :ivar code: its error code.
+    :ivar message: the reason; empty where there is none.
+    :ivar names: joints of the solution.
+    :ivar values: their positions [rad] or [m].
+    :ivar seconds: from request to answer.
+    """
+
+    asked: str
+    code: int
+    message: str
+    names: tuple[str, ...]
+    values: tuple[float, ...]
+    seconds: float
+
+    @classmethod
+    def of(cls, asked: str, answer: GetPositionIK.Response, seconds: float) -> IkAnswer:
+        """
+        Return an answer that has come.
+
+        :param asked: the request, in words.
+        :param answer: the response.
+        :param seconds: from request to response.
+        """
+        joints, code = answer.solution.joint_state, answer.error_code
+        message = code.message if HAS_MESSAGE else ''
+        return cls(asked, code.val, message, tuple(joints.name), tuple(joints.position), seconds)
+
+    @property
+    def solved(self) -> bool:
+        """Whether it says SUCCESS."""
+        return self.code == SUCCESS
+
+    @property
+    def text(self) -> str:
+        """Code and message, for people."""
+        return f'{code_name(self.code)}: {truncate(self.message) or "no message"}'
+
+    def fail(self, expected: str, came: str = '') -> CheckFailedError:
+        """
+        Return the error for an answer that is not what it has to be.
+
+        :param expected: what it had to be.
+        :param came: what it is; its code and message by default.
+        """
+        return CheckFailedError(self.asked, came or self.text, expected)
+
+    def positions(self) -> Mapping[str, float]:
+        """
+        Return the joint positions by name [rad] or [m] of an answer that has to be a solution.
+
+        :raises CheckFailedError: it is none, or names and positions do not go together.
+        """
+        if not self.solved:
+            raise self.fail('SUCCESS')
+        if len(self.names) != len(self.values):
+            came = f'SUCCESS with {len(self.names)} names and {len(self.values)} positions'
+            raise self.fail('as many positions as names', came)
+        found = dict(zip(self.names, self.values, strict=True))
+        if len(found) != len(self.names):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise self.fail('every joint once', f'SUCCESS that names {twice} twice')
+        for name, value in found.items():
+            if not math.isfinite(value):
+                raise self.fail('finite positions', f'SUCCESS with {name} at {value}')
+        return found
+
+    def refused(self, *codes: int, also: str = '') -> None:
+        """
+        Make sure that it is a certain error, without a solution.
+
+        :param codes: the error codes that it may be.
+        :param also: what else is expected, in words.
+        :raises CheckFailedError: it is another one, or holds joint positions.
+        """
+        expected = ' or '.join(map(code_name, codes)) + also
+        if self.code not in codes:
+            raise self.fail(expected)
+        self.without_solution()
+
+    def no_success(self, why: str) -> None:
+        """
+        Make sure that it is any error.
+
+        :param why: why SUCCESS would be wrong.
+        :raises CheckFailedError: it is SUCCESS.
+        """
+        if self.solved:
+            raise self.fail(f'an error, as {why}')
+        self.without_solution()
+
+    def without_solution(self) -> None:
+        """
+        Make sure that an error holds no joint positions; NO_IK_SOLUTION may hold the closest ones.
+
+        :raises CheckFailedError: it holds some, or names and positions do not go together.
+        """
+        closest = self.code in (Code.NO_IK_SOLUTION, Code.TIMED_OUT)
+        if closest and len(self.names) == len(self.values):
+            return
+        if self.names or self.values:
+            came = f'{code_name(self.code)} with positions of {len(self.names)} joints'
+            raise self.fail('no joint positions, as it is an error', came)
+
+    def supported(self, feature: str, codes: Collection[int]) -> None:
+        """
+        Make sure that a feature is not refused.
+
+        :param feature: the feature, in words.
+        :param codes: error codes that refuse it.
+        :raises NotSupportedError: the answer is one of them.
+        """
+        if self.code in codes:
+            raise NotSupportedError(f'{feature}: {self.text}')
+
+
+def offset(T: np.ndarray, T_wanted: np.ndarray) -> tuple[float, float]:
+    """
+    Return the distance [m] and the angle [rad] between two poses.
+
+    :param T: (4, 4).
+    :param T_wanted: (4, 4).
+    """
+    distance = float(np.linalg.norm(T[:3, 3] - T_wanted[:3, 3]))
+    # ‖A − B‖ = 2 √2 sin(angle / 2) in Frobenius' norm, which is exact for small angles too.
+    sine = float(np.linalg.norm(T[:3, :3] - T_wanted[:3, :3])) / (2.0 * math.sqrt(2.0))
+    return distance, 2.0 * math.asin(min(1.0, sine))

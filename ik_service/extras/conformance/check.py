@@ -1,0 +1,90 @@
+"""A check of a server, its verdict, and how a check says that something is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from ik_service.exceptions import IkServiceError
+
+if TYPE_CHECKING:
+    from ik_service.extras.conformance.subject import Subject
+
+
+class Verdict(Enum):
+    """What a check has found."""
+
+    PASS = 'pass'
+    FAIL = 'fail'
+    NOT_SUPPORTED = 'not supported'
+    NOT_RUN = 'not run'
+
+
+@dataclass(frozen=True)
+class Check:
+    """
+    A check of a server.
+
+    :ivar name: short name, unique among all checks.
+    :ivar section: what it is about.
+    :ivar summary: what is asked, and what a server has to answer.
+    :ivar run: asks, and returns what was measured, in a few words; raises
+        :class:`CheckFailedError` or :class:`NotSupportedError`.
+    :ivar source: where the expectation comes from.
+    :ivar moveit: why the published source of MoveIt's server is expected to fail; empty where it
+        is expected to pass.
+    :ivar rough: whether a request of it may end a weak server.
+    """
+
+    name: str
+    section: str
+    summary: str
+    run: Callable[[Subject], str]
+    source: str
+    moveit: str = ''
+    rough: bool = False
+
+
+class CheckFailedError(IkServiceError):
+    """
+    Answer that is not what it has to be.
+
+    :ivar asked: the request, in words.
+    :ivar came: the answer.
+    :ivar expected: what it had to be.
+    """
+
+    def __init__(self, asked: str, came: str, expected: str) -> None:
+        super().__init__(f'asked {asked}; came {came}; expected {expected}')
+        self.asked = asked
+        self.came = came
+        self.expected = expected
+
+
+class NoAnswerError(CheckFailedError):
+    """Request that was never answered."""
+
+
+class NotSupportedError(IkServiceError):
+    """Feature that the server does not have, and honestly says so, or that cannot be seen here."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """
+    Outcome of a check.
+
+    :ivar check: the check.
+    :ivar verdict: what it found.
+    :ivar note: figures of a check that passed; otherwise the reason in a sentence.
+    :ivar seconds: how long it took [s].
+    :ivar failure: the request and answer of a check that failed; None for others.
+    """
+
+    check: Check
+    verdict: Verdict
+    note: str
+    seconds: float = 0.0
+    failure: CheckFailedError | None = None

@@ -1,0 +1,123 @@
+"""Checks of huge requests, of many clients, and of what is left of the server at the end."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from moveit_msgs.msg import MoveItErrorCodes as Code
+from moveit_msgs.srv import GetPositionIK
+import numpy as np
+
+from ik_service.extras.conformance.answers import IkAnswer
+from ik_service.extras.conformance.check import Check, CheckFailedError, NoAnswerError
+from ik_service.extras.conformance.names import COMPUTE_IK
+from ik_service.extras.conformance.subject import Subject
+
+_SECTION = 'load'
+_JOINTS = 10_000
+_CHARACTERS = 1_000_000
+_LONGEST = 10_000  # characters of a reason
+_CLIENTS = (1, 4, 16)
+_EACH = 25  # requests of a client, at least
+
+
+def _many_joints(subject: Subject) -> str:
+    request, _, _ = subject.ordinary_request('many joints')
+    joints = request.ik_request.robot_state.joint_state
+    joints.name = [*joints.name, *(f'no_joint_{number}' for number in range(_JOINTS))]
+    joints.position = [*joints.position, *[0.1] * _JOINTS]
+    answer = subject.ik(request, f'a seed with {_JOINTS:,} unknown joints')
+    answer.refused(Code.INVALID_ROBOT_STATE)
+    _short(answer)
+    return f'INVALID_ROBOT_STATE after {answer.seconds * 1e3:.1f} ms'
+
+
+def _long_names(subject: Subject) -> str:
+    name = 'x' * _CHARACTERS
+    asked = (
+        ('group_name', Code.INVALID_GROUP_NAME),
+        ('frame_id', Code.FRAME_TRANSFORM_FAILURE),
+    )
+    for field, code in asked:
+        request, _, _ = subject.ordinary_request('long names')
+        if field == 'frame_id':
+            subject.first_pose(request).header.frame_id = name
+        else:
+            setattr(request.ik_request, field, name)
+        answer = subject.ik(request, f'a {field} of {_CHARACTERS:,} characters')
+        answer.refused(code)
+        _short(answer)
+    return f'{len(asked)} fields'
+
+
+def _short(answer: IkAnswer) -> None:
+    if len(answer.message) > _LONGEST:
+        came = f'a message of {len(answer.message):,} characters'
+        raise answer.fail(f'a message of at most {_LONGEST:,} characters', came)
+
+
+def _clients(subject: Subject, clients: int) -> str:
+    count = max(subject.settings.count, _EACH * clients)
+    asked = [subject.ordinary_request(f'client {number}') for number in range(count)]
+    poses = {id(request): wanted for request, wanted, _ in asked}
+    requests = [request for request, _, _ in asked]
+    found = subject.connection.ask_at_once(GetPositionIK, COMPUTE_IK, requests, clients)
+    text = f'{count} poses near their seeds, by {clients} client{"" if clients == 1 else "s"}'
+    if len(found) < count:
+        came = f'{len(found)} answers'
+        raise NoAnswerError(text, came, f'{count} answers')
+    for request, answer, seconds in found:
+        subject.reached(IkAnswer.of(text, answer, seconds), poses[id(request)])
+    times = np.array([seconds for _, _, seconds in found]) * 1e3
+    return f'median {np.median(times):.2f} ms, 99 % within {np.percentile(times, 99):.2f} ms'
+
+
+def _alive(subject: Subject) -> str:
+    request, poses, _ = subject.ordinary_request('alive')
+    if not subject.connection.offers(GetPositionIK, COMPUTE_IK):
+        raise CheckFailedError('a pose near its seed', 'no such service any more', 'SUCCESS')
+    answer = subject.ik(request, 'a pose near its seed, after all the others')
+    subject.reached(answer, poses)
+    return f'solved in {answer.seconds * 1e3:.2f} ms'
+
+
+LATENCY = tuple(
+    Check(
+        f'clients-{clients}',
+        'clients',
+        f'{clients} client{" at a time is" if clients == 1 else "s at a time are"} answered, each '
+        'with a solution of its own pose; the times are informational',
+        partial(_clients, clients=clients),
+        'latency',
+    )
+    for clients in _CLIENTS
+)
+
+HUGE = (
+    Check(
+        'long-names',
+        _SECTION,
+        f'Names of {_CHARACTERS:,} characters are refused with the right codes, in short words',
+        _long_names,
+        'huge requests',
+        rough=True,
+    ),
+    Check(
+        'many-joints',
+        _SECTION,
+        f'A seed with {_JOINTS:,} unknown joints is answered with INVALID_ROBOT_STATE',
+        _many_joints,
+        'huge requests; answer table: unknown joint',
+        moveit='it throws an exception at the first unknown joint, which may end the process',
+        rough=True,
+    ),
+)
+
+ALIVE = Check(
+    'alive',
+    _SECTION,
+    'After all other checks the server still solves',
+    _alive,
+    'a server lives',
+    moveit='an unknown joint in the seed may have ended the process',
+)

@@ -1,0 +1,337 @@
+"""Connection to the services of a server: requests, answers, and what else it offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+import threading
+import time
+from typing import Any
+
+import rclpy
+from rclpy.action import ActionClient
+from rclpy.client import Client
+from rclpy.exceptions import InvalidNamespaceException
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+
+from ik_service.exceptions import ArgumentError, IkServiceError
+from ik_service.extras.conformance.check import CheckFailedError, NoAnswerError, NotSupportedError
+from ik_service.ros.common.qos import SERVICE_QOS
+from ik_service.ros.common.runtime import ros, spinning_node
+
+_NAME = 'ik_conformance'
+_DISCOVERY = 3.0  # within which an action that is there is found [s]
+_POLL_PERIOD = 0.05  # while waiting for a service or subscriber to appear [s]
+
+
+class NoServerError(IkServiceError):
+    """No server of the service on the ROS graph."""
+
+
+class Connection:
+    """
+    Connection to the services of a server.
+
+    :param node: a node that spins in another thread.
+    :param patience: how long to wait for an answer, and for a service to appear [s].
+    :ivar node: the node.
+    :ivar patience: how long to wait [s].
+    """
+
+    def __init__(self, node: Node, patience: float) -> None:
+        self.node = node
+        self.patience = patience
+        self._clients: dict[str, Client] = {}
+        self._publishers: dict[str, Publisher] = {}
+        self._actions: dict[str, ActionClient] = {}
+
+    def wait_for(self, kind: type, service: str) -> None:
+        """
+        Wait until a service is there.
+
+        :param kind: its type.
+        :param service: its name.
+        :raises NoServerError: it does not appear in time.
+        """
+        if not self.waited_for(self._client(kind, service).service_is_ready):
+            raise NoServerError(
+                f'nobody serves {self.full_name(service)} after {self.patience:g} s; '
+                '--namespace and --ros-args -r lead to another name'
+            )
+
+    def offers(self, kind: type, service: str) -> bool:
+        """
+        Return whether a service is there now.
+
+        :param kind: its type.
+        :param service: its name.
+        """
+        return bool(self._client(kind, service).service_is_ready())
+
+    def waited_for(self, is_there: Callable[[], bool], patience: float | None = None) -> bool:
+        """
+        Wait until something is true; return whether it came true in time.
+
+        :param is_there: the condition.
+        :param patience: how long to wait [s]; as for answers by default.
+        """
+        deadline = time.monotonic() + (self.patience if patience is None else patience)
+        while not is_there():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_POLL_PERIOD)
+        return True
+
+    def full_name(self, service: str) -> str:
+        """
+        Return the name of a service with namespace and remaps.
+
+        :param service: its name.
+        """
+        return str(self.node.resolve_service_name(service))
+
+    def servers_of(self, service: str) -> list[str]:
+        """
+        Return the nodes that offer a service, by their full names.
+
+        :param service: its name.
+        """
+        self.waited_for(lambda: bool(self._servers_of(service)))  # known later than the service
+        return self._servers_of(service)
+
+    def _servers_of(self, service: str) -> list[str]:
+        name, found = self.full_name(service), []
+        for node, namespace in self.node.get_node_names_and_namespaces():
+            try:
+                offered = self.node.get_service_names_and_types_by_node(node, namespace)
+            except RuntimeError:  # it has gone meanwhile
+                continue
+            if name in dict(offered):
+                found.append(f'{namespace.rstrip("/")}/{node}')
+        return found
+
+    def ask(
+        self,
+        kind: type,
+        service: str,
+        request: object,
+        asked: str,
+        patience: float | None = None,
+    ) -> tuple[Any, float]:
+        """
+        Send a request and wait for the answer.
+
+        :param kind: type of the service.
+        :param service: its name.
+        :param request: the request.
+        :param asked: the request, in words.
+        :param patience: how long to wait for this answer [s], if not as for others.
+        :returns: the answer, and how long it took [s].
+        :raises NoAnswerError: none came in time.
+        :raises NotSupportedError: the service is not there.
+        """
+        client = self._client(kind, service)
+        if not client.service_is_ready():
+            raise NotSupportedError(f'there is no service {self.full_name(service)}')
+        done = threading.Event()
+        began = time.monotonic()
+        future = client.call_async(request)
+        future.add_done_callback(lambda _: done.set())
+        patience = self.patience if patience is None else patience
+        if not done.wait(patience):
+            client.remove_pending_request(future)
+            raise NoAnswerError(asked, f'no answer within {patience:g} s', 'an answer')
+        return future.result(), time.monotonic() - began
+
+    def ask_at_once(
+        self, kind: type, service: str, requests: Sequence[object], clients: int
+    ) -> list[tuple[object, Any, float]]:
+        """
+        Send requests by several clients, each of which has one under way at a time.
+
+        :param kind: type of the service.
+        :param service: its name.
+        :param requests: the requests; the clients take them in turns.
+        :param clients: number of clients.
+        :returns: request, answer and time [s] of all that was answered before the server was
+            silent for longer than the patience.
+        """
+        senders = [
+            self.node.create_client(kind, service, qos_profile=SERVICE_QOS) for _ in range(clients)
+        ]
+        try:
+            for sender in senders:
+                self.waited_for(sender.service_is_ready)
+            return _Crowd(senders, requests).ask(self.patience)
+        finally:
+            for sender in senders:
+                self.node.destroy_client(sender)
+
+    def publisher(self, kind: type, topic: str) -> Publisher:
+        """
+        Return the publisher of a topic that the server listens to.
+
+        :param kind: its type.
+        :param topic: its name.
+        :raises NotSupportedError: nobody listens.
+        """
+        publisher = self._publishers.get(topic)
+        if publisher is None:
+            publisher = self._publishers[topic] = self.node.create_publisher(kind, topic, 10)
+        if not self.waited_for(lambda: publisher.get_subscription_count() > 0):
+            raise NotSupportedError(f'nobody listens to {self.node.resolve_topic_name(topic)}')
+        return publisher
+
+    def send_goal(self, kind: type, action: str, goal: object, asked: str) -> SentGoal:
+        """
+        Send a goal to an action.
+
+        :param kind: type of the action.
+        :param action: its name.
+        :param goal: the goal.
+        :param asked: the same in words.
+        :raises NotSupportedError: the action is not there.
+        """
+        client = self._actions.get(action)
+        if client is None:
+            client = self._actions[action] = ActionClient(self.node, kind, action)
+            self.waited_for(client.server_is_ready, min(self.patience, _DISCOVERY))
+        if not client.server_is_ready():
+            name = self.node.resolve_topic_name(action)
+            raise NotSupportedError(f'there is no action {name}')
+        return SentGoal(self, client, goal, asked)
+
+    def _client(self, kind: type, service: str) -> Client:
+        client = self._clients.get(service)
+        if client is None:
+            client = self.node.create_client(kind, service, qos_profile=SERVICE_QOS)
+            self._clients[service] = client
+        return client
+
+
+class SentGoal:
+    """
+    Goal of an action, from its sending to its result.
+
+    :param connection: connection to the server.
+    :param client: client of the action.
+    :param goal: the goal.
+    :param asked: the same in words.
+    """
+
+    def __init__(
+        self, connection: Connection, client: ActionClient, goal: object, asked: str
+    ) -> None:
+        self._connection, self._asked = connection, asked
+        self._answered, self._ended = threading.Event(), threading.Event()
+        self._handle: Any = None
+        self._result: Any = None
+        executor = connection.node.executor
+        assert executor is not None  # the node spins
+        self._executor = executor
+        # By the executor's thread: rclpy drops an answer that comes before it has noted the goal.
+        executor.create_task(self._send, client, goal)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the result has come."""
+        return self._ended.is_set()
+
+    def cancel(self) -> None:
+        """Ask for the cancellation."""
+        self._executor.create_task(self._accepted().cancel_goal_async)
+
+    def result(self, patience: float) -> Any:  # noqa: ANN401  of the type of the action
+        """
+        Wait for the result and return it.
+
+        :param patience: how long to wait [s].
+        :raises CheckFailedError: the goal was rejected.
+        :raises NoAnswerError: no result came in time.
+        """
+        self._accepted()
+        if not self._ended.wait(patience):
+            raise NoAnswerError(self._asked, f'no result within {patience:g} s', 'a result')
+        return self._result.result
+
+    def _accepted(self) -> Any:  # noqa: ANN401
+        patience = self._connection.patience
+        if not self._answered.wait(patience):
+            raise NoAnswerError(self._asked, f'no answer within {patience:g} s', 'an answer')
+        if not self._handle.accepted:
+            raise CheckFailedError(self._asked, 'a rejection', 'a result with an error code')
+        return self._handle
+
+    def _send(self, client: ActionClient, goal: object) -> None:
+        client.send_goal_async(goal).add_done_callback(self._on_answer)
+
+    def _on_answer(self, future: rclpy.task.Future) -> None:
+        self._handle = future.result()
+        if self._handle.accepted:
+            self._handle.get_result_async().add_done_callback(self._on_result)
+        self._answered.set()
+
+    def _on_result(self, future: rclpy.task.Future) -> None:
+        self._result = future.result()
+        self._ended.set()
+
+
+class _Crowd:
+    """Clients that each send the next request when the answer to the last one has come."""
+
+    def __init__(self, clients: Sequence[Client], requests: Sequence[object]) -> None:
+        self._clients = clients
+        self._requests = list(requests)
+        self._next = 0
+        self._answered: list[tuple[object, Any, float]] = []
+        self._arrival = threading.Condition()
+
+    def ask(self, patience: float) -> list[tuple[object, Any, float]]:
+        """Send all requests; return what was answered."""
+        for client in self._clients:
+            self._send(client)
+        with self._arrival:
+            while len(self._answered) < len(self._requests):
+                if not self._arrival.wait(patience):
+                    break
+            return list(self._answered)
+
+    def _send(self, client: Client) -> None:
+        with self._arrival:
+            if self._next >= len(self._requests):
+                return
+            request = self._requests[self._next]
+            self._next += 1
+        began = time.monotonic()
+
+        def arrived(future: rclpy.task.Future) -> None:
+            with self._arrival:
+                self._answered.append((request, future.result(), time.monotonic() - began))
+                self._arrival.notify_all()
+            self._send(client)
+
+        client.call_async(request).add_done_callback(arrived)
+
+
+@contextmanager
+def connected(
+    ros_arguments: Sequence[str], namespace: str, patience: float
+) -> Iterator[Connection]:
+    """
+    Join the ROS graph for a ``with`` block.
+
+    :param ros_arguments: the arguments for ROS, from ``--ros-args`` on.
+    :param namespace: namespace in which the services are looked for; empty for the root, or for
+        that of the ROS arguments.
+    :param patience: how long to wait for answers [s].
+    :raises ArgumentError: ROS cannot read the arguments, or the namespace is none.
+    """
+    with ros(list(ros_arguments)):
+        try:
+            node = Node(_NAME, namespace=namespace or None)
+        except InvalidNamespaceException as error:
+            reason = str(error).splitlines()[0]
+            raise ArgumentError('--namespace', reason) from error
+        with spinning_node(node):
+            yield Connection(node, patience)

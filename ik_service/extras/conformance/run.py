@@ -1,0 +1,64 @@
+"""Checks of a server, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+import time
+
+from ik_service.exceptions import IkServiceError
+from ik_service.extras.conformance.check import (
+    Check,
+    CheckFailedError,
+    NoAnswerError,
+    NotSupportedError,
+    Outcome,
+    Verdict,
+)
+from ik_service.extras.conformance.checks.load import ALIVE
+from ik_service.extras.conformance.subject import Subject
+
+
+def run_checks(checks: Iterable[Check], subject: Subject) -> Iterator[Outcome]:
+    """
+    Run checks and yield their outcomes.
+
+    After a request that was not answered, an ordinary one is sent; when that is not answered
+    either, the server counts as gone, and no further check is run but the one that says so.
+
+    :param checks: the checks.
+    :param subject: the server.
+    """
+    gone = ''
+    for check in checks:
+        if gone and check is not ALIVE:
+            yield Outcome(check, Verdict.NOT_RUN, gone)
+            continue
+        outcome = _outcome(check, subject)
+        yield outcome
+        if isinstance(outcome.failure, NoAnswerError) and not gone:
+            gone = '' if _answers(subject) else f'the server answers no more since {check.name}'
+
+
+def _outcome(check: Check, subject: Subject) -> Outcome:
+    began = time.monotonic()
+    failure: CheckFailedError | None = None
+    try:
+        note, verdict = check.run(subject), Verdict.PASS
+    except NotSupportedError as reason:
+        note, verdict = str(reason), Verdict.NOT_SUPPORTED
+    except CheckFailedError as error:
+        note, verdict, failure = str(error), Verdict.FAIL, error
+    except IkServiceError as error:  # a value in an answer that nothing can be computed from
+        failure = CheckFailedError(check.summary, str(error), 'an answer that can be read')
+        note, verdict = str(failure), Verdict.FAIL
+    return Outcome(check, verdict, note, time.monotonic() - began, failure)
+
+
+def _answers(subject: Subject) -> bool:
+    """Return whether the server answers an ordinary request."""
+    request, _, _ = subject.ordinary_request('a sign of life')
+    try:
+        subject.ik(request, 'a pose near its seed')
+    except (NoAnswerError, NotSupportedError):
+        return False
+    return True

@@ -1,0 +1,294 @@
+"""The server under test and its robot: requests, and judgement of its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+import math
+from typing import Any
+import zlib
+
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.srv import GetPositionFK, GetPositionIK
+import numpy as np
+
+from ik_service.extras.conformance.answers import IkAnswer, offset
+from ik_service.extras.conformance.arm import TestedArm
+from ik_service.extras.conformance.check import NotSupportedError
+from ik_service.extras.conformance.connection import Connection
+from ik_service.extras.conformance.names import COMPUTE_FK, COMPUTE_IK
+from ik_service.kinematics.link_poses import link_poses
+from ik_service.ros.common.conversions import pose_from_matrix
+
+LIMIT_TOLERANCE = 1e-6  # by which a solution may exceed a joint limit [rad] or [m]
+
+Posture = Mapping[str, float]
+"""Position of every movable joint of the robot by name [rad] or [m]."""
+
+Poses = Mapping[str, np.ndarray]
+"""(4, 4) T_root_link by name of the link."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """
+    Settings of a run.
+
+    :ivar count: number of random poses.
+    :ivar position_tolerance: by which a solution may miss the position of a pose [m].
+    :ivar orientation_tolerance: by which it may miss the orientation [rad].
+    :ivar change_world: whether objects may be added to the world of the server.
+    :ivar move: whether the arm may be moved.
+    """
+
+    count: int = 100
+    position_tolerance: float = 1e-3
+    orientation_tolerance: float = 1e-2
+    change_world: bool = False
+    move: bool = False
+
+
+class Subject:
+    """
+    The server under test, and the arm that it is asked about.
+
+    :param arm: the arm.
+    :param connection: connection to the server.
+    :param settings: settings of the run.
+    :param group_name: ``group_name`` of the requests; may be empty.
+    :param partial: whether the server's robot may have joints that the arm's robot lacks.
+    """
+
+    def __init__(
+        self,
+        arm: TestedArm,
+        connection: Connection,
+        settings: Settings,
+        group_name: str,
+        partial: bool = False,
+    ) -> None:
+        self.arm = arm
+        self.connection = connection
+        self.settings = settings
+        self.group_name = group_name
+        self._partial = partial
+        self._kept: dict[str, Any] = {}
+
+    # Postures
+
+    def postures(self, count: int, purpose: str) -> list[Posture]:
+        """
+        Return random postures within the joint limits; the same for the same purpose.
+
+        :param count: how many.
+        :param purpose: what for, as the seed of the random numbers.
+        """
+        rng = np.random.default_rng(zlib.crc32(purpose.encode()))
+        return [self.arm.random_posture(rng) for _ in range(count)]
+
+    def links_at(self, posture: Posture) -> Poses:
+        """
+        Return the poses of all links, computed here from the URDF.
+
+        :param posture: the joint positions.
+        """
+        return link_poses(self.arm.robot, posture)
+
+    def tips_at(self, posture: Posture) -> Poses:
+        """
+        Return the poses of the tips, computed here from the URDF.
+
+        :param posture: the joint positions.
+        """
+        poses = self.links_at(posture)
+        return {tip: poses[tip] for tip in self.arm.tips}
+
+    def single_tip(self) -> str:
+        """
+        Return the tip, for checks that are about one link.
+
+        :raises NotSupportedError: the group has several tips.
+        """
+        if len(self.arm.tips) > 1:
+            raise NotSupportedError(f'the group places {len(self.arm.tips)} links together')
+        return self.arm.tips[0]
+
+    # Requests
+
+    def request(
+        self, poses: Poses, seed: Posture | None = None, seconds: int = 1
+    ) -> GetPositionIK.Request:
+        """
+        Return a request for poses in the root link's frame.
+
+        :param poses: the poses by link; several are asked for together.
+        :param seed: the seed; None for none.
+        :param seconds: the time-out [s]; 0 for the server's default.
+        """
+        request = GetPositionIK.Request()
+        wanted = request.ik_request
+        wanted.group_name = self.group_name
+        wanted.timeout = Duration(sec=seconds)
+        stamped = {link: PoseStamped(pose=pose_from_matrix(T)) for link, T in poses.items()}
+        if len(stamped) == 1:
+            [(wanted.ik_link_name, wanted.pose_stamped)] = stamped.items()
+        else:
+            wanted.ik_link_names = list(stamped)
+            wanted.pose_stamped_vector = list(stamped.values())
+        if seed is None:
+            wanted.robot_state.is_diff = True
+        else:
+            joints = wanted.robot_state.joint_state
+            joints.name, joints.position = list(seed), [float(value) for value in seed.values()]
+        return request
+
+    def ordinary_request(self, purpose: str) -> tuple[GetPositionIK.Request, Poses, Posture]:
+        """
+        Return a request that every server solves: a small motion from its seed.
+
+        :param purpose: what for, as the seed of random numbers.
+        :returns: the request, its poses, and its seed.
+        """
+        rng = np.random.default_rng(zlib.crc32(purpose.encode()))
+        seed = self.arm.random_posture(rng, margin=0.15)
+        poses = self.tips_at(self.arm.moved(seed, rng, 0.02))
+        return self.request(poses, seed), poses, seed
+
+    def first_pose(self, request: GetPositionIK.Request) -> PoseStamped:
+        """
+        Return the pose of a request, or the first of several.
+
+        :param request: the request.
+        """
+        poses = request.ik_request.pose_stamped_vector
+        return poses[0] if len(poses) else request.ik_request.pose_stamped
+
+    def ik(
+        self, request: GetPositionIK.Request, asked: str, patience: float | None = None
+    ) -> IkAnswer:
+        """
+        Ask ``compute_ik``.
+
+        :param request: the request.
+        :param asked: the same in words.
+        :param patience: how long to wait for this answer [s], if not as for others.
+        :raises NoAnswerError: no answer came.
+        """
+        answer, seconds = self.connection.ask(GetPositionIK, COMPUTE_IK, request, asked, patience)
+        return IkAnswer.of(asked, answer, seconds)
+
+    def fk(
+        self, links: Sequence[str], posture: Posture | None, asked: str, frame: str = ''
+    ) -> GetPositionFK.Response:
+        """
+        Ask ``compute_fk``.
+
+        :param links: the links.
+        :param posture: the joint positions; None for the present ones.
+        :param asked: the request in words.
+        :param frame: the frame of the poses; empty for the root link's.
+        :raises NoAnswerError: no answer came.
+        :raises NotSupportedError: there is no such service.
+        """
+        request = GetPositionFK.Request(fk_link_names=list(links))
+        request.header.frame_id = frame
+        if posture is None:
+            request.robot_state.is_diff = True
+        else:
+            joints = request.robot_state.joint_state
+            joints.name = list(posture)
+            joints.position = [float(value) for value in posture.values()]
+        answer, _ = self.connection.ask(GetPositionFK, COMPUTE_FK, request, asked)
+        return answer
+
+    # Judgement
+
+    def reached(self, answer: IkAnswer, poses: Poses) -> tuple[Posture, float, float]:
+        """
+        Make sure that an answer is a solution: within the limits, with the links at the poses.
+
+        :param answer: the answer.
+        :param poses: the poses by link.
+        :returns: the posture, and the largest errors of position [m] and orientation [rad].
+        :raises CheckFailedError: it is none, whatever it says of itself.
+        """
+        found = self.inside_limits(answer)
+        at = self.links_at(found)
+        worst = (0.0, 0.0)
+        for link, T in poses.items():
+            distance, angle = offset(at[link], T)
+            if not self.close(distance, angle):
+                raise answer.fail(
+                    f'{link} at the pose, within {self.settings.position_tolerance * 1e3:g} mm '
+                    f'and {self.settings.orientation_tolerance:g} rad',
+                    f'SUCCESS with {link} {distance * 1e3:.4g} mm and {angle:.4g} rad away',
+                )
+            worst = max(worst[0], distance), max(worst[1], angle)
+        return found, *worst
+
+    def close(self, distance: float, angle: float) -> bool:
+        """
+        Return whether an error is within the tolerances.
+
+        :param distance: error of the position [m].
+        :param angle: error of the orientation [rad].
+        """
+        settings = self.settings
+        return distance <= settings.position_tolerance and angle <= settings.orientation_tolerance
+
+    def places(self, T: np.ndarray, T_wanted: np.ndarray) -> bool:
+        """
+        Return whether a pose is another one, within the tolerances.
+
+        :param T: (4, 4).
+        :param T_wanted: (4, 4).
+        """
+        return self.close(*offset(T, T_wanted))
+
+    def inside_limits(self, answer: IkAnswer) -> Posture:
+        """
+        Return the posture of an answer that has to be a solution within the joint limits.
+
+        :param answer: the answer.
+        :raises CheckFailedError: it is none.
+        """
+        found = answer.positions()
+        known = self.arm.robot.movable_joint_names
+        strange = [name for name in found if name not in known]
+        if strange and not self._partial:
+            came = f'SUCCESS with a position of {strange[0]!r}'
+            raise answer.fail("joints of the robot's description only", came)
+        found = {name: value for name, value in found.items() if name in known}
+        missing = [name for name in self.arm.joint_names if name not in found]
+        if missing:
+            raise answer.fail(
+                'a position of every joint of the arm', f'SUCCESS without {", ".join(missing)}'
+            )
+        for name, low, high in self.arm.bounds():
+            if not low - LIMIT_TOLERANCE <= found[name] <= high + LIMIT_TOLERANCE:
+                came = f'SUCCESS with {name} at {found[name]:.6g}'
+                raise answer.fail(f'{name} within {low:g} … {high:g}', came)
+        return found
+
+    def once(self, name: str, value: Any) -> Any:  # noqa: ANN401  whatever a check keeps
+        """
+        Return a value that several checks share; kept from the first call on.
+
+        :param name: its name.
+        :param value: returns it.
+        """
+        if name not in self._kept:
+            self._kept[name] = value()
+        return self._kept[name]
+
+
+def largest_step(a: Posture, b: Posture, names: Sequence[str]) -> float:
+    """
+    Return the largest difference of joint positions between two postures [rad] or [m].
+
+    :param a: a posture.
+    :param b: another one.
+    :param names: the joints that are compared.
+    """
+    return max((abs(a[name] - b[name]) for name in names), default=math.nan)

@@ -1,0 +1,199 @@
+"""``ik_train``: training of learned starting postures for the solvers, with a measured benefit."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import math
+from pathlib import Path
+import time
+
+from ik_service.common.resources import urdf_path
+from ik_service.exceptions import UnknownArmError, UrdfError
+from ik_service.extras.learning.effort import Effort, mean_guess_time, measure_effort
+from ik_service.extras.learning.guess import Guess
+from ik_service.extras.learning.guess_file import default_path
+from ik_service.extras.learning.loading import KINDS, load_guess
+from ik_service.extras.learning.sampling import sample_postures, tip_poses
+from ik_service.extras.learning.training import train_guess
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.package_folders import PACKAGE_DIRS_HELP, parse_package_dirs
+from ik_service.model.xacro_arguments import parse_xacro_args, XACRO_HELP
+from ik_service.robot import Robot
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.solver import Solver
+
+_SAMPLES = {'table': 10_000, 'network': 20_000}
+_FEWEST, _MOST = 100, 1_000_000
+# The methods with which the guess is tried: the default and two slower ones.
+_METHODS = ('levenberg_marquardt', 'pseudoinverse', 'bfgs')
+_CHECKED_POSES = 300
+
+_DESCRIPTION = """
+Trains a map from poses of an arm to starting postures for the solvers, from random postures of
+the arm, and saves it beside the robot's file. Solvers use it with seed_source='table' or
+'network'.
+
+  table     Random postures, looked up by pose. Of the few whose poses are closest to the target,
+            the one that a single solver step brings closest. Made in a second; needs SciPy.
+  network   A small neural network from pose to posture. Made in some seconds with scikit-learn;
+            using it needs nothing but NumPy.
+"""
+
+_EXAMPLES = """
+examples:
+  ik_train my_arm.urdf
+  ik_train my_robot.urdf --base-link torso --tip-link left_hand --lock waist=0.1
+  ik_train my_arm.urdf --kind network
+  ik_train my_arm.urdf --samples 100000 --output ~/arm.table.npz
+
+then, in Python:
+  iks.Solver(chain, options=iks.IkOptions(seed_source='table'))
+
+exit code: 0 saved, 1 a failure, 2 the command is wrong.
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """
+    Run the program.
+
+    :param arguments: the command line after the program's name.
+    :returns: the exit code 0.
+    :raises IkServiceError: the robot or the file is unusable, or a library is missing.
+    :raises SystemExit: the command line is wrong, or asked for help.
+    """
+    options = _parser().parse_args(arguments)
+    chain = _chain(options)
+    kind = options.kind
+    path = default_path(chain, kind) if options.output is None else options.output.expanduser()
+    samples = options.samples or _SAMPLES[kind]
+    print(f'Chain     {chain.robot.name}: {chain.n} joints, {chain.base_link} → {chain.tip_link}')
+    print(f'Training  a {kind} from {samples:,} random postures', flush=True)
+    began = time.perf_counter()
+    train_guess(chain, kind, samples, path, options.seed)
+    took = time.perf_counter() - began
+    print(f'Saved     {path} ({path.stat().st_size / 1e3:.0f} kB) after {took:.1f} s', flush=True)
+    _check(chain, kind, path, options.seed)
+    return 0
+
+
+def _check(chain: KinematicChain, kind: str, path: Path, seed: int) -> None:
+    """Print the effort of solvers with and without the saved guess, on poses of their own."""
+    targets = tip_poses(chain, sample_postures(chain, _CHECKED_POSES, seed + 1))
+    guess: Guess = load_guess(chain, kind, path)
+    print(f'\n{len(targets)} other random poses, full pose, means:\n')
+    print(f'{"solver":20} {"start":8} iterations  searches  first search  solved  time of a call')
+    for name in _METHODS:
+        middle = measure_effort(Solver(chain, name), targets)
+        print(_row(name, 'middle', middle), flush=True)
+        guessed = IkOptions(seed_source=kind, seed_file=str(path))
+        learned = measure_effort(Solver(chain, name, guessed), targets)
+        print(_row('', kind, learned), flush=True)
+    cost = 1e6 * mean_guess_time(guess, targets)
+    print(
+        '\n"first search" is the share of the poses that the first search reaches. The time of a\n'
+        f'call is that of the processor; it includes the guess, which takes {cost:.0f} µs.'
+    )
+
+
+def _row(solver: str, start: str, row: Effort) -> str:
+    return (
+        f'{solver:20} {start:8} {row.iterations:10.1f}  {row.searches:8.2f}  '
+        f'{row.first_search:12.1%}  {row.solved:6.1%}  {1e6 * row.call_time:11.0f} µs'
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='ik_train',
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        'urdf', metavar='URDF', help='a URDF or xacro file, or the name of an arm of this package'
+    )
+    parser.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
+    parser.add_argument('--package-dirs', default='', metavar='PATHS', help=PACKAGE_DIRS_HELP)
+    parser.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
+    parser.add_argument('--tip-link', metavar='LINK', help='default: the tool')
+    parser.add_argument(
+        '--lock',
+        nargs='+',
+        action='extend',
+        default=[],
+        type=_joint_value,
+        metavar='JOINT=VALUE',
+        help='joints that do not move, and their values [rad or m]',
+    )
+    parser.add_argument('--kind', choices=KINDS, default=KINDS[0], help='default: %(default)s')
+    parser.add_argument(
+        '--samples',
+        type=_samples,
+        metavar='N',
+        help='number of random postures to train with (default: '
+        + ', '.join(f'{count} for a {kind}' for kind, count in _SAMPLES.items())
+        + ')',
+    )
+    parser.add_argument(
+        '--output',
+        type=Path,
+        metavar='FILE',
+        help='default: NAME.BASE.TIP.KIND.npz beside that file, where solvers find it',
+    )
+    parser.add_argument(
+        '--seed',
+        type=_whole,
+        default=0,
+        metavar='N',
+        help='seed of the random postures (default: 0)',
+    )
+    return parser
+
+
+def _joint_value(text: str) -> tuple[str, float]:
+    name, _, number = text.rpartition('=')
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if not name or not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f'has to be like torso=0.1, not {text!r}')
+    return name, value
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**32:
+        raise argparse.ArgumentTypeError(f'has to be a whole number of at least 0, not {text!r}')
+    return int(text)
+
+
+def _samples(text: str) -> int:
+    count = int(text) if text.isdecimal() else 0
+    if not _FEWEST <= count <= _MOST:
+        raise argparse.ArgumentTypeError(
+            f'has to be a whole number from {_FEWEST} to {_MOST:,}, not {text!r}'
+        )
+    return count
+
+
+def _chain(options: argparse.Namespace) -> KinematicChain:
+    xacro_args = parse_xacro_args(options.xacro_args, '--xacro-args')
+    folders = parse_package_dirs(options.package_dirs)
+    robot = Robot.from_urdf(_file(options.urdf), xacro_args, package_dirs=folders)
+    return robot.chain(options.base_link, options.tip_link, dict(options.lock))
+
+
+def _file(name: str) -> Path:
+    """Path of the file with that name, or of the arm of this package."""
+    if Path(name).exists():
+        return Path(name)
+    try:
+        return urdf_path(name)
+    except UnknownArmError as error:
+        valid = ', '.join(error.valid)
+        raise UrdfError(
+            f'there is no file of that name, and no arm of this package: {valid}', name
+        ) from error

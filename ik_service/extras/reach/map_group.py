@@ -1,0 +1,179 @@
+"""Zarr groups of maps: written as a whole, and read with an error for all that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+import math
+import os
+from pathlib import Path
+import shutil
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ik_service.exceptions import StoreError
+from ik_service.extras.scale.settings_files import (
+    changed_attribute,
+    DIGESTS,
+    digests_of,
+    opening_fault,
+    SETTINGS,
+    settings_digest,
+    settings_fault,
+)
+from ik_service.extras.scale.store_files import disk_errors, load_zarr, missing_fault
+
+_CHUNK = 1_000_000  # rows of a chunk, divided by the width of a row
+_MAKER = 'of ik_service'
+_ARRAY_DIGESTS = 'array_digests'
+
+Content = TypeVar('Content')
+Reader = Callable[[str], np.ndarray]
+"""Returns the numbers of an array, by its name."""
+
+
+def write_group(
+    path: str | os.PathLike[str],
+    kind: str,
+    version: int,
+    arrays: Mapping[str, tuple[np.ndarray, str]],
+    attributes: Mapping[str, object],
+) -> None:
+    """
+    Write a group; an existing one of its kind is replaced once the new one is whole.
+
+    Each file has a checksum, chunks of nothing but zeros have files too, and there are digests of
+    all settings, so that damaged and missing ones are noticed.
+
+    :param path: folder of the group.
+    :param kind: what it is, such as 'capability map'.
+    :param version: of the layout.
+    :param arrays: the arrays and their units, by name.
+    :param attributes: of the group, besides kind and version.
+    :raises StoreError: something else is there, or the disk refuses.
+    :raises MissingExtraError: zarr is not installed.
+    """
+    zarr, folder = load_zarr(), Path(path)
+    check_place(folder, kind)
+    with disk_errors(folder):
+        made = folder.with_name(f'{folder.name}.new-{os.getpid()}')
+        group = zarr.open_group(made, mode='w')
+        for name, (values, unit) in arrays.items():
+            rows = max(1, _CHUNK // max(values[:1].size, 1))
+            array = group.create_array(
+                name,
+                shape=values.shape,
+                chunks=(rows, *values.shape[1:]),
+                dtype=values.dtype,
+                **_checked(),
+            )
+            array[:] = values
+            array.attrs['unit'] = unit
+        details = {
+            'kind': f'{kind} {_MAKER}',
+            'format': version,
+            **attributes,
+            _ARRAY_DIGESTS: {name: settings_digest(made / name) for name in arrays},
+        }
+        group.attrs.update({**details, DIGESTS: digests_of(details)})
+        if folder.exists():
+            shutil.rmtree(folder)
+        made.rename(folder)
+
+
+def check_place(path: str | os.PathLike[str], kind: str) -> None:
+    """
+    Check that nothing is in the place of a group but one of its kind, which may be replaced.
+
+    :param path: folder of the group.
+    :param kind: what it is.
+    :raises StoreError: something else is there, or the disk refuses.
+    :raises MissingExtraError: zarr is not installed.
+    """
+    folder = Path(path)
+    with disk_errors(folder):
+        if folder.exists():
+            _attributes(folder, kind)
+
+
+def read_group(
+    path: str | os.PathLike[str],
+    kind: str,
+    version: int,
+    interpret: Callable[[Reader, dict[str, Any]], Content],
+) -> Content:
+    """
+    Read a group. Those of earlier layouts, without checksums or digests, are read as they are.
+
+    :param path: its folder.
+    :param kind: what it has to be.
+    :param version: of the layout; those before it have no digests.
+    :param interpret: returns the content of a group, from what reads its arrays and from its
+        attributes; whatever it raises means that these are damaged.
+    :raises StoreError: there is none, it is of another version, or damaged.
+    :raises MissingExtraError: zarr is not installed.
+    """
+    zarr, folder = load_zarr(), Path(path)
+    with disk_errors(folder):
+        attributes = _attributes(folder, kind)
+        if attributes.get('format') not in range(1, version + 1):
+            raise StoreError(
+                folder, f'has layout {attributes.get("format")}, which is not {version}'
+            )
+        try:
+            _check_digests(folder, attributes, version)
+            group = zarr.open_group(folder, mode='r')
+            return interpret(lambda name: _numbers(folder, group, name), attributes)
+        except OSError:
+            raise
+        except Exception as error:  # what a damaged file raises depends on where the damage is
+            raise StoreError(folder, settings_fault(folder) or f'is damaged: {error}') from error
+
+
+def _attributes(folder: Path, kind: str) -> dict[str, Any]:
+    try:
+        found = dict(load_zarr().open_group(folder, mode='r').attrs)
+    except Exception as error:  # as above
+        raise StoreError(folder, opening_fault(folder, kind, error)) from error
+    if found.get('kind') != f'{kind} {_MAKER}':
+        raise StoreError(folder, f'holds something else than the {kind} of an arm')
+    return found
+
+
+def _check_digests(folder: Path, attributes: dict[str, Any], version: int) -> None:
+    """Refuse settings that are others than were written."""
+    if DIGESTS not in attributes and attributes['format'] == version:
+        raise ValueError(f'it lacks the attribute {DIGESTS}')
+    if name := changed_attribute(attributes):
+        raise ValueError(f'its attribute {name} is not what was written')
+    for name, digest in attributes.get(_ARRAY_DIGESTS, {}).items():
+        if (folder / name / SETTINGS).exists() and settings_digest(folder / name) != digest:
+            raise ValueError(f'the settings of its array {name} are not what was written')
+
+
+def _checked() -> dict[str, Any]:
+    """Return how arrays are made whose files are all there, each with a checksum."""
+    codecs = load_zarr().codecs
+    return {
+        'compressors': [codecs.ZstdCodec(), codecs.Crc32cCodec()],
+        'config': {'write_empty_chunks': True},
+    }
+
+
+def _numbers(folder: Path, group: Any, name: str) -> np.ndarray:  # noqa: ANN401 - zarr's group
+    """Return the numbers of an array; an array with checksums has to have all of its files."""
+    array = group.get(name)
+    if array is None:
+        raise ValueError(f'it lacks the array {name}')
+    codecs = load_zarr().codecs
+    if any(isinstance(codec, codecs.Crc32cCodec) for codec in array.compressors):
+        for place in np.ndindex(*map(math.ceil, np.divide(array.shape, array.chunks))):
+            file = folder / name / array.metadata.encode_chunk_key(place)
+            if not file.is_file():
+                raise ValueError(f'{name}: {missing_fault(file, folder)}')
+    try:
+        return np.asarray(array[:])
+    except OSError:  # of the disk
+        raise
+    except Exception as error:  # as above
+        raise ValueError(f'{name}: {error}') from error

@@ -1,0 +1,97 @@
+"""Main function of ``ik_place``: finds places for a base, prints, writes and draws them."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+import sys
+
+from ik_service.cli.solve.options import UsageError
+from ik_service.extras.reach.place.arguments import parse
+from ik_service.extras.reach.place.request import PlaceRequest, read_request
+from ik_service.extras.reach.place.text import place_json, place_lines
+from ik_service.extras.reach.placement import PlaceSearch, search_places
+
+
+def main(words: Sequence[str]) -> int:
+    """
+    Run the program.
+
+    :param words: the words after the program's name.
+    :returns: the exit code: 0 when all poses are reached from the best place, 1 when not.
+    :raises IkServiceError: the command is wrong, or something for it is missing.
+    :raises SystemExit: it asked for help, which is printed.
+    """
+    arguments = parse(words)
+    if arguments.plot is not None:
+        from ik_service.drawing.figures import check_installed
+
+        check_installed()
+    request = read_request(arguments)
+    with _progress_bar() as progress:
+        search = search_places(
+            request.chain,
+            request.targets.poses,
+            region=request.region,
+            inverse_map=request.inverse_map,
+            candidates=arguments.candidates,
+            spacing=arguments.spacing,
+            headings=arguments.headings,
+            best=arguments.best,
+            options=request.options,
+            collisions=request.collisions,
+            progress=progress,
+        )
+    _show(arguments, request, search)
+    return 0 if search.best.share == 1.0 else 1
+
+
+def _show(arguments: Namespace, request: PlaceRequest, search: PlaceSearch) -> None:
+    if arguments.json:
+        print(place_json(request, search))
+    else:
+        print('\n'.join(place_lines(request, search)))
+    written = []
+    if arguments.output is not None:
+        text = place_json(request, search)
+        _write('--output', arguments.output, lambda: arguments.output.write_text(f'{text}\n'))
+        written.append(f'Places    {arguments.output}')
+    if arguments.plot is not None:
+        _write('--plot', arguments.plot, lambda: _draw(arguments.plot, request, search))
+        written.append(f'Plot      {arguments.plot}')
+    if written and not arguments.json:
+        print('\n'.join(['', *written]))
+
+
+def _draw(file: Path, request: PlaceRequest, search: PlaceSearch) -> None:
+    from ik_service.extras.reach.place.plot import draw_places
+
+    draw_places(file, request, search)
+
+
+def _write(option: str, file: Path, write: Callable[[], object]) -> None:
+    try:
+        write()
+    except OSError as error:
+        raise UsageError(f'{option}: {file} cannot be written: {error.strerror}') from error
+
+
+@contextmanager
+def _progress_bar() -> Iterator[Callable[[int, int], object] | None]:
+    """Show a bar on a terminal during a ``with`` block; none without tqdm."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        tqdm = None
+    if tqdm is None or sys.stderr is None:  # as where it is closed
+        yield None
+        return
+    with tqdm(unit=' places', disable=None) as bar:  # None: only on a terminal
+
+        def advance(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield advance

@@ -1,0 +1,210 @@
+"""Places for the base of an arm from which it reaches given poses: :func:`place`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import math
+from numbers import Real
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.common.quoting import safe_repr
+from ik_service.common.whole_numbers import whole_number
+from ik_service.exceptions import ArgumentError
+from ik_service.extras.reach.base_scores import BaseScores
+from ik_service.extras.reach.place_arm import read_arm
+from ik_service.extras.reach.place_refinement import refine
+from ik_service.extras.reach.place_task import solved_scores, Task
+from ik_service.extras.reach.place_verification import Placement, verify
+from ik_service.extras.reach.region import around, Region
+from ik_service.extras.reach.spread import apart, spread_poses
+from ik_service.extras.scale.chain_spec import ChainSpec
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.pose_error import check_transforms
+from ik_service.solvers.argument_checks import check_course
+from ik_service.solvers.collision_test import Collisions, CollisionTest
+from ik_service.solvers.options import IkOptions
+
+if TYPE_CHECKING:
+    from ik_service.extras.reach.capability import CapabilityMap
+    from ik_service.extras.reach.inverse_map import InverseMap
+
+CANDIDATES = 10_000
+"""Places that are compared, where no spacing is given."""
+
+HEADINGS = 8
+"""Headings of a full turn that are compared at a position."""
+
+_SOLVES = 400_000  # of inverse kinematics to compare places; beyond, fewer poses are looked at
+_LEAST_POSES, _MOST_POSES = 8, 100  # that are looked at then
+_PARTS = 20  # of the longest side of the region: places that are returned lie half of one apart
+_MORE = 4  # places that are refined for each that is returned
+_CHECKED = 25  # places that are solved for after a map or for collisions, for each of these
+_VERIFIED = 40_000  # poses in the verification, beyond which fewer places are verified
+
+
+@dataclass(frozen=True)
+class PlaceSearch:
+    """
+    Places found, and the grid on which they were searched for.
+
+    :ivar placements: the places, the best first, each verified for all poses.
+    :ivar region: where the base may stand.
+    :ivar poses: (K, 4, 4) T_world_tip.
+    :ivar places: (C, 4) x, y, z [m] and yaw [rad] of the grid.
+    :ivar scores: scores of the grid, for ``looked_at``.
+    :ivar looked_at: (k,) numbers of the poses that the grid was scored with.
+    :ivar spacing: of the grid [m].
+    """
+
+    placements: tuple[Placement, ...]
+    region: Region
+    poses: np.ndarray
+    places: np.ndarray
+    scores: BaseScores
+    looked_at: np.ndarray
+    spacing: float
+
+    @property
+    def best(self) -> Placement:
+        """The first of the placements."""
+        return self.placements[0]
+
+
+def place(
+    source: ChainSpec | KinematicChain | CapabilityMap | InverseMap,
+    poses: ArrayLike,
+    **settings: object,
+) -> tuple[Placement, ...]:
+    """
+    Find places for the base of an arm from which it reaches poses.
+
+    :param source: as in :func:`search_places`.
+    :param poses: (K, 4, 4) T_world_tip.
+    :param settings: as there.
+    :returns: the places, the best first.
+    :raises IkServiceError: as there.
+    """
+    return search_places(source, poses, **settings).placements  # type: ignore[arg-type]
+
+
+def search_places(
+    source: ChainSpec | KinematicChain | CapabilityMap | InverseMap,
+    poses: ArrayLike,
+    *,
+    region: Region | None = None,
+    base_height: float = 0.0,
+    inverse_map: InverseMap | None = None,
+    candidates: int = CANDIDATES,
+    spacing: float | None = None,
+    headings: int = HEADINGS,
+    best: int = 5,
+    options: IkOptions | None = None,
+    collisions: Collisions | CollisionTest | None = None,
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> PlaceSearch:
+    """
+    Find places for the base of an arm from which it reaches poses, or most of them.
+
+    The places of a grid are scored: with an inverse reachability map by looking the poses up
+    (N. Vahrenkamp, T. Asfour, R. Dillmann, "Robot placement based on reachability inversion",
+    ICRA 2013; the map itself: F. Zacharias, C. Borst, G. Hirzinger, "Capturing robot workspace
+    structure: representing robot capabilities", IROS 2007), without one by inverse kinematics.
+    The best ones that lie apart are moved to where they are better still, and then verified:
+    every pose is solved for, and only what its forward kinematics confirms is called reached.
+
+    Places are ranked by the share of the poses that they reach, then by the least quality of a
+    posture at a pose that is reached, see
+    :meth:`~ik_service.extras.reach.postures.PostureMeasure.quality`. The answer is the same at
+    every call.
+
+    :param source: the arm, or a map of it.
+    :param poses: (K, 4, 4) T_world_tip.
+    :param region: where the base may stand; when left out upright at the height ``base_height``,
+        anywhere from where one of the poses might be reached.
+    :param base_height: z of the base where no region is given [m].
+    :param inverse_map: map with which the places of the grid are scored; that of the source when
+        left out, and none for a chain or its specification.
+    :param candidates: places of the grid, at most; without a ``spacing``.
+    :param spacing: of the grid [m], at most.
+    :param headings: of a full turn, that are tried at each position.
+    :param best: number of places to return; fewer where the region has no room for them apart.
+    :param options: of the solves; the task weights are along the axes of the base link. Those of
+        the source, or the defaults, when left out.
+    :param collisions: what the arm must not collide with at a pose; counts when the best places
+        of the grid are compared, and in what is returned.
+    :param threads: number of threads; as many as there are cores when left out.
+    :param progress: called with the number of places scored and of all.
+    :raises ArgumentError: an argument has another shape, or cannot be; names it.
+    :raises ChainError: the arm reaches endlessly far and no region is given.
+    """
+    transforms = check_transforms(poses, 'poses')
+    if not len(transforms):
+        raise ArgumentError('poses', 'are none: give at least one')
+    candidates = whole_number(candidates, 'candidates')
+    headings, best = whole_number(headings, 'headings'), whole_number(best, 'best')
+    check_course(None, threads, chained=False)
+    arm = read_arm(source, options, collisions, inverse_map)
+    if region is None:
+        region = around(transforms[:, :3, 3], arm.reach, (base_height, base_height))
+    if spacing is None:
+        spacing = region.spacing_for(candidates, len(region.headings(headings)))
+    elif not (isinstance(spacing, Real) and 0.0 < spacing < np.inf):
+        raise ArgumentError('spacing', f'has to be a length above 0 [m], not {safe_repr(spacing)}')
+    places = region.grid(spacing, headings)
+    task = Task(arm, region, transforms, threads)
+    return _search(task, places, spacing, headings, best, progress)
+
+
+def _search(
+    task: Task,
+    places: np.ndarray,
+    spacing: float,
+    headings: int,
+    best: int,
+    progress: Callable[[int, int], object] | None,
+) -> PlaceSearch:
+    count = min(max(_LEAST_POSES, _SOLVES // len(places)), _MOST_POSES)
+    looked_at = spread_poses(task.poses, count)
+    few = task.with_poses(looked_at)
+    if task.arm.inverse_map is None:
+        scores = solved_scores(few, places, progress)
+    else:
+        looked_at = np.arange(len(task.poses))
+        turned = not task.arm.only_positions
+        scores = task.arm.inverse_map.scores(
+            task.region, places, task.poses, turned, task.threads, progress
+        )
+    side = float((task.region.upper - task.region.lower)[:3].max())
+    distance = max(2.0 * spacing, side / _PARTS)
+    chosen = _shortlist(few, places, scores, distance, _MORE * best)
+    steps = np.array([*[distance / 4.0] * 3, math.pi / headings])
+    refined = refine(few, chosen, np.stack([each.q for each in verify(few, chosen)]), steps)
+    most = max(best, _VERIFIED // len(task.poses))
+    final = apart(refined.places, refined.scores.order(), distance / 2.0, most)
+    q = refined.q[final] if len(few.poses) == len(task.poses) else None
+    verified = verify(task, refined.places[final], q)
+    found = sorted(verified, key=lambda placement: -placement.score)
+    return PlaceSearch(
+        tuple(found[:best]), task.region, task.poses, places, scores, looked_at, spacing
+    )
+
+
+def _shortlist(
+    task: Task, places: np.ndarray, scores: BaseScores, distance: float, count: int
+) -> np.ndarray:
+    """Return the best places of the grid that lie apart; of a map or of collisions, solved."""
+    order = scores.order()
+    if task.arm.inverse_map is None and task.arm.collisions is None:
+        return places[apart(places, order, distance, count)]
+    close = scores.share >= scores.share.max() - 1.5 / len(task.poses)
+    top = order[: max(_CHECKED * count, int(close.sum()))]
+    # Of a fine grid the very best ones may all be neighbours.
+    some = np.unique(np.linspace(0, len(top) - 1, min(_CHECKED * count, len(top))).astype(int))
+    checked = places[top[some]]
+    again = task.estimate(checked).scores
+    return checked[apart(checked, again.order(), distance, count)]

@@ -1,0 +1,146 @@
+"""
+Survey of an arm's reach: :func:`capability_map`.
+
+A position that cannot be reached with any orientation needs only one solve, for the position
+alone. At the others every orientation is solved for. What takes the time are the poses that
+cannot be reached, because each is searched for until the searches are used up; so there are few
+of them, and what that misses is measured on a sample, which is searched for thoroughly.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ik_service.common.quoting import safe_repr
+from ik_service.common.real_arrays import real_array
+from ik_service.common.whole_numbers import whole_number
+from ik_service.exceptions import ArgumentError
+from ik_service.extras.reach.answers import summary
+from ik_service.extras.reach.capability import CapabilityMap
+from ik_service.extras.reach.grid import cubic_axes, grid_positions
+from ik_service.extras.reach.orientations import chain_orientations
+from ik_service.extras.reach.stages import Progress, Stages
+from ik_service.extras.scale.chain_spec import ChainSpec
+from ik_service.extras.scale.targets import PoseGrid
+from ik_service.kinematics.chain import KinematicChain
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from numpy.typing import ArrayLike
+
+MOST_POSES = 200_000_000
+"""Poses of a map, at most: what is known about each takes some bytes of memory."""
+
+
+def capability_map(
+    spec: ChainSpec,
+    store: str | os.PathLike[str],
+    *,
+    spacing: float = 0.05,
+    positions: ArrayLike | None = None,
+    orientations: int = 24,
+    rotations: ArrayLike | None = None,
+    chunk: int = 50_000,
+    client: Client | None = None,
+    threads: int | None = None,
+    progress: Progress = True,
+) -> CapabilityMap:
+    """
+    Survey what an arm reaches, and how well; called again, it goes on where it was interrupted.
+
+    The map does not depend on interruptions, chunks, threads or workers.
+
+    :param spec: chain, solver and options, and whether collisions count. Where it leaves
+        ``max_searches`` open, there are :data:`~ik_service.extras.reach.stages.SEARCHES`.
+    :param store: folder in which the answers are kept; the same one goes on.
+    :param spacing: distance of neighbours in a grid around all that the arm can reach [m].
+    :param positions: (P, 3) in the frame of the base link [m]; instead of that grid.
+    :param orientations: how many there are at each position, spread evenly over those that the
+        tip may have.
+    :param rotations: (R, 3, 3) rotation matrices R_base_tip; instead of these.
+    :param chunk: targets that are held and written at a time.
+    :param client: as for :func:`~ik_service.extras.scale.solve_to_store`.
+    :param threads: likewise.
+    :param progress: see :data:`~ik_service.extras.reach.stages.Progress`.
+    :raises ArgumentError: an argument has another shape or type, or there are too many poses.
+    :raises ChainError: the arm reaches endlessly far, and no positions are given.
+    :raises StoreError: the store holds something else, is written by somebody else, or cannot be
+        written; what it holds is kept.
+    :raises MissingExtraError: zarr, or for ``client`` dask, is not installed.
+    """
+    if not isinstance(spec, ChainSpec):
+        raise ArgumentError('spec', f'has to be a ChainSpec, not {safe_repr(spec)}')
+    chain = spec.build().chain
+    grid = _poses(chain, spacing, positions, orientations, rotations)
+    course = {'chunk': chunk, 'client': client, 'threads': threads}
+    stages = Stages(spec, Path(store), progress, course)
+    return _survey(chain, grid, stages)
+
+
+def _survey(chain: KinematicChain, grid: PoseGrid, stages: Stages) -> CapabilityMap:
+    everywhere = PoseGrid(grid.positions, np.eye(3)[None])
+    places = summary(chain, stages.positions(everywhere), 1)
+    numbers = np.flatnonzero(places.reached)
+    there = PoseGrid(grid.positions[numbers], grid.rotations)
+    poses = summary(chain, stages.poses(there), len(grid.rotations))
+    # A pose may be free where the search for the position alone has only found collisions.
+    places.free[numbers, 0] |= poses.free.any(axis=1)
+    for name in ('manipulability', 'limit_distance'):
+        everyone, better = getattr(places, name), getattr(poses, name)
+        everyone[numbers] = np.where(np.isnan(better), everyone[numbers], better)
+    return CapabilityMap(
+        spec=stages.spec,
+        base_link=chain.base_link,
+        tip_link=chain.tip_link,
+        positions=grid.positions,
+        rotations=grid.rotations,
+        reached=_spread(poses.reached, numbers, len(grid.positions)),
+        free=_spread(poses.free, numbers, len(grid.positions)),
+        position_reached=places.reached[:, 0],
+        position_free=places.free[:, 0],
+        manipulability=places.manipulability,
+        limit_distance=places.limit_distance,
+        missed_positions=stages.check_positions(everywhere, places.free.ravel()),
+        missed_poses=stages.check_poses(there, poses.free.ravel()),
+        searches=stages.searches,
+    )
+
+
+def _spread(values: np.ndarray, numbers: np.ndarray, count: int) -> np.ndarray:
+    """Return rows of some positions as rows of all; the others are False."""
+    everywhere = np.zeros((count, values.shape[1]), bool)
+    everywhere[numbers] = values
+    return everywhere
+
+
+def _poses(
+    chain: KinematicChain,
+    spacing: float,
+    positions: ArrayLike | None,
+    orientations: int,
+    rotations: ArrayLike | None,
+) -> PoseGrid:
+    """Return the poses of a survey."""
+    orientations = whole_number(orientations, 'orientations')
+    if positions is None:
+        places = grid_positions(cubic_axes(chain, spacing))
+    else:
+        places = real_array(positions, 'positions')
+        if not np.isfinite(places).all():
+            raise ArgumentError('positions', 'hold NaN or infinity')
+    given = None if rotations is None else real_array(rotations, 'rotations')
+    count = places.size // 3 * (orientations if given is None else given.size // 9)
+    if count > MOST_POSES:
+        raise ArgumentError(
+            'orientations',
+            f'at {places.size // 3:,} positions make {count:,} poses, more than {MOST_POSES:,}: '
+            'take fewer, or survey parts of the positions',
+        )
+    grid = PoseGrid(places, chain_orientations(chain, orientations) if given is None else given)
+    if not len(grid):
+        raise ArgumentError('rotations' if len(places) else 'positions', 'are none')
+    return grid

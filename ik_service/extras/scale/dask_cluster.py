@@ -1,0 +1,239 @@
+"""Chunks of a large batch on the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+import uuid
+
+import numpy as np
+
+from ik_service.common.quoting import safe_repr
+from ik_service.exceptions import ArgumentError, ClusterError, IkServiceError, MissingExtraError
+from ik_service.extras.scale.array_targets import ArrayTargets, FileTargets
+from ik_service.extras.scale.chain_spec import ChainSpec
+from ik_service.extras.scale.chunk_files import checksum
+from ik_service.extras.scale.dask_workers import check_workers, KEPT, opened, Work
+from ik_service.extras.scale.progress import Progress
+from ik_service.extras.scale.result_store import ResultStore
+from ik_service.extras.scale.solving import solve_and_write
+from ik_service.extras.scale.store_files import disk_errors, targets_name
+from ik_service.extras.scale.targets import BlockTargets, reader_of
+from ik_service.kinematics.transform_digests import transform_digests
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+_LONGEST_TASK = 8  # chunks
+_ORIGINAL = -1  # in the place of a digest: the targets are of the client's own file
+
+
+def check_client(client: object) -> None:
+    """
+    Check that a client can be used.
+
+    :param client: what was given as the client.
+    :raises ArgumentError: it is none of Dask's, or an asynchronous one.
+    :raises ClusterError: it is closed, or its cluster has no workers.
+    :raises MissingExtraError: Dask is not installed.
+    """
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingExtraError('dask', 'scale') from error
+    if not isinstance(client, Client) or client.asynchronous:
+        raise ArgumentError(
+            'client', f'has to be a synchronous dask.distributed.Client, not {safe_repr(client)}'
+        )
+    if client.status != 'running':
+        raise ClusterError(f'the client is not connected but {client.status}: make a new one')
+    if not client.nthreads():
+        raise ClusterError(
+            'the cluster has no workers: start some, and wait with client.wait_for_workers(1)'
+        )
+
+
+def solve_on_cluster(
+    client: Client,
+    spec: ChainSpec,
+    targets: BlockTargets,
+    results: ResultStore,
+    missing: Sequence[tuple[int, int]],
+    threads: int | None,
+    progress: Progress,
+) -> None:
+    """
+    Solve chunks on the workers of a cluster; each writes its own.
+
+    A chunk whose worker ends is solved by another. It is written as a whole, and its answers are
+    always the same, so that it does not matter if it was written before.
+
+    :param client: ``dask.distributed.Client``.
+    :param spec: chain, solver and options.
+    :param targets: the targets; the workers read arrays from their files, and those that are in
+        memory from one in the folder of the store.
+    :param results: the store; the workers open it by its path.
+    :param missing: numbers of the first target of each chunk, and of that after its last.
+    :param threads: threads of a worker; all its cores when it is alone on its host, and runs one
+        task at a time.
+    :param progress: told when a chunk is there.
+    :raises ArgumentError: more than one thread for workers that share a host.
+    :raises ClusterError: a worker cannot take part, or the cluster is lost.
+    """
+    import dask
+    import dask.array as da
+
+    if not missing:
+        return
+    chosen = _threads_of_task(client, threads)
+    with _readable(targets, results) as source:
+        work = Work(spec, source)
+        check_workers(client, work, results)
+        # One key of the graph, so that it goes to each worker once, and again if that is lost.
+        sent = dask.delayed(work, name=f'work-{uuid.uuid4().hex}', traverse=False)
+        sizes = task_sizes(len(missing), sum(client.nthreads().values()))
+        counts = da.from_array(np.array(missing), chunks=(sizes, 2)).map_blocks(
+            _solve_chunks,
+            sent,
+            str(results.path),
+            results.attributes['id'],
+            chosen,
+            dtype=int,
+            meta=np.empty((0, 2), int),
+            name=f'solve-{uuid.uuid4().hex}',  # never what an earlier call has left
+        )
+        parts = np.split(np.array(missing), np.cumsum(sizes)[:-1])
+        for number, rows in _collect(client, list(counts.to_delayed().ravel())):
+            _check_read(targets, results, parts[number], rows[:, 1])
+            progress.advance(int(rows[:, 0].sum()))
+
+
+def task_sizes(chunks: int, places: int) -> tuple[int, ...]:
+    """
+    Return how many chunks each task solves, in their order.
+
+    A worker is idle for some 10 ms between two tasks, so the first tasks are long; the last ones
+    are short, so that all workers end at the same time.
+
+    :param chunks: number of chunks.
+    :param places: tasks that run at a time.
+    """
+    sizes = []
+    while chunks:
+        sizes.append(min(max(chunks // (2 * places), 1), _LONGEST_TASK))
+        chunks -= sizes[-1]
+    return tuple(sizes)
+
+
+def _check_read(
+    targets: BlockTargets, results: ResultStore, chunks: np.ndarray, digests: np.ndarray
+) -> None:
+    """Refuse answers to others than these targets, where a worker has read another file."""
+    if (digests == _ORIGINAL).all():
+        return
+    others = [
+        (first, last)
+        for (first, last), digest in zip(chunks.tolist(), digests.tolist(), strict=True)
+        if digest not in (_ORIGINAL, checksum(transform_digests(targets.block(first, last))))
+    ]
+    for first, _ in others:
+        results.discard(first)
+    if others:
+        first, last = others[0]
+        raise ClusterError(
+            f'a worker has read other targets than this process, {first} to {last}: their file '
+            f'was changed or replaced, or is another one on its host; {KEPT}'
+        )
+
+
+def _collect(client: Client, tasks: list[object]) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield numbers of tasks and what they return, as they end; then cancel what has not ended."""
+    futures = client.compute(tasks, optimize_graph=False)
+    numbers = {future.key: number for number, future in enumerate(futures)}
+    try:
+        for future, rows in _answers(client, futures):
+            yield numbers[future.key], rows
+            future.release()
+    finally:
+        if client.status == 'running':
+            client.cancel([future for future in futures if not future.done()])
+
+
+def _answers(client: Client, futures: list[Future]) -> Iterator[tuple[Future, np.ndarray]]:
+    """Yield futures with what they return; faults of the cluster are ClusterErrors."""
+    from distributed import as_completed
+
+    try:
+        # The default loop is that of the client made last, which need not be this one.
+        for future, rows in as_completed(futures, loop=client.loop, with_results=True):
+            if isinstance(rows, BaseException):  # the scheduler is gone
+                raise rows
+            yield future, np.asarray(rows)
+    except IkServiceError:
+        raise
+    except Exception as error:  # of any kind, such as for a worker that dies of each attempt
+        raise ClusterError(f'the cluster has failed: {error}; {KEPT}') from error
+
+
+def _threads_of_task(client: Client, threads: int | None) -> int | None:
+    """Return the threads of a task: one where a host solves several chunks at a time."""
+    from distributed.comm import get_address_host
+
+    check_client(client)  # the store was looked through meanwhile
+    workers = client.nthreads()
+    hosts = Counter(get_address_host(address) for address in workers)
+    if max(workers.values()) == 1 and max(hosts.values()) == 1:
+        return threads
+    if threads not in (None, 1):
+        raise ArgumentError(
+            'threads',
+            'has to be 1 or left out where a host has several workers, or one with several '
+            f'threads, not {threads}: they would wait for each other',
+        )
+    return 1
+
+
+@contextmanager
+def _readable(targets: BlockTargets, results: ResultStore) -> Iterator[BlockTargets]:
+    """Put targets that are in memory into a file within the store, for a ``with`` block."""
+    if not (isinstance(targets, ArrayTargets) and targets.is_held):
+        yield targets
+        return
+    path = targets_name(results.path)
+    try:
+        with disk_errors(results.path):
+            held = targets.save(path)
+        yield held
+    finally:
+        with suppress(OSError):  # the next writer removes it
+            path.unlink()
+
+
+def _solve_chunks(
+    chunks: np.ndarray, work: Work, path: str, identity: str, threads: int | None
+) -> np.ndarray:
+    """
+    Solve chunks from one target to another, and write them.
+
+    :returns: (k, 2) sizes of the chunks; digests of their targets, if these were read from another
+        file than the client reads.
+    """
+    targets, results = work.targets, opened(path, identity)
+    bounds = chunks.tolist()
+    with work.tools(min(results.chunk, len(targets)), threads) as (solver, read):
+        missing = (
+            (first, read(first, last))
+            for first, last in bounds
+            # A worker may have died after it.
+            if not results.compare(first, last, reader_of(targets, first, last)).is_answered
+        )
+        for _ in solve_and_write(solver, missing, results.write):
+            pass
+    if not isinstance(targets, FileTargets) or targets.is_original:
+        return np.array([(last - first, _ORIGINAL) for first, last in bounds])
+    return np.array([
+        (last - first, checksum(results.read('target_digest', first, last)))
+        for first, last in bounds
+    ])  # fmt: skip

@@ -1,0 +1,240 @@
+"""Targets of large batches, block by block: arrays of any kind, grids, and streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+import hashlib
+import sys
+from typing import cast, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.common.quoting import safe_repr
+from ik_service.common.real_arrays import real_array
+from ik_service.exceptions import ArgumentError
+from ik_service.extras.scale.array_targets import array_targets, ArrayTargets, SlicedArray
+from ik_service.kinematics.grid_poses import write_grid_poses
+from ik_service.kinematics.pose_error import check_transforms
+
+_POSITION_BYTES = 24
+
+
+class BlockTargets(Protocol):
+    """Targets that can be read in any order; may be pickled and read in another process."""
+
+    def __len__(self) -> int:
+        """Return the number of targets."""
+
+    def block(self, first: int, last: int) -> np.ndarray:
+        """
+        Return some of the targets, (last − first, 4, 4); rows may be no poses.
+
+        :param first: number of the first.
+        :param last: number after the last.
+        """
+
+    @property
+    def digest(self) -> str:
+        """What tells these targets from others; for arrays the number, as rows may be mended."""
+
+
+@dataclass(frozen=True, eq=False)
+class PoseGrid:
+    """
+    Every orientation at every position; the orientations of one position come together.
+
+    The positions and the orientations are held, 24 bytes a position, and not the poses: a grid of
+    10⁶ positions with 10⁶ orientations has 10¹² poses, and takes about 220 MB. Grids are equal
+    when all their numbers are; their arrays are read-only.
+
+    :ivar positions: (P, 3) in the frame of the base link [m].
+    :ivar rotations: (K, 3, 3) rotation matrices R_base_tip.
+    :raises ArgumentError: a part has another shape, or is no position or rotation.
+    """
+
+    positions: np.ndarray
+    rotations: np.ndarray
+
+    def __post_init__(self) -> None:
+        positions = real_array(self.positions, 'positions')
+        if positions.ndim != 2 or positions.shape[1] != 3:
+            raise ArgumentError('positions', f'have shape {positions.shape}, have to be (P, 3)')
+        rotations = real_array(self.rotations, 'rotations')
+        if rotations.ndim != 3 or rotations.shape[1:] != (3, 3):
+            raise ArgumentError('rotations', f'have shape {rotations.shape}, have to be (K, 3, 3)')
+        for array in (positions, rotations):
+            array.setflags(write=False)
+        object.__setattr__(self, 'positions', positions)
+        object.__setattr__(self, 'rotations', rotations)
+        check_transforms(self._turned, 'rotations')
+
+    @classmethod
+    def over(cls, axes: tuple[ArrayLike, ArrayLike, ArrayLike], rotations: ArrayLike) -> PoseGrid:
+        """
+        Return the poses over a box.
+
+        :param axes: coordinates along x, y and z of the base frame [m]; z varies fastest.
+        :param rotations: (K, 3, 3) rotation matrices R_base_tip.
+        :raises ArgumentError: as the constructor; the axes are not three, or their positions do
+            not fit into memory.
+        """
+        x, y, z = _three_axes(axes)
+        turns = real_array(rotations, 'rotations')
+        count = len(x) * len(y) * len(z)
+        try:
+            if _POSITION_BYTES * count > sys.maxsize:  # NumPy raises another error then
+                raise MemoryError
+            mesh = np.meshgrid(x, y, z, indexing='ij', copy=False)
+            return cls(np.stack(mesh, axis=-1).reshape(-1, 3), turns)
+        except MemoryError as error:
+            raise ArgumentError(
+                'axes',
+                f'make {count:,} positions, {_POSITION_BYTES * count / 1e9:,.0f} GB, which do '
+                'not fit into memory: take parts of them, one after the other',
+            ) from error
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another grid has the same numbers."""
+        return isinstance(other, PoseGrid) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        """Return a hash of the numbers."""
+        return hash(self.digest)
+
+    def __len__(self) -> int:
+        """Return the number of poses."""
+        return len(self.positions) * len(self.rotations)
+
+    def block(self, first: int, last: int) -> np.ndarray:
+        """
+        Return some of the poses.
+
+        :param first: number of the first.
+        :param last: number after the last.
+        :returns: (last − first, 4, 4).
+        """
+        poses = np.empty((last - first, 4, 4))
+        self.fill(first, poses)
+        return poses
+
+    def fill(self, first: int, poses: np.ndarray) -> None:
+        """
+        Write some of the poses to an array.
+
+        :param first: number of the first.
+        :param poses: (k, 4, 4), changed.
+        """
+        if first < 0 or first + len(poses) > len(self):
+            last = first + len(poses)
+            raise IndexError(f'there are {len(self)} poses, and not {first} to {last}')
+        write_grid_poses(self.positions, self._turned, first, poses)
+
+    @cached_property
+    def _turned(self) -> np.ndarray:
+        """The poses (K, 4, 4) at the origin."""
+        poses = np.zeros((len(self.rotations), 4, 4))
+        poses[:, :3, :3] = self.rotations
+        poses[:, 3, 3] = 1.0
+        return poses
+
+    @property
+    def digest(self) -> str:
+        """Digest of the parts."""
+        digest = hashlib.sha256(b'grid')
+        for part in (self.positions, self.rotations):
+            digest.update(repr(part.shape).encode())
+            digest.update(part.tobytes())
+        return digest.hexdigest()
+
+
+def _three_axes(axes: object) -> list[np.ndarray]:
+    """Return the coordinates of a box along its axes."""
+    given = list(axes) if isinstance(axes, Iterable) else []
+    arrays = [np.atleast_1d(real_array(axis, 'axes')) for axis in given]
+    if len(arrays) != 3 or any(array.ndim != 1 for array in arrays):
+        shapes = ', '.join(str(array.shape) for array in arrays)
+        raise ArgumentError(
+            'axes', f'have to be coordinates along x, y and z, not of shapes {shapes or "()"}'
+        )
+    return arrays
+
+
+def block_targets(targets: object) -> BlockTargets | None:
+    """
+    Return targets that can be read in any order; None for a stream.
+
+    :param targets: targets of such a kind, an array, or an iterator.
+    :raises ArgumentError: these are no targets.
+    """
+    if hasattr(targets, 'block') and hasattr(targets, 'digest'):
+        return targets  # type: ignore[return-value]  # these are the protocol's
+    if hasattr(targets, 'shape'):
+        return array_targets(cast('SlicedArray', targets))
+    if isinstance(targets, (list, tuple)):
+        return ArrayTargets(real_array(targets, 'targets'))
+    if isinstance(targets, Iterable):
+        return None
+    raise ArgumentError(
+        'targets', f'have to be an array, a PoseGrid or an iterator, not {safe_repr(targets)}'
+    )
+
+
+def reader_of(targets: BlockTargets, first: int, last: int) -> Callable[[], np.ndarray] | None:
+    """
+    Return what reads a block to compare it; None where the digest has compared every number.
+
+    :param targets: the targets.
+    :param first: number of the first.
+    :param last: number after the last.
+    """
+    return None if isinstance(targets, PoseGrid) else partial(targets.block, first, last)
+
+
+def block_reader(targets: BlockTargets, size: int) -> Callable[[int, int], np.ndarray]:
+    """
+    Return what reads blocks, each into the array of the one before where the targets can do so.
+
+    :param targets: the targets.
+    :param size: number of targets of the largest block.
+    """
+    fill = getattr(targets, 'fill', None)
+    if fill is None:
+        return targets.block
+    room = np.empty((size, 4, 4))
+
+    def read(first: int, last: int) -> np.ndarray:
+        fill(first, room[: last - first])
+        return room[: last - first]
+
+    return read
+
+
+def blocks_of(stream: Iterable[ArrayLike], size: int) -> Iterator[np.ndarray]:
+    """
+    Yield what comes in a stream, in blocks of one size; the last may be smaller.
+
+    :param stream: (4, 4) or (k, 4, 4) each, T_base_tip.
+    :param size: of a block.
+    :raises ArgumentError: something in the stream has another shape; names its number.
+    """
+    waiting, count = np.empty((size, 4, 4)), 0
+    for number, piece in enumerate(stream):
+        array = real_array(piece, f'targets: piece {number} of the stream')
+        if array.shape[-2:] != (4, 4) or array.ndim not in (2, 3):
+            raise ArgumentError(
+                'targets',
+                f'piece {number} of the stream has shape {array.shape}, has to be (k, 4, 4)',
+            )
+        array = array.reshape(-1, 4, 4)
+        while len(array):
+            taken = array[: size - count]
+            waiting[count : count + len(taken)] = taken
+            array, count = array[len(taken) :], count + len(taken)
+            if count == size:
+                yield waiting
+                waiting, count = np.empty((size, 4, 4)), 0
+    if count:
+        yield waiting[:count]

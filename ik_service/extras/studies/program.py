@@ -1,0 +1,154 @@
+"""``ik_study``: figures of the methods, and the numbers behind them."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+import sys
+import threading
+import time
+
+import numpy as np
+
+from ik_service.drawing import figures
+from ik_service.exceptions import ArgumentError, IkServiceError
+from ik_service.extras.studies.registry import load_study, STUDY_NAMES
+
+_ALL = 'all'
+_REACH = 'reach'  # whose points can be shown in RViz
+_OUTPUT = Path('figures')
+_USAGE = 'ik_study NAME [--output DIR] [options]'
+
+
+def main(arguments: Sequence[str]) -> int:
+    """
+    Run the program.
+
+    :param arguments: the command line after the program's name.
+    :returns: the exit code: 0 when all went well, 1 when a study failed, 2 for a wrong command.
+    :raises IkServiceError: Matplotlib is not installed, or ROS 2 where ``--publish`` needs it.
+    :raises SystemExit: an option is wrong, or asked for help.
+    """
+    if not arguments or arguments[0] in ('-h', '--help'):
+        print(_overview())
+        return 0
+    name, *options = arguments
+    if name == _ALL and {'-h', '--help'} & {*options}:
+        print(_overview())
+        return 0
+    try:
+        parsed = {study: _parse(study, options) for study in _named(name)}
+    except IkServiceError as error:
+        print(f'ik_study: {error}\nusage: {_USAGE}', file=sys.stderr)
+        return 2
+    figures.check_installed()
+    if any(_publishes(chosen) for chosen in parsed.values()):
+        _require_ros()
+    outcomes = [_run(study, chosen) for study, chosen in parsed.items()]
+    return 0 if all(outcomes) else 1
+
+
+def _overview() -> str:
+    """Help text: the studies with a line each, and the options."""
+    width = max(map(len, STUDY_NAMES))
+    lines = [f'  {name:{width}}  {load_study(name).SUMMARY}' for name in STUDY_NAMES]
+    return '\n'.join(
+        [
+            f'usage: {_USAGE}',
+            '',
+            'Writes the figures of a study (PNG), and the numbers that they show (CSV).',
+            '',
+            'studies:',
+            *lines,
+            f'  {_ALL:{width}}  every study, with its default options',
+            '',
+            'options:',
+            f'  --output DIR  folder for the files, made if need be (default: {_OUTPUT}/)',
+            '',
+            'ik_study NAME --help lists the options of a study.',
+            '',
+            'exit code: 0 done, 1 a study failed, 2 the command is wrong.',
+        ]
+    )
+
+
+def _named(name: str) -> tuple[str, ...]:
+    return STUDY_NAMES if name == _ALL else (name,)
+
+
+def _parse(name: str, options: Sequence[str]) -> Namespace:
+    """
+    Parse the options of a study.
+
+    :raises UnknownStudyError: there is no such study.
+    """
+    study = load_study(name)
+    parser = ArgumentParser(prog=f'ik_study {name}', description=study.SUMMARY)
+    parser.add_argument(
+        '--output',
+        type=Path,
+        default=_OUTPUT,
+        metavar='DIR',
+        help='folder for the files, made if need be (default: %(default)s)',
+    )
+    study.add_arguments(parser)
+    if name == _REACH:
+        parser.add_argument(
+            '--publish',
+            action='store_true',
+            help='then show it in RViz, on the topic reachable_shell, until Ctrl-C (needs ROS 2)',
+        )
+    return parser.parse_args(options)
+
+
+def _run(name: str, options: Namespace) -> bool:
+    """Run a study and print what it wrote, or why it failed; return whether it succeeded."""
+    print(f'{name}: {load_study(name).SUMMARY}', flush=True)
+    began = time.perf_counter()
+    try:
+        options.output.mkdir(parents=True, exist_ok=True)
+        paths = load_study(name).run(options)
+    except KeyboardInterrupt:  # also an interrupted batch, which is an IkServiceError too
+        raise
+    except (IkServiceError, OSError) as error:
+        print(f'ik_study {name}: {error}', file=sys.stderr)
+        return False
+    seconds = time.perf_counter() - began
+    print(f'wrote {", ".join(str(path) for path in paths)} in {seconds:.1f} s\n', flush=True)
+    if _publishes(options):
+        _publish(next(path for path in paths if path.suffix == '.npz'))
+    return True
+
+
+def _publishes(options: Namespace) -> bool:
+    return getattr(options, 'publish', False)
+
+
+def _require_ros() -> None:
+    try:
+        import rclpy  # noqa: F401
+        import visualization_msgs.msg  # noqa: F401
+    except ImportError as error:
+        raise ArgumentError(
+            '--publish', f'needs ROS 2, which cannot be imported: {error}'
+        ) from error
+
+
+def _publish(archive: Path) -> None:
+    """Show the reachable points of an archive in RViz until Ctrl-C."""
+    from ik_service.extras.studies.reach.reach_figure import share_colors
+    from ik_service.ros.markers.reach_cloud_publisher import published_cloud
+
+    with np.load(archive) as reach:
+        cloud = published_cloud(
+            str(reach['base_link']),
+            reach['points'],
+            share_colors(reach['reachable']),
+            reach['on_shell'],
+            float(reach['spacing'].max()),
+        )
+    with cloud as topic, suppress(KeyboardInterrupt):
+        print(f'published on {topic} until Ctrl-C', flush=True)
+        threading.Event().wait()

@@ -1,0 +1,272 @@
+"""Connection to the IK node: its name, its presence on the graph, its parameters and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import count
+import json
+import math
+import time
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from moveit_msgs.srv import GetGroupUrdf
+from rcl_interfaces.msg import ParameterEvent
+
+from ik_service.exceptions import OptionError
+from ik_service.extras.viewer.link.node_report import Entry, NodeReport, read_report
+from ik_service.extras.viewer.link.remote_parameters import (
+    changed_values,
+    OnFields,
+    OnResult,
+    OnValues,
+    RemoteParameters,
+)
+from ik_service.extras.viewer.link.robot_source import needs_service, RobotSources
+from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.link.viewer_node import ViewerNode
+from ik_service.extras.viewer.panel.connection_status import (
+    connection_status,
+    ConnectionFacts,
+    ConnectionStatus,
+)
+from ik_service.extras.viewer.panel.parameter_fields import Field, Value
+from ik_service.extras.viewer.panel.solver_form import SPEED
+from ik_service.ros.ik.frame_parameters import TOOL_FRAMES
+
+_GRAPH_PERIOD = 0.5  # time between two queries of the graph [s]
+_RETRY_PERIOD = 2.0  # time after which unanswered requests are sent again [s]
+_ROBOT = (
+    'urdf',
+    'robot_description',
+    'package_dirs',
+    'srdf',
+    'robot_description_semantic',
+    'base_link',
+    'tip_link',
+    'locked_joints',
+)
+
+
+class NodeMonitor:
+    """
+    State of the IK node. To be used from one thread, that of the task queue.
+
+    :param node: the own node.
+    :param tasks: brings what arrives in other threads.
+    :param own: the viewer's own parameters about the robot.
+    :param on_fields: called with the node's parameters when they were read.
+    :param on_values: called with parameters of it that have changed.
+    :param on_connected: called when the node appears on the graph, or is back.
+    :ivar facts: what is known of the node and the arm.
+    :ivar sources: the known descriptions of the robot.
+    :ivar report: the node's last report.
+    """
+
+    def __init__(
+        self,
+        node: ViewerNode,
+        tasks: TaskQueue,
+        own: Mapping[str, str],
+        on_fields: OnFields,
+        on_values: OnValues,
+        on_connected: Callable[[], object],
+    ) -> None:
+        self._node, self._tasks = node, tasks
+        self._on_fields, self._on_values, self._on_connected = on_fields, on_values, on_connected
+        self._parameters: RemoteParameters | None = None
+        self._queried_at = self._read_at = self._asked_at = -_RETRY_PERIOD
+        self._has_fields = self._was_connected = False
+        self._changes: dict[int, float] = {}  # start times of the changes without an answer
+        self._change_numbers = count()
+        self.facts = ConnectionFacts()
+        self.sources = RobotSources(own=tuple(own.items()))
+        self.report = NodeReport()
+
+    def step(self, now: float) -> ConnectionStatus:
+        """
+        Query the graph from time to time; return the status of the connection.
+
+        :param now: on the monotonic clock [s].
+        """
+        if now - self._queried_at >= _GRAPH_PERIOD:
+            self._queried_at = now
+            self._query_graph(now)
+        status = connection_status(self.facts, now)
+        if status.is_connected and not self._was_connected:
+            self._has_fields = False  # it may be a new process, with other parameters
+            self._on_connected()
+        self._was_connected = status.is_connected
+        return status
+
+    def update_facts(self, **changes: Any) -> None:  # noqa: ANN401 (of the field's type)
+        """
+        Update what is known.
+
+        :param changes: fields of :class:`ConnectionFacts` with their new values.
+        """
+        self.facts = replace(self.facts, **changes)
+
+    def set_parameters(self, values: Mapping[str, Value], on_result: OnResult) -> None:
+        """
+        Set parameters of the node.
+
+        :param values: the values by name.
+        :param on_result: called with the values, and why the node refuses them; empty when it has
+            taken them.
+        """
+        if self._parameters is None or not self._was_connected:
+            on_result(values, 'there is no IK node')
+            return
+        number = next(self._change_numbers)
+        self._changes[number] = time.monotonic()
+        self._update_changes()
+
+        def on_response(asked: Mapping[str, Value], refusal: str) -> None:
+            self._changes.pop(number, None)
+            self._update_changes()
+            on_result(asked, refusal)
+
+        self._parameters.set(values, lambda *result: self._tasks.post(on_response, *result))
+
+    def read_parameters(
+        self, names: Sequence[str], on_values: Callable[[Mapping[str, Value]], object]
+    ) -> None:
+        """
+        Request parameters of the node.
+
+        :param names: the names; the node need not have them.
+        :param on_values: called with those that it has, unless it does not answer.
+        """
+        if self._parameters is not None and self._parameters.is_ready():
+            self._parameters.read(
+                names,
+                (),
+                lambda fields: None,
+                lambda values: self._tasks.post(on_values, values),
+            )
+
+    def on_diagnostics(self, message: DiagnosticArray, now: float) -> None:
+        """
+        Take in diagnostics.
+
+        :param message: may be about other nodes as well.
+        :param now: on the monotonic clock [s].
+        """
+        entries = [
+            Entry(
+                status.name,
+                status.level != DiagnosticStatus.OK,
+                status.message,
+                {value.key: value.value for value in status.values},
+            )
+            for status in message.status
+        ]
+        report = read_report(entries, self.facts.node.rpartition('/')[2])
+        if report is None:
+            return
+        self.report = report
+        self.update_facts(
+            diagnostics_at=now, activity=report.activity, is_warning=report.is_warning
+        )
+        self.sources = replace(
+            self.sources, reported_base=report.base_link, reported_tip=report.tip_link
+        )
+
+    def on_description(self, text: str) -> None:
+        """
+        Take in a robot description.
+
+        :param text: the URDF from the topic ``robot_description``.
+        """
+        self.sources = replace(self.sources, topic=text)
+
+    def on_semantics(self, text: str) -> None:
+        """
+        Take in a semantic description.
+
+        :param text: the SRDF from the topic ``robot_description_semantic``.
+        """
+        self.sources = replace(self.sources, semantic_topic=text)
+
+    def on_parameters(self, event: ParameterEvent) -> None:
+        """
+        Take in changed parameters.
+
+        :param event: may be of another node.
+        """
+        if event.node != self.facts.node:
+            return
+        if event.new_parameters:  # it has just started
+            self._has_fields = False
+            self._drop_changes()
+        changed = changed_values(event)
+        if any(map(_is_tool_frame, changed)):
+            self._has_fields, self._read_at = False, -math.inf  # to be read again at once
+        if changed:
+            self._on_values(changed)
+
+    def _query_graph(self, now: float) -> None:
+        is_offered = self._node.ik.is_offered()
+        if is_offered and (not self.facts.is_offered or not self.facts.node):
+            name = self._node.find_ik_node() or self.facts.node
+            if name != self.facts.node:
+                self._parameters = self._node.parameters_of(name)
+                self._has_fields = False
+                self.update_facts(node=name, diagnostics_at=None)
+        self.update_facts(is_offered=is_offered)
+        if not is_offered:
+            self._drop_changes()
+        self._read_parameters(now)
+        self._ask_for_urdf(now)
+
+    def _read_parameters(self, now: float) -> None:
+        parameters = self._parameters
+        if parameters is None or self._has_fields or now - self._read_at < _RETRY_PERIOD:
+            return
+        if parameters.is_ready():
+            self._read_at = now
+            parameters.read(
+                (*_ROBOT, TOOL_FRAMES.name, SPEED),
+                ('solver.', f'{TOOL_FRAMES.name}.'),
+                lambda fields: self._tasks.post(self._take_fields, fields),
+                lambda values: self._tasks.post(self._take_robot, values),
+            )
+
+    def _ask_for_urdf(self, now: float) -> None:
+        """Ask the node for its robot, where its parameters do not tell, until it answers."""
+        if self.sources.served == '' and now - self._asked_at >= _RETRY_PERIOD:
+            take = self._take_urdf
+            if self._node.urdf.send(
+                GetGroupUrdf.Request(), lambda response: self._tasks.post(take, response)
+            ):
+                self._asked_at = now
+
+    def _take_urdf(self, response: GetGroupUrdf.Response) -> None:
+        if self.sources.served == '':  # empty again, where the node has no arm yet
+            self.sources = replace(self.sources, served=response.urdf_string)
+
+    def _drop_changes(self) -> None:
+        """Wait no longer for responses of a node that has ended."""
+        self._changes.clear()
+        self._update_changes()
+
+    def _update_changes(self) -> None:
+        self.update_facts(changing_since=min(self._changes.values(), default=None))
+
+    def _take_fields(self, fields: list[Field]) -> None:
+        self._has_fields = True
+        self._on_fields([field for field in fields if not _is_tool_frame(field.name)])
+
+    def _take_robot(self, values: Mapping[str, Value]) -> None:
+        robot = {name: str(values[name]) for name in _ROBOT if values.get(name)}
+        with suppress(OptionError):  # the node has accepted them
+            robot[TOOL_FRAMES.name] = json.dumps(TOOL_FRAMES.read(values))
+        served = '' if needs_service(robot) else None
+        self.sources = replace(self.sources, node=tuple(robot.items()), served=served)
+
+
+def _is_tool_frame(parameter: str) -> bool:
+    return parameter == TOOL_FRAMES.name or TOOL_FRAMES.holds(parameter)

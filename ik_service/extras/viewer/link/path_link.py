@@ -1,0 +1,296 @@
+"""Services and action of the IK node with which a path is previewed and executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+import threading
+from typing import Any
+
+from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Duration, Time
+from moveit_msgs.action import ExecuteTrajectory
+from moveit_msgs.msg import RobotState, RobotTrajectory
+from moveit_msgs.srv import GetCartesianPath, GetPositionIK
+import numpy as np
+from rclpy.action import ActionClient
+from rclpy.action.client import ClientGoalHandle
+from rclpy.task import Future
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from ik_service.extras.viewer.link.viewer_node import RequestClient, ViewerNode
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.common.errors import ErrorCode
+from ik_service.ros.trajectory.trajectory_messages import trajectory_from
+from ik_service.trajectory.joint_trajectory import JointTrajectory
+
+_SHORTEST = 0.05  # time of a motion of the joints [s]
+PATH_SERVICE, ACTION = 'compute_cartesian_path', 'execute_trajectory'
+
+
+@dataclass(frozen=True)
+class PathSettings:
+    """
+    Settings of a path.
+
+    :ivar max_step: largest distance of two points that are solved [m].
+    :ivar speed: largest speed of the tip [m/s]; 0 for as fast as the joints can.
+    :ivar avoid_collisions: whether the path ends before a collision.
+    """
+
+    max_step: float
+    speed: float
+    avoid_collisions: bool
+
+
+@dataclass(frozen=True)
+class PathAnswer:
+    """
+    Response of ``compute_cartesian_path``.
+
+    :ivar message: the motion as it was received, to be executed; None where there is none.
+    :ivar fraction: the part of the path that it covers.
+    :ivar reason: why it ends there, or why there is none; empty where the node does not say.
+    """
+
+    message: RobotTrajectory | None
+    fraction: float
+    reason: str
+
+    def trajectory(self) -> JointTrajectory:
+        """
+        Return the motion.
+
+        :raises TrajectoryError: there is none, or it is malformed.
+        """
+        message = RobotTrajectory() if self.message is None else self.message
+        return trajectory_from(message.joint_trajectory)
+
+
+@dataclass(frozen=True)
+class ExecutionEnd:
+    """
+    End of an execution.
+
+    :ivar is_success: whether the arm has come to the end of the trajectory.
+    :ivar is_canceled: whether it was cancelled.
+    :ivar reason: what the node says; may be empty.
+    """
+
+    is_success: bool
+    is_canceled: bool = False
+    reason: str = ''
+
+
+class Execution:
+    """
+    Execution of a trajectory by the node.
+
+    :param client: the action's client.
+    :param message: the motion.
+    :param on_end: called once, in the thread that spins, when it has ended or was refused.
+    """
+
+    def __init__(
+        self,
+        client: ActionClient,
+        message: RobotTrajectory,
+        on_end: Callable[[ExecutionEnd], object],
+    ) -> None:
+        self._on_end = on_end
+        self._lock = threading.Lock()
+        self._handle: ClientGoalHandle | None = None
+        self._is_canceled = False
+        goal = ExecuteTrajectory.Goal(trajectory=message)
+        # To begin now, and not at the time when it was found.
+        goal.trajectory.joint_trajectory.header.stamp = Time()
+        client.send_goal_async(goal).add_done_callback(self._on_answer)
+
+    def cancel(self) -> None:
+        """Ask the node to stop the arm; the end follows."""
+        with self._lock:
+            self._is_canceled, handle = True, self._handle
+        if handle is not None:
+            handle.cancel_goal_async()
+
+    def _on_answer(self, future: Future) -> None:
+        handle = _result(future)
+        if handle is None or not handle.accepted:
+            reason = 'the IK node has not accepted the trajectory; its log says why'
+            self._on_end(ExecutionEnd(is_success=False, reason=reason))
+            return
+        with self._lock:
+            self._handle, is_canceled = handle, self._is_canceled
+        handle.get_result_async().add_done_callback(self._on_result)
+        if is_canceled:
+            handle.cancel_goal_async()
+
+    def _on_result(self, future: Future) -> None:
+        answer = _result(future)
+        if answer is None:
+            self._on_end(ExecutionEnd(is_success=False, reason='the IK node did not answer'))
+            return
+        code = answer.result.error_code
+        is_success = answer.status == GoalStatus.STATUS_SUCCEEDED and code.val == ErrorCode.SUCCESS
+        reason = message_of(code) or ('' if is_success else f'{ACTION} answers {code.val}')
+        is_canceled = answer.status == GoalStatus.STATUS_CANCELED
+        self._on_end(ExecutionEnd(is_success, is_canceled, reason))
+
+
+def joint_motion(
+    names: Sequence[str], start: np.ndarray, goal: np.ndarray, speeds: np.ndarray
+) -> RobotTrajectory:
+    """
+    Return the motion of joints to a posture, as fast as they can; the node makes it slower.
+
+    :param names: names of the joints.
+    :param start: (n,) where they are [rad] or [m].
+    :param goal: (n,) where they go [rad] or [m].
+    :param speeds: (n,) largest speeds [rad/s] or [m/s].
+    """
+    moving = speeds > 0.0
+    shortest = np.abs(goal - start)[moving] / speeds[moving]
+    seconds = max(_SHORTEST, float(shortest.max(initial=0.0)))
+    point = JointTrajectoryPoint(positions=goal.tolist())
+    point.time_from_start = Duration(sec=int(seconds), nanosec=int(seconds % 1.0 * 1e9))
+    motion = RobotTrajectory()
+    motion.joint_trajectory.joint_names = list(names)
+    motion.joint_trajectory.points = [point]
+    return motion
+
+
+class PathLink:
+    """
+    Client of the services and the action for paths.
+
+    :param node: the ROS node.
+    """
+
+    def __init__(self, node: ViewerNode) -> None:
+        self._ik = RequestClient(node, GetPositionIK, 'compute_ik')
+        self._path = RequestClient(node, GetCartesianPath, PATH_SERVICE)
+        self._action = ActionClient(node, ExecuteTrajectory, ACTION)
+        self._stamp = lambda: node.get_clock().now().to_msg()
+
+    def can_plan(self) -> bool:
+        """Whether the service that finds the motion is on the graph."""
+        return self._path.is_offered()
+
+    def can_execute(self) -> bool:
+        """Whether the action that executes it is on the graph."""
+        return self._action.server_is_ready()
+
+    def request_start(
+        self,
+        chain: KinematicChain,
+        T_base_tip: np.ndarray,
+        avoid_collisions: bool,
+        on_answer: Callable[[np.ndarray | None, str], object],
+    ) -> bool:
+        """
+        Request the joints' positions where a path starts, from ``compute_ik``.
+
+        :param chain: the chain.
+        :param T_base_tip: (4, 4) the pose of its tip [m].
+        :param avoid_collisions: whether they have to be free of collisions.
+        :param on_answer: called, in the thread that spins, with (n,) positions [rad] or [m], or
+            None and the reason.
+        :returns: whether it was sent; see :meth:`RequestClient.send`.
+        """
+        request = GetPositionIK.Request()
+        asked = request.ik_request
+        asked.ik_link_name, asked.avoid_collisions = chain.tip_link, avoid_collisions
+        asked.pose_stamped.header.frame_id = chain.base_link
+        asked.pose_stamped.header.stamp = self._stamp()
+        asked.pose_stamped.pose = pose_from_matrix(T_base_tip)
+        asked.robot_state.is_diff = True
+
+        def take(response: Any) -> None:  # noqa: ANN401 (moveit_msgs has no types)
+            if response.error_code.val != ErrorCode.SUCCESS:
+                on_answer(None, refusal_of('compute_ik', response.error_code))
+                return
+            state = response.solution.joint_state
+            positions = dict(zip(state.name, state.position, strict=True))
+            on_answer(np.array([positions[name] for name in chain.joint_names]), '')
+
+        return self._ik.send(request, take)
+
+    def request_path(
+        self,
+        chain: KinematicChain,
+        start: np.ndarray,
+        way_points: np.ndarray,
+        settings: PathSettings,
+        on_answer: Callable[[PathAnswer], object],
+    ) -> bool:
+        """
+        Request the motion of the tip along straight lines, from ``compute_cartesian_path``.
+
+        :param chain: the chain.
+        :param start: (n,) positions of its joints where the first line starts [rad] or [m].
+        :param way_points: (k, 4, 4) T_base_tip at the end of each line [m].
+        :param settings: of the path.
+        :param on_answer: called with the answer in the thread that spins.
+        :returns: whether it was sent; see :meth:`RequestClient.send`.
+        """
+        request = GetCartesianPath.Request()
+        request.header.frame_id, request.header.stamp = chain.base_link, self._stamp()
+        request.link_name = chain.tip_link
+        joints = JointState(name=list(chain.joint_names), position=start.tolist())
+        request.start_state = RobotState(joint_state=joints, is_diff=True)
+        request.waypoints = [pose_from_matrix(T) for T in way_points]
+        request.max_step = settings.max_step
+        request.avoid_collisions = settings.avoid_collisions
+        if hasattr(request, 'max_cartesian_speed'):  # not on Humble
+            request.cartesian_speed_limited_link = chain.tip_link if settings.speed else ''
+            request.max_cartesian_speed = settings.speed
+
+        def take(response: Any) -> None:  # noqa: ANN401 (moveit_msgs has no types)
+            on_answer(_read_answer(response))
+
+        return self._path.send(request, take)
+
+    def execute(
+        self, message: RobotTrajectory, on_end: Callable[[ExecutionEnd], object]
+    ) -> Execution:
+        """
+        Let the node move the arm along a trajectory.
+
+        :param message: the motion.
+        :param on_end: called once, in the thread that spins, when it has ended or was refused.
+        """
+        return Execution(self._action, message, on_end)
+
+
+def message_of(code: Any) -> str:  # noqa: ANN401 (moveit_msgs has no types)
+    """
+    Return the message of an error code.
+
+    :param code: a ``MoveItErrorCodes``, which has only a number on ROS 2 Humble.
+    """
+    return getattr(code, 'message', '')
+
+
+def refusal_of(service: str, code: Any) -> str:  # noqa: ANN401 (moveit_msgs has no types)
+    """
+    Return why a service has refused a request.
+
+    :param service: its name.
+    :param code: a ``MoveItErrorCodes``.
+    """
+    return message_of(code) or f'{service} answers {code.val}'
+
+
+def _read_answer(response: Any) -> PathAnswer:  # noqa: ANN401 (moveit_msgs has no types)
+    code, fraction = response.error_code, float(response.fraction)
+    if code.val != ErrorCode.SUCCESS:
+        return PathAnswer(None, 0.0, refusal_of(PATH_SERVICE, code))
+    has_motion = len(response.solution.joint_trajectory.points) > 1
+    return PathAnswer(response.solution if has_motion else None, fraction, message_of(code))
+
+
+def _result(future: Future) -> Any | None:  # noqa: ANN401 (a message of any action)
+    """Return the result of a future; None when it failed."""
+    return None if future.cancelled() or future.exception() else future.result()

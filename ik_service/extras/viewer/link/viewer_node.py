@@ -1,0 +1,249 @@
+"""ROS node of the viewer: its subscriptions, its publisher and its service clients."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+import time
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.srv import GetGroupUrdf, GetPositionIK
+import numpy as np
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.client import Client
+from rclpy.node import Node
+from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.task import Future
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from visualization_msgs.msg import MarkerArray
+
+from ik_service.extras.viewer.link.remote_parameters import RemoteParameters
+from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.common.executors import PartialExecutor
+from ik_service.ros.common.qos import DESCRIPTION_QOS, MARKERS_QOS
+from ik_service.ros.demo.take_over import PAUSE_TOPIC, RESUME_SERVICE
+from ik_service.ros.markers.world_markers import TOPIC as WORLD_TOPIC
+
+NEWEST_QOS = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST, depth=1, reliability=ReliabilityPolicy.BEST_EFFORT
+)
+"""Only the newest message is shown, and no publisher waits for a viewer."""
+
+_STATE_TOPICS = 3
+_TIMEOUT = 2.0  # of a response; a later one counts as lost [s]
+
+OnResponse = Callable[[Any], None]
+
+
+class ViewerNode(Node):
+    """
+    ROS node of the viewer.
+
+    :ivar ik: client of ``compute_ik``.
+    :ivar urdf: client of ``get_urdf``.
+    :ivar state_group: callbacks of topics of which only the newest message counts, three of them,
+        for :meth:`poll_states`.
+    :ivar main_executor: serves all but the joint states and commands; to be spun.
+    """
+
+    def __init__(self) -> None:
+        super().__init__('ik_viewer')
+        self.ik = RequestClient(self, GetPositionIK, 'compute_ik')
+        self.urdf = RequestClient(self, GetGroupUrdf, 'get_urdf')
+        self._resume = self.create_client(Trigger, RESUME_SERVICE)
+        self._target = self.create_publisher(PoseStamped, 'target_pose', 10)
+        self._own_stamps: deque[tuple[int, int]] = deque(maxlen=64)
+        self.state_group = MutuallyExclusiveCallbackGroup()
+        self.main_executor = PartialExecutor(self, lambda g: g is not self.state_group)
+        self._states = PartialExecutor(self, lambda g: g is self.state_group)
+
+    def destroy_node(self) -> None:
+        """Destroy the node and its executors, which must not outlive the context."""
+        for executor in (self.main_executor, self._states):
+            executor.shutdown(timeout_sec=0.0)
+        super().destroy_node()
+
+    def poll_states(self) -> None:
+        """
+        Call the callbacks of the newest messages on the topics of states, if there are new ones.
+
+        They come many times as often as the page is drawn, and a callback for each of them would
+        take most of this program's time.
+        """
+        for _ in range(_STATE_TOPICS):
+            self._states.spin_once(timeout_sec=0.0)
+
+    def subscribe(
+        self,
+        on_state: Callable[[JointState], None],
+        on_command: Callable[[JointState], None],
+        on_target: Callable[[PoseStamped], None],
+        on_diagnostics: Callable[[DiagnosticArray], None],
+        on_description: Callable[[str], None],
+        on_semantics: Callable[[str], None],
+        on_parameters: Callable[[ParameterEvent], None],
+        on_world: Callable[[MarkerArray], None],
+        on_pause: Callable[[str], None],
+    ) -> None:
+        """
+        Subscribe to all topics.
+
+        The callbacks are called in the thread that spins :attr:`main_executor`, except for the
+        first two, which :meth:`poll_states` calls.
+
+        :param on_state: takes messages on ``joint_states``.
+        :param on_command: takes messages on ``joint_command``.
+        :param on_target: takes targets that others publish on ``target_pose``.
+        :param on_diagnostics: takes messages on ``diagnostics``.
+        :param on_description: takes texts on ``robot_description``.
+        :param on_semantics: takes texts on ``robot_description_semantic``.
+        :param on_parameters: takes the parameter events of all nodes.
+        :param on_world: takes messages on ``world_markers``.
+        :param on_pause: takes why the demo is paused; an empty text when it is not.
+        """
+
+        def take_foreign(message: PoseStamped) -> None:
+            if (message.header.stamp.sec, message.header.stamp.nanosec) not in self._own_stamps:
+                on_target(message)
+
+        subscribe = self.create_subscription
+        group = self.state_group
+        subscribe(JointState, 'joint_states', on_state, NEWEST_QOS, callback_group=group)
+        subscribe(JointState, 'joint_command', on_command, NEWEST_QOS, callback_group=group)
+        subscribe(PoseStamped, 'target_pose', take_foreign, 10)
+        subscribe(DiagnosticArray, 'diagnostics', on_diagnostics, 10)
+        for topic, take in (
+            ('robot_description', on_description),
+            ('robot_description_semantic', on_semantics),
+        ):
+            subscribe(String, topic, _taking_text(take), DESCRIPTION_QOS)
+        self._demo = subscribe(String, PAUSE_TOPIC, _taking_text(on_pause), DESCRIPTION_QOS)
+        subscribe(ParameterEvent, '/parameter_events', on_parameters, 100)
+        self._world = subscribe(MarkerArray, WORLD_TOPIC, on_world, MARKERS_QOS)
+        self.main_executor.wake()
+
+    def is_world_known(self) -> bool:
+        """Whether a node that publishes ``world_markers`` is on the graph."""
+        return self._world.get_publisher_count() > 0
+
+    def is_demo_there(self) -> bool:
+        """Whether a demo that can be paused is on the graph."""
+        return self._demo.get_publisher_count() > 0
+
+    def resume_demo(self) -> None:
+        """Let the demo go on."""
+        if self._resume.service_is_ready():
+            self._resume.call_async(Trigger.Request())
+
+    def parameters_of(self, remote: str) -> RemoteParameters:
+        """
+        Return the parameters of another node.
+
+        :param remote: its full name.
+        """
+        parameters = RemoteParameters(self, remote)
+        self.main_executor.wake()  # it waits for what was there when it began to wait
+        return parameters
+
+    def publish_target(self, T_base_tip: np.ndarray, base_link: str) -> None:
+        """
+        Publish a target.
+
+        :param T_base_tip: (4, 4) [m].
+        :param base_link: the frame that it is in.
+        """
+        message = self._stamped(T_base_tip, base_link)
+        self._own_stamps.append((message.header.stamp.sec, message.header.stamp.nanosec))
+        self._target.publish(message)
+
+    def request_ik(
+        self, T_base_tip: np.ndarray, base_link: str, tip_link: str, on_response: OnResponse
+    ) -> bool:
+        """
+        Send a request to ``compute_ik``; see :meth:`RequestClient.send`.
+
+        :param T_base_tip: (4, 4) the pose of the tip [m].
+        :param base_link: the frame that it is in.
+        :param tip_link: the tip.
+        :param on_response: called with the response.
+        :returns: whether it was sent.
+        """
+        request = GetPositionIK.Request()
+        request.ik_request.ik_link_name = tip_link
+        request.ik_request.pose_stamped = self._stamped(T_base_tip, base_link)
+        request.ik_request.robot_state.is_diff = True
+        return self.ik.send(request, on_response)
+
+    def find_ik_node(self) -> str:
+        """Return the full name of the node that offers ``compute_ik``; empty when none does."""
+        service = self.resolve_service_name('compute_ik')
+        for name, namespace in self.get_node_names_and_namespaces():
+            try:
+                offered = self.get_service_names_and_types_by_node(name, namespace)
+            except Exception:  # it left between the two calls; its error class differs by version
+                continue
+            if any(entry[0] == service for entry in offered):
+                return f'{namespace.rstrip("/")}/{name}'
+        return ''
+
+    def _stamped(self, T: np.ndarray, frame: str) -> PoseStamped:
+        message = PoseStamped(pose=pose_from_matrix(T))
+        message.header.frame_id = frame
+        message.header.stamp = self.get_clock().now().to_msg()
+        return message
+
+
+def _taking_text(take: Callable[[str], None]) -> Callable[[String], None]:
+    def on_text(message: String) -> None:
+        take(message.data)
+
+    return on_text
+
+
+class RequestClient:
+    """
+    Service client with at most one request under way.
+
+    :param node: the node that it belongs to.
+    :param kind: the service's type.
+    :param name: the service's name.
+    """
+
+    def __init__(self, node: Node, kind: type, name: str) -> None:
+        self._client: Client = node.create_client(kind, name)
+        self._sent_at = -_TIMEOUT
+        self._is_waiting = False
+
+    def is_offered(self) -> bool:
+        """Whether the service is on the graph."""
+        return self._client.service_is_ready()
+
+    def is_idle(self) -> bool:
+        """Whether the last request was answered, or has timed out."""
+        return not self._is_waiting or time.monotonic() - self._sent_at > _TIMEOUT
+
+    def send(self, request: Any, on_response: OnResponse) -> bool:  # noqa: ANN401 (of any service)
+        """
+        Send a request.
+
+        :param request: the request.
+        :param on_response: called with the response in the thread that spins.
+        :returns: whether it was sent: not without a server, and not while a response is waited
+            for.
+        """
+        if not self.is_idle() or not self.is_offered():
+            return False
+        self._is_waiting, self._sent_at = True, time.monotonic()
+
+        def on_done(future: Future) -> None:
+            self._is_waiting = False
+            if not future.cancelled() and future.exception() is None:
+                on_response(future.result())
+
+        self._client.call_async(request).add_done_callback(on_done)
+        return True

@@ -1,0 +1,53 @@
+"""Program ``ik_viewer``: the arm in a browser, as a ROS node."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+import sys
+import threading
+
+from ik_service.ros.common import runtime
+from ik_service.ros.common.help_text import shows_help
+
+
+def main(args: list[str] | None = None) -> int:
+    """
+    Run the program.
+
+    :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
+    :returns: the exit code.
+    """
+    if shows_help(args, 'ik_viewer', 'The arm in a browser.', 'page.md'):
+        return 0
+
+    def program(stop: threading.Event) -> None:
+        # Slow imports are here, where signals are already caught.
+        from ik_service.extras.viewer.server.page import close, serve
+
+        with runtime.ros(args):
+            from ik_service.extras.viewer.link.viewer_node import ViewerNode
+            from ik_service.extras.viewer.server.limited_log import LimitedLog
+            from ik_service.extras.viewer.settings import declare_settings
+            from ik_service.extras.viewer.viewer import Viewer
+
+            node = ViewerNode()
+            with ExitStack() as stack:
+                stack.callback(node.destroy_node)
+                settings = declare_settings(node)
+                page = serve(
+                    settings.host,
+                    settings.port,
+                    settings.port_search,
+                    settings.allowed_hosts,
+                    LimitedLog(node.get_logger().warning),
+                )
+                stack.callback(close, page)
+                node.get_logger().info(f'ready: {page.address}')
+                with runtime.spinning(node.main_executor):
+                    Viewer(page.server, node, settings).run(stop)
+
+    return runtime.run(program, 'ik_viewer')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

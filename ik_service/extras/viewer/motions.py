@@ -1,0 +1,225 @@
+"""
+Motions that the page asks for.
+
+Poses become targets. Joint positions, such as those of the sliders and of named states, become
+trajectories through the node's own action, because a pose may be reached by other postures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+import math
+import time
+
+import numpy as np
+
+from ik_service.extras.viewer.link.path_link import Execution, ExecutionEnd, joint_motion, PathLink
+from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.panel.measures import random_reachable_pose
+from ik_service.extras.viewer.panel.named_states import home_state, state_choices
+from ik_service.extras.viewer.panel.panel import Panel
+from ik_service.extras.viewer.robot_display import RobotDisplay
+
+_NO_STATES = 'no joint states have come yet'
+_PERIOD = 0.2  # shortest time between two motions of a slider that is being moved [s]
+
+
+class Motions:
+    """
+    Motions of one arm after the other. To be used from one thread.
+
+    Whatever is asked for last counts.
+
+    :param target: gets the poses.
+    :param link: gets the joint positions.
+    :param tasks: brings the ends of motions.
+    :param panel: shows what was asked for.
+    :param refuse: called with the reason why something is not possible.
+    :ivar state: named state that was asked for last; empty for something else.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        link: PathLink,
+        tasks: TaskQueue,
+        panel: Panel,
+        refuse: Callable[[str], object],
+    ) -> None:
+        self._target, self._link, self._tasks = target, link, tasks
+        self._panel, self._refuse = panel, refuse
+        self._display: RobotDisplay | None = None
+        self._home: Mapping[str, float] | None = None
+        self._states: Mapping[str, Mapping[str, float]] = {}
+        self._goal: np.ndarray | None = None  # the joint positions that were asked for last
+        self._is_due = False  # whether they have yet to be sent
+        self._sent_at = -math.inf
+        self._number = 0  # of the last motion
+        self._execution: Execution | None = None
+        self.state = ''
+
+    @property
+    def is_executing(self) -> bool:
+        """Whether the node moves the joints for the page; targets have to wait for the end."""
+        return self._execution is not None and self._link.can_execute()
+
+    def show(self, display: RobotDisplay) -> None:
+        """
+        Take another robot; what was asked for is dropped.
+
+        :param display: the robot.
+        """
+        self._display = display
+        self._states = state_choices(display.view.arm)
+        self._home = home_state(display.view.arm)
+        self._panel.states.offer([*self._states])
+        self._panel.sliders.build(display.joint_positions())
+        self.drop()
+
+    def drop(self) -> None:
+        """Drop what was asked for; the panel follows the arm again."""
+        self._target.clear()
+        self._drop_joints()
+        self._execution = None
+        self._panel.sliders.release()
+
+    def remember_home(self) -> None:
+        """Take the first posture of the arm that is known as home, where no state is."""
+        if self._home is None and self._display is not None:
+            q = self._display.joints()
+            if q is not None:
+                names = self._display.view.arm.chain.joint_names
+                self._home = dict(zip(names, q.tolist(), strict=True))
+
+    def step(self, now: float) -> None:
+        """
+        Send the joint positions that are due.
+
+        :param now: on the monotonic clock [s].
+        """
+        display, goal = self._display, self._goal
+        if not self._is_due or display is None or goal is None or now - self._sent_at < _PERIOD:
+            return
+        self._is_due, q = False, display.joints()
+        if q is None:
+            return
+        self._sent_at = now
+        self._number += 1
+        number = self._number
+
+        def on_end(end: ExecutionEnd) -> None:
+            self._tasks.post(lambda: self._end(end) if number == self._number else None)
+
+        motion = joint_motion(display.view.arm.chain.joint_names, q, goal, display.view.speeds)
+        self._execution = self._link.execute(motion, on_end)
+
+    def drag(self, T_root_target: np.ndarray, is_going_on: bool) -> None:
+        """
+        Take the pose of the gizmo as the target.
+
+        :param T_root_target: (4, 4) [m].
+        :param is_going_on: False at the end of the drag.
+        """
+        if self._display is not None:
+            self._give_way()
+            T = self._display.base_from_root() @ T_root_target
+            self._target.drag(T, is_going_on, time.monotonic())
+
+    def go_home(self) -> None:
+        """Go to the home posture: of the named states, or else the first one of the arm."""
+        if self._home is None:
+            self._refuse(f'home is the first posture of the arm, and {_NO_STATES}')
+        else:
+            self._move(self._home, 'home')
+
+    def go_to_state(self, name: str) -> None:
+        """
+        Go to a named state.
+
+        :param name: one of those that the panel offers.
+        """
+        positions = self._states.get(name)
+        if positions is None:  # it was chosen just before another robot came
+            return
+        if not self._move(positions, f'the state {name!r}'):
+            self._panel.states.refresh()
+            return
+        self.state = name
+
+    def go_to_random_pose(self, rng: np.random.Generator) -> None:
+        """
+        Go to a random pose within reach.
+
+        :param rng: random numbers.
+        """
+        if self._display is not None:
+            view = self._display.view
+            self.go_to_pose(random_reachable_pose(view.arm.chain, rng, 0.1 * view.size))
+
+    def go_to_pose(self, T_base_tip: np.ndarray) -> None:
+        """
+        Go to a pose.
+
+        :param T_base_tip: (4, 4) [m].
+        """
+        self._give_way()
+        self._target.set(T_base_tip)
+
+    def move_joints(self, joints: Mapping[str, float]) -> None:
+        """
+        Go to positions of sliders; other joints go on to where they were sent, or stay.
+
+        :param joints: positions by name [rad] or [m].
+        """
+        self._move(joints, 'there', kept=self._goal)
+
+    def stop(self) -> None:
+        """Make the present pose the target, so that the commands come to rest there."""
+        self._drop_joints()
+        tip = None if self._display is None else self._display.tip_pose()
+        if tip is not None:
+            self._target.set(tip)
+
+    def _move(
+        self, positions: Mapping[str, float], where: str, kept: np.ndarray | None = None
+    ) -> bool:
+        """Ask for joint positions, unless that is refused; ``kept`` is for the other joints."""
+        display = self._display
+        q = None if display is None else display.joints()
+        if display is None or q is None:
+            self._refuse(f'the arm cannot go to {where}: {_NO_STATES}')
+            return False
+        if not self._link.can_execute():
+            self._refuse(f'the arm cannot go to {where}: no node offers execute_trajectory')
+            return False
+        chain = display.view.arm.chain
+        self._target.clear()
+        self.state = ''
+        self._goal = chain.joint_vector(positions, q if kept is None else kept)
+        self._is_due = True
+        names = chain.joint_names
+        self._panel.sliders.show(
+            dict(zip(names, self._goal.tolist(), strict=True)), time.monotonic()
+        )
+        display.show_preview(display.poses_at(self._goal))
+        return True
+
+    def _give_way(self) -> None:
+        """End a motion of the joints, since a pose is asked for."""
+        execution = self._execution
+        self._drop_joints()
+        if execution is not None:
+            execution.cancel()
+
+    def _drop_joints(self) -> None:
+        self._goal, self._is_due, self.state = None, False, ''
+
+    def _end(self, end: ExecutionEnd) -> None:
+        self._execution = None
+        if self._is_due:  # replaced by what is still to be sent
+            return
+        wanted, self._goal = self._goal is not None, None
+        if wanted and not end.is_success:
+            self.state = ''
+            self._refuse(f'the arm has not got there: {end.reason}')

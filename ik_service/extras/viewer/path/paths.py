@@ -1,0 +1,328 @@
+"""Paths of the page: drawn by way points, previewed, and executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+import time
+
+import numpy as np
+
+from ik_service.exceptions import ArgumentError
+from ik_service.extras.viewer.link.path_link import ExecutionEnd, PathLink, PathSettings
+from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.motions import Motions
+from ik_service.extras.viewer.panel.measures import joint_units
+from ik_service.extras.viewer.panel.panel_html import quantity_text
+from ik_service.extras.viewer.panel.status_text import Level, StatusText
+from ik_service.extras.viewer.path.path_form import PathActions, PathForm
+from ik_service.extras.viewer.path.path_run import PathRun
+from ik_service.extras.viewer.path.path_scene import PathScene
+from ik_service.extras.viewer.path.path_state import path_text, PathState
+from ik_service.extras.viewer.path.planner import PathPlanner
+from ik_service.extras.viewer.path.playback import Playback
+from ik_service.extras.viewer.path.preview import Preview, START_TOLERANCE
+from ik_service.extras.viewer.path.start_approach import StartApproach
+from ik_service.extras.viewer.path.way_points import WayPointError, WayPoints
+from ik_service.extras.viewer.path.way_points_file import read_way_points, way_points_text
+from ik_service.extras.viewer.robot_display import RobotDisplay
+
+_SHOWN = 30.0  # time that the arm of a preview is shown: it stands in the way elsewhere [s]
+_NO_STATES = 'no joint states have come yet'
+
+
+class Paths:
+    """
+    Path of the page, for one arm after the other. To be used from one thread.
+
+    Only :meth:`execute` and :meth:`go_to_start` move the arm. A preview counts for the way points
+    and settings that it was made of, and is executed from where it starts.
+
+    :param make_form: returns the tab.
+    :param make_scene: returns the nodes of the path in the scene, for a robot.
+    :param link: the services of the node.
+    :param tasks: brings their answers, and what is done in the tab.
+    :param target: where the gizmo is.
+    :param motions: sends the arm to the start.
+    :param refuse: called with the reason why something is not possible.
+    """
+
+    def __init__(
+        self,
+        make_form: Callable[[PathActions], PathForm],
+        make_scene: Callable[[RobotDisplay], PathScene],
+        link: PathLink,
+        tasks: TaskQueue,
+        target: Target,
+        motions: Motions,
+        refuse: Callable[[str], object],
+    ) -> None:
+        self._link, self._target, self._motions = link, target, motions
+        self._make_scene, self._refuse = make_scene, refuse
+        self._points, self._playback = WayPoints(), Playback()
+        self._planner = PathPlanner(link, tasks, self._take_preview, self._take_failure)
+        self._run = PathRun(link, tasks, self._take_end)
+        self._approach = StartApproach(target)
+        self._display: RobotDisplay | None = None
+        self._scene: PathScene | None = None
+        self._preview: Preview | None = None
+        self._asked: PathSettings | None = None
+        self._failure = ''
+        self._looked_at = -math.inf  # when somebody last asked for the preview, or moved in it
+        self._outcome: StatusText | None = None
+        self._form = make_form(self._actions(tasks))
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the arm goes along the path."""
+        return self._run.is_running
+
+    def show(self, display: RobotDisplay) -> None:
+        """
+        Take another robot; the path of the one before is forgotten.
+
+        :param display: the robot.
+        """
+        if self._scene is not None:
+            self._scene.remove()
+        self._display, self._scene = display, self._make_scene(display)
+        self._points.forget()
+        self._run.drop()
+        self._drop_preview()
+
+    def step(self, now: float) -> None:
+        """
+        Send requests that are due, and look where the arm is.
+
+        :param now: on the monotonic clock [s].
+        """
+        if self._asked is not None and self._asked != self._form.settings:
+            self._drop_preview()
+        self._planner.step()
+        self._playback.step(now)
+        if self._playback.is_playing:
+            self._looked_at = now
+        q = self._q()
+        if q is None:
+            return
+        self._run.step(q)
+        if self._run.is_running and not self._link.can_execute():
+            self._run.drop()
+            self._outcome = StatusText(Level.BAD, 'The IK node has gone', 'on the way')
+        if self._approach.has_arrived(q, self._display, now) and self._distance(q):
+            self.preview()  # anew, from these joint positions
+
+    def draw(self) -> None:
+        """Draw the path and the arm on it."""
+        self._form.show(self.state())
+        display, scene = self._display, self._scene
+        if display is None or scene is None:
+            return
+        scene.move_base(display.root_from_base())
+        is_fresh = time.monotonic() - self._looked_at < _SHOWN
+        is_shown = self._preview is not None and is_fresh and not self._run.is_running
+        poses = None
+        if is_shown and self._preview is not None:
+            poses = display.poses_at(self._preview.at(self._playback.time))
+        scene.show_ghost(poses, display.poses)
+
+    def state(self) -> PathState:
+        """Return the state of the path."""
+        preview, q = self._preview, self._q()
+        return PathState(
+            has_planner=self._link.can_plan(),
+            has_executor=self._link.can_execute(),
+            obstacle=_NO_STATES if q is None else '',
+            points=len(self._points),
+            is_planning=self._planner.is_busy,
+            failure=self._failure,
+            duration=self._playback.duration,
+            time=self._playback.time,
+            is_playing=self._playback.is_playing,
+            fraction=1.0 if preview is None else preview.fraction,
+            reason='' if preview is None else preview.reason,
+            distance='' if q is None else self._distance(q),
+            is_approaching=self._approach.is_under_way,
+            progress=self._run.progress,
+            outcome=self._outcome,
+        )
+
+    # What is done in the tab
+
+    def add(self) -> None:
+        """Add a way point where the gizmo is."""
+        tip = None if self._display is None else self._display.tip_pose()
+        T = tip if self._target.pose is None else self._target.pose
+        if T is None:
+            self._refuse(f'a way point cannot be added: {_NO_STATES}')
+        else:
+            self._edit(lambda: self._points.add(T))
+
+    def close_circle(self) -> None:
+        """Make the last three way points a circle."""
+        self._edit(self._points.close_circle)
+
+    def undo(self) -> None:
+        """Take the last step of the drawing back."""
+        self._edit(self._points.undo)
+
+    def clear(self) -> None:
+        """Remove all way points."""
+        self._edit(self._points.clear)
+
+    def save(self, send: Callable[[str], object]) -> None:
+        """
+        Send the way points as a file.
+
+        :param send: takes its text.
+        """
+        if self._display is not None and len(self._points):
+            send(way_points_text(self._points.drawing, *self._ends(self._display)))
+
+    def load(self, content: bytes) -> None:
+        """
+        Take the way points of a file in place of those that are there.
+
+        :param content: of the file.
+        """
+        display = self._display
+        if display is None:
+            self._refuse_in(self.state())
+            return
+        self._edit(lambda: self._points.replace(read_way_points(content, *self._ends(display))))
+
+    def preview(self) -> None:
+        """Compute the motion along the path."""
+        state, q = self.state(), self._q()
+        if not state.can_preview or q is None or self._display is None:
+            self._refuse_in(state)
+            return
+        self._drop_preview()
+        self._asked = self._form.settings
+        chain = self._display.view.arm.chain
+        self._planner.ask(chain, self._points.corners(), self._asked, q)
+
+    def seek(self, shown: float) -> None:
+        """
+        Show the arm at a time of the motion.
+
+        :param shown: time from the start [s].
+        """
+        self._looked_at = time.monotonic()
+        self._playback.seek(shown)
+
+    def play(self) -> None:
+        """Let the shown arm run along the path, or stop that."""
+        self._playback.toggle(time.monotonic())
+
+    def go_to_start(self) -> None:
+        """Send the arm to the first way point, as if the gizmo had been dragged there."""
+        state = self.state()
+        if not state.can_go_to_start:
+            self._refuse_in(state)
+            return
+        start = self._points.drawing.points[0]
+        self._outcome = None
+        self._motions.go_to_pose(start)
+        self._approach.begin(start)
+
+    def execute(self) -> None:
+        """Send the arm along the path."""
+        state = self.state()
+        if not state.can_execute or self._preview is None:
+            self._refuse_in(state)
+            return
+        self._outcome = None
+        self._playback.seek(0.0)
+        self._motions.drop()  # the gizmo goes with the arm
+        self._run.start(self._preview)
+
+    def stop(self) -> None:
+        """Stop what goes on."""
+        self._run.cancel()
+        self._approach.drop()
+        self._playback.seek(self._playback.time)
+
+    # What the node answers
+
+    def _take_preview(self, preview: Preview) -> None:
+        self._preview = preview
+        self._playback.load(preview.trajectory.duration)
+        self._looked_at = time.monotonic()
+        if self._scene is not None:
+            self._scene.show_preview(preview)
+
+    def _take_failure(self, reason: str) -> None:
+        self._failure = reason
+
+    def _take_end(self, end: ExecutionEnd) -> None:
+        if end.is_success:
+            self._outcome = StatusText(Level.GOOD, 'The arm has gone along the path')
+        elif end.is_canceled:
+            self._outcome = StatusText(Level.WAITING, 'The execution was cancelled', end.reason)
+        else:
+            self._outcome = StatusText(Level.BAD, 'The execution has ended early', end.reason)
+
+    def _edit(self, edit: Callable[[], object]) -> None:
+        """Change the way points, which makes the preview of another path."""
+        state = self.state()
+        if not state.can_draw:
+            self._refuse_in(state)
+            return
+        try:
+            edit()
+        except (WayPointError, ArgumentError) as error:
+            self._refuse(str(error))
+            return
+        self._drop_preview()
+
+    def _ends(self, display: RobotDisplay) -> tuple[str, str]:
+        """Return the base link and the tip link."""
+        chain = display.view.arm.chain
+        return chain.base_link, chain.tip_link
+
+    def _drop_preview(self) -> None:
+        self._planner.drop()
+        self._approach.drop()
+        self._playback.load(0.0)
+        self._preview = self._asked = self._outcome = None
+        self._failure = ''
+        if self._scene is not None:
+            self._scene.show_drawing(self._points.drawing, self._points.corners())
+            self._scene.show_preview(None)
+
+    def _refuse_in(self, state: PathState) -> None:
+        text = path_text(state)
+        self._refuse(': '.join(filter(None, (text.headline, text.detail))))
+
+    def _q(self) -> np.ndarray | None:
+        return None if self._display is None else self._display.joints()
+
+    def _distance(self, q: np.ndarray) -> str:
+        """Return how far the arm is from the start, in words; empty where it is there."""
+        if self._preview is None or self._display is None:
+            return ''
+        joint, distance = self._preview.distance_from_start(q)
+        if distance <= START_TOLERANCE:
+            return ''
+        chain = self._display.view.arm.chain
+        unit = joint_units(chain)[chain.joint_names.index(joint)]
+        return f'{joint} is {quantity_text(distance, unit)} away from there'
+
+    def _actions(self, tasks: TaskQueue) -> PathActions:
+        post = tasks.post
+        return PathActions(
+            add=lambda: post(self.add),
+            circle=lambda: post(self.close_circle),
+            undo=lambda: post(self.undo),
+            clear=lambda: post(self.clear),
+            save=lambda send: post(self.save, send),
+            load=lambda content: post(self.load, content),
+            preview=lambda: post(self.preview),
+            seek=lambda shown: post(self.seek, shown),
+            play=lambda: post(self.play),
+            go_to_start=lambda: post(self.go_to_start),
+            execute=lambda: post(self.execute),
+            cancel=lambda: post(self.stop),
+        )

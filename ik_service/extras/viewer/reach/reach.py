@@ -1,0 +1,257 @@
+"""Reach of the arm in the page: maps are loaded, checked against the arm, and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+import math
+
+import numpy as np
+import viser
+
+from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.panel.panel import Panel
+from ik_service.extras.viewer.panel.status_text import Level, StatusText
+from ik_service.extras.viewer.reach.comparison import compare, Comparison
+from ik_service.extras.viewer.reach.legend import arms_key, color_bar
+from ik_service.extras.viewer.reach.own_survey import FINENESSES, OwnSurvey
+from ik_service.extras.viewer.reach.placements import Placements
+from ik_service.extras.viewer.reach.point_cloud import PointCloud
+from ik_service.extras.viewer.reach.reach_form import ReachActions, ReachForm
+from ik_service.extras.viewer.reach.reach_map import ReachMap, read_map
+from ik_service.extras.viewer.reach.reader import Reader
+from ik_service.extras.viewer.reach.same_arm import difference
+from ik_service.extras.viewer.reach.selection import drawn, place_text
+from ik_service.extras.viewer.robot_display import RobotDisplay
+from ik_service.kinematics.chain import KinematicChain
+
+_PERIOD = 0.2  # shortest time between two clouds: one may have millions of points [s]
+_NO_MAP = StatusText(
+    Level.WAITING, 'No map of the reach', 'make one below, or load one of ik_study reach'
+)
+_MAKING = StatusText(Level.WAITING, 'Making a map of this arm', 'in the background')
+_NO_ARM = StatusText(Level.WAITING, 'The map waits for its arm', 'no robot is shown yet')
+
+
+class Reach:
+    """
+    Tab of the reach and its point cloud. To be used from the thread of the task queue.
+
+    :param server: the page's server.
+    :param panel: holds the tab.
+    :param tasks: brings what was read, and what is done in the tab.
+    :param log: called with the reason why a map is not shown.
+    :param path: of the map that is loaded first; empty for none.
+    :param makes: whether a map is made when the arm is first looked at, where no path is given.
+    """
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        panel: Panel,
+        tasks: TaskQueue,
+        log: Callable[[str], object],
+        path: str = '',
+        makes: bool = False,
+    ) -> None:
+        self._log, self._tasks = log, tasks
+        actions = ReachActions(
+            load=lambda path: tasks.post(self.load, path),
+            compare=lambda path: tasks.post(self.compare, path),
+            change=lambda: tasks.post(self._change),
+            make=lambda fineness: tasks.post(self.make, fineness),
+        )
+        self._form = ReachForm(server.gui, panel.reach_tab, actions, path)
+        self._cloud = PointCloud(server.scene, '/reach')
+        self._placements = Placements(server, panel.reach_tab, tasks)
+        self._reader = Reader(tasks)
+        self._chain: KinematicChain | None = None
+        self._map: ReachMap | None = None
+        self._comparison: Comparison | None = None
+        self._is_own = False  # whether the map is known to be of the arm that is shown
+        self._is_changed, self._drawn_at = False, -math.inf
+        self._place: np.ndarray | None = None
+        self._survey: OwnSurvey | None = None
+        self._makes = makes and not path
+        self._form.show(_NO_MAP)
+        if path:
+            self.load(path)
+
+    def show(self, chain: KinematicChain) -> None:
+        """
+        Take another arm.
+
+        :param chain: its chain.
+        """
+        self._placements.show(chain)
+        self._chain = chain
+        found = self._map
+        if found is not None:
+            self._drop_map()
+            self._start(lambda: found)
+
+    def load(self, path: str) -> None:
+        """
+        Load a map in place of the one that is shown.
+
+        :param path: its file or folder.
+        """
+        self._makes = False
+        self._drop_survey()
+        self._drop_map()
+        self._map = None
+        if not path.strip():
+            self._reader.drop()
+            self._form.show(_NO_MAP)
+            return
+        self._form.show(StatusText(Level.WAITING, 'Reading the map', path.strip()))
+        self._start(lambda: read_map(path.strip()))
+
+    def make(self, fineness: str) -> None:
+        """
+        Make a map of the arm that is shown, in the background, in place of the one that is shown.
+
+        :param fineness: one of :data:`~ik_service.extras.viewer.reach.own_survey.FINENESSES`.
+        """
+        chain = self._chain
+        self._makes = False
+        self._drop_survey()
+        if chain is None:
+            self._form.show(_NO_ARM)
+            return
+        self._drop_map()
+        self._map = None
+        survey = OwnSurvey(
+            chain,
+            FINENESSES[fineness],
+            lambda share: self._tasks.post(self._show_progress, survey, share),
+        )
+        self._survey = survey
+        self._form.show(_MAKING)
+        self._form.show_progress(0.0)
+        self._start(survey.run)
+
+    def compare(self, path: str) -> None:
+        """
+        Load a map to compare with, or remove it.
+
+        :param path: its file or folder; empty to remove it.
+        """
+        found = self._map
+        if found is None or not self._is_own:
+            return
+        if not path.strip():
+            self._reader.drop()
+            self._take_comparison(None)
+            return
+        self._form.show(StatusText(Level.WAITING, 'Reading the other map', path.strip()))
+        self._reader.start(
+            lambda: compare(found, read_map(path.strip())),
+            self._take_comparison,
+            lambda reason: self._form.show(
+                StatusText(Level.BAD, 'The maps are not compared', reason)
+            ),
+        )
+
+    def draw(self, now: float, display: RobotDisplay, target: Target) -> None:
+        """
+        Draw what is due, and tell what the map says about the place of the gizmo.
+
+        :param now: on the monotonic clock [s].
+        :param display: the robot.
+        :param target: the target; without one the gizmo is at the tip.
+        """
+        self._cloud.move(display.root_from_base())
+        if self._makes and self._chain is not None:
+            self.make(next(iter(FINENESSES)))
+        if self._map is None or not self._is_own:
+            return
+        if self._is_changed and now - self._drawn_at >= _PERIOD:
+            self._is_changed, self._drawn_at = False, now
+            self._draw_cloud(self._map)
+        T_base_tip = display.tip_pose() if target.pose is None else target.pose
+        place = None if T_base_tip is None else T_base_tip[:3, 3]
+        if place is not None and (self._place is None or (place != self._place).any()):
+            self._place = place
+            self._form.show_here(f'<b>At the gizmo:</b> {escape(place_text(self._map, place))}')
+
+    # Reading
+
+    def _start(self, read: Callable[[], ReachMap]) -> None:
+        """Read a map, and compare its arm with the one that is shown."""
+        chain = self._chain
+
+        def read_and_check() -> tuple[ReachMap, KinematicChain | None, str]:
+            found = read()
+            return found, chain, '' if chain is None else difference(found, chain)
+
+        self._reader.start(read_and_check, self._take_map, self._refuse)
+
+    def _take_map(self, result: tuple[ReachMap, KinematicChain | None, str]) -> None:
+        found, chain, reason = result
+        self._drop_survey()
+        self._map = found
+        if chain is not self._chain:  # another arm came meanwhile
+            self._start(lambda: found)
+        elif chain is None:
+            self._form.show(_NO_ARM)
+        elif reason:
+            self._refuse(reason)
+        else:
+            self._is_own = self._is_changed = True
+            self._form.offer(found.quantities, found.points, found.spacing)
+            self._form.show(_summary(found))
+
+    def _take_comparison(self, found: Comparison | None) -> None:
+        self._comparison = found
+        self._form.offer_comparison(found is not None)
+        if self._map is not None:
+            self._form.show(_summary(self._map))
+        self._is_changed = True
+
+    def _refuse(self, reason: str) -> None:
+        self._drop_survey()
+        self._form.show(StatusText(Level.BAD, 'The map is not shown', reason))
+        self._log(f'the map of the reach is not shown: {reason}')
+
+    def _show_progress(self, survey: OwnSurvey, share: float) -> None:
+        if survey is self._survey:
+            self._form.show_progress(share)
+
+    def _drop_survey(self) -> None:
+        """End the survey that is under way, if there is one."""
+        if self._survey is not None:
+            self._survey.drop()
+            self._survey = None
+            self._form.show_progress(None)
+
+    # Drawing
+
+    def _change(self) -> None:
+        if self._map is not None and self._is_own:
+            self._form.adjust()
+            self._is_changed = True
+
+    def _drop_map(self) -> None:
+        """Draw nothing of the map any more."""
+        self._is_own, self._comparison, self._place = False, None, None
+        self._cloud.clear()
+        self._form.offer((), np.empty((0, 3)), 0.0)
+
+    def _draw_cloud(self, found: ReachMap) -> None:
+        form, look = self._form, self._form.look
+        if self._comparison is not None and form.compares:
+            form.show_key(arms_key(self._comparison, look.least))
+            points, colors = self._comparison.drawn(look)
+        else:
+            form.show_key(color_bar(found.quantities[look.quantity]))
+            points, colors = drawn(found, look)
+        self._cloud.show(points if form.is_shown else points[:0], colors, form.point_size)
+
+
+def _summary(found: ReachMap) -> StatusText:
+    reached, spacing = int(found.is_reached.sum()), 1e3 * found.spacing
+    grid = f', {spacing:.0f} mm apart' if spacing else ''
+    detail = f'{reached:,} positions{grid}, from {found.base_link} to {found.tip_link}'
+    return StatusText(Level.GOOD, found.path.name, detail)

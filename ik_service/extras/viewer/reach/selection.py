@@ -1,0 +1,124 @@
+"""Choice of the positions of a map that are drawn, and their colours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from ik_service.extras.viewer.reach.reach_map import Quantity, ReachMap
+from ik_service.extras.viewer.scene.colormap import viridis
+
+_NO_GRID = 0.02  # thickness of a layer where there is no grid [m]
+
+
+class Cut(Enum):
+    """What is left of a map that is cut by a plane."""
+
+    NONE = 'everything'
+    LAYER_X = 'layer at x'
+    LAYER_Y = 'layer at y'
+    LAYER_Z = 'layer at z'
+    BELOW_X = 'x up to'
+    BELOW_Y = 'y up to'
+    BELOW_Z = 'z up to'
+    ABOVE_X = 'x from'
+    ABOVE_Y = 'y from'
+    ABOVE_Z = 'z from'
+
+    @property
+    def axis(self) -> int | None:
+        """Axis across the plane, 0 to 2; None without a plane."""
+        return None if self is Cut.NONE else (list(Cut).index(self) - 1) % 3
+
+
+@dataclass(frozen=True)
+class Look:
+    """
+    What of a map is drawn.
+
+    :ivar quantity: number of the quantity that colours the positions.
+    :ivar least: value from which on positions are drawn.
+    :ivar cut: what a plane leaves.
+    :ivar offset: coordinate of the plane in the frame of the base [m].
+    """
+
+    quantity: int = 0
+    least: float = 0.0
+    cut: Cut = Cut.NONE
+    offset: float = 0.0
+
+
+def chosen(points: np.ndarray, spacing: float, look: Look) -> np.ndarray:
+    """
+    Return which points the plane leaves.
+
+    :param points: (N, 3) [m].
+    :param spacing: of the grid [m]; 0 without one.
+    :param look: what is drawn.
+    :returns: (N,) bool.
+    """
+    cut, axis = look.cut, look.cut.axis
+    if axis is None:
+        return np.ones(len(points), dtype=bool)
+    along = points[:, axis] - np.float32(look.offset)
+    half = 0.5 * (spacing or _NO_GRID)  # so that the layer in the plane belongs to both sides
+    mask = np.ones(len(points), dtype=bool)
+    if cut not in (Cut.ABOVE_X, Cut.ABOVE_Y, Cut.ABOVE_Z):
+        mask &= along <= half
+    if cut not in (Cut.BELOW_X, Cut.BELOW_Y, Cut.BELOW_Z):
+        mask &= along > -half
+    return mask
+
+
+def drawn(found: ReachMap, look: Look) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return the points that are drawn and their colours.
+
+    Those that are not reached, or where the quantity is not known, are never drawn.
+
+    :param found: the map.
+    :param look: what is drawn.
+    :returns: (k, 3) float32 [m], and (k, 3) red, green and blue, 0 to 255.
+    """
+    quantity = found.quantities[look.quantity]
+    with np.errstate(invalid='ignore'):
+        mask = found.is_reached & (quantity.values >= look.least)
+    mask &= chosen(found.points, found.spacing, look)
+    return found.points[mask], viridis(np.clip(quantity.values[mask] / quantity.highest, 0.0, 1.0))
+
+
+def nearest(found: ReachMap, position: np.ndarray) -> int | None:
+    """
+    Return the number of the position of a map nearest to one.
+
+    :param found: the map.
+    :param position: (3,) in the frame of the base [m].
+    :returns: the number; None where the map has nothing around.
+    """
+    apart = np.square(found.points - position.astype(np.float32)).sum(axis=1)
+    number = int(np.argmin(apart))
+    # Half the diagonal of a cell, and a little for the roundings.
+    reach = 0.51 * np.sqrt(3.0) * (found.spacing or _NO_GRID)
+    return number if apart[number] <= reach**2 else None
+
+
+def place_text(found: ReachMap, position: np.ndarray) -> str:
+    """
+    Return what a map says about a position, as a sentence.
+
+    :param found: the map.
+    :param position: (3,) in the frame of the base [m].
+    """
+    number = nearest(found, position)
+    if number is None:
+        return 'the map has no position here'
+    if not found.is_reached[number]:
+        return 'not reached'
+    return ', '.join(_value_text(quantity, number) for quantity in found.quantities)
+
+
+def _value_text(quantity: Quantity, number: int) -> str:
+    value = float(quantity.values[number])
+    return f'{quantity.name} {"not known" if np.isnan(value) else quantity.text(value)}'

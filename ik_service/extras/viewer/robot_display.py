@@ -1,0 +1,256 @@
+"""Display of one robot: its scene, its live values and its history."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import viser
+
+from ik_service.arm.arm import MeasuredState
+from ik_service.common.transforms import inverse_transform
+from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.world_picture import WorldPicture
+from ik_service.extras.viewer.panel.error_history import ErrorHistory
+from ik_service.extras.viewer.panel.measures import (
+    joint_positions,
+    JointPosition,
+    lag,
+    manipulability,
+    tracking_error,
+)
+from ik_service.extras.viewer.panel.panel import Panel
+from ik_service.extras.viewer.panel.panel_html import Figures
+from ik_service.extras.viewer.panel.solve_report import SolveReport
+from ik_service.extras.viewer.scene.robot_view import RobotView
+from ik_service.extras.viewer.scene.scene import OnDrag, Poses, RobotScene
+from ik_service.extras.viewer.scene.trail import Trail
+
+_VISIBLE = 1e-3  # smallest visible difference of a joint from its command [rad] or [m]
+_COMMAND_TIMEOUT = 0.5  # age up to which a command is in force [s]
+
+
+class RobotDisplay:
+    """
+    Display of one robot. To be used from one thread, except for the two states.
+
+    :param server: serves the page.
+    :param view: the robot.
+    :param on_drag: called when the gizmo is dragged; see :class:`RobotScene`.
+    :ivar view: the robot.
+    :ivar measured: state from ``joint_states``; thread-safe.
+    :ivar commanded: state from ``joint_command``; thread-safe.
+    """
+
+    def __init__(self, server: viser.ViserServer, view: RobotView, on_drag: OnDrag) -> None:
+        self.view = view
+        self.measured = MeasuredState(view.arm)
+        self.commanded = MeasuredState(view.arm)
+        self._scene = RobotScene(server, view.arm.robot.links, view.parts, view.size, on_drag)
+        self._trail = Trail(step=0.004 * view.size)
+        self._errors = ErrorHistory()
+        self._posture = self.measured.posture()
+        self._poses: Poses = view.arm.link_poses(self._posture)
+        self._is_placed = False
+        self._trail_is_new = True
+        self._message, self._is_reachable = '', True
+
+    @property
+    def links(self) -> list[str]:
+        """Links whose poses are needed to draw the robot."""
+        chain = self.view.arm.chain
+        parts = (*self.view.parts, *self.view.collision_parts)
+        drawn = [part.link for part in parts]
+        return [*dict.fromkeys([chain.base_link, chain.tip_link, *drawn])]
+
+    @property
+    def states_at(self) -> float | None:
+        """Arrival of the oldest of the chain's joint positions; None while some are missing."""
+        found = self.measured.joints()
+        return None if found is None else found[1]
+
+    def joints(self) -> np.ndarray | None:
+        """Return the chain's measured positions (n,) [rad] or [m]; None while some are missing."""
+        found = self.measured.joints()
+        return None if found is None else found[0]
+
+    def tip_pose(self) -> np.ndarray | None:
+        """Return the measured T_base_tip (4, 4) [m]; None while joints are missing."""
+        q = self.joints()
+        return None if q is None else self.view.tip_pose(q)
+
+    def base_from_root(self) -> np.ndarray:
+        """Return T_base_root (4, 4) [m]."""
+        return inverse_transform(self.root_from_base())
+
+    def root_from_base(self) -> np.ndarray:
+        """Return T_root_base (4, 4) [m]."""
+        return self._poses[self.view.arm.chain.base_link]
+
+    @property
+    def poses(self) -> Poses:
+        """Pose T_root_link (4, 4) of each link as it is drawn [m]."""
+        return self._poses
+
+    def poses_at(self, q: np.ndarray) -> Poses:
+        """
+        Return the pose of each link if the chain's joints were elsewhere than measured.
+
+        :param q: (n,) their positions [rad] or [m].
+        :returns: (4, 4) T_root_link by link [m].
+        """
+        posture = self._posture.copy()
+        posture[self.view.arm.indices] = q
+        return self.view.arm.link_poses(self.view.arm.postures.complete(posture))
+
+    def joint_positions(self) -> list[JointPosition]:
+        """Return the measured positions of the chain's joints with their limits."""
+        posture = self.measured.posture()
+        return joint_positions(self.view.arm.chain, posture[self.view.arm.indices])
+
+    def take_solve_outcome(self, is_reachable: bool, message: str) -> None:
+        """
+        Take in the response of ``compute_ik`` for the target.
+
+        :param is_reachable: whether it is a solution.
+        :param message: its message.
+        """
+        self._is_reachable, self._message = is_reachable, message
+
+    def show_preview(self, poses: Poses) -> None:
+        """
+        Show the robot in another posture, until the sliders follow the arm again.
+
+        :param poses: (4, 4) T_root_link by link [m].
+        """
+        self._scene.preview.place(poses, beside=self._poses)
+
+    def show_world(self, picture: WorldPicture) -> None:
+        """
+        Show the world and the collisions.
+
+        :param picture: as the IK node knows them.
+        """
+        self._scene.world.show(picture.parts, self._poses)
+        self._scene.arm.highlight(picture.colliding_links)
+
+    def clear_trail(self) -> None:
+        """Clear the trail of the tip."""
+        self._trail.clear()
+        self._trail_is_new = True
+
+    def draw(self, now: float, target: Target, panel: Panel) -> None:
+        """
+        Draw the present state.
+
+        :param now: on the monotonic clock [s].
+        :param target: the target.
+        :param panel: its switches say what is drawn.
+        """
+        q = self.joints()
+        scene = self._scene
+        scene.arm.visible = q is not None
+        if q is None:
+            return
+        posture = self.measured.posture()
+        if not self._is_placed or not np.array_equal(posture, self._posture):
+            self._posture, self._is_placed = posture, True
+            self._poses = self.view.arm.link_poses(posture)
+            scene.arm.place(self._poses)
+            scene.world.place(self._poses)
+        if scene.world.visible != panel.shows_objects:
+            scene.world.visible = panel.shows_objects
+        scene.show_collision_shapes(
+            self.view.collision_parts, self._poses, panel.shows_collision_shapes
+        )
+        scene.show_tip(self._poses[self.view.arm.chain.tip_link], panel.shows_tip)
+        self._draw_ghosts(now, panel)
+        chain = self.view.arm.chain
+        tip = self._poses[chain.tip_link]
+        self._draw_target(target, tip, self._poses[chain.base_link], now)
+        self._trail_is_new |= self._trail.add(tip[:3, 3])
+        if self._trail_is_new:
+            self._trail_is_new = False
+            scene.show_trail(self._trail, panel.shows_trail)
+
+    def refresh(self, now: float, target: Target, panel: Panel, solve: SolveReport | None) -> None:
+        """
+        Show the live values in the panel.
+
+        :param now: on the monotonic clock [s].
+        :param target: the target.
+        :param panel: shows them.
+        :param solve: figures of the node's last solve; None without any.
+        """
+        self._trail_is_new = True  # its switch may have been used
+        q = self.joints()
+        if q is None:
+            return
+        positions = self.joint_positions()
+        figures = self._figures(now, q, target, panel.form.weights, solve)
+        panel.show_figures(figures, positions)
+        panel.sliders.follow(positions, now)
+        if figures.position_error is not None and figures.orientation_error is not None:
+            self._errors.add(now, figures.position_error, figures.orientation_error)
+        panel.show_errors(self._errors.series(now))
+
+    def remove(self) -> None:
+        """Remove the robot from the page."""
+        self._scene.remove()
+
+    def _draw_ghosts(self, now: float, panel: Panel) -> None:
+        ghost, preview = self._scene.ghost, self._scene.preview
+        command = self._command(now)
+        indices = self.view.arm.indices
+        # Most of the time an arm is where it is commanded to be, and there is no ghost.
+        is_apart = (
+            command is not None and np.abs(command - self._posture[indices]).max() > _VISIBLE
+        )
+        ghost.visible = panel.shows_ghost and bool(is_apart)
+        if ghost.visible and command is not None:
+            ghost.place(self.poses_at(command), beside=self._poses)
+        preview.visible = panel.sliders.is_held(now)
+
+    def _draw_target(
+        self, target: Target, tip: np.ndarray, T_root_base: np.ndarray, now: float
+    ) -> None:
+        if target.pose is None:
+            self._scene.place_gizmo(tip)
+            self._scene.show_error_line(tip[:3, 3], None)
+            return
+        T_root_target = T_root_base @ target.pose
+        if target.take_undrawn() is not None and not target.is_dragged(now):
+            self._scene.place_gizmo(T_root_target)
+        self._scene.show_error_line(tip[:3, 3], T_root_target[:3, 3])
+
+    def _command(self, now: float) -> np.ndarray | None:
+        """Return the commanded positions (n,); None when no command is in force."""
+        found = self.commanded.joints()
+        return found[0] if found is not None and now - found[1] <= _COMMAND_TIMEOUT else None
+
+    def _figures(
+        self,
+        now: float,
+        q: np.ndarray,
+        target: Target,
+        weights: tuple[float, ...],
+        solve: SolveReport | None,
+    ) -> Figures:
+        chain = self.view.arm.chain
+        command = self._command(now)
+        position_error = orientation_error = None
+        if target.pose is not None:
+            position_error, orientation_error = tracking_error(
+                self.view.tip_pose(q), target.pose, weights
+            )
+        manipulable, smallest = manipulability(chain.jacobian(q))
+        return Figures(
+            position_error,
+            orientation_error,
+            solve=solve,
+            message=self._message,
+            is_reachable=self._is_reachable or target.pose is None,
+            lag=None if command is None else lag(chain, q, command, self.view.speeds),
+            manipulability=manipulable,
+            smallest_singular_value=smallest if math.isfinite(smallest) else None,
+        )

@@ -1,0 +1,212 @@
+"""Triangles and colours of mesh files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ik_service.common.regular_file import open_regular, read_regular
+from ik_service.exceptions import MissingExtraError
+from ik_service.extras.viewer.scene.visuals import Color
+from ik_service.model.collada import collada_unit
+from ik_service.model.gltf import read_gltf
+from ik_service.model.link_geometry import MeshFile
+from ik_service.model.mesh_files import MeshError, MeshFiles, read_beside
+
+LARGEST_FILE = 100 * 2**20
+"""Longest mesh file that is read [byte]."""
+LARGEST_SUM = 500 * 2**20
+"""Length of all mesh files of a robot together, above which further ones are not read [byte]."""
+
+_MOST_COLORS = 32  # of a file; one with more is shown in a single colour
+_GLTF = ('.glb', '.gltf')
+_FORMATS = ('.stl', '.dae', '.obj', '.ply', '.off', *_GLTF)  # no archives
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """
+    Triangles of one colour.
+
+    :ivar vertices: (V, 3) [m].
+    :ivar faces: (F, 3) indices of vertices.
+    :ivar color: red, green and blue, 0 to 1; None where the file names none.
+    """
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    color: Color | None = None
+
+
+class MeshLoader:
+    """
+    Loader of a robot's meshes, which reports each file that cannot be shown once.
+
+    :param urdf: the file of the URDF; None when it came as text.
+    :param report: called with a sentence about a mesh that cannot be shown.
+    :param package_dirs: more folders in which packages lie.
+    :ivar faults: names of the files that cannot be shown, by what is wrong with them.
+    """
+
+    def __init__(
+        self,
+        urdf: Path | None,
+        report: Callable[[str], object],
+        package_dirs: Iterable[Path] = (),
+    ) -> None:
+        self._files = MeshFiles(urdf, package_dirs)
+        self._report = report
+        self._meshes: dict[MeshFile, tuple[Mesh, ...]] = {}
+        self._bad: set[str] = set()
+        self.faults: dict[str, list[str]] = {}
+        self._sum = 0
+
+    def get(self, mesh: MeshFile) -> tuple[Mesh, ...]:
+        """
+        Return the meshes of a file; none when it cannot be shown, which has been reported then.
+
+        :param mesh: the file and its scale.
+        """
+        if mesh.filename in self._bad:
+            return ()
+        if mesh not in self._meshes:
+            self._meshes[mesh] = self._read(mesh)
+        return self._meshes[mesh]
+
+    def _read(self, mesh: MeshFile) -> tuple[Mesh, ...]:
+        try:
+            path = self._files.find(mesh.filename)
+            self._count(path)
+            return read_mesh(path, mesh.scale)
+        except MeshError as error:
+            self._bad.add(mesh.filename)
+            self.faults.setdefault(error.fault, []).append(mesh.filename)
+            self._report(f'{error}; it is drawn as a box')
+            return ()
+
+    def _count(self, path: Path) -> None:
+        try:
+            self._sum += path.stat().st_size
+        except OSError as error:
+            raise MeshError(path, f'cannot be read: {error.strerror}') from error
+        if self._sum > LARGEST_SUM:
+            raise MeshError(
+                path,
+                f'is not read: the meshes of this robot are longer than '
+                f'{LARGEST_SUM // 2**20} MiB together',
+            )
+
+
+def read_mesh(path: Path, scale: tuple[float, float, float]) -> tuple[Mesh, ...]:
+    """
+    Read a mesh file.
+
+    :param path: the file.
+    :param scale: factors along x, y and z.
+    :returns: a mesh for each colour.
+    :raises MeshError: it cannot be read.
+    :raises MissingExtraError: trimesh is not installed.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in _FORMATS:
+        raise MeshError(path, f'cannot be read: it is none of {", ".join(_FORMATS)}')
+    try:
+        read = _by_gltf if suffix in _GLTF else _by_trimesh
+        meshes = _by_color([mesh for mesh in read(path, scale) if len(mesh.faces)])
+    except (MissingExtraError, MeshError):
+        raise
+    except OSError as error:
+        reason = error.strerror or error
+        raise MeshError(path, f'cannot be read: {reason}') from error
+    except Exception as error:  # each format has a reader, and errors, of its own
+        raise MeshError(path, f'cannot be read: {error}') from error
+    if not meshes or not all(np.isfinite(mesh.vertices).all() for mesh in meshes):
+        raise MeshError(path, 'holds no triangles')
+    return meshes
+
+
+def _by_gltf(path: Path, scale: tuple[float, float, float]) -> Iterator[Mesh]:
+    data = read_regular(path, LARGEST_FILE)
+    for part in read_gltf(data, lambda name: read_beside(path, name, LARGEST_FILE)):
+        yield _scaled(part.vertices, part.triangles, scale, part.color)
+
+
+class _Beside(Mapping[str, bytes]):
+    """
+    Files that a mesh file names, such as its colours; trimesh itself would open any file.
+
+    :param mesh: the mesh file.
+    """
+
+    def __init__(self, mesh: Path) -> None:
+        self._mesh = mesh
+
+    def __getitem__(self, name: str) -> bytes:
+        try:
+            return read_beside(self._mesh, name, LARGEST_FILE)
+        except OSError as error:
+            raise KeyError(name) from error
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())  # it lists no folders
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _by_trimesh(path: Path, scale: tuple[float, float, float]) -> Iterator[Mesh]:
+    try:
+        import trimesh
+    except ImportError as error:
+        raise MissingExtraError('trimesh', 'viewer') from error
+
+    suffix = path.suffix.lower()
+    if suffix == '.dae' and find_spec('collada') is None:
+        raise MeshError(path, f'cannot be read: {MissingExtraError("pycollada", "viewer")}')
+    with open_regular(path, LARGEST_FILE) as file:
+        unit = collada_unit(file) if suffix == '.dae' else 1.0
+        scene = trimesh.load_scene(file, file_type=suffix.lstrip('.'), resolver=_Beside(path))
+    factors = unit * scale[0], unit * scale[1], unit * scale[2]
+    for body in scene.dump():
+        if isinstance(body, trimesh.Trimesh):
+            yield _scaled(body.vertices, body.faces, factors, _color(body))
+
+
+def _scaled(
+    vertices: np.ndarray,
+    faces: np.ndarray,
+    scale: tuple[float, float, float],
+    color: Color | None,
+) -> Mesh:
+    faces = np.array(faces, np.uint32)
+    # A mirrored mesh is inside out, unless its triangles are turned as well.
+    faces = faces[:, ::-1] if np.prod(scale) < 0.0 else faces
+    return Mesh(np.array(vertices, np.float32) * np.array(scale, np.float32), faces, color)
+
+
+def _color(body: Any) -> Color | None:  # noqa: ANN401 (Trimesh)
+    """Return the colour of a part of a file; without looking at its texture."""
+    if not body.visual.defined:
+        return None
+    visual = body.visual if body.visual.kind != 'texture' else body.visual.material
+    red, green, blue = (float(value) / 255.0 for value in visual.main_color[:3])
+    return red, green, blue
+
+
+def _by_color(meshes: Sequence[Mesh]) -> tuple[Mesh, ...]:
+    """Join meshes of the same colour, or all of them when there are too many colours."""
+    colors: list[Color | None] = [*dict.fromkeys(mesh.color for mesh in meshes)]
+    if len(colors) > _MOST_COLORS:
+        return (_joined(meshes, None),)
+    return tuple(_joined([m for m in meshes if m.color == color], color) for color in colors)
+
+
+def _joined(meshes: Sequence[Mesh], color: Color | None) -> Mesh:
+    starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes[:-1])])
+    faces = [mesh.faces + np.uint32(start) for mesh, start in zip(meshes, starts, strict=True)]
+    return Mesh(np.concatenate([m.vertices for m in meshes]), np.concatenate(faces), color)

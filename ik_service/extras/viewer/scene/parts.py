@@ -1,0 +1,118 @@
+"""Parts that a robot is drawn as: its visuals with their meshes, or else a skeleton."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ik_service.common.revolved_surface import capsule_surface
+from ik_service.extras.viewer.scene.meshes import Mesh, MeshLoader
+from ik_service.extras.viewer.scene.visuals import Color, RobotVisuals, Visual
+from ik_service.model.collision_geometry import read_collision_geometry
+from ik_service.model.link_geometry import Box, Capsule, Cylinder, MeshFile, Sphere
+from ik_service.robot import Robot
+
+_PLACEHOLDER = Box((0.08, 0.08, 0.08))  # for a mesh that cannot be shown
+_BONE, _KNUCKLE = 0.02, 0.035  # radii of a skeleton's links and joints [m]
+_BONE_COLOR, _KNUCKLE_COLOR = (0.75, 0.78, 0.82), (0.35, 0.40, 0.47)
+_SHORTEST_BONE = 1e-3  # [m]
+
+
+@dataclass(frozen=True)
+class Part:
+    """
+    Part to draw.
+
+    :ivar link: the link that it moves with.
+    :ivar geometry: its shape.
+    :ivar T_link_geometry: (4, 4) pose of the shape in the link's frame [m].
+    :ivar color: red, green and blue, 0 to 1; None where nothing names one.
+    :ivar opacity: 0 to 1; None for opaque.
+    """
+
+    link: str
+    geometry: Box | Cylinder | Sphere | Mesh
+    T_link_geometry: np.ndarray
+    color: Color | None
+    opacity: float | None = None
+
+
+def robot_parts(robot: Robot, visuals: RobotVisuals, loader: MeshLoader) -> tuple[Part, ...]:
+    """
+    Return the parts that a robot is drawn as.
+
+    :param robot: the robot.
+    :param visuals: its visuals; without any it is drawn as a skeleton.
+    :param loader: reads the meshes; one that it cannot read is drawn as a box.
+    """
+    if not visuals.visuals:
+        return skeleton(robot, frozenset(robot.links))
+    return tuple(part for visual in visuals.visuals for part in _parts(visual, loader))
+
+
+def collision_parts(robot: Robot, loader: MeshLoader) -> tuple[Part, ...]:
+    """
+    Return the shapes that collisions are checked with; faulty ones are left out.
+
+    :param robot: the robot.
+    :param loader: reads the meshes; one that it cannot read is drawn as a box.
+    """
+    return tuple(
+        part
+        for shape in read_collision_geometry(robot.description)
+        if shape.geometry is not None
+        for part in _parts(Visual(shape.link, shape.geometry, shape.T_link_geometry, None), loader)
+    )
+
+
+def skeleton(robot: Robot, links: frozenset[str] | set[str]) -> tuple[Part, ...]:
+    """
+    Return cylinders from the frames of links to the joints below them, and balls at the joints.
+
+    :param robot: the robot.
+    :param links: the links that are drawn.
+    """
+    parts = []
+    for joint in robot.joints.values():
+        if joint.parent not in links:
+            continue
+        end = joint.T_parent_joint[:3, 3]
+        length = float(np.linalg.norm(end))
+        if length > _SHORTEST_BONE:
+            T = _along(end)
+            parts.append(Part(joint.parent, Cylinder(_BONE, length), T, _BONE_COLOR))
+        if joint.movable:
+            T = np.eye(4)
+            T[:3, 3] = end
+            parts.append(Part(joint.parent, Sphere(_KNUCKLE), T, _KNUCKLE_COLOR))
+    return tuple(parts)
+
+
+def _parts(visual: Visual, loader: MeshLoader) -> Iterator[Part]:
+    geometry, T = visual.geometry, visual.T_link_geometry
+    if isinstance(geometry, Capsule):
+        vertices, faces = capsule_surface(geometry.radius, geometry.length)
+        surface = Mesh(vertices.astype(np.float32), faces.astype(np.uint32))
+        yield Part(visual.link, surface, T, visual.color)
+        return
+    if not isinstance(geometry, MeshFile):
+        yield Part(visual.link, geometry, T, visual.color)
+        return
+    meshes = loader.get(geometry)
+    for mesh in meshes:
+        yield Part(visual.link, mesh, T, visual.color or mesh.color)
+    if not meshes:
+        yield Part(visual.link, _PLACEHOLDER, T, visual.color)
+
+
+def _along(end: np.ndarray) -> np.ndarray:
+    """Return the pose (4, 4) of a cylinder from the origin to a point."""
+    z = end / np.linalg.norm(end)
+    aside = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
+    x = aside / np.linalg.norm(aside)
+    T = np.eye(4)
+    T[:3, :3] = np.column_stack([x, np.cross(z, x), z])
+    T[:3, 3] = end / 2
+    return T

@@ -1,0 +1,314 @@
+"""Viewer: connects the ROS graph with the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+import threading
+import time
+import traceback
+
+from geometry_msgs.msg import PoseStamped
+import numpy as np
+from sensor_msgs.msg import JointState
+import viser
+from visualization_msgs.msg import MarkerArray
+
+from ik_service.arm.arm import MeasuredState
+from ik_service.common.fault_logger import FaultLogger
+from ik_service.exceptions import IkServiceError
+from ik_service.extras.viewer.link.node_monitor import NodeMonitor
+from ik_service.extras.viewer.link.path_link import PathLink
+from ik_service.extras.viewer.link.robot_source import RobotSelection, select_robot
+from ik_service.extras.viewer.link.service_requests import ServiceRequests
+from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.link.viewer_node import ViewerNode
+from ik_service.extras.viewer.link.world_picture import NO_WORLD, read_world_picture, WorldPicture
+from ik_service.extras.viewer.motion_tabs import MotionTabs
+from ik_service.extras.viewer.motions import Motions
+from ik_service.extras.viewer.panel.panel import Actions, notify, Panel
+from ik_service.extras.viewer.panel.parameter_fields import Field, Value
+from ik_service.extras.viewer.reach.reach import Reach
+from ik_service.extras.viewer.robot_display import RobotDisplay
+from ik_service.extras.viewer.scene.robot_view import load_in_background, RobotView
+from ik_service.extras.viewer.scene.scene import add_surroundings
+from ik_service.extras.viewer.settings import Settings
+from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.common.frames import FrameResolver, Frames
+
+_IDLE_PERIOD = 0.2  # time between two steps while no page is open [s]
+_PANEL_PERIOD = 0.2  # time between two updates of the panel [s]
+
+
+class Viewer:
+    """
+    Running viewer; everything in it happens in the thread that calls :meth:`run`.
+
+    :param server: serves the page.
+    :param node: the ROS node.
+    :param settings: the settings.
+    """
+
+    def __init__(self, server: viser.ViserServer, node: ViewerNode, settings: Settings) -> None:
+        self._server, self._node = server, node
+        self._period = 1.0 / settings.rate
+        self._warn = node.get_logger().warning
+        self._errors = FaultLogger(self._warn)
+        self._bad_states, self._bad_targets = FaultLogger(self._warn), FaultLogger(self._warn)
+        self._bad_worlds = FaultLogger(self._warn)
+        self._tasks = TaskQueue(self._on_error)
+        add_surroundings(server)
+        self._panel = Panel(server, self._actions())
+        self._reach = Reach(
+            server, self._panel, self._tasks, self._warn, settings.reach, settings.make_reach
+        )
+        self._monitor = NodeMonitor(
+            node,
+            self._tasks,
+            settings.robot,
+            self._on_fields,
+            self._on_values,
+            self._on_connected,
+        )
+        self._target = Target()
+        self._display: RobotDisplay | None = None
+        self._world = NO_WORLD
+        self._selection: RobotSelection | None = None
+        self._requests = ServiceRequests(node, self._tasks, self._target)
+        link = PathLink(node)
+        self._motions = Motions(self._target, link, self._tasks, self._panel, self._refuse)
+        self._tabs = MotionTabs(
+            server,
+            self._panel,
+            node,
+            link,
+            self._tasks,
+            self._monitor,
+            self._target,
+            self._motions,
+            self._refuse,
+        )
+        self._rng = np.random.default_rng()
+        self._pause = ''
+        self._refreshed_at = 0.0
+        self._subscribe()
+
+    def run(self, stop: threading.Event) -> None:
+        """
+        Run until an event is set.
+
+        :param stop: the event.
+        """
+        due = time.monotonic()
+        with closing(self._tabs):
+            while not stop.wait(max(0.0, due - time.monotonic())):
+                period = self._period if self._server.get_clients() else _IDLE_PERIOD
+                due = max(due + period, time.monotonic())
+                try:
+                    self._step(time.monotonic())
+                except Exception as error:  # one bad moment must not end the viewer
+                    self._on_error(error)
+
+    def _step(self, now: float) -> None:
+        self._node.poll_states()
+        self._tasks.run_pending()
+        status = self._monitor.step(now)
+        if self._world is not NO_WORLD and not self._node.is_world_known():
+            self._show_world(NO_WORLD)
+        self._select_robot()
+        self._tabs.step(now, status.is_connected)
+        display = self._display
+        is_watched = bool(self._server.get_clients())
+        if display is not None:
+            self._monitor.update_facts(states_at=display.states_at)
+            self._motions.remember_home()
+            self._motions.step(now)
+            self._publish_target(display)
+            self._requests.step(now, display)
+            if is_watched:
+                with self._server.atomic():
+                    display.draw(now, self._target, self._panel)
+                    self._reach.draw(now, display, self._target)
+        if is_watched:
+            with self._server.atomic():
+                self._tabs.draw()
+        if is_watched and now - self._refreshed_at >= _PANEL_PERIOD:
+            self._refreshed_at = now
+            with self._server.atomic():
+                self._panel.show_status(status)
+                self._panel.show_pause(self._pause if self._node.is_demo_there() else '')
+                self._panel.show_collisions(self._world.contacts, self._world.remarks)
+                self._panel.states.follow(self._motions.state)
+                if display is not None:
+                    display.refresh(now, self._target, self._panel, self._monitor.report.solve)
+
+    # From the graph
+
+    def _subscribe(self) -> None:
+        post, monitor = self._tasks.post, self._monitor
+        self._node.subscribe(
+            on_state=self._on_state,
+            on_command=self._on_command,
+            on_target=lambda message: post(self._on_target, message),
+            on_diagnostics=lambda m: post(monitor.on_diagnostics, m, time.monotonic()),
+            on_description=lambda text: post(monitor.on_description, text),
+            on_semantics=lambda text: post(monitor.on_semantics, text),
+            on_parameters=lambda event: post(monitor.on_parameters, event),
+            on_world=lambda message: post(self._on_world, message),
+            on_pause=lambda reason: post(self._on_pause, reason),
+        )
+
+    def _on_state(self, message: JointState) -> None:
+        if self._display is not None:
+            self._take(self._display.measured, message, 'joint_states')
+
+    def _on_command(self, message: JointState) -> None:
+        if self._display is not None:
+            self._take(self._display.commanded, message, 'joint_command')
+
+    def _take(self, state: MeasuredState, message: JointState, topic: str) -> None:
+        try:
+            state.update(message.name, message.position, time.monotonic())
+        except IkServiceError as error:
+            self._bad_states.report(f'a message on {topic} is ignored: {error}')
+        else:
+            self._bad_states.clear()
+
+    def _on_target(self, message: PoseStamped) -> None:
+        display = self._display
+        if display is None:
+            return
+        try:
+            T = matrix_from_pose(message.pose)
+            arm = display.view.arm
+            posture = arm.postures.complete(display.measured.posture())
+            frames = FrameResolver(display.measured, posture, Frames())
+            T = frames.in_base(arm.chain.base_link, message.header.frame_id, T)
+        except IkServiceError as error:
+            self._bad_targets.report(f'a target is not shown: {error}')
+        else:
+            self._bad_targets.clear()
+            self._target.receive(T, time.monotonic())
+
+    def _on_world(self, message: MarkerArray) -> None:
+        try:
+            self._show_world(read_world_picture(message))
+        except IkServiceError as error:
+            self._bad_worlds.report(f'the world is not shown: {error}')
+        else:
+            self._bad_worlds.clear()
+
+    def _on_pause(self, reason: str) -> None:
+        self._pause = reason
+
+    def _show_world(self, picture: WorldPicture) -> None:
+        self._world = picture
+        self._panel.objects_switch.visible = bool(picture.parts)
+        if self._display is not None:
+            with self._server.atomic():
+                self._display.show_world(picture)
+
+    def _on_fields(self, fields: list[Field]) -> None:
+        self._panel.form.show(fields)
+        self._target.mark_unsolved()
+
+    def _on_values(self, values: Mapping[str, Value]) -> None:
+        self._panel.form.put(values)
+        self._target.mark_unsolved()
+
+    def _on_connected(self) -> None:
+        """Drop the target, which a node that is new on the graph does not know."""
+        self._motions.drop()
+        self._tabs.connect()
+
+    # The robot
+
+    def _select_robot(self) -> None:
+        selection = select_robot(self._monitor.sources)
+        if selection is None or selection == self._selection:
+            return
+        self._selection = selection
+        post = self._tasks.post
+        load_in_background(
+            selection,
+            lambda warning: post(self._warn, warning),
+            lambda *loaded: post(self._on_robot, *loaded),
+            lambda *failed: post(self._on_no_robot, *failed),
+        )
+
+    def _on_robot(self, selection: RobotSelection, view: RobotView) -> None:
+        if selection != self._selection:  # another one was selected meanwhile
+            return
+        if self._display is not None:
+            self._display.remove()
+        self._display = RobotDisplay(self._server, view, self._on_drag)
+        self._display.show_world(self._world)
+        self._motions.show(self._display)
+        self._tabs.show(self._display)
+        self._reach.show(view.arm.chain)
+        self._panel.show_remarks(view.remarks)
+        self._server.gui.set_panel_label(view.arm.robot.name)
+        self._monitor.update_facts(has_robot=True, robot_error='')
+
+    def _on_no_robot(self, selection: RobotSelection, error: Exception) -> None:
+        if selection == self._selection:
+            self._monitor.update_facts(robot_error=str(error))
+            self._warn(f'the robot cannot be shown: {error}')
+
+    # From the page
+
+    def _actions(self) -> Actions:
+        post = self._tasks.post
+        return Actions(
+            home=lambda: post(self._motions.go_home),
+            random_pose=lambda: post(self._motions.go_to_random_pose, self._rng),
+            stop=lambda: self._tabs.stop(),
+            go_to_state=lambda name: post(self._motions.go_to_state, name),
+            move_joints=lambda joints: post(self._motions.move_joints, joints),
+            change=lambda values: post(self._change, values),
+            change_text=lambda texts: post(self._change_text, texts),
+            clear_trail=lambda: post(self._clear_trail),
+            resume_demo=self._node.resume_demo,
+        )
+
+    def _on_drag(self, T_root_target: np.ndarray, is_going_on: bool) -> None:
+        self._tasks.post(self._motions.drag, T_root_target, is_going_on)
+
+    def _clear_trail(self) -> None:
+        if self._display is not None:
+            self._display.clear_trail()
+
+    def _change(self, values: Mapping[str, Value]) -> None:
+        self._monitor.set_parameters(values, self._on_changed)
+
+    def _change_text(self, texts: Mapping[str, str]) -> None:
+        fields = self._panel.form.fields
+        try:
+            values = {name: fields[name].parse(text) for name, text in texts.items()}
+        except IkServiceError as error:
+            self._refuse(str(error))
+        else:
+            if values:
+                self._change(values)
+
+    def _on_changed(self, values: Mapping[str, Value], refusal: str) -> None:
+        if refusal:
+            self._refuse(refusal)
+            self._panel.form.reset()
+        else:
+            self._panel.form.put(values)
+            self._target.mark_unsolved()
+
+    def _refuse(self, reason: str) -> None:
+        notify(self._server, 'Not possible', reason)
+
+    def _publish_target(self, display: RobotDisplay) -> None:
+        pose = None if self._motions.is_executing else self._target.take_unpublished()
+        if pose is not None:
+            self._node.publish_target(pose, display.view.arm.chain.base_link)
+
+    def _on_error(self, error: Exception) -> None:
+        text = ''.join(traceback.format_exception(error))
+        self._errors.report(f'error in the viewer, which continues:\n{text}')
+        self._errors.clear()

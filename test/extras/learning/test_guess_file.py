@@ -1,0 +1,200 @@
+"""Guesses on disk: found beside the URDF, and refused where they do not belong."""
+
+import os
+from pathlib import Path
+import pickle
+import shlex
+import shutil
+
+import numpy as np
+import pytest
+from support.chains import arm_path, ARM_TIPS, targets
+
+from ik_service import Robot
+from ik_service.exceptions import ArgumentError, SeedFileError
+from ik_service.extras.learning.guess_file import (
+    default_path,
+    read_arrays,
+    replaced_file,
+    train_command,
+    write_guess,
+)
+from ik_service.extras.learning.table import train_table
+
+
+@pytest.fixture
+def urdf(tmp_path):
+    """A copy of an arm's URDF, in a folder of its own."""
+    return shutil.copy(arm_path('panda'), tmp_path / 'arm.urdf')
+
+
+@pytest.fixture
+def chain(urdf):
+    return Robot.from_urdf(urdf).chain(*ARM_TIPS['panda'])
+
+
+@pytest.fixture
+def saved(chain):
+    """The path of a small table of the chain."""
+    pytest.importorskip('scipy')
+    path = default_path(chain, 'table')
+    with replaced_file(path) as file:
+        write_guess(file, train_table(chain, 50))
+    return path
+
+
+def test_default_path_is_beside_the_urdf(chain, urdf):
+    assert default_path(chain, 'table') == urdf.with_name(
+        'arm.panda_link0.panda_hand_tcp.table.npz'
+    )
+
+
+def test_slashes_in_link_names_make_no_folders(tmp_path):
+    text = arm_path('planar_6r').read_text().replace('tool0', 'left/tool0')
+    (tmp_path / 'arm.urdf').write_text(text)
+    chain = Robot.from_urdf(tmp_path / 'arm.urdf').chain('base_link', 'left/tool0')
+    path = default_path(chain, 'network')
+    assert path == tmp_path / 'arm.base_link.left_tool0.network.npz'
+
+
+def test_a_robot_without_a_file_needs_a_path(urdf):
+    chain = Robot.from_urdf(urdf.read_text()).chain(*ARM_TIPS['panda'])
+    with pytest.raises(ArgumentError, match='not read from a URDF file'):
+        default_path(chain, 'table')
+
+
+def test_written_guess_is_read_back(kind, planar_guess, tmp_path):
+    with replaced_file(tmp_path / 'guess.npz') as file:
+        write_guess(file, planar_guess)
+    arrays = read_arrays(tmp_path / 'guess.npz', planar_guess.chain, kind)
+    again = type(planar_guess).from_arrays(planar_guess.chain, arrays)
+    poses = np.array(targets(planar_guess.chain, 10, seed=41))
+    np.testing.assert_allclose(again.guess_many(poses), planar_guess.guess_many(poses), atol=1e-5)
+
+
+def test_missing_file_names_the_command_that_makes_it(chain, urdf):
+    with pytest.raises(SeedFileError, match='no such file') as caught:
+        read_arrays(default_path(chain, 'network'), chain, 'network')
+    assert caught.value.path == default_path(chain, 'network')
+    command = f'ik_train {urdf} --base-link panda_link0 --tip-link panda_hand_tcp --kind network'
+    assert str(caught.value).endswith(f'make it with: {command}')
+
+
+def test_command_names_locked_joints_and_another_file(urdf, tmp_path):
+    locked = Robot.from_urdf(urdf).chain(*ARM_TIPS['panda'], locked={'panda_joint1': 0.5})
+    words = shlex.split(train_command(locked, 'table', tmp_path / 'a file.npz'))
+    assert words[-4:] == ['--lock', 'panda_joint1=0.5', '--output', str(tmp_path / 'a file.npz')]
+
+
+@pytest.mark.parametrize(
+    ('links', 'locked', 'message'),
+    [
+        (('panda_link1', 'panda_hand_tcp'), {}, "base_link is 'panda_link0', not 'panda_link1'"),
+        (('panda_link0', 'panda_link8'), {}, "tip_link is 'panda_hand_tcp'"),
+        (ARM_TIPS['panda'], {'panda_joint1': 0.0}, "joint_names is .*'panda_joint1'"),
+    ],
+)
+def test_a_file_of_another_chain_is_refused(saved, urdf, links, locked, message):
+    other = Robot.from_urdf(urdf).chain(*links, locked)
+    with pytest.raises(SeedFileError, match=message) as caught:
+        read_arrays(saved, other, 'table')
+    assert 'ik_train' in str(caught.value)
+
+
+def test_a_file_of_another_geometry_is_refused(saved, urdf):
+    text = urdf.read_text()
+    assert '0.333' in text
+    longer = urdf.with_name('longer.urdf')
+    longer.write_text(text.replace('0.333', '0.334'))
+    chain = Robot.from_urdf(longer).chain(*ARM_TIPS['panda'])
+    with pytest.raises(SeedFileError, match='another geometry'):
+        read_arrays(saved, chain, 'table')
+
+
+def test_narrower_limits_are_no_other_chain(saved, chain):
+    narrow = chain.with_limits(0.9 * chain.lower, chain.upper)
+    assert read_arrays(saved, narrow, 'table')['postures'].shape == (50, 7)
+
+
+def test_a_file_of_another_kind_is_refused(saved, chain):
+    with pytest.raises(SeedFileError, match='holds a table, not a network'):
+        read_arrays(saved, chain, 'network')
+
+
+def test_a_file_of_another_format_is_refused(saved, chain):
+    with np.load(saved) as file:
+        arrays = {**file, 'format': 7}
+    np.savez(saved, **arrays)
+    with pytest.raises(SeedFileError, match='has format 7, and this version reads 1'):
+        read_arrays(saved, chain, 'table')
+
+
+def _halved(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _bytes_changed(path):
+    data = bytearray(path.read_bytes())
+    data[200:400] = bytes(200)
+    path.write_bytes(data)
+
+
+def _one_array(path):
+    with path.open('wb') as file:
+        np.save(file, np.zeros(3))
+
+
+def _pickled(path):
+    path.write_bytes(pickle.dumps({'format': 1}))
+
+
+def _objects(path):
+    with path.open('wb') as file:
+        np.savez(file, format=np.array([{}], dtype=object))
+
+
+def _others(path):
+    with path.open('wb') as file:
+        np.savez(file, x=np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    'spoil',
+    [_halved, _bytes_changed, _one_array, _pickled, _objects, _others, lambda p: p.write_text('')],
+)
+def test_damaged_file_is_reported(saved, chain, spoil):
+    spoil(saved)
+    with pytest.raises(SeedFileError, match=r'damaged|no seed file'):
+        read_arrays(saved, chain, 'table')
+
+
+def test_folder_in_place_of_the_file_is_reported(chain, tmp_path):
+    with pytest.raises(SeedFileError, match='cannot be read'):
+        read_arrays(tmp_path, chain, 'table')
+
+
+def test_a_pipe_is_not_waited_for(chain, tmp_path):
+    os.mkfifo(tmp_path / 'pipe.npz')
+    with pytest.raises(SeedFileError, match='cannot be read: it is a pipe, and a regular file'):
+        read_arrays(tmp_path / 'pipe.npz', chain, 'table')
+    with pytest.raises(SeedFileError, match='cannot be read: it is a device, and a regular file'):
+        read_arrays(Path('/dev/zero'), chain, 'table')
+
+
+@pytest.mark.parametrize('name', ['missing/guess.npz', 'arm.urdf/guess.npz', '.'])
+def test_unwritable_file_is_reported_at_once(urdf, tmp_path, name):
+    message = r'cannot be written: .*; name another output file'
+    with pytest.raises(SeedFileError, match=message), replaced_file(tmp_path / name):
+        pytest.fail('the file was opened')
+    assert sorted(tmp_path.iterdir()) == [urdf]
+
+
+def test_failed_write_keeps_the_old_file_and_leaves_no_other(saved, tmp_path):
+    before = sorted(tmp_path.iterdir()), saved.read_bytes()
+    with pytest.raises(ZeroDivisionError), replaced_file(saved) as file:
+        file.write(b'%d' % (1 / 0))
+    assert (sorted(tmp_path.iterdir()), saved.read_bytes()) == before
+
+
+def test_a_saved_file_can_be_read_by_others(saved):
+    assert saved.stat().st_mode & 0o444 == 0o444

@@ -1,0 +1,201 @@
+"""Surveys of what arms reach: known workspaces, honest estimates, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.small_arms import GANTRY, SCARA, TWO_LINKS
+
+pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
+
+import ik_service as iks
+from ik_service.common.resources import urdf_path
+from ik_service.exceptions import ArgumentError, ChainError, StoreError
+from ik_service.extras.reach import capability_map
+from ik_service.extras.scale import ChainSpec
+
+
+@pytest.fixture(scope='module')
+def panda():
+    return ChainSpec.of(urdf_path('panda'), 'panda_link0', 'panda_hand_tcp')
+
+
+@pytest.fixture(scope='module')
+def coarse(panda, tmp_path_factory):
+    return survey(panda, tmp_path_factory.mktemp('coarse') / 's', spacing=0.3, orientations=6)
+
+
+def survey(spec, store, **arguments):
+    return capability_map(spec, store, progress=False, **arguments)
+
+
+def test_a_planar_arm_reaches_a_ring(tmp_path):
+    found = survey(ChainSpec.of(TWO_LINKS), tmp_path / 's', spacing=0.1, orientations=3)
+    radius = np.hypot(*found.positions[:, :2].T)
+    inside = (radius > 0.2 - 1e-9) & (radius < 0.8 + 1e-9)
+    np.testing.assert_array_equal(found.position_reached, inside)
+    assert found.positions[:, 2].max() == 0.0
+    assert found.volume == 0.0
+    assert not found.touches_edge
+    assert not np.isnan(found.manipulability[inside]).any()
+    assert np.isnan(found.manipulability[~inside]).all()
+
+
+def test_a_gantry_with_a_wrist_reaches_every_orientation_inside_its_box(tmp_path):
+    found = survey(ChainSpec.of(GANTRY), tmp_path / 's', spacing=0.25, orientations=8)
+    inside = (np.abs(found.positions) < 0.5 + 1e-9).all(axis=1)
+    assert inside.sum() == 125
+    np.testing.assert_array_equal(found.share, inside)
+    assert found.volume == pytest.approx(125 * 0.25**3)
+    assert found.on_shell.sum() == 125 - 27
+    # Slides at a quarter of their range are a quarter from a limit; turns have no limits.
+    middle = np.abs(found.positions).max(axis=1) < 0.25 + 1e-9
+    assert found.limit_distance[middle] == pytest.approx(
+        0.5 - np.abs(found.positions[middle]).max(axis=1), abs=1e-4
+    )
+
+
+def test_a_scara_turns_its_tip_about_one_axis(tmp_path):
+    found = survey(ChainSpec.of(SCARA), tmp_path / 's', spacing=0.1, orientations=6)
+    assert found.rotations.shape == (6, 3, 3)
+    np.testing.assert_allclose(np.abs(found.rotations[:, 2, 2]), 1.0)
+    radius = np.hypot(*found.positions[:, :2].T)
+    z = found.positions[:, 2]
+    inside = (radius > 0.1 - 1e-9) & (radius < 0.7 + 1e-9) & (z > -1e-9) & (z < 0.2 + 1e-9)
+    np.testing.assert_array_equal(found.share, inside)
+    assert found.volume > 0.0
+    # The product of the four singular values is that of the two links, times that of the others.
+    assert np.nanmax(found.manipulability) > 0.1
+
+
+def test_poses_of_a_map_are_those_that_solves_reach(panda, coarse):
+    options = iks.IkOptions(max_searches=20, timeout=60.0)
+    there = np.flatnonzero(coarse.position_reached)[::7]
+    targets = np.tile(np.eye(4), (len(there), 6, 1, 1))
+    targets[..., :3, :3] = coarse.rotations
+    targets[..., :3, 3] = coarse.positions[there, None]
+    chain = panda.build().chain
+    answers = iks.solve_ik_batch(chain, targets.reshape(-1, 4, 4), options=options)
+    success = answers.success.reshape(-1, 6)
+    np.testing.assert_array_equal(coarse.reached[there], success)
+    for row, number in enumerate(there.tolist()):
+        if success[row].any():
+            q = answers.q.reshape(-1, 6, 7)[row, success[row]]
+            J = np.array([chain.jacobian(posture) for posture in q])
+            largest = np.sqrt(np.linalg.det(J @ J.transpose(0, 2, 1))).max()
+            np.testing.assert_allclose(coarse.manipulability[number], largest, rtol=1e-6)
+            room = np.minimum(q - chain.lower, chain.upper - q) / (chain.upper - chain.lower)
+            np.testing.assert_allclose(coarse.limit_distance[number], room.min(axis=1).max())
+    assert 0.3 < coarse.share[there].mean() < 0.9
+    assert np.isnan(coarse.free_share).all()
+
+
+def test_few_searches_miss_what_the_check_finds(panda, coarse, tmp_path):
+    hasty = replace(panda, options=iks.IkOptions(max_searches=1))
+    found = survey(hasty, tmp_path / 's', spacing=0.3, orientations=6)
+    same = found.position_reached & coarse.position_reached
+    lost = int(coarse.reached[same].sum() - found.reached[same].sum())
+    assert lost > 10
+    assert found.missed_poses.tried == found.missed_poses.given_up  # all are in the sample
+    assert found.missed_poses.found >= lost
+    assert coarse.missed_poses.found <= 0.1 * lost
+    assert (found.searches, coarse.searches) == (1, 20)
+
+
+def test_interrupted_surveys_go_on_and_end_the_same(panda, coarse, tmp_path):
+    def stop(stage, done, total):
+        if stage == 'poses' and done > 0:
+            raise KeyboardInterrupt
+
+    arguments = {'spacing': 0.3, 'orientations': 6, 'chunk': 64, 'threads': 1}
+    with pytest.raises(KeyboardInterrupt):
+        capability_map(panda, tmp_path / 's', progress=stop, **arguments)
+    before = {}
+    capability_map(
+        panda, tmp_path / 's', progress=lambda *now: before.setdefault(now[0], now[1]), **arguments
+    )
+    assert before['positions'] == len(coarse.positions)
+    assert before['poses'] == 64
+    assert before['poses again'] == 0
+    found = survey(panda, tmp_path / 's', **arguments)
+    assert_same(found, coarse)
+
+
+def assert_same(found, expected):
+    for name, values in vars(expected).items():
+        if isinstance(values, np.ndarray):
+            np.testing.assert_array_equal(getattr(found, name), values)
+    assert found.missed_poses == expected.missed_poses
+    assert found.missed_positions == expected.missed_positions
+
+
+def test_a_store_of_another_survey_is_refused(panda, tmp_path):
+    point = {'positions': [[0.4, 0.0, 0.4]]}
+    survey(panda, tmp_path / 's', orientations=2, **point)
+    with pytest.raises(StoreError, match='other targets'):
+        survey(panda, tmp_path / 's', orientations=3, **point)
+    patient = replace(panda, options=iks.IkOptions(max_searches=30))
+    with pytest.raises(StoreError, match='other chains, solvers or options'):
+        survey(patient, tmp_path / 's', orientations=2, **point)
+    survey(panda, tmp_path / 's', orientations=2, **point)  # what it holds is kept
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'text'),
+    [
+        ({'spacing': 0.0}, 'length above 0'),
+        ({'spacing': -0.1}, 'length above 0'),
+        ({'spacing': float('nan')}, 'length above 0'),
+        ({'spacing': '5 cm'}, 'length above 0'),
+        ({'spacing': 1e-4}, 'is the least'),
+        ({'orientations': 0}, 'whole number of at least 1'),
+        ({'orientations': np.True_}, 'whole number of at least 1'),
+        ({'chunk': 2.0}, 'chunk: has to be a whole number'),
+        ({'orientations': 2.5}, 'whole number of at least 1'),
+        ({'positions': np.empty((0, 3))}, 'are none'),
+        ({'positions': [[0.0, np.nan, 0.0]]}, 'NaN'),
+        ({'positions': [0.0, 0.0, 0.0]}, 'have to be'),
+        ({'rotations': np.empty((0, 3, 3))}, 'are none'),
+        ({'rotations': 2.0 * np.eye(3)[None]}, 'not rigid'),
+        ({'spacing': 0.02, 'orientations': 5000}, 'survey parts'),
+        ({'spacing': 0.1, 'orientations': 10**12}, 'survey parts'),
+        ({'rotations': 'none'}, 'real numbers'),
+        ({'rotations': 1.0}, 'have to be'),
+        ({'positions': 1.0}, 'have to be'),
+    ],
+)
+def test_impossible_surveys_are_refused_before_they_begin(panda, tmp_path, arguments, text):
+    with pytest.raises(ArgumentError, match=text):
+        survey(panda, tmp_path / 's', **arguments)
+    assert not (tmp_path / 's').exists()
+
+
+def test_whole_numbers_may_be_those_of_numpy(panda, tmp_path):
+    numbers = {'orientations': np.int64(2), 'chunk': np.int32(1), 'threads': np.uint8(1)}
+    found = survey(panda, tmp_path / 's', positions=[[0.4, 0.0, 0.4]], **numbers)
+    assert found.free.shape == (1, 2)
+
+
+def test_a_tip_that_only_turns_has_one_position(tmp_path):
+    turn = TWO_LINKS.replace('0.5 0 0', '0 0 0').replace('0.3 0 0', '0 0 0.3')
+    found = survey(ChainSpec.of(turn), tmp_path / 's', orientations=5)
+    np.testing.assert_allclose(found.positions, [[0.0, 0.0, 0.3]])
+    assert found.share.tolist() == [1.0]
+    assert np.isnan(found.spacing)
+    assert not found.touches_edge
+
+
+def test_a_store_cannot_be_where_a_file_is(panda, tmp_path):
+    (tmp_path / 's').write_text('letter')
+    with pytest.raises(StoreError, match='cannot be used'):
+        survey(panda, tmp_path / 's', positions=[[0.4, 0.0, 0.4]], orientations=1)
+    assert (tmp_path / 's').read_text() == 'letter'
+
+
+def test_an_arm_on_an_endless_rail_is_refused(tmp_path):
+    # A planar joint is two slides without limits, and a turn.
+    rail = TWO_LINKS.replace('name="a" type="continuous"', 'name="a" type="planar"')
+    with pytest.raises(ChainError, match='endlessly far'):
+        survey(ChainSpec.of(rail), tmp_path / 's')

@@ -1,0 +1,111 @@
+"""Blocks of targets, which are solved in the same arrays again and again."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.stores import ARRAYS
+
+import ik_service as iks
+from ik_service.extras.scale import ChainSpec, NO_POSE, PoseGrid
+from ik_service.extras.scale.solving import BlockSolver
+from ik_service.extras.scale.targets import block_reader, block_targets
+
+
+def assert_same(answers, expected, rows):
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(answers, name), getattr(expected, name)[rows])
+    np.testing.assert_array_equal(answers.status == 0, expected.success[rows])
+
+
+@pytest.mark.parametrize('threads', [1, 2])
+def test_answers_stay_until_the_next_block_but_one(spec, targets, expected, threads):
+    solver = BlockSolver(spec, threads)
+    blocks = slice(300), slice(300, 700), slice(700, 750), slice(750, 1150), slice(1150, 1150)
+    before = None
+    for rows in blocks:
+        answers = solver.solve(targets[rows])
+        assert_same(answers, expected, rows)
+        if before is not None:
+            assert_same(before[0], expected, before[1])
+        before = answers, rows
+
+
+def test_the_next_block_but_one_is_solved_in_the_same_memory(spec, targets):
+    solver = BlockSolver(spec, 1)
+    first, second, third = (solver.solve(targets[:100]) for _ in range(3))
+    for name in ('q', 'position_error', 'iterations'):
+        assert np.shares_memory(getattr(first, name), getattr(third, name))
+        assert not np.shares_memory(getattr(second, name), getattr(third, name))
+
+
+def test_rows_between_others_that_are_no_poses(spec, targets, expected):
+    solver, broken = BlockSolver(spec, 1), targets[:90].copy()
+    broken[::3] = np.nan
+    for _ in range(3):
+        answers = solver.solve(broken)
+        assert (answers.status[::3] == NO_POSE).all()
+        assert np.isnan(answers.q[::3]).all()
+        np.testing.assert_array_equal(answers.q[1::3], expected.q[1:90:3])
+
+
+@pytest.mark.parametrize(
+    'options', [{'max_searches': 1, 'max_iterations': 5}, {'prefer': 'nearest'}]
+)
+def test_statuses_are_those_of_a_batch(spec, targets, options):
+    chosen = iks.IkOptions(**options)
+    spec = ChainSpec(spec.urdf, spec.base_link, spec.tip_link, options=chosen)
+    expected = iks.solve_ik_batch(spec.build().chain, targets[:200], options=chosen)
+    solver = BlockSolver(spec)
+    for _ in range(3):
+        answers = solver.solve(targets[:200])
+        assert answers.status.tolist() == [status.number for status in expected.status]
+        assert_same(answers, expected, slice(200))
+
+
+@pytest.mark.parametrize('change', [lambda rows: rows[::-1], lambda rows: rows.astype('>f4')])
+def test_arrays_of_any_order_and_type(spec, targets, change):
+    rows = change(targets[:50])
+    rows.setflags(write=False)
+    before = rows.copy()
+    answers = BlockSolver(spec, 1).solve(rows)
+    np.testing.assert_array_equal(rows, before)
+    again = iks.solve_ik_batch(
+        spec.build().chain, np.array(rows[answers.status != NO_POSE], float)
+    )
+    np.testing.assert_array_equal(answers.q[answers.status != NO_POSE], again.q)
+
+
+def test_blocks_are_read_into_one_array(targets, tmp_path):
+    np.save(tmp_path / 't.npy', targets)
+    np.save(tmp_path / 'f.npy', targets.astype(np.float32))
+    grid = PoseGrid(targets[:100, :3, 3], targets[:20, :3, :3])
+    wanted = np.tile(np.eye(4), (2000, 1, 1))
+    wanted[:, :3, :3] = np.tile(grid.rotations, (100, 1, 1))
+    wanted[:, :3, 3] = np.repeat(grid.positions, 20, axis=0)
+    mapped = [
+        block_targets(np.load(tmp_path / name, mmap_mode='r')) for name in ('t.npy', 'f.npy')
+    ]
+    for given, rows in ((grid, wanted), (mapped[0], targets), (mapped[1], targets.astype('f4'))):
+        read = block_reader(given, 300)
+        kept = read(7, 307)
+        np.testing.assert_array_equal(kept, rows[7:307])
+        np.testing.assert_array_equal(read(1950, 2000), rows[1950:])
+        assert np.shares_memory(kept, read(0, 300))
+        np.testing.assert_array_equal(given.block(30, 90), rows[30:90])
+    with pytest.raises(IndexError, match='2000 poses, and not 1950 to 2001'):
+        grid.block(1950, 2001)
+
+
+def test_seeds_may_be_guessed(spec, targets, monkeypatch):
+    chain = spec.build().chain
+    solver = iks.Solver(chain)
+    solver.guess = SimpleNamespace(guess_many=lambda rows: np.tile(rows[:, :1, 3], (1, chain.n)))
+    monkeypatch.setattr('ik_service.solvers.batch.prepared', lambda *_: solver)
+    monkeypatch.setattr('ik_service.extras.scale.solving.prepared', lambda *_: solver)
+    expected = iks.solve_ik_batch(chain, targets[:200])
+    blocks = BlockSolver(spec)
+    for rows in (slice(100), slice(100, 200), slice(50, 150)):
+        assert_same(blocks.solve(targets[rows]), expected, rows)

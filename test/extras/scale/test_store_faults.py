@@ -1,0 +1,263 @@
+"""Stores that are interrupted, damaged, full, locked, or of something else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support.repository import REPOSITORY
+from support.stores import ARRAYS, assert_same, file_of, SUCCESS
+
+pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
+
+from ik_service.exceptions import ArgumentError, StoreError, StoreInterruptedError
+from ik_service.extras.scale import ChainSpec, NO_POSE, ResultStore, solve_to_store, UNSOLVED
+
+URDF = REPOSITORY / 'urdf' / 'panda.urdf'
+
+# Solves for targets; before file number `at` gets its name, `event` happens.
+CHILD = """
+import os, resource, signal, sys
+from pathlib import Path
+import numpy as np
+from ik_service.exceptions import IkServiceError
+from ik_service.extras.scale import ChainSpec, solve_to_store
+
+urdf, file, store, at, event = sys.argv[1:]
+events = {
+    'killed': lambda: os.kill(os.getpid(), signal.SIGKILL),
+    'interrupted': lambda: os.kill(os.getpid(), signal.SIGINT),
+    'full': lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY)),
+}
+count, replace = 0, Path.replace
+
+def counted(path, target):
+    global count
+    count += '/c/' in str(target)
+    if count == int(at):
+        events[event]()
+    return replace(path, target)
+
+Path.replace = counted
+try:
+    spec = ChainSpec.of(urdf, 'panda_link0', 'panda_hand_tcp')
+    targets = np.load(file, mmap_mode='r')
+    solve_to_store(spec, targets, store, chunk=100, threads=1, progress=False)
+except (IkServiceError, KeyboardInterrupt) as error:
+    sys.exit(f'{type(error).__name__}: {error}')
+"""
+
+
+@pytest.fixture(scope='module')
+def targets(targets):
+    return targets[:1000]
+
+
+@pytest.fixture
+def child(targets, tmp_path):
+    np.save(tmp_path / 't.npy', targets)
+
+    def run(at, event):
+        words = [URDF, tmp_path / 't.npy', tmp_path / 's', at, event]
+        return subprocess.run(
+            [sys.executable, '-c', CHILD, *map(str, words)], capture_output=True, text=True
+        )
+
+    return run
+
+
+class TestInterruption:
+    """What somebody stops goes on where it was, with the same answers."""
+
+    def test_killed_in_the_middle_of_a_chunk_again_and_again(
+        self, child, solve, expected, tmp_path
+    ):
+        solved = []
+        for at in (1, 9, 16, 20):  # first file, that of another chunk, status, fourth file
+            assert child(at, 'killed').returncode == -signal.SIGKILL
+            status = ResultStore.existing(tmp_path / 's').read('status')
+            assert set(status) <= {SUCCESS, UNSOLVED}
+            solved.append((status == SUCCESS).sum())
+            q = ResultStore.existing(tmp_path / 's').read('q')  # also of the chunk in the middle
+            assert len(q) == 1000
+            assert not np.isnan(q[status == SUCCESS]).any()
+        assert solved == [0, 100, 200, 400]
+        report = solve()
+        assert report.solved_before == 400
+        assert_same(report.store, expected)
+        assert not list(tmp_path.rglob('*.partial'))
+
+    def test_ctrl_c_says_what_is_kept(self, child, solve, expected, tmp_path):
+        run = child(16, 'interrupted')
+        assert run.returncode == 1
+        assert run.stderr.startswith(f'StoreInterruptedError: store {tmp_path / "s"} was left')
+        assert 'Traceback' not in run.stderr
+        report = solve()
+        assert report.solved_before >= 200
+        assert_same(report.store, expected)
+
+    def test_interrupt_of_a_callback_is_told(self, solve, expected):
+        def interrupt(done, _):
+            if done >= 300:
+                raise KeyboardInterrupt
+
+        with pytest.raises(StoreInterruptedError, match='same call goes on'):
+            solve(progress=interrupt)
+        report = solve()
+        assert report.solved_before in (300, 400)
+        assert_same(report.store, expected)
+
+    def test_full_disk_keeps_what_was_whole(self, child, solve, expected):
+        run = child(16, 'full')
+        assert run.returncode == 1
+        assert run.stderr.startswith('StoreError')
+        assert 'File too large' in run.stderr
+        report = solve()
+        assert report.solved_before == 200
+        assert_same(report.store, expected)
+
+
+class TestDamage:
+    """Answers that are damaged are never taken for whole."""
+
+    @pytest.mark.parametrize('array', [*ARRAYS, 'target_digest', 'status', 'checksums'])
+    @pytest.mark.parametrize('fault', ['cut', 'emptied', 'flipped', 'removed'])
+    def test_damaged_chunk_is_solved_again(self, solve, expected, tmp_path, array, fault):
+        solve()
+        file = file_of(tmp_path / 's', array, 3)
+        content = bytearray(file.read_bytes())
+        content[5] ^= 1
+        faults = {'cut': content[:20], 'emptied': b'', 'flipped': content}
+        file.unlink() if fault == 'removed' else file.write_bytes(faults[fault])
+        store = ResultStore.existing(tmp_path / 's')
+        if (array, fault) == ('status', 'removed'):  # as of a chunk that was never finished
+            assert (store.read('status', 300, 400) == UNSOLVED).all()
+        else:
+            array = 'iterations' if array == 'checksums' else array
+            with pytest.raises(StoreError, match=f'damaged: {array}, rows 300 to 350'):
+                store.read(array, 300, 350)
+        assert len(store.read(array, 0, 300)) == 300
+        assert len(store.read(array, 400)) == 600
+        report = solve()
+        assert report.solved_before == 900
+        assert_same(report.store, expected)
+
+    def test_array_that_was_cut_short_grows_again(self, solve, expected, targets, tmp_path):
+        solve(targets=iter([targets]))
+        settings = tmp_path / 's' / 'searches' / 'zarr.json'
+        settings.write_text(settings.read_text().replace('1000', '450', 1))
+        assert ResultStore.existing(tmp_path / 's').size == 450
+        report = solve(targets=iter([targets]))
+        assert report.solved_before == 400
+        assert_same(report.store, expected)
+
+    def test_chunk_without_a_pose_is_whole(self, solve, targets):
+        targets = targets[:300].copy()
+        targets[100:200] = np.nan
+        store = solve(targets=targets).store
+        assert (store.read('status', 100, 200) == NO_POSE).all()
+        assert solve(targets=targets).solved_before == 300
+
+
+class TestRefusal:
+    """What belongs to somebody else is left alone."""
+
+    def test_store_of_something_else_is_kept(self, solve, targets, expected, tmp_path):
+        solve()
+        with pytest.raises(StoreError, match='other targets'):
+            solve(targets=targets[:999])
+        other = ChainSpec.of(URDF, 'panda_link0', 'panda_link8')
+        with pytest.raises(StoreError, match='other chains'):
+            solve_to_store(other, targets, tmp_path / 's', progress=False)
+        assert_same(ResultStore.existing(tmp_path / 's'), expected)
+
+    def test_other_version_is_refused(self, solve, tmp_path):
+        import zarr
+
+        solve()
+        zarr.open_group(tmp_path / 's', mode='r+').attrs['format'] = 99
+        with pytest.raises(StoreError, match='layout 99'):
+            solve()
+        with pytest.raises(StoreError, match='layout 99'):
+            ResultStore.existing(tmp_path / 's')
+
+    def test_other_content_is_refused(self, solve, tmp_path):
+        import zarr
+
+        (tmp_path / 'notes.txt').write_text('mine')
+        zarr.create_group(tmp_path / 'map.zarr')
+        for path, text in (
+            (tmp_path, r'is no store of answers: it has no file zarr\.json'),
+            (tmp_path / 'notes.txt', 'is no store of answers but a file'),
+            (tmp_path / 'map.zarr', 'holds something else than answers'),
+        ):
+            with pytest.raises(StoreError, match=text):
+                solve(path)
+        with pytest.raises(StoreError, match='is no store of answers: there is no such folder'):
+            ResultStore.existing(tmp_path / 'nothing')
+        assert sorted(path.name for path in tmp_path.iterdir()) == ['map.zarr', 'notes.txt']
+
+    def test_second_writer_is_refused_and_the_first_is_named(self, solve, expected, tmp_path):
+        with solve().store.alone(), pytest.raises(StoreError, match=f'process {os.getpid()} on'):
+            solve()
+        assert_same(solve().store, expected)
+
+    def test_faster_maker_of_a_store_wins(self, solve, spec, targets, expected, monkeypatch):
+        from ik_service.extras.scale import result_store
+
+        def overtaken(path):
+            monkeypatch.undo()
+            if not has_content(path):
+                solve(path)
+                return False
+            return True
+
+        has_content = result_store.has_content
+        monkeypatch.setattr(result_store, 'has_content', overtaken)
+        report = solve()
+        assert report.solved_before == 1000
+        assert_same(report.store, expected)
+
+    def test_unknown_array_is_named(self, solve):
+        with pytest.raises(ArgumentError, match='orientation_error'):
+            solve().store.read('torque')
+
+    def test_neighbours_are_left_alone_and_half_made_stores_removed(self, solve, tmp_path):
+        identity = '0123456789abcdef' * 2
+        neighbours = {f's.new-{name}' for name in ('gripper', 'thesis', identity[:-1], identity)}
+        solve(tmp_path / 's.new-gripper')
+        solve(tmp_path / f's.new-{identity}')  # a finished one, whatever its name
+        for name in ('thesis', identity[:-1]):
+            (tmp_path / f's.new-{name}').mkdir()
+            (tmp_path / f's.new-{name}' / 'zarr.json').write_text('mine')
+        half = tmp_path / f's.new-{identity[::-1]}'
+        (half / 'q').mkdir(parents=True)
+        (half / 'zarr.json').write_text('{}')
+        (half / 'q' / f'zarr.{identity}.partial').write_text('{')
+        solve()
+        assert {path.name for path in tmp_path.iterdir()} == {'s', *neighbours}
+        assert (ResultStore.existing(tmp_path / 's.new-gripper').read('status') == SUCCESS).all()
+
+    def test_remains_within_a_store_go_by_their_names(self, solve, tmp_path):
+        solve()
+        identity = '0123456789abcdef' * 2
+        for name in ('notes.partial', 'q/notes.partial', '.targets-mine.npy', 'targets.npy'):
+            (tmp_path / 's' / name).write_text('mine')
+        for name in (f'q/c/0/0.{identity}.partial', f'.targets-{identity}.npy'):
+            (tmp_path / 's' / name).write_text('left')
+        before = {path for path in (tmp_path / 's').rglob('*') if identity not in path.name}
+        solve()
+        assert set((tmp_path / 's').rglob('*')) == before
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason='root may write everywhere')
+    def test_folder_that_cannot_be_written_is_named(self, solve, expected, tmp_path):
+        solve()
+        (tmp_path / 's').chmod(0o500)
+        assert_same(ResultStore.existing(tmp_path / 's'), expected)
+        with pytest.raises(StoreError, match='Permission denied'):
+            solve()
+        (tmp_path / 's').chmod(0o700)

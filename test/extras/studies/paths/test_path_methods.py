@@ -1,0 +1,112 @@
+"""Methods along a path: jumps, unsolved poses, and what other libraries are handed."""
+
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from support.chains import joint_xml, limit_xml, planar, robot_xml
+
+import ik_service as iks
+from ik_service.common.resources import urdf_path
+from ik_service.extras.studies.arms import load_arm
+from ik_service.extras.studies.paths.arms import path_arms
+from ik_service.extras.studies.paths.joint_paths import poses_along, wandering_path
+from ik_service.extras.studies.paths.methods import Course, stepwise_courses, whole_course
+from ik_service.extras.studies.paths.peers import (
+    AbsentPeerError,
+    plain_urdf,
+    revolute_path,
+    trac_ik_solver,
+    trac_ik_target,
+)
+
+
+def test_jumps_and_fraction_of_a_course():
+    q = np.array([[0.0, 0.0], [0.05, 0.0], [np.nan, np.nan], [0.05, 0.2], [0.05, 0.25]])
+    course = Course('method', q, 1.0)
+    np.testing.assert_allclose(course.motions, [0.0, 0.05, 0.0, 0.2, 0.05])
+    assert course.jumps.tolist() == [3]
+    assert course.fraction == 0.4
+    assert Course('method', q[:2], 1.0).fraction == 1.0
+
+
+def test_pose_after_pose_jumps_where_the_whole_path_does_not():
+    chain = load_arm('panda')
+    truth = wandering_path(chain, 1, 600, 12)
+    targets = poses_along(chain, truth)
+    whole = whole_course(chain, targets, truth[0])
+    courses, absent = stepwise_courses(chain, urdf_path('panda'), targets, truth[0])
+    assert whole.fraction == 1.0
+    assert len(whole.jumps) == 0
+    assert courses[0].solved.all()
+    assert {course.method for course in courses} | set(absent) == {
+        'levenberg_marquardt', 'roboticstoolbox', 'TRAC-IK'
+    }  # fmt: skip
+
+
+def test_the_panda_is_there_without_other_arms(tmp_path):
+    arms, missing = path_arms(tmp_path)
+    assert [arm.name for arm in arms] == ['panda']
+    assert 'there is no' in missing
+
+
+def test_arms_of_seven_joints_in_a_folder(tmp_path):
+    for name in ('seven', 'six'):
+        joints = range(7 if name == 'seven' else 6)
+        (tmp_path / f'{name}.urdf').write_text(
+            '<robot name="r">'
+            + ''.join(f'<link name="l{i}"/>' for i in (*joints, len(joints)))
+            + ''.join(
+                f'<joint name="j{i}" type="revolute"><parent link="l{i}"/>'
+                f'<child link="l{i + 1}"/><axis xyz="0 0 1"/>'
+                '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint>'
+                for i in joints
+            )
+            + '</robot>'
+        )
+    (tmp_path / 'chains.yaml').write_text(
+        '- {name: seven, urdf: seven.urdf, base_link: l0, tip_link: l7}\n'
+        '- {name: six, urdf: six.urdf, base_link: l0, tip_link: l6}\n'
+    )
+    arms, missing = path_arms(tmp_path)
+    assert [arm.name for arm in arms] == ['panda', 'seven']
+    assert missing == ''
+
+
+def test_descriptions_for_others_have_no_soft_limits(tmp_path):
+    path = tmp_path / 'arm.urdf'
+    path.write_text(
+        '<robot><joint><safety_controller/><limit/></joint><link><visual/></link></robot>'
+    )
+    root = ElementTree.fromstring(plain_urdf(path))
+    assert {element.tag for element in root.iter()} == {'robot', 'joint', 'limit', 'link'}
+
+
+def test_sliding_joints_are_not_for_others():
+    assert len(revolute_path(planar(1.0, 1.0)).motions) == 2
+    inner = limit_xml(-1, 1)
+    xml = robot_xml(
+        ['a', 'b'], [joint_xml('j', 'prismatic', 'a', 'b', axis=(1, 0, 0), inner=inner)]
+    )
+    with pytest.raises(AbsentPeerError, match='joints all turn'):
+        revolute_path(iks.Robot.from_urdf(xml).chain('a', 'b'))
+
+
+def test_answers_of_trac_ik():
+    """Its first number tells failure; the others are the joints."""
+    asked = []
+
+    def ik(solver, seed, *target):
+        asked.append(target)
+        return np.array([-1.0, 0.0, 0.0]) if seed[0] else np.array([0.0, 0.3, 0.4])
+
+    library = SimpleNamespace(
+        TRAC_IK=lambda *_: None, ik=ik, SolveType=SimpleNamespace(Speed=0, Distance=1)
+    )
+    solve = trac_ik_solver(library, '<robot/>', ('a', 'b'))
+    T = np.eye(4)
+    T[:3, 3] = 1.0, 2.0, 3.0
+    np.testing.assert_array_equal(solve(trac_ik_target(T), np.zeros(2)), [0.3, 0.4])
+    assert solve(trac_ik_target(T), np.ones(2)) is None
+    assert asked[0] == (1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0)

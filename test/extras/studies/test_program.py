@@ -1,0 +1,164 @@
+"""``ik_study``: what it lists, what it refuses, and that a study's files come out where asked."""
+
+from argparse import ArgumentParser
+from contextlib import contextmanager
+from pathlib import Path
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from ik_service.cli.programs import ik_study
+from ik_service.drawing import figures
+from ik_service.exceptions import IkServiceError, MissingExtraError
+from ik_service.extras.studies import program as study
+from ik_service.extras.studies import registry
+
+
+def write_one(arguments):
+    path = arguments.output / 'toy.csv'
+    path.write_text(f'{arguments.size}\n')
+    return [path]
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    """A registry of two studies that take no time; the second may be made to fail."""
+    modules = {
+        name: SimpleNamespace(
+            SUMMARY=f'the summary of {name}',
+            add_arguments=lambda parser: parser.add_argument('--size', type=int, default=3),
+            run=write_one,
+        )
+        for name in ('one', 'two')
+    }
+    monkeypatch.setattr(study, 'STUDY_NAMES', ('one', 'two'))
+    monkeypatch.setattr(study, 'load_study', modules.__getitem__)
+    monkeypatch.setattr(figures, 'check_installed', lambda: None)
+    return modules
+
+
+@pytest.mark.parametrize('arguments', [[], ['--help'], ['-h'], ['all', '--help']])
+def test_without_a_name_it_lists_the_studies_with_their_summaries(arguments, capsys):
+    assert ik_study(arguments) == 0
+    printed = capsys.readouterr().out
+    for name in registry.STUDY_NAMES:
+        (line,) = [line for line in printed.splitlines() if line.split()[:1] == [name]]
+        assert line.endswith(registry.load_study(name).SUMMARY)
+    assert '--output DIR' in printed
+
+
+def test_unknown_study_lists_the_valid_ones(capsys):
+    assert ik_study(['soch']) == 2
+    complaint = capsys.readouterr().err
+    assert "unknown study 'soch'" in complaint
+    for name in registry.STUDY_NAMES:
+        assert name in complaint
+
+
+def test_files_go_where_they_are_asked_for(toy, tmp_path, capsys):
+    folder = tmp_path / 'new' / 'folder'
+    assert ik_study(['one', '--output', str(folder), '--size', '7']) == 0
+    assert (folder / 'toy.csv').read_text() == '7\n'
+    assert str(folder / 'toy.csv') in capsys.readouterr().out
+
+
+def test_files_go_to_figures_in_the_current_folder_by_default(toy, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert ik_study(['one']) == 0
+    assert (tmp_path / 'figures' / 'toy.csv').is_file()
+
+
+def test_all_runs_every_study(toy, tmp_path, capsys):
+    assert ik_study(['all', '--output', str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert 'the summary of one' in printed
+    assert 'the summary of two' in printed
+
+
+def test_all_goes_on_after_a_study_that_fails_and_says_so(toy, tmp_path, capsys):
+    def fail(_):
+        raise IkServiceError('no such luck')
+
+    toy['one'].run = fail
+    assert ik_study(['all', '--output', str(tmp_path)]) == 1
+    captured = capsys.readouterr()
+    assert 'ik_study one: no such luck' in captured.err
+    assert (tmp_path / 'toy.csv').is_file()
+
+
+def test_an_option_that_a_study_does_not_have_is_refused(toy, capsys):
+    with pytest.raises(SystemExit) as ending:
+        ik_study(['one', '--colour', 'red'])
+    assert ending.value.code == 2
+    assert '--colour' in capsys.readouterr().err
+
+
+def test_a_file_in_place_of_the_folder_is_reported(toy, tmp_path, capsys):
+    (tmp_path / 'taken').write_text('')
+    assert ik_study(['one', '--output', str(tmp_path / 'taken')]) == 1
+    assert 'taken' in capsys.readouterr().err
+
+
+def test_without_matplotlib_it_says_how_to_get_it_before_computing(toy, monkeypatch, capsys):
+    def missing():
+        raise MissingExtraError('matplotlib', 'plot')
+
+    monkeypatch.setattr(figures, 'check_installed', missing)
+    toy['one'].run = lambda _: pytest.fail('it computed first')
+    assert ik_study(['one']) == 1
+    assert "pip install 'ik_service[plot]'" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_it(toy, tmp_path, capsys):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    toy['one'].run = interrupt
+    assert ik_study(['one', '--output', str(tmp_path)]) == 130
+
+
+@pytest.mark.parametrize('name', registry.STUDY_NAMES)
+def test_every_study_has_the_interface_of_a_study(name):
+    module = registry.load_study(name)
+    assert module.SUMMARY
+    assert '\n' not in module.SUMMARY
+    parser = ArgumentParser()
+    module.add_arguments(parser)
+    parser.parse_args([])  # with its defaults alone it can be run
+    assert callable(module.run)
+    assert Path(module.__file__).name == f'{name.replace("-", "_")}.py'
+
+
+def test_reachable_points_are_shown_in_rviz(tmp_path, monkeypatch, capsys):
+    pytest.importorskip('matplotlib')
+    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+    @contextmanager
+    def published(frame_id, points, colors, on_shell, spacing):
+        shown.update(frame=frame_id, points=points, colors=colors, on_shell=on_shell)
+        monkeypatch.setattr('threading.Event.wait', interrupted)
+        yield '/reachable_shell'
+
+    def interrupted(_event):
+        raise KeyboardInterrupt
+
+    shown = {}
+    monkeypatch.setattr('ik_service.ros.markers.reach_cloud_publisher.published_cloud', published)
+    words = ['--points', '4', '--orientations', '2', '--searches', '5', '--publish']
+    assert ik_study(['reach', *words, '--output', str(tmp_path)]) == 0
+    assert shown['frame'] == 'panda_link0'
+    assert shown['colors'].shape == (len(shown['points']), 4)
+    assert shown['on_shell'].shape == (len(shown['points']),)
+    assert '/reachable_shell until Ctrl-C' in capsys.readouterr().out
+
+
+def test_without_ros_publishing_is_refused_before_anything_is_computed(
+    tmp_path, monkeypatch, capsys
+):
+    pytest.importorskip('matplotlib')
+    monkeypatch.setitem(sys.modules, 'rclpy', None)
+    words = ['reach', '--publish', '--points', '500', '--output', str(tmp_path)]
+    assert ik_study(words) == 1
+    assert '--publish: needs ROS 2' in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,170 @@
+"""Services and action for paths over DDS, from a server that the test tells what to do."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+
+from moveit_msgs.action import ExecuteTrajectory
+from moveit_msgs.srv import GetCartesianPath, GetPositionIK
+import rclpy
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.executors import MultiThreadedExecutor
+from rclpy.node import Node
+from support.arm_helpers import panda_arm
+from support.harness import until
+from support.page_paths import straight_answer
+
+from ik_service.extras.viewer.link.path_link import PathLink, PathSettings
+from ik_service.extras.viewer.link.viewer_node import ViewerNode
+from ik_service.ros.common import runtime
+
+pytestmark = pytest.mark.dds
+SLOW = 60.0
+SETTINGS = PathSettings(max_step=0.004, speed=0.1, avoid_collisions=True)
+
+
+class Server:
+    """
+    Services and action of an IK node.
+
+    :ivar code: error code of its answers; to be set, as what follows.
+    :ivar accepts: whether it accepts trajectories.
+    :ivar released: set when the arm has come to the end.
+    """
+
+    def __init__(self, context, namespace, chain):
+        self.chain, self.requests, self.executed = chain, [], []
+        self.code, self.accepts, self.released = 1, True, threading.Event()
+        self.node = Node('server', namespace=namespace, context=context)
+        group = ReentrantCallbackGroup()
+        for kind, name, answer in (
+            (GetCartesianPath, 'compute_cartesian_path', self._on_path),
+            (GetPositionIK, 'compute_ik', self._on_ik),
+        ):
+            self.node.create_service(kind, name, answer, callback_group=group)
+        self.action = ActionServer(
+            self.node,
+            ExecuteTrajectory,
+            'execute_trajectory',
+            self._execute,
+            goal_callback=lambda goal: (
+                GoalResponse.ACCEPT if self.accepts else GoalResponse.REJECT
+            ),
+            cancel_callback=lambda goal: CancelResponse.ACCEPT,
+            callback_group=group,
+        )
+
+    def _on_path(self, request, response):
+        self.requests.append(request)
+        q = self.chain.mid_range()
+        response.solution = straight_answer(self.chain, q, q + 0.1).message
+        response.fraction, response.error_code.val = 0.5, self.code
+        response.error_code.message = 'a wall'
+        return response
+
+    def _on_ik(self, request, response):
+        self.requests.append(request)
+        names = [*self.chain.joint_names, 'finger']
+        response.solution.joint_state.name = names[::-1]
+        response.solution.joint_state.position = [float(i) for i in range(len(names))][::-1]
+        response.error_code.val = self.code
+        return response
+
+    def _execute(self, goal):
+        self.executed.append(goal.request.trajectory)
+        while not self.released.wait(0.01) and not goal.is_cancel_requested:
+            pass
+        goal.canceled() if goal.is_cancel_requested else goal.succeed()
+        result = ExecuteTrajectory.Result()
+        result.error_code.val = -7 if goal.is_cancel_requested else 1
+        return result
+
+
+@pytest.fixture(scope='module')
+def chain():
+    return panda_arm().chain
+
+
+@pytest.fixture
+def server(bench, ros_context, chain):
+    made = Server(ros_context, bench.namespace, chain)
+    executor = MultiThreadedExecutor(3, context=ros_context)
+    executor.add_node(made.node)
+    with runtime.spinning(executor):
+        yield made
+        made.released.set()
+    made.action.destroy()
+    made.node.destroy_node()
+
+
+@pytest.fixture
+def link(bench, server):
+    rclpy.init(args=['--ros-args', '-r', f'__ns:={bench.namespace}'])
+    node = ViewerNode()
+    made = PathLink(node)
+    try:
+        with runtime.spinning(node.main_executor):
+            until(lambda: made.can_plan() and made.can_execute(), SLOW, 'the services')
+            yield made
+    finally:
+        node.destroy_node()
+        rclpy.shutdown()
+
+
+def answered(request, *arguments):
+    """Send a request as soon as it can be, and return the arguments of its callback."""
+    answers = []
+    until(lambda: request(*arguments, lambda *answer: answers.append(answer)), SLOW, 'the server')
+    until(lambda: answers, SLOW, 'an answer')
+    return answers[0]
+
+
+def test_a_path_is_asked_for_with_all_that_counts(link, server, chain):
+    q = chain.mid_range()
+    way = np.array([chain.forward(q + 0.1), chain.forward(q + 0.2)])
+    (answer,) = answered(link.request_path, chain, q, way, SETTINGS)
+    assert (answer.fraction, answer.reason) == (0.5, 'a wall')
+    np.testing.assert_allclose(answer.trajectory().positions[1], q + 0.1)
+    request = server.requests[0]
+    assert (request.header.frame_id, request.link_name) == (chain.base_link, chain.tip_link)
+    assert (request.max_step, request.avoid_collisions) == (0.004, True)
+    assert request.max_cartesian_speed == 0.1
+    assert request.cartesian_speed_limited_link == chain.tip_link
+    assert list(request.start_state.joint_state.position) == q.tolist()
+    assert [point.position.x for point in request.waypoints] == way[:, 0, 3].tolist()
+
+
+def test_a_refusal_and_the_start_s_joints_by_their_names(link, server, chain):
+    T = chain.forward(chain.mid_range())
+    q, reason = answered(link.request_start, chain, T, False)
+    assert (q.tolist(), reason) == (list(range(chain.n)), '')
+    server.code = -31
+    assert answered(link.request_start, chain, T, False) == (None, 'compute_ik answers -31')
+    (answer,) = answered(link.request_path, chain, q, T[None], SETTINGS)
+    assert (answer.message, answer.reason) == (None, 'a wall')
+
+
+@pytest.mark.parametrize('how', ['succeeds', 'is cancelled', 'is refused'])
+def test_the_end_of_an_execution_is_told_once(link, server, chain, how):
+    message = straight_answer(chain, chain.mid_range(), chain.mid_range() + 0.1).message
+    message.joint_trajectory.header.stamp.sec = 1  # when it was found does not matter
+    server.accepts = how != 'is refused'
+    ends = []
+    execution = link.execute(message, ends.append)
+    if how == 'is cancelled':
+        execution.cancel()  # even before the node has answered
+    elif how == 'succeeds':
+        until(lambda: server.executed, SLOW, 'the goal')
+        server.released.set()
+    until(lambda: ends, SLOW, 'the end')
+    (end,) = ends
+    assert (end.is_success, end.is_canceled) == (how == 'succeeds', how == 'is cancelled')
+    assert bool(end.reason) != end.is_success
+    message.joint_trajectory.header.stamp.sec = 0
+    assert server.executed == ([message] if server.accepts else [])

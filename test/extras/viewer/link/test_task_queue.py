@@ -1,0 +1,30 @@
+import threading
+
+from ik_service.extras.viewer.link.task_queue import TaskQueue
+
+
+def test_calls_are_made_in_order_by_the_thread_that_runs_them():
+    tasks, done = TaskQueue(print), []
+    worker = threading.Thread(target=lambda: [tasks.post(done.append, n) for n in range(100)])
+    worker.start()
+    worker.join()
+    assert done == []
+    tasks.run_pending()
+    assert done == [*range(100)]
+
+
+def test_an_exception_is_reported_and_later_calls_are_made():
+    errors, done = [], []
+    tasks = TaskQueue(errors.append)
+    tasks.post(int, 'nonsense')
+    tasks.post(done.append, 1)
+    tasks.run_pending()
+    assert done == [1]
+    assert isinstance(errors[0], ValueError)
+
+
+def test_calls_that_add_calls_do_not_keep_it_forever():
+    tasks = TaskQueue(print)
+    tasks.post(lambda: tasks.post(tasks.post, print))
+    tasks.run_pending()
+    tasks.run_pending()

@@ -1,0 +1,129 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
+
+from ik_service import Robot
+from ik_service.arm.arm import Arm, ArmSettings
+from ik_service.arm.group import GroupSettings
+from ik_service.extras.viewer.panel.named_states import MID_RANGE, NamedStates, NONE, state_choices
+from ik_service.extras.viewer.server import page
+
+URDF = Path(__file__).parents[4] / 'urdf'
+PANDA = ArmSettings('panda_link0', 'panda_hand_tcp')
+
+
+def srdf(*states):
+    """An SRDF of the Panda with states of its arm, each a name and the content."""
+    group = '<group name="a"><chain base_link="panda_link0" tip_link="panda_link8"/></group>'
+    content = [f'<group_state name="{n}" group="a">{inner}</group_state>' for n, inner in states]
+    return f'<robot name="panda">{group}{"".join(content)}</robot>'
+
+
+def turned(value):
+    return f'<joint name="panda_joint1" value="{value}"/>'
+
+
+@pytest.fixture
+def states():
+    served = page.serve('127.0.0.1', 0, False)
+    yield NamedStates(served.server.gui, print)
+    page.close(served)
+
+
+def test_a_known_arm_has_its_states_and_a_way_home():
+    arm = Arm(Robot.from_urdf(URDF / 'panda.urdf'), PANDA)
+    choices = state_choices(arm)
+    assert list(choices) == ['ready', 'extended', MID_RANGE]
+    assert choices['ready']['panda_joint4'] == pytest.approx(-3 * np.pi / 4, abs=1e-6)
+    np.testing.assert_array_equal([*choices[MID_RANGE].values()], arm.chain.mid_range())
+
+
+def test_any_arm_has_a_way_home():
+    arm = Arm(Robot.from_urdf(URDF / 'planar_6r.urdf'), ArmSettings())
+    assert list(state_choices(arm)) == [MID_RANGE]
+
+
+def test_a_state_called_home_is_the_way_home():
+    robot = Robot.from_urdf(URDF / 'ur5e.urdf')
+    choices = state_choices(Arm(robot, ArmSettings('base_link', 'tool0')))
+    assert 'home' in choices
+    assert MID_RANGE not in choices
+
+
+def test_states_of_a_group_with_the_same_joints_count():
+    text = srdf(('up', turned(0.5)))
+    robot = Robot.from_urdf(URDF / 'panda.urdf', srdf=text)
+    settings = ArmSettings(groups={'mine': GroupSettings('panda_link0', 'panda_hand_tcp')})
+    arm = Arm(robot, settings)
+    assert arm.group.name == 'mine'
+    assert state_choices(arm)['up'] == {'panda_joint1': 0.5}
+
+
+def test_locked_joints_are_left_out():
+    settings = ArmSettings('panda_link0', 'panda_hand_tcp', {'panda_joint3': 0.1})
+    choices = state_choices(Arm(Robot.from_urdf(URDF / 'panda.urdf'), settings))
+    assert all('panda_joint3' not in positions for positions in choices.values())
+    assert len(choices['ready']) == 6
+
+
+def test_many_and_long_names_are_cut():
+    long = 'x' * 5000
+    text = srdf((long, turned(0.0)), *((f's{i}', turned(0.0)) for i in range(1000)))
+    choices = state_choices(Arm(Robot.from_urdf(URDF / 'panda.urdf', srdf=text), PANDA))
+    assert len(choices) <= 201
+    assert max(map(len, choices)) < 300
+    assert MID_RANGE in choices
+
+
+def test_the_menu_shows_the_state_of_the_target(states):
+    states.offer(['ready', MID_RANGE, NONE])
+    assert states.menu.options == (NONE, 'ready', MID_RANGE)
+    states.follow('ready')
+    assert states.menu.value == 'ready'
+    states.follow('')
+    assert states.menu.value == NONE
+    states.follow('of another robot')
+    assert states.menu.value == NONE
+
+
+def test_a_choice_stays_while_it_is_on_its_way(states):
+    states.offer(['ready', 'up'])
+    states.follow('ready')
+    states.menu.value = 'up'
+    states.follow('ready')  # the viewer has not heard of the choice yet
+    assert states.menu.value == 'up'
+    states.follow('up')
+    states.follow('')
+    assert states.menu.value == NONE
+
+
+def test_a_choice_that_comes_to_nothing_goes(states):
+    states.offer(['ready', 'up'])
+    states.follow('ready')
+    states.menu.value = 'up'
+    states.refresh()
+    states.follow('ready')
+    assert states.menu.value == 'ready'
+
+
+def test_another_robot_brings_other_choices(states):
+    states.offer(['ready'])
+    states.follow('ready')
+    states.offer(['up'])
+    assert (states.menu.value, states.menu.options) == (NONE, (NONE, 'up'))
+    states.follow('up')
+    assert states.menu.value == 'up'
+
+
+def test_the_menu_is_disabled_without_a_node_and_without_states(states):
+    assert states.menu.disabled
+    states.enable(True)
+    assert states.menu.disabled
+    states.offer(['ready'])
+    states.enable(True)
+    assert not states.menu.disabled
+    states.enable(False)
+    assert states.menu.disabled

@@ -1,0 +1,118 @@
+import math
+
+import pytest
+
+from ik_service.extras.viewer.panel import panel_html
+from ik_service.extras.viewer.panel.connection_status import ConnectionStatus, Level
+from ik_service.extras.viewer.panel.measures import JointPosition, Lag
+from ik_service.extras.viewer.panel.panel_html import Figures
+from ik_service.extras.viewer.panel.solve_report import SolveReport
+
+EVIL = '<script>alert("&")</script>'
+
+
+def test_the_live_values_with_their_units():
+    html = panel_html.figures_table(
+        Figures(
+            position_error=0.0123,
+            orientation_error=math.radians(0.5),
+            solve=SolveReport(4, 1, 2.35e-5, 'SUCCESS', EVIL, 'compute_ik'),
+            lag=Lag('elbow', math.radians(1.25), 'rad', 0.032),
+            manipulability=0.0812,
+            smallest_singular_value=0.2,
+        )
+    )
+    for text in [
+        '12.3 mm',
+        '0.500°',
+        '4 iterations',
+        '1 search, ',
+        '24 µs',
+        'SUCCESS',
+        '1.2°',
+        '32 ms',
+    ]:
+        assert text in html
+    assert '0.0812' in html
+    assert 'elbow' in html
+    assert '<script' not in html
+
+
+def test_several_searches_and_a_long_solve():
+    html = panel_html.figures_table(Figures(solve=SolveReport(120, 8, 0.0321)))
+    assert '120 iterations' in html
+    assert '8 searches, 32.10 ms' in html
+
+
+def test_a_missing_value_is_a_dash():
+    html = panel_html.figures_table(Figures())
+    assert html.count('–') == 5
+    assert 'None' not in html
+
+
+def test_the_message_of_an_unreachable_target_is_shown():
+    message = 'the target lies outside the reach'
+    assert message in panel_html.figures_table(Figures(message=message, is_reachable=False))
+    assert message not in panel_html.figures_table(Figures(message=message, is_reachable=True))
+
+
+def test_joints_with_their_distance_to_a_limit():
+    html = panel_html.joints_table(
+        [
+            JointPosition('elbow', math.radians(170.0), 'rad', -math.pi, math.pi),
+            JointPosition('lift', 0.25, 'm', 0.0, 1.0),
+            JointPosition('wheel', 1.0, 'rad', -math.inf, math.inf),
+        ]
+    )
+    for text in ['elbow', '170.0°', '10.0°', 'lift', '250.0 mm', 'wheel', '∞']:
+        assert text in html
+    assert html.count('border-radius:0.25em;background') == 2  # two bars: the wheel has no ends
+
+
+def test_names_from_outside_cannot_become_markup():
+    for html in [
+        panel_html.banner(ConnectionStatus(Level.GOOD, EVIL, EVIL, True)),
+        panel_html.joints_table([JointPosition(EVIL, 0.0, 'rad', -1.0, 1.0)]),
+        panel_html.figures_table(
+            Figures(message=EVIL, is_reachable=False, lag=Lag(EVIL, 0.0, 'rad', 0.0))
+        ),
+    ]:
+        assert '<script' not in html
+        assert '&lt;script' in html
+
+
+@pytest.mark.parametrize(('limit_proximity', 'hue'), [(0.0, 140), (0.5, 70), (1.0, 0), (3.0, 0)])
+def test_colours_go_from_green_to_red(limit_proximity, hue):
+    assert panel_html.proximity_color(limit_proximity).startswith(f'light-dark(hsl({hue},')
+
+
+def test_the_first_collisions_are_named_and_the_others_counted():
+    pairs = [f'link{i} with {EVIL}' for i in range(5)]
+    html = panel_html.collision_lines(pairs, [f'not checked: {EVIL}'])
+    assert 'collision: link2 with' in html
+    assert 'link3' not in html
+    assert 'and 2 more' in html
+    assert 'not checked' in html
+    assert '<script' not in html
+    assert 'more' not in panel_html.collision_lines(pairs[:3], [])
+
+
+def test_remarks_are_counted_and_escaped():
+    html = panel_html.remark_lines(['one', EVIL])
+    assert '2 remarks about the robot' in html
+    assert '<script' not in html
+    many = panel_html.remark_lines([f'remark {number}' for number in range(30)])
+    assert '30 remarks' in many
+    assert 'remark 19<' in many
+    assert 'remark 20<' not in many
+    assert 'and 10 more' in many
+
+
+def test_the_reason_has_its_room_whether_there_is_one_or_not():
+    room = 'height:2.9em'
+    reached = panel_html.figures_table(Figures())
+    missed = panel_html.figures_table(Figures(message=EVIL, is_reachable=False))
+    assert room in reached
+    assert room in missed
+    assert '<script' not in missed
+    assert missed.count('alert') == 2  # the text, and the whole of it as the tooltip

@@ -1,0 +1,301 @@
+"""Paths of the page, with services that answer when the test says so."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
+pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+
+from support.arm_helpers import panda_arm
+from support.page_paths import FakeLink, straight_answer
+
+from ik_service.extras.viewer.link.path_link import PathAnswer, PathSettings
+from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.path.paths import Paths
+
+SETTINGS = PathSettings(max_step=0.005, speed=0.1, avoid_collisions=True)
+
+
+class Page:
+    """Everything around the paths, in place of a viewer."""
+
+    def __init__(self):
+        self.arm = panda_arm()
+        self.chain = self.arm.chain
+        self.q = self.chain.mid_range()
+        self.link, self.tasks, self.target = FakeLink(), TaskQueue(_raise), Target()
+        self.form = SimpleNamespace(settings=SETTINGS, show=lambda state: None)
+        self.refusals, self.shown, self.now = [], [], 100.0
+        motions = SimpleNamespace(go_to_pose=self.target.set, drop=self.target.clear)
+        scene = SimpleNamespace(
+            show_drawing=lambda drawing, corners: None,
+            show_preview=self.shown.append,
+            remove=lambda: None,
+        )
+        self.paths = Paths(
+            self._make_form,
+            lambda display: scene,
+            self.link,
+            self.tasks,
+            self.target,
+            motions,
+            self.refusals.append,
+        )
+        self.display = SimpleNamespace(
+            view=SimpleNamespace(arm=self.arm, tip_pose=self.chain.forward),
+            joints=lambda: self.q,
+            tip_pose=lambda: None if self.q is None else self.chain.forward(self.q),
+        )
+        self.paths.show(self.display)
+
+    def _make_form(self, actions):
+        self.actions = actions
+        return self.form
+
+    def step(self, seconds=0.0):
+        self.now += seconds
+        self.tasks.run_pending()
+        self.paths.step(self.now)
+
+    def do(self, *names):
+        for name in names:
+            getattr(self.actions, name)()
+            self.step()
+
+    def draw(self, *postures):
+        for q in postures:
+            self.target.set(self.chain.forward(q))
+            self.do('add')
+
+    def answer(self, *rows, number=-1, **answer):
+        self.link.paths[number][2](straight_answer(self.chain, *rows, **answer))
+        self.step()
+
+    def preview(self, *rows, **answer):
+        """Preview a path from where the arm is."""
+        self.do('preview')
+        self.answer(*rows, **answer)
+
+    @property
+    def state(self):
+        return self.paths.state()
+
+
+def _raise(error):
+    raise error
+
+
+@pytest.fixture
+def page():
+    return Page()
+
+
+@pytest.fixture
+def ready(page):
+    """A page with a preview that starts where the arm is."""
+    page.draw(page.q, page.q + 0.1)
+    page.preview(page.q, page.q + 0.1)
+    return page
+
+
+def test_a_path_is_drawn_previewed_and_executed_as_it_was_received(page):
+    page.draw(page.q, page.q + 0.1)
+    assert page.target.take_unpublished() is not None  # of the drag; nothing else moves the arm
+    page.do('preview')
+    assert page.state.is_planning
+    start, way_points, _ = page.link.paths[0]
+    np.testing.assert_array_equal(start, page.q)
+    np.testing.assert_allclose(way_points, [page.chain.forward(page.q + 0.1)])
+    page.answer(page.q, page.q + 0.1)
+    assert page.state.can_execute
+    assert not page.link.executed
+    page.do('execute')
+    assert page.link.executed == [page.shown[-1].answer.message]
+    assert page.target.pose is None  # the gizmo goes with the arm
+    page.q = page.q + 0.03
+    page.step()
+    assert page.state.progress == pytest.approx(0.3, abs=0.03)
+    page.link.end()
+    page.step()
+    assert page.state.progress is None
+    assert page.state.outcome.headline == 'The arm has gone along the path'
+
+
+@pytest.mark.parametrize('change', ['add', 'undo', 'clear', 'settings'])
+def test_a_preview_of_another_path_is_not_executed(ready, change):
+    if change == 'settings':
+        ready.form.settings = PathSettings(max_step=0.005, speed=0.2, avoid_collisions=False)
+        ready.step()
+    else:
+        ready.target.set(ready.chain.forward(ready.q + 0.2))
+        ready.do(change)
+    assert not ready.state.has_motion
+    ready.do('execute')
+    assert not ready.link.executed
+    assert len(ready.refusals) == 1
+
+
+def test_from_elsewhere_the_path_is_not_executed_but_the_arm_can_go_to_its_start(page):
+    home = page.q
+    page.draw(home, home + 0.1)
+    page.q = home + 0.5
+    page.do('preview')
+    T, on_start = page.link.starts[0]
+    np.testing.assert_allclose(T, page.chain.forward(home))
+    on_start(home + 0.02, '')  # another posture with (nearly) that pose
+    page.step()
+    page.answer(home + 0.02, home + 0.1)
+    assert 'away from there' in page.state.distance
+    page.do('execute')
+    assert not page.link.executed
+    assert 'not where the path starts' in page.refusals[-1]
+    page.do('go_to_start')
+    np.testing.assert_allclose(page.target.take_unpublished(), page.chain.forward(home))
+    page.step(1.0)
+    assert page.state.is_approaching
+    page.q = home.copy()
+    page.step(0.1)
+    page.step(0.1)
+    assert len(page.link.paths) == 1  # not before it rests there
+    page.step(0.5)
+    page.step()
+    assert len(page.link.paths) == 2
+    np.testing.assert_array_equal(page.link.paths[1][0], home)
+    page.answer(home, home + 0.1)
+    assert page.state.can_execute
+    assert not page.link.executed  # not without being asked
+
+
+def test_another_target_ends_the_way_to_the_start(page):
+    home = page.q
+    page.draw(home, home + 0.1)
+    page.preview(home, home + 0.1)
+    page.q = home + 0.5
+    page.do('go_to_start')
+    page.target.set(page.chain.forward(home + 0.3))
+    page.step()
+    assert not page.state.is_approaching
+    page.q = home + 0.2
+    page.step(5.0)
+    page.step(5.0)
+    assert len(page.link.paths) == 1
+
+
+def test_a_path_that_ends_early_says_where_and_why(page):
+    page.draw(page.q, page.q + 0.1)
+    page.preview(page.q, page.q + 0.05, fraction=0.437, reason='joint limit')
+    assert (page.state.fraction, page.state.reason) == (0.437, 'joint limit')
+    assert page.state.can_execute  # that part of it
+
+
+def test_no_motion_is_a_failure_with_its_reason(page):
+    page.draw(page.q, page.q + 0.1)
+    page.do('preview')
+    page.link.paths[0][2](PathAnswer(None, 0.0, 'out of reach'))
+    page.step()
+    assert page.state.failure == 'out of reach'
+    page.q = page.q + 0.5
+    page.do('preview')
+    page.link.starts[0][1](None, 'a wall')
+    page.step()
+    assert page.state.failure.endswith('a wall')
+    assert not page.state.has_motion
+
+
+def test_a_late_answer_to_an_earlier_question_does_not_count(page):
+    page.draw(page.q, page.q + 0.1)
+    page.do('preview')
+    page.do('undo')
+    page.draw(page.q - 0.1)
+    page.answer(page.q, page.q + 0.1, number=0)
+    assert not page.state.has_motion
+    page.do('preview')
+    page.answer(page.q, page.q + 0.3, number=0)
+    assert not page.state.has_motion
+    page.answer(page.q, page.q - 0.1, number=1)
+    assert page.state.has_motion
+
+
+def test_a_trajectory_of_other_joints_is_refused(page):
+    page.draw(page.q, page.q + 0.1)
+    page.do('preview')
+    answer = straight_answer(page.chain, page.q, page.q + 0.1)
+    answer.message.joint_trajectory.joint_names[0] = 'elsewhere'
+    page.link.paths[0][2](answer)
+    page.step()
+    assert 'panda_joint1' in page.state.failure
+
+
+def test_while_the_arm_goes_along_the_path_it_cannot_be_changed_or_begun_again(ready):
+    ready.do('execute', 'execute', 'add', 'clear', 'circle', 'preview', 'go_to_start')
+    assert len(ready.link.executed) == 1
+    assert ready.state.points == 2
+    assert len(ready.refusals) == 6
+    ready.do('cancel')
+    assert ready.link.canceled == 1
+    ready.link.end(is_success=False, is_canceled=True, reason='as asked')
+    ready.step()
+    assert ready.state.outcome.detail == 'as asked'
+
+
+def test_a_node_that_has_gone_ends_the_execution_and_says_so(ready):
+    ready.do('execute')
+    ready.link.executes = False
+    ready.step()
+    assert ready.state.progress is None
+    assert ready.state.outcome.headline == 'The IK node has gone'
+    ready.link.executes = True
+    ready.link.end()  # of the node before
+    ready.step()
+    assert ready.state.outcome.headline == 'The IK node has gone'
+
+
+def test_without_services_or_states_nothing_is_asked(page):
+    page.link.plans = False
+    page.draw(page.q, page.q + 0.1)
+    page.do('preview')
+    assert 'compute_cartesian_path' in page.refusals[-1]
+    page.q = None
+    page.target.clear()
+    page.do('add', 'preview', 'go_to_start', 'execute')
+    assert len(page.refusals) == 5
+    assert not page.link.paths
+    assert not page.link.starts
+    assert not page.link.executed
+
+
+def test_a_faulty_drawing_is_refused_with_the_reason(page):
+    page.draw(page.q)
+    page.do('add')
+    assert 'is here already' in page.refusals[-1]
+    page.do('circle')
+    assert 'three way points' in page.refusals[-1]
+
+
+def test_another_robot_has_no_path(ready):
+    ready.paths.show(ready.display)
+    assert (ready.state.points, ready.state.has_motion) == (0, False)
+
+
+def test_way_points_are_saved_and_loaded_and_wrong_files_are_refused():
+    page, files = Page(), []
+    page.draw(page.q, page.q + 0.1, page.q + 0.2)
+    page.do('circle')
+    drawn = page.paths._points.corners()
+    page.actions.save(files.append)
+    page.do('clear')
+    other = files[0].replace(page.chain.tip_link, 'nose')
+    for wrong in (other, '{}', '[', files[0].replace('"circles": [', '"circles": [1,')):
+        page.actions.load(wrong.encode())
+        page.step()
+    assert len(page.refusals) == 4
+    assert 'nose' in page.refusals[0]
+    assert page.paths.state().points == 0
+    page.actions.load(files[0].encode())
+    page.step()
+    assert np.allclose(page.paths._points.corners(), drawn)
+    page.do('undo')
+    assert page.paths.state().points == 0

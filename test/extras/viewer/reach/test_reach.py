@@ -1,0 +1,230 @@
+"""Tab of the reach on a served page, without a browser."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
+pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+pytest.importorskip('zarr', reason="zarr comes with the extra 'scale'")
+
+from support.harness import until
+from support.reach_files import write_reach
+from support.reach_maps import arm, made_map
+
+from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.panel.panel import Actions, Panel
+from ik_service.extras.viewer.reach.comparison import COLORS
+from ik_service.extras.viewer.reach.own_survey import Fineness, FINENESSES
+from ik_service.extras.viewer.reach.reach import Reach
+from ik_service.extras.viewer.reach.reach_form import ARMS
+from ik_service.extras.viewer.reach.selection import Cut
+from ik_service.extras.viewer.server.page import close, serve
+from ik_service.robot import Robot
+
+SLOW = 120.0  # of a thread that reads a file [s]
+
+
+class Page:
+    """The tab, the arm that is shown, and the clouds that were sent to the page."""
+
+    def __init__(self, server):
+        self.log, self.clouds, self.now = [], [], 0.0
+        self.tasks, self.target = TaskQueue(_raise), Target()
+        self.T_root_base = np.eye(4)
+        self.display = SimpleNamespace(
+            root_from_base=lambda: self.T_root_base, tip_pose=lambda: np.eye(4)
+        )
+        add = server.scene.add_point_cloud
+
+        def remember(*arguments, **named):
+            self.clouds.append(add(*arguments, **named))
+            return self.clouds[-1]
+
+        server.scene.add_point_cloud = remember
+        self.server = server
+        self.panel = Panel(server, Actions(*[lambda *_: None] * 9))
+
+    def open(self, path='', makes=False):
+        self.reach = Reach(self.server, self.panel, self.tasks, self.log.append, str(path), makes)
+        self.form = self.reach._form
+        self.opened_cut = self.form._cut.value
+        self.form._cut.value = Cut.NONE.value
+        return self
+
+    def show(self, urdf=None):
+        self.reach.show(Robot.from_urdf(urdf or arm()).chain('base', 'tip'))
+        return self
+
+    def step(self):
+        self.tasks.run_pending()
+        self.now += 1.0
+        self.reach.draw(self.now, self.display, self.target)
+
+    def wait_for(self, text):
+        def is_there():
+            self.step()
+            return text in self.form._text.content
+
+        until(is_there, SLOW, text)
+        return self
+
+    def change(self, **values):
+        for name, value in values.items():
+            getattr(self.form, f'_{name}').value = value
+        self.reach._change()
+        self.step()
+
+    @property
+    def cloud(self):
+        """The cloud that is seen; None without one."""
+        clouds = [cloud for cloud in self.clouds if not cloud._impl.removed]
+        return clouds[-1] if clouds else None
+
+
+def _raise(error):
+    raise error
+
+
+@pytest.fixture
+def page():
+    served = serve('127.0.0.1', 0, False)
+    yield Page(served.server)
+    close(served)
+
+
+@pytest.fixture
+def path(tmp_path):
+    made_map().save(tmp_path / 'mine.zarr')
+    return tmp_path / 'mine.zarr'
+
+
+def test_the_map_is_drawn_where_the_base_is_and_follows_the_controls(page, path):
+    page.open(path).show().wait_for('125 positions, 100 mm apart, from base to tip')
+    assert len(page.cloud.points) == 125
+    page.T_root_base = np.diag([-1.0, -1.0, 1.0, 1.0])
+    page.T_root_base[:3, 3] = 1.0, 2.0, 3.0
+    page.step()
+    assert tuple(page.cloud.position) == (1.0, 2.0, 3.0)
+    assert np.abs(page.cloud.wxyz) == pytest.approx([0.0, 0.0, 0.0, 1.0])
+    page.change(least=75.0, size=7.0)
+    assert len(page.cloud.points) == 60
+    assert page.cloud.point_size == pytest.approx(0.007)
+    assert tuple(page.cloud.position) == (1.0, 2.0, 3.0)
+    page.change(color='manipulability')
+    assert page.form._least.label == 'At least'
+    assert page.form._least.max == pytest.approx(0.2)
+    assert len(page.cloud.points) == 125
+    assert '0.200' in page.form._key.content
+    page.change(cut='layer at z', offset=0.1)
+    assert page.form._offset.visible
+    assert page.cloud.points[:, 2] == pytest.approx(0.1, abs=1e-6)
+    page.change(show=False)
+    assert page.cloud is None
+    assert not page.log
+
+
+def test_the_place_of_the_gizmo_is_told_as_it_moves(page, path):
+    page.open(path).show().wait_for('positions')
+    assert 'manipulability 0.000' in page.form._here.content
+    T = np.eye(4)
+    T[0, 3] = 0.2
+    page.target.set(T)
+    page.step()
+    assert 'orientations reached 50 %, manipulability 0.200' in page.form._here.content
+
+
+def test_the_map_of_another_arm_is_not_drawn_and_comes_back_with_its_own(page, path):
+    page.open(path).wait_for('no robot is shown yet')
+    page.show(arm(height=0.7)).wait_for('the same joint positions put its tip elsewhere')
+    assert page.cloud is None
+    assert not page.form._color.visible
+    assert len(page.log) == 1
+    page.show().wait_for('125 positions')
+    assert page.cloud is not None
+    page.show(arm(lower=-0.5)).wait_for('other joint limits')
+    assert page.cloud is None
+
+
+def test_a_file_that_cannot_be_read_costs_nothing_but_a_sentence(page, path, tmp_path):
+    page.open().show().wait_for('No map of the reach')
+    for wrong, complaint in (
+        (tmp_path / '<b>.zarr', '&lt;b&gt;.zarr: there is no such file'),
+        (write_reach(tmp_path, tip_link=None), 'not a file of ik_study reach'),
+        (tmp_path, 'no capability map'),
+    ):
+        page.reach.load(str(wrong))
+        page.wait_for(complaint)
+    for chunk in (path / 'positions' / 'c').rglob('*'):
+        if chunk.is_file():
+            chunk.write_bytes(chunk.read_bytes()[:20])
+    page.reach.load(str(path))
+    page.wait_for('The map is not shown')
+    assert page.cloud is None
+    made_map().save(tmp_path / 'good.zarr')
+    page.reach.load(f' {tmp_path}/good.zarr ')
+    page.wait_for('good.zarr</b>')
+    assert page.cloud is not None
+    page.reach.load('')
+    page.wait_for('No map of the reach')
+    assert page.cloud is None
+
+
+def test_what_was_asked_for_last_counts(page, path, tmp_path):
+    page.open(path).show().wait_for('mine.zarr</b>')
+    page.reach.load(str(tmp_path / 'missing'))
+    page.reach.load(str(path))
+    page.wait_for('mine.zarr</b>')
+    assert not page.log
+
+
+def test_two_maps_are_compared(page, path, tmp_path):
+    all_free = made_map(reached=np.ones((125, 2), dtype=bool))
+    all_free.save(tmp_path / 'theirs.zarr')
+    page.open(path).show().wait_for('positions')
+    page.reach.compare(str(tmp_path / 'missing'))
+    page.wait_for('The maps are not compared')
+    page.reach.compare(str(tmp_path / 'theirs.zarr'))
+    page.wait_for('positions')
+    assert page.form._color.value == ARMS
+    assert {*map(tuple, page.cloud.colors.tolist())} == {tuple(COLORS[2].tolist())}
+    page.change(least=75.0)
+    assert {*map(tuple, page.cloud.colors.tolist())} == {*map(tuple, COLORS[1:].tolist())}
+    assert 'only theirs' in page.form._key.content
+    assert '0.065 m³' in page.form._key.content
+    page.reach.compare('')
+    page.step()
+    assert page.form._color.value == 'orientations reached'
+    assert ARMS not in page.form._color.options
+
+
+def test_a_map_of_100_000_positions_is_sent_in_one_piece(page, tmp_path):
+    positions = np.random.default_rng(0).uniform(-1.0, 1.0, (100_000, 3))
+    made_map(positions=positions).save(tmp_path / 'large.zarr')
+    page.open(tmp_path / 'large.zarr').show().wait_for('100,000 positions')
+    sent = len(page.clouds)
+    page.change(least=75.0)
+    assert len(page.clouds) == sent + 1
+    assert 0 < len(page.cloud.points) < 100_000
+
+
+def test_a_map_is_made_at_the_first_look_and_another_one_from_the_page(page, monkeypatch):
+    monkeypatch.setitem(FINENESSES, 'coarse', Fineness(5, 2))
+    page.open(makes=True).show().wait_for('the map of this arm</b>')
+    assert len(page.cloud.points) > 0
+    assert not page.form._progress.visible
+    page.reach.make('coarse')
+    page.reach.load('')  # drops it
+    page.wait_for('No map of the reach')
+    page.reach.make('coarse')
+    page.wait_for('the map of this arm</b>')
+    assert not page.log
+
+
+def test_a_map_opens_cut_towards_the_camera(page, path):
+    page.open(path)
+    page.form._cut.value = page.opened_cut
+    page.show().wait_for('125 positions')
+    assert len(page.cloud.points) == 75

@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+
+pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
+
+from ik_service.extras.viewer.scene.arm_model import ArmModel, GHOST
+from ik_service.extras.viewer.scene.meshes import Mesh
+from ik_service.extras.viewer.scene.parts import Part
+from ik_service.extras.viewer.server import page
+from ik_service.model.link_geometry import Box, Cylinder, Sphere
+
+TRIANGLE = Mesh(np.eye(3, dtype=np.float32), np.array([[0, 1, 2]], dtype=np.uint32))
+
+
+@pytest.fixture
+def scene():
+    served = page.serve('127.0.0.1', 0, False)
+    yield served.server.scene
+    page.close(served)
+
+
+def parts():
+    geometries = (Box((1.0, 2.0, 3.0)), Cylinder(0.1, 0.4), Sphere(0.2), TRIANGLE)
+    links = ('base', 'base', 'arm/upper', 'arm/upper')
+    return [
+        Part(link, geometry, np.eye(4), (1.0, 0.5, 0.0))
+        for link, geometry in zip(links, geometries, strict=True)
+    ]
+
+
+def at(x, angle=0.0):
+    T = np.eye(4)
+    T[0, 3] = x
+    T[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    return T
+
+
+def test_parts_move_with_their_links(scene):
+    arm = ArmModel(scene, '/arm', ['base', 'bare', 'arm/upper'], parts())
+    assert not arm.visible
+    arm.visible = True
+    arm.place({'base': at(1.0), 'bare': at(2.0), 'arm/upper': at(3.0, np.pi / 2)})
+    assert scene.get_handle_by_name('/arm').visible
+    upper = scene.get_handle_by_name('/arm/1')
+    assert upper.position.tolist() == [3.0, 0.0, 0.0]
+    assert np.allclose(np.abs(upper.wxyz), [np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
+    assert scene.get_handle_by_name('/arm/0/1').radius == 0.1
+
+
+def test_a_ghost_shows_only_where_it_differs(scene):
+    ghost = ArmModel(scene, '/ghost', ['base', 'arm/upper'], parts(), GHOST)
+    here = {'base': at(0.0), 'arm/upper': at(1.0)}
+    ghost.place({**here, 'arm/upper': at(1.0, 0.1)}, beside=here)
+    assert not scene.get_handle_by_name('/ghost/0').visible
+    assert scene.get_handle_by_name('/ghost/1').visible
+    assert scene.get_handle_by_name('/ghost/0/0').opacity == GHOST.opacity
+
+
+def test_it_can_be_removed_and_added_again(scene):
+    ArmModel(scene, '/arm', ['base'], parts()[:1]).remove()
+    assert scene.get_handle_by_name('/arm/0') is None
+    ArmModel(scene, '/arm', ['base'], parts()[:1]).place({'base': at(5.0)})
+    assert scene.get_handle_by_name('/arm/0').position[0] == 5.0
+
+
+def test_a_robot_without_visible_parts(scene):
+    ArmModel(scene, '/arm', ['base'], []).place({'base': at(0.0)})
+
+
+def test_links_are_highlighted_and_get_their_colours_back(scene):
+    arm = ArmModel(scene, '/arm', ['base', 'arm/upper'], parts())
+    base, upper = scene.get_handle_by_name('/arm/0/0'), scene.get_handle_by_name('/arm/1/2')
+    own = upper.color
+    arm.highlight(frozenset({'arm/upper', 'bare'}))
+    assert upper.color != own
+    assert base.color == own
+    arm.highlight(frozenset({'base'}))
+    assert upper.color == own
+    assert base.color != own

@@ -1,0 +1,76 @@
+import numpy as np
+
+from ik_service import Robot
+from ik_service.extras.viewer.scene.meshes import Mesh, MeshLoader
+from ik_service.extras.viewer.scene.parts import collision_parts, robot_parts, skeleton
+from ik_service.extras.viewer.scene.visuals import read_visuals
+from ik_service.model.description import read_description
+from ik_service.model.link_geometry import Box, Cylinder, Sphere
+
+TEXT = """<robot name="r">
+  <link name="a">{a}</link><link name="b">{b}</link><link name="c"/>
+  <joint name="turn" type="continuous"><parent link="a"/><child link="b"/>
+    <origin xyz="0 0 0.4"/></joint>
+  <joint name="bend" type="continuous"><parent link="b"/><child link="c"/>
+    <origin xyz="0.3 0 0"/><axis xyz="0 1 0"/></joint>
+</robot>"""
+BALL = '<visual><geometry><sphere radius="0.1"/></geometry></visual>'
+MESH = '<visual><geometry><mesh filename="none.stl"/></geometry></visual>'
+
+
+def read(a='', b=''):
+    text = TEXT.format(a=a, b=b)
+    return Robot.from_urdf(text), read_visuals(read_description(text))
+
+
+def test_a_missing_mesh_is_a_box():
+    warnings = []
+    parts = robot_parts(*read(BALL, MESH), MeshLoader(None, warnings.append))
+    assert [(part.link, type(part.geometry)) for part in parts] == [('a', Sphere), ('b', Box)]
+    assert len(warnings) == 1
+
+
+def test_collision_shapes_are_parts_without_what_is_faulty_or_has_no_extent():
+    shapes = [
+        '<sphere radius="0.1"/>',
+        '<box size="1 1 0"/>',
+        '<box size="1 1"/>',
+        '<capsule radius="0.1" length="0.5"/>',
+        '<mesh filename="none.stl"/>',
+    ]
+    text = ''.join(f'<collision><geometry>{shape}</geometry></collision>' for shape in shapes)
+    robot, _ = read(BALL, text)
+    warnings = []
+    parts = collision_parts(robot, MeshLoader(None, warnings.append))
+    assert [(part.link, type(part.geometry)) for part in parts] == [
+        ('b', Sphere),
+        ('b', Mesh),
+        ('b', Box),
+    ]
+    assert len(warnings) == 1
+
+
+def test_a_capsule_is_drawn_as_triangles():
+    capsule = '<visual><geometry><capsule radius="0.1" length="0.5"/></geometry></visual>'
+    (part,) = robot_parts(*read(capsule), MeshLoader(None, print))
+    assert isinstance(part.geometry, Mesh)
+    np.testing.assert_allclose(np.ptp(part.geometry.vertices, axis=0), [0.2, 0.2, 0.7], atol=1e-6)
+
+
+def test_a_robot_without_visuals_is_a_skeleton():
+    parts = robot_parts(*read(), MeshLoader(None, print))
+    bones = [part for part in parts if isinstance(part.geometry, Cylinder)]
+    assert [(part.link, part.geometry.length) for part in bones] == [('a', 0.4), ('b', 0.3)]
+    assert sum(isinstance(part.geometry, Sphere) for part in parts) == 2
+
+
+def test_a_bone_of_the_skeleton_ends_at_the_joint():
+    robot, _ = read()
+    bone = next(part for part in skeleton(robot, {'b'}) if isinstance(part.geometry, Cylinder))
+    half = np.array([0.0, 0.0, bone.geometry.length / 2, 0.0])
+    middle, along = bone.T_link_geometry[:, 3], bone.T_link_geometry @ half
+    ends = sorted([(middle - along)[:3].tolist(), (middle + along)[:3].tolist()])
+    assert np.allclose(ends, [[0.0, 0.0, 0.0], [0.3, 0.0, 0.0]])
+    R = bone.T_link_geometry[:3, :3]
+    assert np.allclose(R @ R.T, np.eye(3))
+    assert np.isclose(np.linalg.det(R), 1.0)

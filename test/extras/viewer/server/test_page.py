@@ -1,0 +1,52 @@
+import io
+import sys
+
+import pytest
+
+from ik_service.exceptions import MissingExtraError
+
+pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
+
+
+@pytest.fixture
+def page():
+    from ik_service.extras.viewer.server import page
+
+    return page
+
+
+def test_serves_at_the_given_address_and_prints_nothing(page, capsys):
+    served = page.serve('127.0.0.1', 0, False)
+    try:
+        assert served.address == f'http://127.0.0.1:{served.server.get_port()}'
+    finally:
+        page.close(served)
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ('', '')
+
+
+def test_two_servers_do_not_share_a_port(page):
+    first = page.serve('127.0.0.1', 0, False)
+    try:
+        port = first.server.get_port()
+        with pytest.raises(page.PortError, match=f'port {port}'):
+            page.serve('127.0.0.1', port, False)
+        second = page.serve('127.0.0.1', port, True)
+        assert second.server.get_port() > port
+        page.close(second)
+    finally:
+        page.close(first)
+
+
+def test_without_viser_the_error_names_the_install_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'viser', None)
+    monkeypatch.delitem(sys.modules, 'ik_service.extras.viewer.server.page', raising=False)
+    with pytest.raises(MissingExtraError, match=r"pip install 'ik_service\[viewer\]'"):
+        import ik_service.extras.viewer.server.page  # noqa: F401
+
+
+def test_standard_output_is_restored(page):
+    before = sys.stdout
+    page.close(page.serve('127.0.0.1', 0, False))
+    assert sys.stdout is before
+    assert not isinstance(sys.stdout, io.StringIO)

@@ -1,0 +1,155 @@
+"""Buttons of a served page: who may move the arm with them, and when that ends."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
+pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+pytest.importorskip('control_msgs', reason='control_msgs is needed for its types')
+
+from support.arm_helpers import panda_arm
+from support.harness import until
+from support.page_client import serving
+from support.page_socket import page_socket
+
+from ik_service.extras.viewer.link.servo_link import JOGS, TWISTS
+from ik_service.extras.viewer.teleop.hand_form import HandForm
+from ik_service.extras.viewer.teleop.held_motion import HOLD_RATE, NUDGE
+from ik_service.extras.viewer.teleop.teleop import Teleop
+
+SLOW = 30.0
+
+
+class Scene:
+    """A served page with the tab, and a node that keeps the commands."""
+
+    def __init__(self, client):
+        self.client, self.sent, self.absent = client, [], ()
+        self.now = 100.0  # the time stands still unless the test turns it
+        self.chain = panda_arm().chain
+        gui = client.served.server.gui
+        link = SimpleNamespace(
+            publish=self.sent.append,
+            missing=lambda: self.absent,
+            subscribe=lambda on_status: setattr(self, 'tell', on_status),
+        )
+        self.forms = []
+
+        def make_form(actions):
+            self.forms.append(HandForm(gui, gui.add_tab_group().add_tab('hand'), actions))
+            return self.forms[-1]
+
+        self.teleop = Teleop(make_form, link, lambda: self.now)
+        self.teleop.show(self.chain)
+        self.step()
+
+        @client.served.server.on_client_disconnect
+        async def _(page):
+            self.teleop.leave(page.client_id)
+
+    @property
+    def form(self):
+        return self.forms[0]
+
+    def step(self, is_connected=True, is_busy=False):
+        self.teleop.step(is_connected, is_busy)
+        self.teleop.draw()
+
+    def axis(self, i):
+        return self.form._axis_buttons[i]
+
+    def is_moving(self):
+        return self.teleop._held.current is not None
+
+
+@pytest.fixture
+def scene():
+    with serving() as client:
+        made = Scene(client)
+        yield made
+        made.teleop.close()
+
+
+def test_a_button_of_the_page_moves_the_arm_until_it_is_released(scene):
+    with page_socket(scene.client.served) as page:
+        page.hold(scene.axis(1), HOLD_RATE)
+        until(lambda: scene.sent, SLOW, 'a command')
+        scene.now += NUDGE
+        assert scene.is_moving()
+        page.click(scene.axis(1))
+        until(lambda: not scene.is_moving(), SLOW, 'the end')
+        until(lambda: scene.sent[-1] == scene.sent[0].rest, SLOW, 'a command to rest')
+    first = scene.sent[0]
+    assert first.frame == scene.chain.base_link
+    assert first.twist == (scene.form.share, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize('origin', ['http://evil.example', 'null', 'http://127.0.0.1:1'])
+def test_a_page_that_gets_no_websocket_moves_nothing(scene, origin):
+    with page_socket(scene.client.served, origin) as page:
+        assert page is None
+    assert not scene.is_moving()
+    assert not scene.sent
+
+
+def test_a_lost_page_ends_its_motion_and_no_other(scene):
+    served = scene.client.served
+    with page_socket(served) as mine, page_socket(served) as other:
+        mine.hold(scene.axis(0), HOLD_RATE)
+        until(scene.is_moving, SLOW)
+        other.hold(scene.axis(1), HOLD_RATE)
+        until(lambda: scene.teleop._refusal, SLOW, 'a refusal')
+        other.close()
+        until(lambda: len(served.server.get_clients()) == 1, SLOW, 'one page')
+        assert scene.is_moving()
+        mine.close()
+        until(lambda: not scene.is_moving(), SLOW, 'the end')
+
+
+def test_joints_and_the_axes_of_the_tool_can_be_moved(scene):
+    scene.form._frame.value = 'tool'
+    with page_socket(scene.client.served) as page:
+        page.click(scene.axis(10))
+        until(lambda: scene.sent, SLOW)
+        assert scene.sent[0].frame == scene.chain.tip_link
+        assert scene.sent[0].twist[5] == -scene.form.share
+        scene.now += NUDGE
+        page.click(scene.form._joint_buttons[3])
+        until(lambda: scene.sent[-1].joint == scene.chain.joint_names[1], SLOW)
+
+
+@pytest.mark.parametrize(
+    ('state', 'why'),
+    [
+        ({'is_connected': False}, 'no IK node'),
+        ({'is_busy': True}, 'goes along a path'),
+        ({'absent': (TWISTS, JOGS)}, 'no node listens to delta_twist_cmds and delta_joint_cmds'),
+    ],
+)
+def test_a_button_does_nothing_where_the_page_says_why(scene, state, why):
+    scene.absent = state.pop('absent', ())
+    scene.step()
+    with page_socket(scene.client.served) as page:
+        page.hold(scene.axis(0), HOLD_RATE)
+        if not scene.absent:
+            until(scene.is_moving, SLOW)
+        scene.step(**state)
+        assert not scene.is_moving()
+        page.hold(scene.axis(0), HOLD_RATE)  # a page may send what its disabled button cannot
+        until(lambda: scene.teleop._refusal, SLOW, 'a refusal')
+    scene.step(**state)
+    assert not scene.is_moving()
+    assert why in scene.form._text.content
+    assert scene.axis(0).disabled
+
+
+def test_warnings_of_the_node_are_shown(scene):
+    scene.tell(1, 'close to a singularity')
+    scene.step()
+    assert 'close to a singularity' in scene.form._text.content
+    scene.tell(0, 'fine')
+    scene.step()
+    assert 'fine' not in scene.form._text.content

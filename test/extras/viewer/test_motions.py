@@ -1,0 +1,241 @@
+"""Motions of the page, with a node that answers when the test says so."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
+pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+
+from support.arm_helpers import panda_arm
+
+from ik_service.extras.viewer.link.path_link import ExecutionEnd, joint_motion
+from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.motions import Motions
+from ik_service.extras.viewer.panel.named_states import MID_RANGE
+
+
+class Link:
+    """Keeps the motions that are to be executed; their ends come when the test says so."""
+
+    def __init__(self):
+        self.is_there, self.sent, self.canceled = True, [], 0
+
+    def can_execute(self):
+        return self.is_there
+
+    def execute(self, message, on_end):
+        self.sent.append((message.joint_trajectory, on_end))
+        return SimpleNamespace(cancel=self._cancel)
+
+    def _cancel(self):
+        self.canceled += 1
+
+
+class Page:
+    """Everything around the motions, in place of a viewer."""
+
+    def __init__(self):
+        self.arm = panda_arm()
+        self.q = self.arm.chain.mid_range()
+        self.link, self.tasks, self.target = Link(), TaskQueue(_raise), Target()
+        self.refusals, self.shown, self.offered, self.previews = [], [], [], []
+        self.now = 100.0
+        self.panel = SimpleNamespace(
+            states=SimpleNamespace(offer=self.offered.extend, refresh=lambda: None),
+            sliders=SimpleNamespace(
+                build=lambda positions: None,
+                release=lambda: None,
+                show=lambda positions, now: self.shown.append(positions),
+            ),
+        )
+        chain = self.arm.chain
+        self.motions = Motions(
+            self.target, self.link, self.tasks, self.panel, self.refusals.append
+        )
+        self.display = SimpleNamespace(
+            view=SimpleNamespace(arm=self.arm, size=1.0, speeds=np.full(chain.n, 2.0)),
+            joints=lambda: self.q,
+            tip_pose=lambda: chain.forward(self.q),
+            poses_at=lambda q: q,
+            joint_positions=list,
+            base_from_root=lambda: np.eye(4),
+            show_preview=self.previews.append,
+        )
+        self.motions.show(self.display)
+
+    def step(self):
+        self.now += 1.0
+        self.motions.step(self.now)
+
+    def end(self, **values):
+        self.link.sent[-1][1](ExecutionEnd(**values))
+        self.tasks.run_pending()
+
+    def sent(self):
+        """The posture that was sent last, as a vector of the chain."""
+        trajectory, _ = self.link.sent[-1]
+        (point,) = trajectory.points
+        assert tuple(trajectory.joint_names) == self.arm.chain.joint_names
+        return np.array(point.positions)
+
+
+def _raise(error):
+    raise error
+
+
+@pytest.fixture
+def page():
+    return Page()
+
+
+def test_a_named_state_moves_the_joints(page):
+    assert page.offered == ['ready', 'extended', MID_RANGE]
+    page.motions.go_to_state('ready')
+    page.step()
+    ready = page.arm.chain.joint_vector(page.arm.robot.group_states('panda_arm')['ready'])
+    np.testing.assert_array_equal(page.sent(), ready)
+    assert page.target.pose is None
+    assert page.motions.state == 'ready'
+    assert page.motions.is_executing
+    np.testing.assert_array_equal(page.previews[0], ready)
+    assert page.shown == [dict(zip(page.arm.chain.joint_names, ready.tolist(), strict=True))]
+    page.end(is_success=True)
+    assert not page.motions.is_executing
+    assert not page.refusals
+
+
+def test_home_is_the_state_of_that_kind(page):
+    page.motions.remember_home()
+    page.motions.go_home()
+    page.step()
+    ready = page.arm.chain.joint_vector(page.arm.robot.group_states('panda_arm')['ready'])
+    np.testing.assert_array_equal(page.sent(), ready)
+
+
+def test_home_is_the_first_posture_where_no_state_is(page):
+    page.motions._home = None
+    page.q = first = page.q + 0.1
+    page.motions.remember_home()
+    page.q = page.q - 0.3
+    page.motions.remember_home()
+    page.motions.go_home()
+    page.step()
+    np.testing.assert_allclose(page.sent(), first)
+
+
+def test_a_slider_moves_its_joint_and_the_others_go_on_to_where_they_were_sent(page):
+    first, second, *_ = page.arm.chain.joint_names
+    before = page.q.copy()
+    page.motions.move_joints({first: 1.0})
+    page.motions.move_joints({first: 1.1})
+    page.step()
+    assert len(page.link.sent) == 1
+    np.testing.assert_allclose(page.sent(), [1.1, *before[1:]])
+    page.q = before + 0.05  # on the way
+    page.motions.move_joints({second: -0.4})
+    page.step()
+    np.testing.assert_allclose(page.sent(), [1.1, -0.4, *before[2:]])
+    page.end(is_success=True)
+    page.q = before + 0.2
+    page.motions.move_joints({first: 0.5})
+    page.step()
+    np.testing.assert_allclose(page.sent(), [0.5, *page.q[1:]])
+
+
+def test_a_slider_that_is_moved_on_is_sent_at_intervals(page):
+    name = page.arm.chain.joint_names[0]
+    for value in np.linspace(0.0, 1.0, 11):
+        page.motions.move_joints({name: float(value)})
+        page.now += 0.05
+        page.motions.step(page.now)
+    assert 2 <= len(page.link.sent) <= 4
+
+
+def test_a_motion_takes_as_long_as_the_slowest_joint():
+    motion = joint_motion(['a', 'b', 'c'], np.zeros(3), np.ones(3), np.array([1.0, 0.4, 0.0]))
+    (point,) = motion.joint_trajectory.points
+    duration = point.time_from_start
+    assert duration.sec + duration.nanosec * 1e-9 == pytest.approx(2.5)
+    assert not point.velocities
+
+
+@pytest.mark.parametrize('what', ['drag', 'random', 'pose'])
+def test_a_pose_ends_a_motion_of_the_joints(page, what):
+    page.motions.go_to_state('ready')
+    page.step()
+    T = page.arm.chain.forward(page.q + 0.1)
+    {
+        'drag': lambda: page.motions.drag(T, True),
+        'random': lambda: page.motions.go_to_random_pose(np.random.default_rng(1)),
+        'pose': lambda: page.motions.go_to_pose(T),
+    }[what]()
+    assert page.link.canceled == 1
+    assert page.motions.state == ''
+    assert page.motions.is_executing  # the target waits for the end
+    page.end(is_success=False, is_canceled=True, reason='canceled')
+    assert not page.motions.is_executing
+    assert page.target.pose is not None
+    assert not page.refusals
+
+
+def test_a_motion_that_is_not_sent_yet_gives_way_to_a_pose(page):
+    page.motions.go_to_state('ready')
+    page.motions.go_to_pose(np.eye(4))
+    page.step()
+    assert not page.link.sent
+
+
+@pytest.mark.parametrize('how', ['stop', 'drop'])
+def test_a_stop_ends_what_was_asked_for_without_a_complaint(page, how):
+    page.motions.go_to_state('ready')
+    page.step()
+    getattr(page.motions, how)()
+    page.end(is_success=False, reason='stopped')
+    page.step()
+    assert not page.refusals
+    assert len(page.link.sent) == 1
+    assert page.motions.state == ''
+    assert (page.target.pose is None) == (how == 'drop')
+
+
+def test_a_motion_that_fails_is_told_with_the_reason(page):
+    page.motions.go_to_state('ready')
+    page.step()
+    page.end(is_success=False, reason='somebody else commands the arm')
+    assert page.refusals == ['the arm has not got there: somebody else commands the arm']
+    assert page.motions.state == ''
+
+
+def test_the_end_of_a_motion_that_was_replaced_is_not_told(page):
+    page.motions.go_to_state('ready')
+    page.step()
+    page.motions.go_to_state('extended')
+    page.step()
+    page.link.sent[0][1](ExecutionEnd(is_success=False, reason='a newer trajectory'))
+    page.tasks.run_pending()
+    assert not page.refusals
+    assert page.motions.is_executing
+    assert page.motions.state == 'extended'
+
+
+def test_what_is_not_possible_is_refused_with_the_reason(page):
+    page.link.is_there = False
+    page.motions.go_to_state('ready')
+    page.link.is_there, page.q = True, None
+    page.motions.go_to_state('ready')
+    page.motions.go_to_state('of another robot')
+    page.step()
+    assert page.refusals == [
+        "the arm cannot go to the state 'ready': no node offers execute_trajectory",
+        "the arm cannot go to the state 'ready': no joint states have come yet",
+    ]
+    assert not page.link.sent
+
+
+def test_the_middle_of_the_limits_is_a_choice(page):
+    page.motions.go_to_state(MID_RANGE)
+    page.step()
+    np.testing.assert_allclose(page.sent(), page.arm.chain.mid_range())

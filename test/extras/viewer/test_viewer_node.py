@@ -1,0 +1,173 @@
+"""The program ``ik_viewer`` without a browser: ports, bad input, and how it ends."""
+
+import math
+import os
+import re
+import signal
+import socket
+import time
+from urllib.request import urlopen
+
+import pytest
+
+pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
+pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+
+from geometry_msgs.msg import PoseStamped
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from support.harness import until
+from visualization_msgs.msg import Marker, MarkerArray
+
+from ik_service.ros.common.qos import DESCRIPTION_QOS, MARKERS_QOS
+
+VIEWER = 'ik_service.extras.viewer.main'
+SLOW = 60.0  # for a robot that is read and, without a cache, compiled [s]
+READY = r'ready: (http\S+)'
+MESHED = """<robot name="m">
+  <link name="a"><visual><geometry><mesh filename="package://gone/a.stl"/></geometry></visual></link>
+  <link name="b"><visual><geometry><mesh filename="package://gone/a.stl" scale="2 2 2"/></geometry>
+  </visual><visual><geometry><cone/></geometry></visual></link>
+  <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>
+</robot>"""
+
+
+def address(viewer):
+    return viewer.wait_for(READY, SLOW)[1]
+
+
+def serves(url):
+    with urlopen(url, timeout=5.0) as answer:
+        return answer.status == 200 and b'<html' in answer.read().lower()
+
+
+def test_a_viewer_beside_another_goes_on_when_that_ends(bench):
+    with socket.create_server(('127.0.0.1', 0)) as taken:
+        port = taken.getsockname()[1]
+        first, second = (bench.start(VIEWER, ready=READY, port=port) for _ in range(2))
+    addresses = [address(first), address(second)]
+    ports = [int(url.rpartition(':')[2]) for url in addresses]
+    assert port < ports[0] < ports[1]
+    assert all(url.startswith('http://127.0.0.1:') for url in addresses)
+    first.kill()
+    assert serves(addresses[1])
+    start = time.monotonic()
+    second.send(signal.SIGINT)
+    assert until(lambda: second.exit_code is not None, 10.0)
+    assert time.monotonic() - start < 4.0
+    assert second.exit_code == 0
+    assert 'Traceback' not in second.output
+
+
+@pytest.mark.parametrize(
+    ('parameters', 'complaint'),
+    [
+        ({'port_search': False}, r'ik_viewer: port \d+ of 127.0.0.1 is in use'),
+        ({'host': '192.0.2.1'}, r'ik_viewer: the page cannot be served at 192.0.2.1'),
+        ({'rate': 1000.0}, 'ik_viewer: rate: .*out of range'),
+        ({'host': 5}, 'ik_viewer: host: .*has to be text'),
+    ],
+)
+def test_a_wrong_parameter_ends_the_program_with_a_reason(bench, parameters, complaint):
+    with socket.create_server(('127.0.0.1', 0)) as taken:
+        port = taken.getsockname()[1]
+        viewer = bench.start(VIEWER, ready=None, **{'port': port, **parameters})
+        viewer.wait_for(complaint, SLOW)
+        assert until(lambda: viewer.exit_code, SLOW) == 1
+    assert 'Traceback' not in viewer.output
+
+
+def test_bad_input_is_logged_once_and_survived(bench):
+    viewer = bench.start(VIEWER, ready=READY, port=0)
+    description = bench.publisher(String, 'robot_description', DESCRIPTION_QOS)
+    description.publish(String(data='<robot name="broken"'))
+    viewer.wait_for('the robot cannot be shown: .*not well-formed', SLOW)
+
+    description.publish(String(data=MESHED))
+    viewer.wait_for('the mesh package://gone/a.stl is not found: .*; it is drawn as a box', SLOW)
+    viewer.wait_for("link 'b': a visual is not shown: .*not cone", SLOW)
+
+    states = bench.publisher(JointState, 'joint_states')
+    targets = bench.publisher(PoseStamped, 'target_pose')
+    worlds = bench.publisher(MarkerArray, 'world_markers', MARKERS_QOS)
+    world = MarkerArray(markers=[Marker(ns='objects', type=Marker.ARROW)])
+    nowhere = PoseStamped()
+    nowhere.header.frame_id = 'nowhere'
+
+    def publish():
+        states.publish(JointState(name=['j'], position=[math.nan]))
+        states.publish(JointState(name=['j', 'k'], position=[1.0]))
+        states.publish(JointState(name=['j', 'j'], position=[1.0, 2.0]))
+        targets.publish(nowhere)
+        worlds.publish(world)
+        output = viewer.output
+        return 'joint_states is ignored' in output and 'a target is not shown' in output
+
+    until(publish, SLOW, 'a complaint', period=0.05)  # before that, the robot is being built
+    for _ in range(10):
+        publish()
+        time.sleep(0.05)
+    assert serves(address(viewer))
+    assert viewer.output.count('joint_states is ignored') == 1
+    assert viewer.output.count('a target is not shown') == 1
+    assert viewer.output.count('the world is not shown: marker 0 of objects') == 1
+    assert viewer.output.count('is not found') == 1
+    assert 'Traceback' not in viewer.output
+
+
+def test_no_file_is_opened_for_a_description_from_the_topic(bench, tmp_path):
+    os.mkfifo(tmp_path / 'pipe')
+    triangle = 'solid x\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\n'
+    (tmp_path / 'secret.stl').write_text(f'{triangle}vertex 0 1 0\nendloop\nendfacet\nendsolid\n')
+    viewer = bench.start(VIEWER, ready=READY, port=0)
+    description = bench.publisher(String, 'robot_description', DESCRIPTION_QOS)
+    description.publish(String(data=str(tmp_path / 'pipe')))
+    viewer.wait_for('the robot cannot be shown: .*pipe.*: no XML; the text of a URDF', SLOW)
+    meshed = MESHED.replace('package://gone/a.stl', f'{tmp_path}/secret.stl')
+    description.publish(String(data=meshed))
+    viewer.wait_for(r'secret\.stl is refused: it lies outside of .*; it is drawn as a box', SLOW)
+    viewer.wait_for("link 'b': a visual is not shown: .*not cone", SLOW)
+    assert viewer.output.count('is refused') == 1
+
+
+def test_an_srdf_from_the_topic_that_does_not_go_with_the_robot_costs_only_its_states(
+    bench, tmp_path
+):
+    os.mkfifo(tmp_path / 'pipe')
+    viewer = bench.start(VIEWER, ready=READY, port=0)
+    description = bench.publisher(String, 'robot_description', DESCRIPTION_QOS)
+    semantics = bench.publisher(String, 'robot_description_semantic', DESCRIPTION_QOS)
+    description.publish(String(data=MESHED))
+    viewer.wait_for("link 'b': a visual is not shown", SLOW)
+    complaint = 'the group states of the SRDF are not known: .*'
+    semantics.publish(String(data=str(tmp_path / 'pipe')))
+    viewer.wait_for(complaint, SLOW)
+    wrong = '<group name="g"><link name="nose"/></group>'
+    semantics.publish(String(data=f'<robot name="m">{wrong}</robot>'))
+    viewer.wait_for("SRDF: group 'g' cannot be used: link 'nose' does not exist", SLOW)
+    assert 'the robot cannot be shown' not in viewer.output
+    assert 'Traceback' not in viewer.output
+    assert serves(address(viewer))
+
+
+def test_missing_files_are_logged(bench):
+    missing = {'urdf': '/no/such/arm.urdf', 'reach': '/no/such/reach.npz'}
+    viewer = bench.start(VIEWER, ready=READY, port=0, **missing)
+    viewer.wait_for(r'reach is not shown: /no/such/reach\.npz: there is no such file', SLOW)
+    viewer.wait_for(r'the robot cannot be shown: .*/no/such/arm\.urdf', SLOW)
+    assert serves(address(viewer))
+    assert re.search(r'\[WARN\]', viewer.output)
+
+
+def test_a_robot_that_only_the_node_can_read_is_asked_of_it(bench, tmp_path):
+    pytest.importorskip('xacro', reason='the extra xacro is not installed')
+    file = tmp_path / 'arm.urdf.xacro'
+    link = '<xacro:arg name="side" default="left"/><link name="$(arg side)_hand"/>'
+    text = MESHED.replace('<link name="a">', f'{link}<link name="a">', 1)
+    text = text.replace('name="m"', 'name="m" xmlns:xacro="http://www.ros.org/wiki/xacro"')
+    joint = '<joint name="k" type="fixed"><parent link="b"/><child link="right_hand"/></joint>'
+    file.write_text(text.replace('</robot>', f'{joint}</robot>'))
+    bench.start('ik_service.ros.ik.main', urdf=str(file), xacro_args='side:=right')
+    viewer = bench.start(VIEWER, ready=READY, port=0)
+    viewer.wait_for("link 'b': a visual is not shown: .*not cone", SLOW)
+    assert 'cannot be shown' not in viewer.output
