@@ -48,7 +48,7 @@ class GripperButtons:
                 row.disabled = not enabled
 
     def _add(self, name: str, choices: Sequence[str]) -> viser.GuiButtonGroupHandle:
-        row = self._gui.add_button_group(truncate(name, 24), choices)
+        row = self._gui.add_button_group(truncate(name), choices)
         choose = partial(self._on_choose, name)
 
         @row.on_click
