@@ -13,12 +13,13 @@ import numpy.typing  # noqa: E402
 
 import ik_service  # noqa: E402  from this checkout
 
-# rosdoc2 builds a copy of this folder elsewhere, where links and includes of `../` need these, and
+# rosdoc2 builds a copy of this folder elsewhere, where `../` lacks what pages link and include, and
 # adds pages of its own, which repeat those here.
-for name in ('CHANGELOG.rst', 'CONTRIBUTING.md', 'README.md', 'config', 'examples', 'ik_service'):
+FILES = ['CHANGELOG.rst', 'CONTRIBUTING.md', 'QUALITY_DECLARATION.md', 'SECURITY.md']
+for name in (*FILES, 'config', 'examples', 'ik_service', 'package.xml'):
     if not (DOCS.parent / name).exists():
         (DOCS.parent / name).symlink_to(Path(ik_service.__file__).resolve().parents[1] / name)
-_pages_of_rosdoc2 = ['index.rst', '__*.rst', 'README.md', 'CHANGELOG.rst', 'CONTRIBUTING.md']
+PAGES_OF_ROSDOC2 = ['index.rst', '__*.rst', 'README.md', *FILES]
 rosdoc2_settings = {'allow_other_extensions': True}
 
 # A union of eight private types otherwise, spelled out at every argument.
@@ -31,7 +32,7 @@ project_copyright = 'the authors of ik_service, Apache-2.0'
 release = version = ik_service.__version__
 
 extensions = ['myst_parser', 'sphinx.ext.autodoc', 'mathml', 'generated_pages']
-exclude_patterns = ['_ext', 'generated', 'methods_template.md', *_pages_of_rosdoc2]
+exclude_patterns = ['_ext', 'generated', 'methods_template.md', *PAGES_OF_ROSDOC2]
 myst_enable_extensions = ['colon_fence', 'deflist', 'dollarmath']
 myst_heading_anchors = 3  # the same anchors as on GitHub
 
