@@ -13,13 +13,12 @@ import numpy.typing  # noqa: E402
 
 import ik_service  # noqa: E402  from this checkout
 
-# rosdoc2 builds a copy of this folder elsewhere, where `../` lacks what pages link and include, and
-# adds pages of its own, which repeat those here.
-FILES = ['CHANGELOG.rst', 'CONTRIBUTING.md', 'QUALITY_DECLARATION.md', 'SECURITY.md']
-for name in (*FILES, 'config', 'examples', 'ik_service', 'package.xml'):
+# rosdoc2 builds a copy of this folder elsewhere, where `../` lacks what pages link and include,
+# and adds pages of its own, which repeat those here.
+for name in ('CHANGELOG.rst', 'CONTRIBUTING.md', 'config', 'examples', 'ik_service'):
     if not (DOCS.parent / name).exists():
         (DOCS.parent / name).symlink_to(Path(ik_service.__file__).resolve().parents[1] / name)
-PAGES_OF_ROSDOC2 = ['index.rst', '__*.rst', 'README.md', *FILES]
+PAGES_OF_ROSDOC2 = ['index.rst', '__*.rst', 'README.md', 'CHANGELOG.rst', 'CONTRIBUTING.md']
 rosdoc2_settings = {'allow_other_extensions': True}
 
 # A union of eight private types otherwise, spelled out at every argument.
