@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 import threading
 import time
 
@@ -18,7 +19,6 @@ from ik_service.exceptions import OptionError
 from ik_service.following.motion_limits import LONGEST_RAMP
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
-from ik_service.ros.trajectory.accepted_goal import AcceptedGoal
 from ik_service.ros.trajectory.action_goals import (
     ActionGoals,
     ExecuteTrajectoryGoals,
@@ -40,6 +40,65 @@ from ik_service.ros.trajectory.trajectory_messages import TrajectoryRequest
 from ik_service.ros.trajectory.trajectory_parameters import controller_action, TRAJECTORY_ACTION
 from ik_service.trajectory.clock_rates import ClockGrid
 from ik_service.trajectory.joint_trajectory import JointTrajectory
+
+
+@dataclass(eq=False)
+class AcceptedGoal:
+    """
+    Accepted goal of an action.
+
+    :ivar kind: which action it is of.
+    :ivar server: the server of the action.
+    :ivar handle: the server's handle.
+    :ivar playback: its trajectory; None before it begins, and when it was canceled before.
+    :ivar begun: whether all is done that its begin asks for.
+    :ivar canceled: whether its client has canceled it.
+    :ivar preempted: what has stopped it for its client; empty for nothing.
+    :ivar ended_at: when its trajectory has ended, on the monotonic clock [s]; None before.
+    :ivar lock: held while it is attended to.
+    :ivar finished: whether its result is sent.
+    """
+
+    kind: ActionGoals
+    server: DeferredActionServer
+    handle: ServerGoalHandle
+    playback: Playback | None = None
+    begun: bool = False
+    canceled: bool = False
+    preempted: str = ''
+    ended_at: float | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    finished: bool = False
+    _reported: bool = False
+
+    def cancel(self) -> bool:
+        """Cancel it, as its client wants; return whether that can still be."""
+        if self.ended_at is not None:
+            return False
+        self.canceled = True
+        if self.playback is not None:
+            self.playback.cancel()
+        return True
+
+    def preempt(self, reason: str) -> None:
+        """
+        Stop it, as all motion is stopped.
+
+        :param reason: what stops it.
+        """
+        self.preempted = self.preempted or reason
+        if self.playback is not None:
+            self.playback.preempt(reason)
+
+    def give_feedback(self) -> None:
+        """Send feedback, if there is news."""
+        if self.playback is None:
+            return
+        feedback = self.kind.feedback(self.playback, not self._reported)
+        if feedback is not None:
+            self._reported = True
+            self.handle.publish_feedback(feedback)
+
 
 _PERIOD = 0.05
 """Time between two feedbacks [s]."""
