@@ -23,7 +23,7 @@ from ik_service.cli import programs
 
 class Finder:
     def find_spec(self, name, path, target=None):
-        if name.startswith('ik_service.cli.') and name.count('.') < 4:
+        if name.startswith(('ik_service.cli.', 'ik_service.extras.')):
             raise {error}
 
 sys.meta_path.insert(0, Finder())
