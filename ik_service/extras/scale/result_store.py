@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 import os
 from pathlib import Path
+import shutil
 import sys
 from types import MappingProxyType
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 import uuid
 
 import numpy as np
@@ -17,14 +18,6 @@ from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, StoreError
 from ik_service.extras.scale.chain_spec import ChainSpec, digest_of
 from ik_service.extras.scale.chunk_files import checksum, decode_chunk, encode_chunk, EncodedChunk
-from ik_service.extras.scale.new_store import (
-    ArrayLayout,
-    CHECKSUM_LAYOUT,
-    CHECKSUMS,
-    CODECS,
-    layout,
-    make_store,
-)
 from ik_service.extras.scale.settings_files import (
     changed_attribute,
     DIGESTS,
@@ -38,14 +31,107 @@ from ik_service.extras.scale.store_files import (
     has_content,
     load_zarr,
     missing_fault,
+    new_name,
     only_writer,
     remove_remains,
+    sync_file,
 )
 from ik_service.extras.scale.target_comparison import Comparison
 from ik_service.kinematics.transform_digests import transform_digests
 
 if TYPE_CHECKING:
     from zarr import Array, Group
+
+
+CODECS = ('bytes', 'crc32c')
+"""Names of the codecs of each array."""
+
+CHECKSUMS = 'checksums'
+"""Name of the array with a row for each chunk: what tells its files from those of another one."""
+
+
+class ArrayLayout(NamedTuple):
+    """
+    What an array of a store is.
+
+    :ivar name: its name.
+    :ivar type: of its numbers.
+    :ivar width: shape of a row.
+    :ivar fill: value of rows that are unsolved.
+    :ivar of_chunks: whether it has a row for each chunk, rather than for each target.
+    """
+
+    name: str
+    type: str
+    width: tuple[int, ...]
+    fill: float
+    of_chunks: bool = False
+
+    def rows(self, chunk: int) -> int:
+        """
+        Return the rows of a file.
+
+        :param chunk: targets of a chunk.
+        """
+        return 1 if self.of_chunks else chunk
+
+
+def make_store(folder: Path, details: Mapping[str, Any], count: int) -> None:
+    """
+    Make a store, under another name until it is whole, so that no half of one is found.
+
+    :param folder: its folder, which is empty or not there; a store that somebody else has made
+        meanwhile is left as it is.
+    :param details: attributes of the group, among them ``id``, ``chunk`` and ``joint_names``.
+    :param count: number of targets.
+    :raises OSError: the disk refuses.
+    """
+    zarr = load_zarr()
+    folder = Path(os.path.realpath(folder))  # a link to an empty folder stays one
+    made = new_name(folder, details['id'])
+    chunk, n = details['chunk'], len(details['joint_names'])
+    try:
+        group = zarr.open_group(made, mode='w')
+        for array in (*layout(n), CHECKSUM_LAYOUT):
+            rows = array.rows(chunk)
+            group.create_array(
+                array.name,
+                shape=(-(-count // (chunk // rows)), *array.width),
+                chunks=(rows, *array.width),
+                dtype=array.type,
+                fill_value=array.fill,
+                # Joint vectors hardly get smaller, and compression takes as long as solving does.
+                compressors=zarr.codecs.Crc32cCodec(),
+            )
+        group.update_attributes(dict(details))
+        for file in made.rglob('zarr.json'):
+            sync_file(file)
+        made.rename(folder)
+    except OSError:
+        shutil.rmtree(made, ignore_errors=True)
+        if not has_content(folder):  # else another process was faster
+            raise
+
+
+def layout(n: int) -> tuple[ArrayLayout, ...]:
+    """
+    Return the arrays of the answers.
+
+    :param n: number of joints.
+    """
+    return (
+        ArrayLayout('q', 'float64', (n,), np.nan),
+        ArrayLayout('position_error', 'float64', (), np.nan),
+        ArrayLayout('orientation_error', 'float64', (), np.nan),
+        ArrayLayout('iterations', 'int32', (), 0),
+        ArrayLayout('searches', 'int32', (), 0),
+        ArrayLayout('target_digest', 'uint32', (), 0),
+        ArrayLayout('status', 'uint8', (), UNSOLVED),
+    )
+
+
+CHECKSUM_LAYOUT = ArrayLayout(CHECKSUMS, 'uint32', (len(layout(0)),), 0, of_chunks=True)
+"""The array :data:`CHECKSUMS`, with a number for each file of a chunk."""
 
 
 _LAST = 'status'

@@ -20,11 +20,11 @@ from ik_service.solvers.batch_targets import batch_targets
 from ik_service.solvers.characteristic_length import characteristic_length
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
-from ik_service.solvers.path.coarse_smoothing import smoothed
 from ik_service.solvers.path.options import PathOptions
 from ik_service.solvers.path.problem import PathProblem
 from ik_service.solvers.path.result import PathEnd, PathResult, PathStatus
 from ik_service.solvers.path.search import joined, Outcome, PathSearch
+from ik_service.solvers.path.smoothing import smoothed
 from ik_service.solvers.path.starts import free_starts, starts_from
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.solver import prepared

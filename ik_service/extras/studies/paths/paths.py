@@ -5,11 +5,14 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+import math
 from pathlib import Path
 from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
+import yaml
 
+from ik_service.common.resources import urdf_path
 from ik_service.drawing.figures import (
     ACCENT,
     FAINT,
@@ -19,8 +22,7 @@ from ik_service.drawing.figures import (
     PALETTE,
     sheet,
 )
-from ik_service.extras.studies.paths.arms import path_arms, PathArm
-from ik_service.extras.studies.paths.joint_paths import poses_along, wandering_path
+from ik_service.extras.studies.arms import ARMS
 from ik_service.extras.studies.paths.methods import (
     Course,
     JUMP,
@@ -29,10 +31,107 @@ from ik_service.extras.studies.paths.methods import (
     whole_course,
 )
 from ik_service.extras.studies.tables import write_csv
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.robot import Robot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import SubFigure
+
+
+def wandering_path(
+    chain: KinematicChain, seed: int, points: int, legs: int, share: float = 0.3
+) -> np.ndarray:
+    """
+    Return a joint path from one random posture to the next, at rest in each.
+
+    :param chain: the arm; joints without limits stay within ±π.
+    :param seed: of the random postures.
+    :param points: number of rows.
+    :param legs: number of ways between postures.
+    :param share: of its range that a joint moves at most on a leg.
+    :returns: (points, n) within the limits [rad] or [m].
+    """
+    ends = random_postures(chain, seed, legs, share)
+    course = np.linspace(0, legs, points)
+    leg = np.minimum(course.astype(int), legs - 1)
+    done = 0.5 - 0.5 * np.cos(math.pi * (course - leg))[:, None]
+    return ends[leg] + (ends[leg + 1] - ends[leg]) * done
+
+
+def random_postures(chain: KinematicChain, seed: int, legs: int, share: float) -> np.ndarray:
+    """
+    Return random postures, each not far from the one before.
+
+    :param chain: the arm; joints without limits stay within ±π.
+    :param seed: of the random postures.
+    :param legs: number of ways between postures.
+    :param share: of its range that a joint moves at most on a leg.
+    :returns: (legs + 1, n) within the limits [rad] or [m].
+    """
+    random = np.random.default_rng(seed)
+    lower, upper = np.maximum(chain.lower, -math.pi), np.minimum(chain.upper, math.pi)
+    corners = [random.uniform(lower, upper)]
+    for _ in range(legs):
+        q = corners[-1] + random.uniform(-share, share, chain.n) * (upper - lower)
+        q = np.where(q > upper, 2 * upper - q, q)  # what goes over a limit is reflected
+        corners.append(np.where(q < lower, 2 * lower - q, q))
+    return np.array(corners)
+
+
+def poses_along(chain: KinematicChain, path: np.ndarray) -> np.ndarray:
+    """
+    Return the poses of the tip along a joint path.
+
+    :param chain: the arm.
+    :param path: (k, n) joint vectors [rad] or [m].
+    :returns: (k, 4, 4) T_base_tip.
+    """
+    return np.array([chain.forward(q) for q in path]).reshape(-1, 4, 4)
+
+
+_OURS = 'panda'
+_LISTING = 'chains.yaml'
+_JOINTS = 7
+
+
+@dataclass(frozen=True)
+class PathArm:
+    """
+    An arm with its description.
+
+    :ivar name: its name.
+    :ivar urdf: the description.
+    :ivar chain: from its base to its tip.
+    """
+
+    name: str
+    urdf: Path
+    chain: KinematicChain
+
+
+def path_arms(folder: Path) -> tuple[list[PathArm], str]:
+    """
+    Return the arms of the study.
+
+    :param folder: descriptions, and their base and tip links in ``chains.yaml``: a list of
+        ``name``, ``urdf``, ``base_link`` and ``tip_link``.
+    :returns: the arms, ours first, and why there are no others; empty when there are.
+    """
+    arms = [_arm(_OURS, urdf_path(_OURS), *ARMS[_OURS])]
+    listing = folder / _LISTING
+    if not listing.is_file():
+        return arms, f'other arms are skipped: there is no {listing} (--robots)'
+    for entry in yaml.safe_load(listing.read_text(encoding='utf-8')):
+        links = entry['base_link'], entry['tip_link']
+        arm = _arm(entry['name'], folder / entry['urdf'], *links)
+        if arm.chain.n == _JOINTS and _OURS not in arm.name:
+            arms.append(arm)
+    return arms, ''
+
+
+def _arm(name: str, urdf: Path, base_link: str, tip_link: str) -> PathArm:
+    return PathArm(name, urdf, Robot.from_urdf(urdf).chain(base_link, tip_link))
 
 
 _COLORS = {

@@ -1,5 +1,12 @@
 """
-Accelerated variant of the transpose: the length of a step by what the last one has shown.
+Transpose of the Jacobian: steepest descent of the squared error.
+
+The step goes along Jᵀ e. Its length, and the weight of radians beside metres, are those of a
+variant: :mod:`~ik_service.solvers.methods.transpose` or the classical
+:mod:`~ik_service.solvers.methods.transpose`.
+
+The step is α Jᵀ e (Wolovich and Elliott 1984), with a fixed α or the one that minimises the
+linearised error ‖e − α J Jᵀ e‖, which is (e · J Jᵀ e) / ‖J Jᵀ e‖² (Buss 2004).
 
 The step is α D Jᵀ S² e. S² weighs rotations by the square of the characteristic length, so that
 metres and radians are alike, and D divides by the squared length of each joint's column of S J, so
@@ -19,12 +26,22 @@ moves by more than a radian or a metre at once.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
+from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.compile import inlined_kernel
 from ik_service.kinematics.kernels import fill_vector
+from ik_service.kinematics.tree import KinematicTree
+from ik_service.solvers.characteristic_length import (
+    characteristic_length,
+    refuse_characteristic_length,
+)
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.kernels.turns import without_turns
+from ik_service.solvers.loop.step import step_of
 from ik_service.solvers.loop.width import width
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.registry import given, SolverSpec
 
 # Rows of memory: the metric D⁻¹, the gradient now and before, the last step, and in the first
 # numbers of the others the last short lengths.
@@ -151,3 +168,82 @@ def _best_length(square, work):
         along += weight * work.error[j] * moved[j]
         length += weight * moved[j] * moved[j]
     return along / length if length > 0.0 else 0.0
+
+
+@inlined_kernel
+def descend_steepest(fixed_gain, work):
+    """
+    Write α Jᵀ e to ``work.step``.
+
+    :param fixed_gain: α; 0 for the one that minimises the linearised error.
+    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    """
+    rows = work.rows
+    moved = work.vector
+    fill_vector(moved, 0.0)
+    for i in range(rows.shape[0]):
+        value = 0.0
+        for j in range(width(work)):
+            value += rows[i, j] * work.error[j]
+        work.step[i] = value
+        for j in range(width(work)):
+            moved[j] += rows[i, j] * value
+    gain = fixed_gain
+    if gain == 0.0:
+        along = length = 0.0
+        for j in range(width(work)):
+            along += work.error[j] * moved[j]
+            length += moved[j] * moved[j]
+        gain = along / length if length > 0.0 else 0.0
+    for i in range(rows.shape[0]):
+        work.step[i] *= gain
+
+
+class Transpose(NamedTuple):
+    """
+    Parameters of the method.
+
+    :ivar gain: α of the classical variant; 0 for the one that minimises the linearised error.
+    :ivar accelerated: whether the lengths of the steps are those of the accelerated variant.
+    :ivar square: square of its characteristic length [m²].
+    """
+
+    gain: float
+    accelerated: int = 0
+    square: float = 1.0
+
+
+@step_of(Transpose, short=True)
+def transpose_step(method, chain, settings, work):
+    """Write the step along Jᵀ e to ``work.step``."""
+    if method.accelerated != 0:
+        descend_by_two_points(method.square, chain, settings, work)
+    else:
+        descend_steepest(method.gain, work)
+
+
+def _parameters(chain: KinematicChain | KinematicTree, options: IkOptions) -> Transpose:
+    if options.chosen_variant == 'classical':
+        refuse_characteristic_length(options)
+        return Transpose(given(options.step_gain, 0.0))
+    return Transpose(0.0, 1, characteristic_length(chain, options) ** 2)
+
+
+SPEC = SolverSpec(
+    name='transpose',
+    summary='transpose of the Jacobian: steps down the slope of the squared error',
+    uses=frozenset({'variant', 'characteristic_length', 'step_gain', 'jacobian'}),
+    parameters=_parameters,
+    max_iterations=1000,
+    max_searches=100,
+    patience=50,
+    progress=0.1,
+    memory_rows=lambda chain: MEMORY_ROWS,
+    trees=True,
+    variants={
+        'accelerated': {},
+        'classical': {
+            'max_iterations': 2000, 'max_searches': 20, 'patience': 50, 'progress': 0.05,
+        },
+    },
+)  # fmt: skip
