@@ -158,7 +158,7 @@ class RobotInWorld:
 
     @property
     def posture(self) -> Mapping[str, float]:
-        """Where joints are that are not given [rad] or [m]; may be set, also in part."""
+        """Positions of joints that are not given [rad] or [m]; may be set, also in part."""
         return MappingProxyType(self._positions(self._base))
 
     @posture.setter

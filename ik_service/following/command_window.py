@@ -184,10 +184,10 @@ class StepClock:
 
 
 HISTORY = 0.05
-"""How far a window reaches into the past [s]: how far a controller's clock may be behind."""
+"""Length of a window's past [s]: the lag that a controller's clock may have."""
 
 AHEAD = 0.1
-"""How far a window reaches into the future, at least [s]."""
+"""Shortest length of a window's future [s]."""
 
 DELAY, MARGIN = 1.5, 0.005
 """

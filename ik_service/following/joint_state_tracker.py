@@ -32,7 +32,7 @@ _ENOUGH = 10
 """States from which their noise can be told."""
 
 _DRIFT_OF_NOISE, _SWAY_OF_NOISE = 4.0, 6.0
-"""What noise may do beyond that, in standard deviations: of the means, and of a state."""
+"""Allowance for noise beyond that, in standard deviations: of the means, and of a state."""
 
 _WORDS = 'motions start only at rest'
 

@@ -183,7 +183,7 @@ _RETURN = 2.0
 """Longest time in which commands return to an arm that is stuck [s]."""
 
 _BEHIND = 0.05
-"""How far commands may be behind a goal that moves before it waits, as time at full speed [s]."""
+"""Delay of commands behind a moving goal before it waits, as time at full speed [s]."""
 
 
 class FollowerStateMachine:

@@ -47,7 +47,7 @@ class FollowerStatus:
 
     @property
     def displacements(self) -> int:
-        """How often something else moved the arm."""
+        """Number of times that something else moved the arm."""
         return self._machine.displacements
 
     @property
@@ -71,7 +71,7 @@ class FollowerStatus:
 
     @property
     def measured(self) -> tuple[np.ndarray, float] | None:
-        """Where the joints were last, (n,) [rad] or [m], and when [s]; None before a state."""
+        """Last positions of the joints (n,) [rad] or [m], and their time [s]; None before any."""
         with self._lock:
             arm = self._machine.arm
             return None if arm.measured is None else (arm.measured, arm.measured_at)
@@ -100,13 +100,13 @@ class FollowerStatus:
 
     @property
     def obstacle(self) -> str:
-        """What the commands have stopped before; empty for nothing."""
+        """Obstacle before which the commands have stopped; empty for none."""
         aim = self._aims.current
         return aim.obstacle if aim else ''
 
     @property
     def aim(self) -> Aim | None:
-        """What the commands are for; None without."""
+        """Goal of the commands; None without one."""
         return self._aims.current
 
     @property
@@ -141,7 +141,7 @@ class FollowerStatus:
 
     @property
     def following_error(self) -> float | None:
-        """How far the arm's worst joint is from its command [rad] or [m]; None without one."""
+        """Largest distance of a joint from its command [rad] or [m]; None without a command."""
         with self._lock:
             stream, measured = self._machine.stream, self._machine.arm.measured
             if not stream.active or measured is None:

@@ -100,7 +100,7 @@ class LinkSpeed:
 
 
 TOLERANCE = 1e-4
-"""How far the tip may leave the corners of a path [m]; a corner that is sharper is a stop."""
+"""Distance within which the tip rounds the corners of a path [m]; sharper ones are stops."""
 _MOST_ROWS = 1_000_000
 # Rounds in which the motion is slowed down where a link is too fast between rows, and by how much
 # it may be before all is slowed down.

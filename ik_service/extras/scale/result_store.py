@@ -259,12 +259,12 @@ BEFORE = 2
 """Version that is read and gone on with as it is, without checksums of chunks and attributes."""
 
 KIND = 'answers of ik_service.extras.scale'
-"""What a group says that it holds."""
+"""Content that a group declares."""
 
 FAULTS = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError, OverflowError,
 )  # fmt: skip
-"""What Zarr raises for files that are not what they shall be."""
+"""Errors of Zarr about malformed files."""
 
 _TEXTS = ('spec', 'targets', 'chain', 'id')
 _DETAILS = (*_TEXTS, 'joint_names', 'chunk')
@@ -469,7 +469,7 @@ class ResultStore:
 
     @property
     def chain_spec(self) -> ChainSpec:
-        """What the answers are of."""
+        """Subject of the answers."""
         return ChainSpec.from_json(self.attributes['chain'])
 
     @property

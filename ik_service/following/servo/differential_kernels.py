@@ -33,7 +33,7 @@ _NOTHING = 1e-9
 """Ratio of singular values that only rounding leaves, also there."""
 
 _ASIDE = 1e-4
-"""How far the Jacobian is then taken beside the singularity [rad] or [m]."""
+"""Distance from the singularity at which the Jacobian is then taken [rad] or [m]."""
 
 _DIFFERENCE = 1e-3
 """Joint motion over which the curvature is measured [rad] or [m]."""

@@ -137,7 +137,7 @@ def pose_from(
 
 
 _AHEAD = 0.1
-"""How far the clock of a sender may run ahead [s]."""
+"""Largest lead of a sender's clock [s]."""
 
 
 class CommandAge:

@@ -31,7 +31,7 @@ from ik_service.ros.trajectory.preparation import prepared, start_time
 from ik_service.ros.trajectory.trajectory_messages import TrajectoryRequest
 
 PATIENCE = 3.0
-"""How long the controller's action may be missing before a trajectory fails [s]."""
+"""Time without the controller's action after which a trajectory fails [s]."""
 
 _RETRY = 2.0
 """Time after which a controller that does not agree to cancel is asked again [s]; and for the
@@ -78,7 +78,7 @@ class ControllerGoal:
 
     @property
     def waiting_for(self) -> str:
-        """What is waited for."""
+        """Awaited event."""
         if self._handle is None:
             return 'it has not yet accepted the goal'
         if self._refused:
@@ -272,7 +272,7 @@ class ForwardedPlayback(Playback):
 
     @property
     def outcome(self) -> GoalOutcome | None:
-        """How it has ended; None before."""
+        """Outcome; None before the end."""
         return self._outcome
 
     @property

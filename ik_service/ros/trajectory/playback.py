@@ -40,12 +40,12 @@ class Playback(ABC):
     @property
     @abstractmethod
     def outcome(self) -> GoalOutcome | None:
-        """How it has ended; None before."""
+        """Outcome; None before the end."""
 
     @property
     @abstractmethod
     def aim(self) -> Aim:
-        """What the follower of its joints does for it."""
+        """Progress in the follower of its joints."""
 
     @property
     @abstractmethod
@@ -135,13 +135,13 @@ class CommandedPlayback(Playback):
 
     @property
     def outcome(self) -> GoalOutcome | None:
-        """How it has ended; None before."""
+        """Outcome; None before the end."""
         outcome = self._aim.outcome
         return None if outcome is None else GoalOutcome.of(outcome)
 
     @property
     def aim(self) -> Aim:
-        """What the follower of its joints does for it."""
+        """Progress in the follower of its joints."""
         return self._aim
 
     @property

@@ -344,7 +344,7 @@ class Beam:
 
 
 class _Worker:
-    """What a thread needs for itself to continue candidates."""
+    """Workspace of one thread that continues candidates."""
 
     def __init__(self, problem: PathProblem) -> None:
         self._problem, self._motions = problem, np.empty((2, problem.chain.n))
