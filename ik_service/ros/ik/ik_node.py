@@ -57,6 +57,7 @@ from ik_service.ros.following.node_context import NodeContext
 from ik_service.ros.following.stamps import queue_delay
 from ik_service.ros.following.stop_services import StopServices
 from ik_service.ros.following.target_topics import TargetTopics
+from ik_service.ros.ik.capabilities import capabilities, NodeParts
 from ik_service.ros.ik.diagnostics import DiagnosticsPublisher
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT
 from ik_service.ros.ik.parameter_table import PUBLISH_MARKERS
@@ -68,9 +69,10 @@ from ik_service.ros.markers.world_marker_publisher import RATE, WorldMarkerPubli
 from ik_service.ros.scene.monitored_scene import MonitoredScenePublisher
 from ik_service.solvers.compilation import Compiler
 
-# Those for paths, batches and plans wait for the ones that work; all but one for changes may wait
-# for a compiler.
-_SERVICES, _PATHS, _BATCHES, _PLANS, _CHANGES, _STOPS, _MOTIONS, _OTHERS = 3, 3, 3, 3, 4, 1, 2, 3
+# Those for paths, batches and capabilities wait for the ones that work; all but one for changes
+# may wait for a compiler.
+_SERVICES, _PATHS, _BATCHES, _CAPABILITIES = 3, 3, 3, 3
+_CHANGES, _STOPS, _MOTIONS, _OTHERS = 4, 1, 2, 3
 
 
 class NodeThreads:
@@ -122,7 +124,7 @@ class NodeThreads:
             services.group: _SERVICES,
             services.path_group: _PATHS,
             services.batch_group: _BATCHES,
-            services.plan_group: _PLANS,
+            services.capability_group: _CAPABILITIES,
             changes: _CHANGES,
             stops: _STOPS,
         }
@@ -269,8 +271,6 @@ class IkNode(NodeWithActions):
             self.parameters,
             self._on_error,
             self._commands.clock,
-            lambda: self._arm_services.planner,
-            lambda: self.measured,
         )
         self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT], transforms)
         self._frames = Frames(self._tf)
@@ -294,6 +294,23 @@ class IkNode(NodeWithActions):
         self._arm_services = Services(
             self, self.parameters, self._frames, self.collisions, self._on_error, self._on_offered
         )
+        self._capabilities = capabilities(
+            NodeParts(
+                self,
+                self.parameters,
+                self._frames,
+                self.collisions,
+                lambda: self.measured,
+                lambda: self._followers,
+                self._motions.play,
+                self._arm_services.around,
+                self._on_error,
+            )
+        )
+        for capability in self._capabilities:
+            self._arm_services.add(capability.services, capability.late)
+            if capability.motion is not None:
+                self._motions.add(capability.motion)
         WorldTopics(self, self.collisions.known, lambda: self.measured, self._on_error, self._wake)
         world = WorldMarkerPublisher(self, lambda: self.measured, self.collisions)
         scene = MonitoredScenePublisher(self, lambda: self.measured, self.collisions)
@@ -507,8 +524,10 @@ class IkNode(NodeWithActions):
             self._followers.configure(solver, follower)
         self._ticker.rate = follower.rate
         services = self._arm_services
-        services.ik.settings = services.paths.settings = services.planner.settings = solver
-        services.paths.motion = services.planner.motion = follower
+        services.ik.settings = services.paths.settings = solver
+        services.paths.motion = follower
+        for capability in self._capabilities:
+            capability.configure(solver, follower)
 
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))

@@ -9,6 +9,7 @@ from functools import partial
 from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
 import numpy as np
+from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.exceptions import TargetRefusedError
@@ -206,3 +207,7 @@ def _point(
         accelerations=[] if accelerations is None else accelerations.tolist(),
         time_from_start=Duration(sec=seconds, nanosec=nanoseconds),
     )
+
+
+Play = Callable[[TrajectoryMessage, Callable[[], object]], Playback]
+"""Begins to move the arm along a trajectory; takes what is called at its end."""

@@ -8,12 +8,12 @@ from moveit_msgs.msg import PlannerInterfaceDescription
 from moveit_msgs.srv import GetMotionPlan, QueryPlannerInterfaces
 
 from ik_service.common.background_workers import BackgroundWorkers
+from ik_service.extras.planning.ros.motion_request import PLANNERS
+from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.ik.ik_answer import write_solution
 from ik_service.ros.ik.service_handler import require_arm, ServiceHandler, StampClock
 from ik_service.ros.paths.path_answer import write_trajectory
-from ik_service.ros.planning.motion_request import PLANNERS
-from ik_service.ros.planning.request_planner import RequestPlanner
 
 THREADS = 2
 """Plans that are worked on at once."""

@@ -17,14 +17,14 @@ from ik_service.exceptions import ArgumentError, TrajectoryError
 from ik_service.extras.planning.motion_check import MotionCheck
 from ik_service.extras.planning.plan_motion import plan_motion
 from ik_service.extras.planning.result import MotionPlan, PlanStatus
+from ik_service.extras.planning.ros.goal_scene import goal_scene, GoalScene
+from ik_service.extras.planning.ros.motion_request import motion_problem, MotionProblem
 from ik_service.following.settings import FollowerSettings
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.collision.avoidance import avoidance, CheckedWorld
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import Frames
-from ik_service.ros.planning.goal_scene import goal_scene, GoalScene
-from ik_service.ros.planning.motion_request import motion_problem, MotionProblem
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 from ik_service.trajectory.timing_limits import TimingLimits
 
@@ -142,7 +142,7 @@ class RequestPlanner:
         """
         Return the scene that a goal brings with it; None for the known world.
 
-        :param diff: the difference, as for :func:`~ik_service.ros.planning.goal_scene.goal_scene`.
+        :param diff: the difference, as for :func:`.goal_scene.goal_scene`.
         :param measured: the measured state.
         :raises RequestError: the difference is faulty or not supported; names the field.
         """

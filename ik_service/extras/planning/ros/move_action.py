@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 import threading
 import time
@@ -11,18 +11,15 @@ from moveit_msgs.action import MoveGroup
 from moveit_msgs.msg import MotionPlanRequest
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
-from rclpy.node import Node
-from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.extras.planning.ros.goal_scene import GoalScene
+from ik_service.extras.planning.ros.request_planner import PlannedMotion, RequestPlanner
 from ik_service.following.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.errors import ErrorCode, RequestError
-from ik_service.ros.following.followers import Followers
+from ik_service.ros.ik.capabilities import NodeParts
 from ik_service.ros.ik.ik_answer import write_solution
-from ik_service.ros.ik.service_handler import write_code
+from ik_service.ros.ik.service_handler import require_arm, write_code
 from ik_service.ros.paths.path_answer import write_trajectory
-from ik_service.ros.planning.goal_scene import GoalScene
-from ik_service.ros.planning.request_planner import PlannedMotion, RequestPlanner
 from ik_service.ros.trajectory.deferred_goals import DeferredActionServer
 from ik_service.ros.trajectory.goal_outcome import GoalEnd, GoalRefusedError, MOVEIT_CODES
 from ik_service.ros.trajectory.playback import Playback
@@ -36,9 +33,6 @@ _LONGEST_END = LONGEST_RAMP + 0.5  # within which the commands come to rest afte
 _PATIENCE = 5.0  # for the first joint state: discovery takes up to 3 s [s]
 _HANDSHAKE = 2.0  # within which rclpy notes a cancellation that was accepted [s]
 
-Play = Callable[[TrajectoryMessage, Callable[[], object]], Playback]
-"""Begins to move the arm along a trajectory; takes what is called at its end."""
-
 
 class MoveAction:
     """
@@ -47,29 +41,17 @@ class MoveAction:
     A goal that moves the arm ends the one before it. A goal that cannot be done is accepted and
     aborted, so that its client learns why.
 
-    :param node: the node that serves.
-    :param planner: returns what plans; None where nothing can be planned yet, or at all.
-    :param measured: returns the measured state; None before there is an arm.
-    :param followers: returns the followers of the present arm; None before there is one.
-    :param play: begins to move the arm along a trajectory.
-    :param on_error: called with an unexpected exception.
+    :param parts: the parts of the node that serves.
+    :param planner: plans the motions.
+    :param fault: why nothing can be planned; empty where something can.
     :ivar group: the callbacks' group.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        planner: Callable[[], RequestPlanner | None],
-        measured: Callable[[], MeasuredState | None],
-        followers: Callable[[], Followers | None],
-        play: Play,
-        on_error: Callable[[Exception], object],
-        fault: str,
-    ) -> None:
+    def __init__(self, parts: NodeParts, planner: RequestPlanner, fault: str) -> None:
         self.group: CallbackGroup | None = None if fault else ReentrantCallbackGroup()
-        self._node, self._log, self._fault = node, node.get_logger(), fault
-        self._planner, self._measured, self._followers = planner, measured, followers
-        self._play, self._on_error = play, on_error
+        self._node, self._log, self._fault = parts.node, parts.node.get_logger(), fault
+        self._planner, self._measured, self._followers = planner, parts.measured, parts.followers
+        self._play, self._on_error = parts.play, parts.on_error
         self._pool = ThreadPoolExecutor(MOST_GOALS, 'moves')
         self._goals: list[_Goal] = []
         self._lock, self._moving = threading.Lock(), threading.Lock()
@@ -199,27 +181,19 @@ class MoveAction:
 
     def _take_scene(self, goal: _Goal) -> None:
         """Apply the difference of the scene that a goal brings, for this goal alone."""
-        planner, measured = self._ready()
         diff = goal.handle.request.planning_options.planning_scene_diff
-        goal.scene = planner.scene(diff, measured)
-
-    def _ready(self) -> tuple[RequestPlanner, MeasuredState]:
-        """Return what plans, and the measured state."""
-        planner, measured = self._planner(), self._measured()
-        if planner is None or measured is None:
-            raise RequestError(ErrorCode.FAILURE, 'there is no robot description yet')
-        return planner, measured
+        goal.scene = self._planner.scene(diff, require_arm(self._measured()))
 
     def _planned(
         self, goal: _Goal, request: MotionPlanRequest, result: MoveGroup.Result
     ) -> PlannedMotion:
         """Return the plan, which is also in the result."""
         goal.feedback('PLANNING')
-        planner, measured = self._ready()
+        measured = require_arm(self._measured())
         if goal.ending.is_set():
             raise RequestError(ErrorCode.PREEMPTED, goal.reason or 'it was canceled')
         try:
-            planned = planner.plan(request, measured, goal.ending.is_set, goal.scene)
+            planned = self._planner.plan(request, measured, goal.ending.is_set, goal.scene)
         except RequestError as error:
             if error.code is ErrorCode.PREEMPTED and goal.reason:
                 raise RequestError(error.code, goal.reason) from error
@@ -239,9 +213,7 @@ class MoveAction:
             return ErrorCode.PREEMPTED, goal.reason or 'it was canceled before it moved'
         if planned.trajectory.duration == 0.0:
             return ErrorCode.SUCCESS, 'the arm is at the goal already'
-        planner = self._planner()
-        assert planner is not None
-        watch = planner.watch(planned, goal.scene)
+        watch = self._planner.watch(planned, goal.scene)
         obstacle = watch.obstacle(0.0)  # which came while the motion was planned
         if obstacle:
             return ErrorCode.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE, obstacle
