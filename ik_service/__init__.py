@@ -8,7 +8,7 @@ pulls in neither the compiler nor ROS.
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-__version__ = '0.1.0'
+__version__ = '0.2.0'
 
 _HOME = {
     'Robot': 'ik_service.robot',

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ik_service.arm.group import ArmGroup, GroupSettings
+from ik_service.arm.hands import hands_of
 from ik_service.arm.joint_state import JointStateBuffer, PostureSpace
 from ik_service.arm.links import attached_links
 from ik_service.common.quoting import quote
@@ -153,6 +155,7 @@ class Arm:
     :ivar chain: the chain of the default group.
     :ivar groups: the groups by name, the default first; some names may mean the same group.
     :ivar faults: why no inverse kinematics is done for the other groups, by name.
+    :ivar hands: its hands.
     :ivar postures: the robot's full postures.
     :ivar link_frames: poses of single links.
     :ivar indices: (n,) where the joints of the default group stand in a full posture.
@@ -191,6 +194,7 @@ class Arm:
         self.rest = self._rest()
         self.faults: dict[str, str] = {}
         self.groups = self._groups()
+        self.hands = hands_of(robot, {*self.chain.joint_names, *self._locked})
         self._links = frozenset(robot.links)
 
     @property
@@ -209,6 +213,14 @@ class Arm:
         described = self.robot.groups.get(group.name)
         own = () if described is None else (described,)
         return {**self.robot.named_states(names), **named_states(own, names)}
+
+    def hand_groups(self) -> dict[str, ArmGroup]:
+        """Return a group for each joint of the hands, by its name: nothing but that joint."""
+        groups = {}
+        for joint in (self.robot.joints[name] for hand in self.hands for name in hand.joint_names):
+            with suppress(ChainError):  # its limits contradict those of the joints that follow it
+                groups[joint.name] = self._make(joint.name, joint.parent, (joint.child,))
+        return groups
 
     def has_link(self, name: str) -> bool:
         """

@@ -17,6 +17,7 @@ from visualization_msgs.msg import MarkerArray
 from ik_service.arm.arm import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError
+from ik_service.extras.viewer.grippers import Grippers
 from ik_service.extras.viewer.link.node_monitor import NodeMonitor
 from ik_service.extras.viewer.link.path_link import PathLink
 from ik_service.extras.viewer.link.robot_source import RobotSelection, select_robot
@@ -78,6 +79,7 @@ class Viewer:
         self._requests = ServiceRequests(node, self._tasks, self._target)
         link = PathLink(node)
         self._motions = Motions(self._target, link, self._tasks, self._panel, self._refuse)
+        self._grippers = Grippers(link, self._tasks, self._refuse)
         self._tabs = MotionTabs(
             server,
             self._panel,
@@ -245,6 +247,7 @@ class Viewer:
         self._display = RobotDisplay(self._server, view, self._on_drag)
         self._display.show_world(self._world)
         self._motions.show(self._display)
+        self._grippers.show(self._display, self._panel.grippers)
         self._tabs.show(self._display)
         self._reach.show(view.arm.chain)
         self._panel.show_remarks(view.remarks)
@@ -264,6 +267,7 @@ class Viewer:
             home=lambda: post(self._motions.go_home),
             random_pose=lambda: post(self._motions.go_to_random_pose, self._rng),
             stop=lambda: self._tabs.stop(),
+            move_gripper=lambda *choice: post(self._grippers.move, *choice),
             go_to_state=lambda name: post(self._motions.go_to_state, name),
             move_joints=lambda joints: post(self._motions.move_joints, joints),
             change=lambda values: post(self._change, values),

@@ -43,7 +43,9 @@ _STOPPED = (
 
 class Followers:
     """
-    Followers of the default group of an arm, and of the other groups that are followed.
+    Followers of the default group of an arm, of the other groups that are followed, and of hands.
+
+    The joints of a hand are followed one by one, for trajectories and not for targets.
 
     Of groups that share joints only one moves at a time. Safe to share between threads.
 
@@ -89,7 +91,12 @@ class Followers:
             name: follower(group, topic_of(name))
             for name, group in followed_groups(self.arm, warn).items()
         }
-        self._others = tuple(self.others.values())
+        hands = [
+            follower(group, topic_of(name))
+            for name, group in self.arm.hand_groups().items()
+            if all({name} != {*other.group.chain.joint_names} for other in self.others.values())
+        ]
+        self._others = (*self.others.values(), *hands)
         self._idle_measured_at = self._idle_ticked_at = 0.0
 
     def __iter__(self) -> Iterator[FollowerInterface]:
@@ -281,8 +288,9 @@ class Followers:
 
     @property
     def other_motions(self) -> int:
-        """Number of motions so far that were not for targets."""
-        return sum(following.follower.other_motions for following in self)
+        """Number of motions so far, but of hands, that were not for targets."""
+        arms = (self.default, *self.others.values())
+        return sum(following.follower.other_motions for following in arms)
 
     @property
     def immobile_joints(self) -> tuple[str, ...]:

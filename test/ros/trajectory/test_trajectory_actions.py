@@ -81,6 +81,22 @@ def test_execute_trajectory_succeeds_as_move_group_does(cell, player):
     stays_on_its_way(cell)
 
 
+def test_a_hand_opens_and_its_limits_count(cell, player):
+    names = ['panda_finger_joint1']
+    end, result = player.execute(message([1.0], [[0.04]], names=names)).result()
+    assert (end, result.error_code.val) == ('succeeded', MoveItErrorCodes.SUCCESS)
+
+    def fingers(state):
+        at = dict(zip(state.name, state.position, strict=True))
+        return at['panda_finger_joint1'], at['panda_finger_joint2']
+
+    cell.states.wait(lambda state: np.allclose(fingers(state), 0.04, atol=1e-4))
+    assert all(command.name == names for command in cell.commands.messages)
+    end, result = player.execute(message([1.0], [[0.05]], names=names)).result()
+    assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.INVALID_MOTION_PLAN)
+    assert player.execute(message([1.0], [[0.0]], names=names)).result()[0] == 'succeeded'
+
+
 def test_joints_may_come_in_any_order(cell, player):
     order = np.random.default_rng(1).permutation(7)
     names = [NAMES[i] for i in order]

@@ -11,6 +11,7 @@ from viser import uplot
 
 from ik_service.extras.viewer.panel.connection_status import ConnectionStatus
 from ik_service.extras.viewer.panel.error_history import CEILING, ErrorHistory, FLOOR
+from ik_service.extras.viewer.panel.gripper_buttons import GripperButtons
 from ik_service.extras.viewer.panel.joint_sliders import JointSliders
 from ik_service.extras.viewer.panel.measures import JointPosition
 from ik_service.extras.viewer.panel.named_states import NamedStates
@@ -49,6 +50,7 @@ class Actions:
     :ivar random_pose: sends the arm to a random pose within its reach.
     :ivar stop: stops the arm.
     :ivar go_to_state: sends the arm to a named state.
+    :ivar move_gripper: opens or closes a hand, by its name.
     :ivar move_joints: sends the arm to joint positions, by name [rad] or [m].
     :ivar change: changes parameters of the node.
     :ivar change_text: changes parameters of the node to texts that were typed.
@@ -60,6 +62,7 @@ class Actions:
     random_pose: Callable[[], object]
     stop: Callable[[], object]
     go_to_state: Callable[[str], object]
+    move_gripper: Callable[[str, str], object]
     move_joints: Callable[[dict[str, float]], object]
     change: Callable[[Mapping[str, Value]], object]
     change_text: Callable[[Mapping[str, str]], object]
@@ -74,6 +77,7 @@ class Panel:
     :param server: the page's server.
     :param actions: callbacks of its buttons and fields.
     :ivar states: menu of the named states.
+    :ivar grippers: buttons of the hands.
     :ivar form: form of the node's parameters.
     :ivar sliders: sliders of the joints.
     :ivar path_tab: empty tab for paths.
@@ -96,6 +100,7 @@ class Panel:
         self._remarks = gui.add_html('', visible=False)
         self._buttons = gui.add_button_group('Go', ('Home', 'Random pose'))
         self.states = NamedStates(gui, actions.go_to_state)
+        self.grippers = GripperButtons(gui, actions.move_gripper)
         main = gui.add_folder(None)
         self._figures = gui.add_html('')
         self._plot = _add_plot(gui)
@@ -153,6 +158,7 @@ class Panel:
         self.form.enable(status.is_connected)
         self.sliders.enable(status.is_connected)
         self.states.enable(status.is_connected)
+        self.grippers.enable(status.is_connected)
 
     def show_collisions(self, contacts: Sequence[str], remarks: Sequence[str]) -> None:
         """
