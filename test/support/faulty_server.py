@@ -9,6 +9,8 @@ import itertools
 import threading
 import time
 
+from ik_service.ros.planning.plan_services import PlanHandler, PlannersHandler
+from ik_service.ros.planning.request_planner import RequestPlanner
 from moveit_msgs.action import MoveGroup
 from moveit_msgs.srv import (
     ApplyPlanningScene,
@@ -31,8 +33,6 @@ from ik_service.extras.conformance.connection import Connection
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.qos import SERVICE_QOS
-from ik_service.ros.planning.plan_services import PlanHandler, PlannersHandler
-from ik_service.ros.planning.request_planner import RequestPlanner
 from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandler
 from support.arm_helpers import FixedClock, Server
 
