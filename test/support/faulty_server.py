@@ -9,8 +9,8 @@ import itertools
 import threading
 import time
 
-from ik_service.ros.planning.plan_services import PlanHandler, PlannersHandler
-from ik_service.ros.planning.request_planner import RequestPlanner
+from ik_service.extras.planning.ros.plan_services import PlanHandler, PlannersHandler
+from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from moveit_msgs.action import MoveGroup
 from moveit_msgs.srv import (
     ApplyPlanningScene,
