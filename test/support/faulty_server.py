@@ -4,26 +4,40 @@ from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from functools import partial
+import gc
 import itertools
 import threading
+import time
 
+from moveit_msgs.action import MoveGroup
 from moveit_msgs.srv import (
     ApplyPlanningScene,
     GetCartesianPath,
+    GetMotionPlan,
     GetPlanningScene,
     GetPositionFK,
     GetPositionIK,
     GetStateValidity,
+    QueryPlannerInterfaces,
 )
+import numpy as np
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
+from sensor_msgs.msg import JointState
 
 from ik_service.extras.conformance.connection import Connection
+from ik_service.following.settings import FollowerSettings
+from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.qos import SERVICE_QOS
+from ik_service.ros.planning.plan_services import PlanHandler, PlannersHandler
+from ik_service.ros.planning.request_planner import RequestPlanner
 from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandler
 from support.arm_helpers import FixedClock, Server
 
 _numbers = itertools.count(1)
+_PERIOD = 0.02  # of joint states [s]
 
 
 class SilenceError(Exception):
@@ -99,6 +113,55 @@ class FaultyServer:
                 self.node.create_service(kind, name, on_request, qos_profile=SERVICE_QOS)
             )
 
+    def serve_plans(
+        self,
+        defect=lambda plan, request: plan(request),
+        defect_list=lambda planners, request: planners(request),
+    ):
+        """Offer the services of plans and of validity; defects as of the others."""
+        plan = self._planner()
+        handler = PlannersHandler(FixedClock())
+
+        def planners(request):
+            return handler.handle(request, QueryPlannerInterfaces.Response())
+
+        def validity(request):
+            answer = self._handlers.check(request)
+            return answer.valid, answer.contacts
+
+        self.check_validity(validity)
+        for kind, name, wrong, answer in (
+            (GetMotionPlan, 'plan_kinematic_path', defect, plan),
+            (QueryPlannerInterfaces, 'query_planner_interface', defect_list, planners),
+        ):
+            on_request = partial(_with_defect, wrong, answer)
+            self.services.append(
+                self.node.create_service(kind, name, on_request, qos_profile=SERVICE_QOS)
+            )
+
+    @contextmanager
+    def moving_arm(self, start, defect):
+        """Offer move_action on an arm that follows every plan at once; see :class:`MovingArm`."""
+        arm = MovingArm(self.node, self._planner(), start)
+        defect(arm)
+        try:
+            yield arm
+        finally:
+            arm.close()
+
+    def _planner(self):
+        self._handlers.check_collisions()
+        handlers = self._handlers
+        around = handlers.frames, handlers.collisions
+        planner = RequestPlanner(handlers.settings, FollowerSettings(), *around)
+        handler = PlanHandler(planner, FixedClock(), handlers.frames, print, print)
+        handler.measured = handlers.measured
+
+        def plan(request):
+            return handler.handle(request, GetMotionPlan.Response())
+
+        return plan
+
     def vanish(self):
         for service in self.services:
             self.node.destroy_service(service)
@@ -109,6 +172,92 @@ class FaultyServer:
 
     def _fk(self, request, response):
         return self.defect_fk(self._handlers.place, request)
+
+
+class MovingArm:
+    """
+    An arm that stands wherever a trajectory says, and move_action that moves it.
+
+    Defects replace its methods: ``planned(goal)`` returns the answer of the planner, ``follow``
+    moves along a trajectory until ``handle`` is canceled and returns a code, and ``finished`` gets
+    the code of each goal and returns the one that is sent. With a ``drift`` [rad/s] its first
+    joint turns.
+    """
+
+    def __init__(self, node, plan, start):
+        self._plan = plan
+        self.names, self.q = list(start), np.array([*start.values()], dtype=float)
+        self.finished, self.drift = lambda goal, code: code, 0.0
+        self._node = rclpy.create_node(
+            'moving_arm', context=node.context, namespace=node.get_namespace()
+        )
+        self._states = self._node.create_publisher(JointState, 'joint_states', 10)
+        group = ReentrantCallbackGroup()
+        self._node.create_timer(_PERIOD, self._publish, callback_group=group)
+        self._server = ActionServer(
+            self._node,
+            MoveGroup,
+            'move_action',
+            execute_callback=self._execute,
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
+            callback_group=group,
+        )
+        self._executor = MultiThreadedExecutor(4, context=node.context)
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._executor.spin)
+        self._thread.start()
+
+    def planned(self, goal):
+        state = goal.request.start_state
+        state.is_diff = False
+        state.joint_state.name, state.joint_state.position = self.names, self.q.tolist()
+        return self._plan(GetMotionPlan.Request(motion_plan_request=goal.request))
+
+    def follow(self, trajectory, handle):
+        columns = [self.names.index(name) for name in trajectory.joint_names]
+        times = [
+            p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in trajectory.points
+        ]
+        rows, began = np.array([p.positions for p in trajectory.points]), time.monotonic()
+        while True:
+            t = time.monotonic() - began
+            self.q[columns] = [np.interp(t, times, column) for column in rows.T]
+            if handle.is_cancel_requested:
+                return ErrorCode.PREEMPTED
+            if t > times[-1]:
+                return ErrorCode.SUCCESS
+            time.sleep(0.01)
+
+    def close(self):
+        self._executor.shutdown()
+        self._thread.join()
+        self._executor._executor.shutdown()  # when its callbacks have ended
+        self._server.destroy()
+        self._node.destroy_node()
+        # What rclpy could not end any more is told on stderr when it is collected: now, and not
+        # in a later test that looks at that.
+        self._executor = self._server = self._node = None
+        gc.collect()
+
+    def _publish(self):
+        self.q[0] += _PERIOD * self.drift
+        self._states.publish(JointState(name=self.names, position=self.q.tolist()))
+
+    def _execute(self, handle):
+        goal, result = handle.request, MoveGroup.Result()
+        answer = self.planned(goal).motion_plan_response
+        code = answer.error_code.val
+        result.planned_trajectory = answer.trajectory
+        if code == ErrorCode.SUCCESS and not goal.planning_options.plan_only:
+            code = self.follow(answer.trajectory.joint_trajectory, handle)
+        result.error_code.val = int(self.finished(goal, code))
+        if handle.is_cancel_requested:
+            handle.canceled()
+        elif result.error_code.val == ErrorCode.SUCCESS:
+            handle.succeed()
+        else:
+            handle.abort()
+        return result
 
 
 def _with_defect(defect, answer, request, response):

@@ -11,7 +11,8 @@ from ik_service.cli.ros_arguments import split_ros_arguments
 
 _EXAMPLES = """
 The robot is that of the server, from its parameter robot_description, from get_urdf, or from the
-topic robot_description. Nothing is moved. --ros-args at the end leads to other names:
+topic robot_description. Nothing is moved without --move. --ros-args at the end leads to other
+names:
 
   ik_conformance --urdf panda.urdf --tip-link panda_hand_tcp
   ik_conformance --group panda_arm --junit report.xml
@@ -88,6 +89,11 @@ def _add_checks(parser: ArgumentParser) -> None:
         '--change-world',
         action='store_true',
         help='add an object to the world of the server for a moment, and remove it',
+    )
+    group.add_argument(
+        '--move',
+        action='store_true',
+        help='move the arm by move_action, by up to 0.2 rad or m a joint, and back',
     )
     group.add_argument(
         '--count',

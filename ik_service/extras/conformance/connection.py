@@ -9,17 +9,19 @@ import time
 from typing import Any
 
 import rclpy
+from rclpy.action import ActionClient
 from rclpy.client import Client
 from rclpy.exceptions import InvalidNamespaceException
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 
 from ik_service.exceptions import ArgumentError, IkServiceError
-from ik_service.extras.conformance.check import NoAnswerError, NotSupportedError
+from ik_service.extras.conformance.check import CheckFailedError, NoAnswerError, NotSupportedError
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.common.runtime import ros, spinning_node
 
 _NAME = 'ik_conformance'
+_DISCOVERY = 3.0  # within which an action that is there is found [s]
 _POLL_PERIOD = 0.05  # while waiting for a service or subscriber to appear [s]
 
 
@@ -42,6 +44,7 @@ class Connection:
         self.patience = patience
         self._clients: dict[str, Client] = {}
         self._publishers: dict[str, Publisher] = {}
+        self._actions: dict[str, ActionClient] = {}
 
     def wait_for(self, kind: type, service: str) -> None:
         """
@@ -180,12 +183,98 @@ class Connection:
             raise NotSupportedError(f'nobody listens to {self.node.resolve_topic_name(topic)}')
         return publisher
 
+    def send_goal(self, kind: type, action: str, goal: object, asked: str) -> SentGoal:
+        """
+        Send a goal to an action.
+
+        :param kind: type of the action.
+        :param action: its name.
+        :param goal: the goal.
+        :param asked: the same in words.
+        :raises NotSupportedError: the action is not there.
+        """
+        client = self._actions.get(action)
+        if client is None:
+            client = self._actions[action] = ActionClient(self.node, kind, action)
+            self.waited_for(client.server_is_ready, min(self.patience, _DISCOVERY))
+        if not client.server_is_ready():
+            name = self.node.resolve_topic_name(action)
+            raise NotSupportedError(f'there is no action {name}')
+        return SentGoal(self, client, goal, asked)
+
     def _client(self, kind: type, service: str) -> Client:
         client = self._clients.get(service)
         if client is None:
             client = self.node.create_client(kind, service, qos_profile=SERVICE_QOS)
             self._clients[service] = client
         return client
+
+
+class SentGoal:
+    """
+    Goal of an action, from its sending to its result.
+
+    :param connection: connection to the server.
+    :param client: client of the action.
+    :param goal: the goal.
+    :param asked: the same in words.
+    """
+
+    def __init__(
+        self, connection: Connection, client: ActionClient, goal: object, asked: str
+    ) -> None:
+        self._connection, self._asked = connection, asked
+        self._answered, self._ended = threading.Event(), threading.Event()
+        self._handle: Any = None
+        self._result: Any = None
+        executor = connection.node.executor
+        assert executor is not None  # the node spins
+        self._executor = executor
+        # By the executor's thread: rclpy drops an answer that comes before it has noted the goal.
+        executor.create_task(self._send, client, goal)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the result has come."""
+        return self._ended.is_set()
+
+    def cancel(self) -> None:
+        """Ask for the cancellation."""
+        self._executor.create_task(self._accepted().cancel_goal_async)
+
+    def result(self, patience: float) -> Any:  # noqa: ANN401  of the type of the action
+        """
+        Wait for the result and return it.
+
+        :param patience: how long to wait [s].
+        :raises CheckFailedError: the goal was rejected.
+        :raises NoAnswerError: no result came in time.
+        """
+        self._accepted()
+        if not self._ended.wait(patience):
+            raise NoAnswerError(self._asked, f'no result within {patience:g} s', 'a result')
+        return self._result.result
+
+    def _accepted(self) -> Any:  # noqa: ANN401
+        patience = self._connection.patience
+        if not self._answered.wait(patience):
+            raise NoAnswerError(self._asked, f'no answer within {patience:g} s', 'an answer')
+        if not self._handle.accepted:
+            raise CheckFailedError(self._asked, 'a rejection', 'a result with an error code')
+        return self._handle
+
+    def _send(self, client: ActionClient, goal: object) -> None:
+        client.send_goal_async(goal).add_done_callback(self._on_answer)
+
+    def _on_answer(self, future: rclpy.task.Future) -> None:
+        self._handle = future.result()
+        if self._handle.accepted:
+            self._handle.get_result_async().add_done_callback(self._on_result)
+        self._answered.set()
+
+    def _on_result(self, future: rclpy.task.Future) -> None:
+        self._result = future.result()
+        self._ended.set()
 
 
 class _Crowd:

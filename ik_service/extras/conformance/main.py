@@ -42,6 +42,7 @@ def main(arguments: Sequence[str]) -> int:
         options.position_tolerance,
         options.orientation_tolerance,
         options.change_world,
+        options.move,
     )
     with connected(ros_arguments, options.namespace, options.timeout) as connection:
         subject, source = prepare(connection, choice, settings, options.first_timeout)

@@ -7,6 +7,8 @@ from moveit_msgs.msg import MoveItErrorCodes
 COMPUTE_IK, COMPUTE_FK = 'compute_ik', 'compute_fk'
 STATE_VALIDITY = 'check_state_validity'
 CARTESIAN_PATH = 'compute_cartesian_path'
+PLAN, PLANNERS, MOVE = 'plan_kinematic_path', 'query_planner_interface', 'move_action'
+JOINT_STATES = 'joint_states'
 COLLISION_OBJECT = 'collision_object'
 APPLY_SCENE, GET_SCENE = 'apply_planning_scene', 'get_planning_scene'
 

@@ -39,12 +39,14 @@ class Settings:
     :ivar position_tolerance: by which a solution may miss the position of a pose [m].
     :ivar orientation_tolerance: by which it may miss the orientation [rad].
     :ivar change_world: whether objects may be added to the world of the server.
+    :ivar move: whether the arm may be moved.
     """
 
     count: int = 100
     position_tolerance: float = 1e-3
     orientation_tolerance: float = 1e-2
     change_world: bool = False
+    move: bool = False
 
 
 class Subject:

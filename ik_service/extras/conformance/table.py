@@ -15,6 +15,8 @@ from ik_service.extras.conformance.checks import (
     lines,
     links,
     load,
+    motions,
+    plans,
     poses,
     scenes,
     seeds,
@@ -34,6 +36,8 @@ CHECKS: tuple[Check, ...] = (
     *collisions.CHECKS,
     *scenes.CHECKS,
     *lines.CHECKS,
+    *plans.CHECKS,
+    *motions.CHECKS,
     *load.LATENCY,
     # What may end a weak server comes last.
     *answers.NUMBERS,

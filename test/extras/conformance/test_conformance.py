@@ -10,8 +10,10 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from moveit_msgs.srv import GetMotionPlan
 from std_msgs.msg import String
 from support.arm_helpers import PANDA, TIP
+from support.cell import NAMES, READY, SIM
 from support.chains import arm_path
 from support.faulty_server import faulty_server
 from support.harness import START_TIMEOUT, until
@@ -19,6 +21,7 @@ from support.node_helpers import LATCHED, NODE
 from support.repository import REPOSITORY
 
 PROGRAM = 'ik_service.cli.programs'
+READY_POSITIONS = [f'{name}={value}' for name, value in zip(NAMES, READY, strict=True)]
 PATIENT = ('--timeout', '60', '--first-timeout', '300')  # the machine may be busy
 
 
@@ -38,9 +41,11 @@ def rows(output):
 @pytest.mark.dds
 def test_our_node_fails_no_check(bench, tmp_path):
     node = bench.start(NODE, urdf=str(PANDA), tip_link=TIP)
+    bench.start(SIM, urdf=str(PANDA), initial_positions=', '.join(READY_POSITIONS))
     node.wait_for('compute_cartesian_path is offered', START_TIMEOUT + 300.0)
+    bench.service_client(GetMotionPlan, 'plan_kinematic_path', 120.0)  # waits for it
     junit, report = tmp_path / 'report.xml', tmp_path / 'report.json'
-    words = ('--tip-link', TIP, '--change-world', '--count', '30', *PATIENT)
+    words = ('--tip-link', TIP, '--change-world', '--move', '--count', '30', *PATIENT)
     code, output = conformance(bench, *words, '--junit', str(junit), '--json', str(report))
     verdicts = rows(output)
     assert code == 0, output

@@ -29,7 +29,7 @@ _VALIDITY = getattr(srv, 'GetStateValidity', None)  # other builds of moveit_msg
 
 
 def _validity(subject: Subject) -> str:
-    valid, invalid = _states(subject)
+    valid, invalid = random_states(subject)
     if not valid:
         came = f'not valid, for all of {_POSTURES} random postures'
         raise CheckFailedError('check_state_validity', came, 'some valid postures')
@@ -37,11 +37,11 @@ def _validity(subject: Subject) -> str:
 
 
 def _contacts(subject: Subject) -> str:
-    _, invalid = _states(subject)
+    _, invalid = random_states(subject)
     if not invalid:
         raise NotSupportedError(f'none of {_POSTURES} random postures collides')
     asked = 'check_state_validity of a posture that is not valid'
-    answer = _ask_validity(subject, invalid[0], asked)
+    answer = ask_validity(subject, invalid[0], asked)
     pairs = [(found.contact_body_1, found.contact_body_2) for found in answer.contacts]
     if not pairs or not all(a and b for a, b in pairs):
         raise CheckFailedError(asked, f'contacts {pairs}', 'the names of bodies that touch')
@@ -49,7 +49,7 @@ def _contacts(subject: Subject) -> str:
 
 
 def _self_collision(subject: Subject) -> str:
-    _, invalid = _states(subject)
+    _, invalid = random_states(subject)
     if not invalid:
         raise NotSupportedError(f'none of {_POSTURES} random postures collides')
     solved = 0
@@ -66,7 +66,7 @@ def _self_collision(subject: Subject) -> str:
 
 
 def _free(subject: Subject) -> str:
-    valid, _ = _states(subject)
+    valid, _ = random_states(subject)
     if not valid:
         raise NotSupportedError('check_state_validity finds no posture valid')
     for seed in valid[:20]:
@@ -79,7 +79,7 @@ def _free(subject: Subject) -> str:
 def _world(subject: Subject) -> str:
     if not subject.settings.change_world:
         raise NotSupportedError('it adds an object to the world of the server: --change-world')
-    valid, _ = _states(subject)
+    valid, _ = random_states(subject)
     if not valid:
         raise NotSupportedError('check_state_validity finds no posture valid')
     seed = valid[0]
@@ -92,7 +92,7 @@ def _world(subject: Subject) -> str:
         if blocked.solved:
             raise blocked.fail('an error, as the tip is inside the box')
         blocked.refused(*_REFUSED)
-        if _ask_validity(subject, seed, asked).valid:
+        if ask_validity(subject, seed, asked).valid:
             raise CheckFailedError(
                 'check_state_validity of the tip inside the box', 'valid', 'not valid'
             )
@@ -104,7 +104,7 @@ def _world(subject: Subject) -> str:
 
 
 def _attached(subject: Subject) -> str:
-    valid, _ = _states(subject)
+    valid, _ = random_states(subject)
     if not valid:
         raise NotSupportedError('check_state_validity finds no posture valid')
     tip, size = subject.arm.tips[0], box_size(subject)
@@ -194,14 +194,19 @@ def _avoiding(subject: Subject, seed: Posture, asked: str) -> IkAnswer:
     return subject.ik(request, asked)
 
 
-def _states(subject: Subject) -> tuple[list[Posture], list[Posture]]:
-    """Return random postures that are valid, and those that are not, by the server's word."""
+def random_states(subject: Subject) -> tuple[list[Posture], list[Posture]]:
+    """
+    Return random postures that are valid, and those that are not, by the server's word.
+
+    :param subject: the server, and its arm.
+    :raises NotSupportedError: there is no check_state_validity.
+    """
 
     def ask() -> tuple[list[Posture], list[Posture]]:
         valid: list[Posture] = []
         invalid: list[Posture] = []
         for posture in subject.postures(_POSTURES, 'collisions'):
-            answer = _ask_validity(subject, posture, 'check_state_validity of a random posture')
+            answer = ask_validity(subject, posture, 'check_state_validity of a random posture')
             (valid if answer.valid else invalid).append(posture)
         return valid, invalid
 
@@ -209,11 +214,19 @@ def _states(subject: Subject) -> tuple[list[Posture], list[Posture]]:
 
 
 def _require_valid(subject: Subject, posture: Posture, answer: IkAnswer) -> None:
-    if not _ask_validity(subject, posture, 'check_state_validity of a solution').valid:
+    if not ask_validity(subject, posture, 'check_state_validity of a solution').valid:
         raise answer.fail('a posture that check_state_validity calls valid', 'SUCCESS, not valid')
 
 
-def _ask_validity(subject: Subject, posture: Posture, asked: str) -> Any:  # noqa: ANN401
+def ask_validity(subject: Subject, posture: Posture, asked: str) -> Any:  # noqa: ANN401
+    """
+    Ask check_state_validity about a posture, and return the answer.
+
+    :param subject: the server, and its arm.
+    :param posture: the posture.
+    :param asked: the request, in words.
+    :raises NotSupportedError: there is no such service.
+    """
     if _VALIDITY is None:
         raise NotSupportedError('moveit_msgs has no GetStateValidity here')
     request = _VALIDITY.Request(group_name=subject.group_name)

@@ -24,8 +24,8 @@ _GET = getattr(srv, 'GetPlanningScene', None)
 
 
 def _at_once(subject: Subject) -> str:
-    seed = _free_seed(subject)
-    with _box(subject, seed):
+    seed = free_seed(subject)
+    with scene_box(subject, seed):
         blocked = _avoiding(subject, seed, 'the same pose, the box of a scene around the tip')
         blocked.no_success('the tip is inside a box of a scene that is applied')
     again = _avoiding(subject, seed, 'the same pose after a scene has removed the box')
@@ -34,8 +34,8 @@ def _at_once(subject: Subject) -> str:
 
 
 def _allowed(subject: Subject) -> str:
-    seed = _free_seed(subject)
-    with _box(subject, seed):
+    seed = free_seed(subject)
+    with scene_box(subject, seed):
         scene = _got(subject)
         before = scene.allowed_collision_matrix
         _allow(scene.allowed_collision_matrix, _OBJECT)
@@ -52,8 +52,8 @@ def _allowed(subject: Subject) -> str:
 
 
 def _round_trip(subject: Subject) -> str:
-    seed = _free_seed(subject)
-    with _box(subject, seed):
+    seed = free_seed(subject)
+    with scene_box(subject, seed):
         first = _got(subject)
         _apply(subject, first, 'the scene that was got')
         second = _got(subject)
@@ -69,7 +69,7 @@ def _round_trip(subject: Subject) -> str:
 
 
 def _whole_or_not(subject: Subject) -> str:
-    _free_seed(subject)
+    free_seed(subject)
     scene = _diff()
     good, bad = (box_object(_root(subject), [0.0, 0.0, 100.0], 0.1) for _ in range(2))
     good.id, bad.id = _OBJECT, _OTHER
@@ -87,8 +87,13 @@ def _whole_or_not(subject: Subject) -> str:
     return 'neither is there'
 
 
-def _free_seed(subject: Subject) -> Posture:
-    """Return a posture whose pose is solved free of collisions."""
+def free_seed(subject: Subject) -> Posture:
+    """
+    Return a posture whose pose is solved free of collisions.
+
+    :param subject: the server, and its arm.
+    :raises NotSupportedError: there is none, or no scene that may be changed.
+    """
     if not subject.settings.change_world:
         raise NotSupportedError('it changes the scene of the server: --change-world')
     if _APPLY is None or _GET is None:
@@ -112,8 +117,13 @@ def _free_seed(subject: Subject) -> Posture:
 
 
 @contextmanager
-def _box(subject: Subject, seed: Posture) -> Iterator[None]:
-    """Apply a scene with a box around the tip for a ``with`` block."""
+def scene_box(subject: Subject, seed: Posture) -> Iterator[None]:
+    """
+    Apply a scene with a box around the tip for a ``with`` block.
+
+    :param subject: the server, and its arm.
+    :param seed: the posture of the arm whose tip is meant.
+    """
     centre = subject.tips_at(seed)[subject.arm.tips[0]][:3, 3].tolist()
     box = box_object(_root(subject), centre, box_size(subject))
     box.id = _OBJECT

@@ -1,0 +1,538 @@
+"""Checks of motion plans: ``plan_kinematic_path`` and ``query_planner_interface``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import math
+from typing import Any
+import zlib
+
+from moveit_msgs import msg, srv
+from moveit_msgs.msg import MoveItErrorCodes as Code
+import numpy as np
+from shape_msgs.msg import SolidPrimitive
+
+from ik_service.common.transforms import rigid_transform
+from ik_service.extras.conformance.answers import offset
+from ik_service.extras.conformance.check import Check, CheckFailedError, NotSupportedError
+from ik_service.extras.conformance.checks.collisions import ask_validity, random_states
+from ik_service.extras.conformance.checks.scenes import free_seed, scene_box
+from ik_service.extras.conformance.names import (
+    code_name,
+    PLAN,
+    PLANNERS,
+    STATE_VALIDITY,
+    SUCCESS,
+)
+from ik_service.extras.conformance.subject import largest_step, LIMIT_TOLERANCE, Posture, Subject
+from ik_service.ros.common.conversions import pose_from_matrix
+
+_SECTION = 'plans'
+# Other builds of moveit_msgs may lack them.
+_PLAN = getattr(srv, 'GetMotionPlan', None)
+_LIST = getattr(srv, 'QueryPlannerInterfaces', None)
+_VALIDITY = getattr(srv, 'GetStateValidity', None)
+_TIME = 5.0  # allowed_planning_time [s]
+_STEP = 0.4  # between start and goal, of the joint that moves most [rad] or [m]
+_POSTURES = 50
+_LOOKED_AT = 20  # postures of a plan that check_state_validity is asked about
+_JOINT_TOLERANCE = 1e-3  # of goals [rad] or [m], as pymoveit2 has it
+_POSITION_TOLERANCE, _ANGLE_TOLERANCE = 1e-3, 1e-3  # of goals [m], [rad], likewise
+_ROUNDING = 1e-4  # by which a plan may miss its ends [rad] or [m]
+_SLOW = 0.1  # scaling factor
+_FASTER = 1.001  # share of a velocity limit that may be exceeded, for rounding
+_AWAY = 50.0  # [m], which no arm reaches
+_UNKNOWN = 'there_is_no_such_name'
+_NO_CODES = 'its service answers FAILURE to whatever cannot be planned'
+
+
+def _planners(subject: Subject) -> str:
+    if _LIST is None:
+        raise NotSupportedError('moveit_msgs has no QueryPlannerInterfaces here')
+    asked = 'the planners'
+    answer, _ = subject.connection.ask(_LIST, PLANNERS, _LIST.Request(), asked)
+    found = {each.pipeline_id or each.name: each for each in answer.planner_interfaces}
+    if not found or '' in found or not any(len(each.planner_ids) for each in found.values()):
+        raise CheckFailedError(asked, f'{len(found)} pipelines', 'names of pipelines and planners')
+    return ', '.join(found)
+
+
+def _joints(subject: Subject) -> str:
+    answer, start, goal = _short_plan(subject)
+    asked, names = 'a plan to a joint goal', subject.arm.joint_names
+    postures = _postures(answer, start)
+    for posture, end, what, tolerance in (
+        (postures[0], start, 'start', _ROUNDING),
+        (postures[-1], goal, 'goal', _JOINT_TOLERANCE + _ROUNDING),
+    ):
+        away = largest_step(posture, end, names)
+        if away > tolerance:
+            raise CheckFailedError(asked, f'a {what} {away:.3g} rad or m away', f'its {what}')
+    for posture in postures:
+        for name, low, high in subject.arm.bounds():
+            if not low - LIMIT_TOLERANCE <= posture[name] <= high + LIMIT_TOLERANCE:
+                came = f'a point with {name} at {posture[name]:.6g}'
+                raise CheckFailedError(asked, came, f'{name} within {low:g} … {high:g}')
+    return f'{len(postures)} points, planned in {answer.planning_time * 1e3:.3g} ms'
+
+
+def _valid(subject: Subject) -> str:
+    answer, start, _ = _short_plan(subject)
+    postures = _postures(answer, start)
+    chosen = postures[:: max(1, len(postures) // _LOOKED_AT)]
+    for posture in chosen:
+        asked = 'check_state_validity of a point of a plan'
+        if not ask_validity(subject, posture, asked).valid:
+            raise CheckFailedError(asked, 'not valid', 'valid')
+    return f'{len(chosen)} points'
+
+
+def _timing(subject: Subject) -> str:
+    answer, *_ = _short_plan(subject)
+    seconds = require_timed(subject, answer.trajectory, 'the times and velocities of a plan', 1.0)
+    return f'{seconds:.2f} s'
+
+
+def _scaling(subject: Subject) -> str:
+    start, goal = near_postures(subject)
+    asked = f'a plan with scaling factors of {_SLOW:g}'
+    request = motion_request(subject, joint_goal(subject, goal), start=start)
+    request.max_velocity_scaling_factor = request.max_acceleration_scaling_factor = _SLOW
+    answer = _planned(subject, request, asked)
+    return f'{require_timed(subject, answer.trajectory, asked, _SLOW):.2f} s'
+
+
+def _pose(subject: Subject) -> str:
+    start, goal = near_postures(subject)
+    tip = subject.single_tip()
+    T = subject.links_at(goal)[tip]
+    asked = 'a plan to a pose'
+    answer = _planned(subject, motion_request(subject, pose_goal(subject, T), start=start), asked)
+    reached = subject.links_at(_postures(answer, start)[-1])[tip]
+    distance, angle = offset(reached, T)
+    settings = subject.settings
+    # The tolerance of the angle is about each of three axes.
+    if (
+        distance > _POSITION_TOLERANCE + settings.position_tolerance
+        or angle > math.sqrt(3.0) * _ANGLE_TOLERANCE + settings.orientation_tolerance
+    ):
+        came = f'SUCCESS with {tip} {distance * 1e3:.4g} mm and {angle:.4g} rad away'
+        raise CheckFailedError(asked, came, f'{tip} at the pose')
+    return f'{distance * 1e3:.2g} mm, {angle:.2g} rad'
+
+
+def _out_of_reach(subject: Subject) -> str:
+    start, _ = near_postures(subject)
+    T = subject.links_at(start)[subject.single_tip()]
+    far = rigid_transform(T[:3, :3], T[:3, 3] + [_AWAY, 0.0, 0.0])
+    request = motion_request(subject, pose_goal(subject, far), start=start)
+    return _refused(subject, request, f'a plan to a pose {_AWAY:g} m away')
+
+
+def _goal_collides(subject: Subject) -> str:
+    start, goal = _colliding(subject)
+    request = motion_request(subject, joint_goal(subject, goal), start=start)
+    return _refused(subject, request, 'a plan to a posture that is not valid')
+
+
+def _start_collides(subject: Subject) -> str:
+    goal, start = _colliding(subject)
+    request = motion_request(subject, joint_goal(subject, goal), start=start)
+    asked = 'a plan from a posture that is not valid'
+    return _refused(subject, request, asked, Code.START_STATE_IN_COLLISION)
+
+
+def _start_constraint(subject: Subject) -> str:
+    start, goal = near_postures(subject)
+    tolerance = 0.25 * largest_step(start, goal, subject.arm.joint_names)
+    request = motion_request(subject, joint_goal(subject, goal), start=start)
+    request.path_constraints = joint_goal(subject, goal, tolerance)
+    return _refused(subject, request, 'a plan whose start breaks path_constraints')
+
+
+def _group(subject: Subject) -> str:
+    request = _near_request(subject)
+    request.group_name = _UNKNOWN
+    return _refused(subject, request, 'an unknown group', Code.INVALID_GROUP_NAME)
+
+
+def _pipeline(subject: Subject) -> str:
+    request = _near_request(subject)
+    request.pipeline_id = _UNKNOWN
+    return _refused(subject, request, 'an unknown pipeline_id', Code.FAILURE)
+
+
+def _planner(subject: Subject) -> str:
+    start, goal = near_postures(subject)
+    request = _near_request(subject)
+    request.planner_id = _UNKNOWN
+    asked = 'an unknown planner_id'
+    answer = _ask(subject, request, asked)
+    if answer.error_code.val != SUCCESS:
+        return _require_refused(answer, asked)
+    last = _postures(answer, start)[-1]
+    away = largest_step(last, goal, subject.arm.joint_names)
+    if away > _JOINT_TOLERANCE + _ROUNDING:
+        raise CheckFailedError(asked, f'an end {away:.3g} rad or m away', 'a plan, or an error')
+    return 'another planner has planned'
+
+
+def _no_goal(subject: Subject) -> str:
+    start, _ = near_postures(subject)
+    request = motion_request(subject, start=start)
+    return _refused(subject, request, 'no goal', Code.INVALID_GOAL_CONSTRAINTS)
+
+
+def _world(subject: Subject) -> str:
+    subject.single_tip()
+    goal = free_seed(subject)
+    with scene_box(subject, goal):
+        postures = subject.postures(_POSTURES, 'starts beside a box')
+        start = next((each for each in postures if is_valid(subject, each)), None)
+        if start is None:
+            raise NotSupportedError(f'none of {_POSTURES} random postures is valid beside the box')
+        request = motion_request(subject, joint_goal(subject, goal), start=start)
+        blocked = _refused(subject, request, 'a plan to a posture inside a box of a scene')
+    _planned(subject, request, 'the same plan after a scene has removed the box')
+    return f'{blocked} inside the box'
+
+
+def _not_a_number(subject: Subject) -> str:
+    request = _near_request(subject)
+    request.goal_constraints[0].joint_constraints[0].position = math.nan
+    return _refused(subject, request, 'a plan to a joint position of NaN')
+
+
+# Requests
+
+
+def near_postures(subject: Subject) -> tuple[Posture, Posture]:
+    """
+    Return two postures near each other, which are valid where the server says so.
+
+    :param subject: the server, and its arm.
+    :raises NotSupportedError: there are none, or the group places several links.
+    """
+    subject.single_tip()
+
+    def find() -> tuple[Posture, Posture] | None:
+        rng = np.random.default_rng(zlib.crc32(b'near postures'))
+        for start in subject.postures(_POSTURES, 'plans'):
+            goal = subject.arm.moved(start, rng, _STEP)
+            if is_valid(subject, start) and is_valid(subject, goal):
+                return start, goal
+        return None
+
+    found = subject.once('near postures', find)
+    if found is None:
+        raise NotSupportedError(f'none of {_POSTURES} random pairs of postures is valid')
+    return found
+
+
+def is_valid(subject: Subject, posture: Posture) -> bool:
+    """
+    Return whether a posture is valid by the server's word; True where it has none.
+
+    :param subject: the server, and its arm.
+    :param posture: the posture.
+    """
+    if _VALIDITY is None or not subject.connection.offers(_VALIDITY, STATE_VALIDITY):
+        return True
+    return bool(ask_validity(subject, posture, 'check_state_validity of a posture').valid)
+
+
+def motion_request(
+    subject: Subject,
+    *goals: Any,  # noqa: ANN401 - of moveit_msgs, without types
+    start: Posture | None = None,
+) -> Any:  # noqa: ANN401
+    """
+    Return a MotionPlanRequest.
+
+    :param subject: the server, and its arm.
+    :param goals: the alternative goals, as Constraints.
+    :param start: the start; None for where the arm is.
+    """
+    kind = getattr(msg, 'MotionPlanRequest', None)
+    if kind is None:
+        raise NotSupportedError('moveit_msgs has no MotionPlanRequest here')
+    request = kind(group_name=subject.group_name, num_planning_attempts=1)
+    request.allowed_planning_time = _TIME
+    request.max_velocity_scaling_factor = request.max_acceleration_scaling_factor = 1.0
+    request.goal_constraints = list(goals)
+    if start is None:
+        request.start_state.is_diff = True
+    else:
+        joints = request.start_state.joint_state
+        joints.name, joints.position = list(start), [float(value) for value in start.values()]
+    return request
+
+
+def joint_goal(subject: Subject, posture: Posture, tolerance: float = _JOINT_TOLERANCE) -> Any:  # noqa: ANN401
+    """
+    Return a goal of the arm's joints.
+
+    :param subject: the server, and its arm.
+    :param posture: the posture.
+    :param tolerance: tolerance of each joint [rad] or [m].
+    """
+    goal = msg.Constraints()
+    goal.joint_constraints = [
+        msg.JointConstraint(
+            joint_name=name,
+            position=float(posture[name]),
+            tolerance_above=tolerance,
+            tolerance_below=tolerance,
+            weight=1.0,
+        )
+        for name in subject.arm.joint_names
+    ]
+    return goal
+
+
+def pose_goal(subject: Subject, T: np.ndarray) -> Any:  # noqa: ANN401
+    """
+    Return a goal of the tip's pose, as clients of MoveIt send it.
+
+    :param subject: the server, and its arm.
+    :param T: (4, 4) T_root_tip.
+    """
+    frame, tip, pose = subject.arm.robot.root_link, subject.single_tip(), pose_from_matrix(T)
+    position = msg.PositionConstraint(link_name=tip, weight=1.0)
+    position.header.frame_id = frame
+    region = position.constraint_region
+    region.primitives = [
+        SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[_POSITION_TOLERANCE])
+    ]
+    region.primitive_poses = [pose]
+    orientation = msg.OrientationConstraint(link_name=tip, weight=1.0)
+    orientation.header.frame_id = frame
+    orientation.orientation = pose.orientation
+    orientation.absolute_x_axis_tolerance = _ANGLE_TOLERANCE
+    orientation.absolute_y_axis_tolerance = _ANGLE_TOLERANCE
+    orientation.absolute_z_axis_tolerance = _ANGLE_TOLERANCE
+    goal = msg.Constraints()
+    goal.position_constraints, goal.orientation_constraints = [position], [orientation]
+    return goal
+
+
+def _near_request(subject: Subject) -> Any:  # noqa: ANN401
+    start, goal = near_postures(subject)
+    return motion_request(subject, joint_goal(subject, goal), start=start)
+
+
+def _colliding(subject: Subject) -> tuple[Posture, Posture]:
+    """Return a valid posture, and one that is not."""
+    subject.single_tip()
+    valid, invalid = random_states(subject)
+    if not valid or not invalid:
+        which = 'not valid' if valid else 'valid'
+        raise NotSupportedError(f'check_state_validity finds no posture {which}')
+    return valid[0], invalid[0]
+
+
+# Answers
+
+
+def _short_plan(subject: Subject) -> tuple[Any, Posture, Posture]:
+    """Return the answer to a plan between near postures, its start, and its goal."""
+
+    def ask() -> tuple[Any, Posture, Posture]:
+        request = _near_request(subject)
+        return _ask(subject, request, 'a plan to a joint goal'), *near_postures(subject)
+
+    answer, start, goal = subject.once('short plan', ask)
+    _require_points(answer, 'a plan to a joint goal')
+    return answer, start, goal
+
+
+def _planned(subject: Subject, request: Any, asked: str) -> Any:  # noqa: ANN401
+    answer = _ask(subject, request, asked)
+    _require_points(answer, asked)
+    return answer
+
+
+def _require_points(answer: Any, asked: str) -> None:  # noqa: ANN401
+    points = answer.trajectory.joint_trajectory.points
+    if answer.error_code.val != SUCCESS or not points:
+        came = f'{code_name(answer.error_code.val)} with {len(points)} points'
+        raise CheckFailedError(asked, came, 'SUCCESS with points')
+
+
+def _refused(subject: Subject, request: Any, asked: str, *codes: int) -> str:  # noqa: ANN401
+    return _require_refused(_ask(subject, request, asked), asked, *codes)
+
+
+def _require_refused(answer: Any, asked: str, *codes: int) -> str:  # noqa: ANN401
+    """Make sure that an answer is an error without a trajectory; return its code in words."""
+    code, points = answer.error_code.val, len(answer.trajectory.joint_trajectory.points)
+    if code == SUCCESS or (codes and code not in codes):
+        expected = ' or '.join(map(code_name, codes)) or 'an error'
+        raise CheckFailedError(asked, code_name(code), expected)
+    if points:
+        raise CheckFailedError(asked, f'{code_name(code)} with {points} points', 'no points')
+    return code_name(code)
+
+
+def require_timed(subject: Subject, trajectory: Any, asked: str, scaling: float) -> float:  # noqa: ANN401
+    """
+    Make sure that a trajectory rests at its ends and keeps the velocity limits; return its time.
+
+    :param subject: the server, and its arm.
+    :param trajectory: the RobotTrajectory.
+    :param asked: the request, in words.
+    :param scaling: share of the velocity limits that it may have.
+    :raises CheckFailedError: it does not, or its times do not increase.
+    """
+    joints = trajectory.joint_trajectory
+    times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in joints.points]
+    if not (np.diff(times) > 0.0).all():
+        raise CheckFailedError(asked, 'times that do not increase', 'times that increase')
+    if any(len(p.velocities) != len(joints.joint_names) for p in joints.points):
+        raise CheckFailedError(asked, 'points without velocities', 'velocities of all joints')
+    speeds = np.abs([list(point.velocities) for point in joints.points])
+    if speeds[[0, -1]].max() > _ROUNDING:
+        raise CheckFailedError(asked, 'a motion that does not rest at its ends', 'rest there')
+    for name, fastest in zip(joints.joint_names, speeds.max(axis=0), strict=True):
+        limit = scaling * subject.arm.robot.joints[name].limits.velocity
+        if fastest > _FASTER * limit:
+            raise CheckFailedError(asked, f'{name} at {fastest:.4g}', f'at most {limit:.4g}')
+    return times[-1]
+
+
+def _postures(answer: Any, start: Mapping[str, float]) -> list[Posture]:  # noqa: ANN401
+    """Return the postures at the points of an answer."""
+    joints = answer.trajectory.joint_trajectory
+    return [
+        {**start, **dict(zip(joints.joint_names, point.positions, strict=True))}
+        for point in joints.points
+    ]
+
+
+def _ask(subject: Subject, request: Any, asked: str) -> Any:  # noqa: ANN401
+    if _PLAN is None:
+        raise NotSupportedError('moveit_msgs has no GetMotionPlan here')
+    wanted = _PLAN.Request(motion_plan_request=request)
+    patience = subject.connection.patience + _TIME
+    answer, _ = subject.connection.ask(_PLAN, PLAN, wanted, asked, patience)
+    return answer.motion_plan_response
+
+
+CHECKS = (
+    Check(
+        'plan-planners',
+        _SECTION,
+        'query_planner_interface lists pipelines and their planners',
+        _planners,
+        'QueryPlannerInterfaces',
+    ),
+    Check(
+        'plan-joints',
+        _SECTION,
+        'A plan leads from its start to a joint goal, within the joint limits',
+        _joints,
+        'GetMotionPlan',
+    ),
+    Check(
+        'plan-valid',
+        _SECTION,
+        'check_state_validity calls the points of a plan valid',
+        _valid,
+        'GetMotionPlan; GetStateValidity',
+    ),
+    Check(
+        'plan-timing',
+        _SECTION,
+        'Its times increase, it rests at both ends, and the velocity limits are kept',
+        _timing,
+        'GetMotionPlan: trajectory',
+    ),
+    Check(
+        'plan-scaling',
+        _SECTION,
+        f'With scaling factors of {_SLOW:g} that share of the velocity limits is kept',
+        _scaling,
+        'MotionPlanRequest: max_velocity_scaling_factor',
+    ),
+    Check(
+        'plan-pose',
+        _SECTION,
+        'A plan to a pose of the tip ends there, within its tolerances',
+        _pose,
+        'MotionPlanRequest: goal_constraints',
+    ),
+    Check(
+        'plan-out-of-reach',
+        _SECTION,
+        'A pose out of reach is an error, without a trajectory',
+        _out_of_reach,
+        'GetMotionPlan',
+    ),
+    Check(
+        'plan-goal-collides',
+        _SECTION,
+        'A goal that is not valid is an error, without a trajectory',
+        _goal_collides,
+        'GetMotionPlan; GetStateValidity',
+    ),
+    Check(
+        'plan-start-collides',
+        _SECTION,
+        'A start that is not valid is answered with START_STATE_IN_COLLISION',
+        _start_collides,
+        'MoveItErrorCodes',
+        moveit=_NO_CODES,
+    ),
+    Check(
+        'plan-start-constraint',
+        _SECTION,
+        'A start that breaks path_constraints is an error, without a trajectory',
+        _start_constraint,
+        'MotionPlanRequest: path_constraints',
+    ),
+    Check(
+        'plan-group',
+        _SECTION,
+        'An unknown group is answered with INVALID_GROUP_NAME',
+        _group,
+        'MoveItErrorCodes',
+        moveit=_NO_CODES,
+    ),
+    Check(
+        'plan-no-goal',
+        _SECTION,
+        'A request without a goal is answered with INVALID_GOAL_CONSTRAINTS',
+        _no_goal,
+        'MoveItErrorCodes',
+        moveit=_NO_CODES,
+    ),
+    Check(
+        'plan-pipeline',
+        _SECTION,
+        'An unknown pipeline_id is answered with FAILURE',
+        _pipeline,
+        "MoveIt's server: plan_kinematic_path",
+    ),
+    Check(
+        'plan-planner',
+        _SECTION,
+        'An unknown planner_id is an error, or another planner plans to the goal',
+        _planner,
+        "MoveIt's server: plan_kinematic_path",
+    ),
+    Check(
+        'plan-world',
+        _SECTION,
+        'A box of a scene at the goal makes a plan an error; without the box it is planned',
+        _world,
+        'GetMotionPlan; ApplyPlanningScene',
+    ),
+    Check(
+        'plan-not-a-number',
+        _SECTION,
+        'A goal with a joint position of NaN is an error',
+        _not_a_number,
+        'GetMotionPlan',
+        rough=True,
+    ),
+)
