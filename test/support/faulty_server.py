@@ -9,8 +9,6 @@ import itertools
 import threading
 import time
 
-from ik_service.extras.planning.ros.plan_services import PlanHandler, PlannersHandler
-from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from moveit_msgs.action import MoveGroup
 from moveit_msgs.srv import (
     ApplyPlanningScene,
@@ -30,6 +28,8 @@ from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 
 from ik_service.extras.conformance.connection import Connection
+from ik_service.extras.planning.ros.plan_services import PlanHandler, PlannersHandler
+from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from ik_service.following.settings import FollowerSettings
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.qos import SERVICE_QOS
