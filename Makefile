@@ -17,7 +17,7 @@ RUN = env LD_LIBRARY_PATH="$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" "
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
-demo: env ## IK node, simulated arm, a page and a client (ARGS=--once: one round, no page)
+demo: env ## IK node, simulated arm, a page and a client (ARGS=--once: one round, no page; --obstacle: around a box)
 	@$(RUN)/ik_demo $(ARGS)
 
 # One worker more than there are cores, as many tests wait for other processes, and four at most;

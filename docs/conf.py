@@ -13,6 +13,14 @@ import numpy.typing  # noqa: E402
 
 import ik_service  # noqa: E402  from this checkout
 
+# rosdoc2 builds a copy of this folder elsewhere, where `../` lacks what pages link and include,
+# and adds pages of its own, which repeat those here.
+for name in ('CHANGELOG.rst', 'CONTRIBUTING.md', 'config', 'examples', 'ik_service'):
+    if not (DOCS.parent / name).exists():
+        (DOCS.parent / name).symlink_to(Path(ik_service.__file__).resolve().parents[1] / name)
+PAGES_OF_ROSDOC2 = ['index.rst', '__*.rst', 'README.md', 'CHANGELOG.rst', 'CONTRIBUTING.md']
+rosdoc2_settings = {'allow_other_extensions': True}
+
 # A union of eight private types otherwise, spelled out at every argument.
 numpy.typing.ArrayLike = NewType('ArrayLike', object)
 numpy.typing.ArrayLike.__module__ = 'numpy.typing'
@@ -23,7 +31,7 @@ project_copyright = 'the authors of ik_service, Apache-2.0'
 release = version = ik_service.__version__
 
 extensions = ['myst_parser', 'sphinx.ext.autodoc', 'mathml', 'generated_pages']
-exclude_patterns = ['_ext', 'generated', 'methods_template.md']
+exclude_patterns = ['_ext', 'generated', 'methods_template.md', *PAGES_OF_ROSDOC2]
 myst_enable_extensions = ['colon_fence', 'deflist', 'dollarmath']
 myst_heading_anchors = 3  # the same anchors as on GitHub
 

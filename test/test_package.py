@@ -9,6 +9,7 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 import ik_service
 
@@ -77,6 +78,50 @@ def test_changelog_begins_with_the_current_version():
     released = [heading for heading in headings if heading != 'Forthcoming']
     assert released[0].split()[0] == _manifest().findtext('version')
     assert 'Forthcoming' not in headings[1:]
+
+
+def test_citation_is_of_the_current_release():
+    citation = yaml.safe_load((ROOT / 'CITATION.cff').read_text(encoding='utf-8'))
+    maintainer = _manifest().find('maintainer')
+    assert citation['version'] == _manifest().findtext('version')
+    assert citation['license'] == _manifest().findtext('license')
+    assert citation['authors'] == [{'name': maintainer.text, 'email': maintainer.get('email')}]
+    changelog = (ROOT / 'CHANGELOG.rst').read_text(encoding='utf-8')
+    assert f'\n{citation["version"]} ({citation["date-released"]})\n---' in changelog
+
+
+def test_versions_that_get_fixes_begin_with_the_current_one():
+    policy = (ROOT / 'SECURITY.md').read_text(encoding='utf-8')
+    minor = _manifest().findtext('version').rpartition('.')[0]
+    assert re.search(r'^\| ([\d.]+) \| yes \|$', policy, re.MULTILINE)[1] == minor
+
+
+def test_rosdoc2_builds_the_pages():
+    name = _manifest().findtext('export/rosdoc2')
+    head, settings = yaml.safe_load_all((ROOT / name).read_text(encoding='utf-8'))
+    assert head == {'type': 'rosdoc2 config', 'version': 1}
+    (builder,) = settings['builders']
+    assert (ROOT / builder['sphinx']['sphinx_sourcedir'] / 'conf.py').is_file()
+
+
+def test_source_distribution_names_files_that_exist():
+    first = (ROOT / 'MANIFEST.in').read_text(encoding='utf-8').splitlines()[0]
+    for name in first.removeprefix('include ').split():
+        assert (ROOT / name).is_file(), name
+
+
+def test_workflow_runs_what_exists_and_marks_what_may_fail():
+    text = (ROOT / '.github' / 'workflows' / 'ci.yml').read_text(encoding='utf-8')
+    for job in yaml.safe_load(text)['jobs'].values():
+        matrix = job['strategy']['matrix']
+        entries = matrix.pop('include')
+        assert job['continue-on-error'] == '${{ matrix.may_fail }}'
+        assert matrix['may_fail'] == [False]
+        for entry in entries:
+            assert entry.keys() == matrix.keys()
+            assert isinstance(entry['may_fail'], bool)
+    for path in re.findall(r'(?:test|\.ci)/[\w./]+', text):
+        assert (ROOT / path).exists(), path
 
 
 def test_name_is_the_same_everywhere():

@@ -15,7 +15,7 @@ from pathlib import Path
 import time
 from typing import TYPE_CHECKING
 
-from ik_service.cli.demo.poses import out_of_reach, postures, square, start_posture
+from ik_service.cli.demo.poses import box_between, out_of_reach, postures, square, start_posture
 from ik_service.cli.demo.processes import node_and_arm, ros_domain
 from ik_service.cli.demo.text import clear_progress, progress, say
 from ik_service.cli.demo.viewer import announce, viewer_program
@@ -34,12 +34,14 @@ if TYPE_CHECKING:
     from ik_service.ros.demo.demo_client import DemoClient
 
 _START_PATIENCE = 300.0  # the first start compiles [s]
+_PLANS_PATIENCE = 30.0  # with the action that plans motions [s]
 _LONG = 8.0  # longer than a start without compiling takes [s]
 _SETTLING = 0.3  # from the discovery of a listener until messages surely reach it [s]
 
 _EXAMPLES = """
 examples:
   ik_demo --once                       one round; exit code 0 only if every target was reached
+  ik_demo --obstacle                   around a box, by planned motions (extra plan)
   ik_demo --urdf ur5e.urdf --base-link base_link --tip-link tool0
   ROS_DOMAIN_ID=7 ik_demo              in a ROS domain where others can watch and take part
 """
@@ -99,6 +101,11 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument('--once', action='store_true', help='one round, then end')
+    parser.add_argument(
+        '--obstacle',
+        action='store_true',
+        help='a box between two poses, passed by planned motions, in place of the targets',
+    )
     parser.add_argument(
         '--urdf',
         type=Path,
@@ -163,19 +170,42 @@ def _perform(
         T_start = client.tip_pose(client.next_state().positions)
         found = square(T_start, lambda T: client.solve(T).success)
         description, stops = found or postures(chain, q_start)
+        sides = (stops[0], stops[3])
+        if options.obstacle:
+            _wait_for_plans(client, check)
         far = out_of_reach(chain, T_start)
         answered = demo.ask(stops[0].T_base_tip)
         while True:
             try:
-                reached = demo.follow(description, stops)
-                if far is not None:
-                    demo.overreach(far)
+                if options.obstacle:
+                    box = box_between(*(stop.T_base_tip for stop in sides))
+                    reached, targets = demo.pass_box(box, sides), len(sides) + 1
+                else:
+                    reached, targets = demo.follow(description, stops), len(stops)
+                    if far is not None:
+                        demo.overreach(far)
             except TakenOverError:
                 demo.wait_for_others()
                 continue
-            print_outcome(reached, len(stops))
+            print_outcome(reached, targets)
             if options.once:
-                return 0 if answered and reached == len(stops) else 1
+                return 0 if answered and reached == targets else 1
+
+
+def _wait_for_plans(client: DemoClient, check: Callable[[], None]) -> None:
+    """
+    Wait until motions can be planned.
+
+    :raises NotReadyError: the node plans none, and says why, or it is not ready in time.
+    """
+    deadline = time.monotonic() + _PLANS_PATIENCE
+    while not client.plans.is_ready():
+        check()
+        if client.plan_fault:
+            raise NotReadyError(f'--obstacle needs motion plans: {client.plan_fault}')
+        if time.monotonic() > deadline:
+            raise NotReadyError('--obstacle needs move_action, which the node does not offer')
+        time.sleep(0.05)
 
 
 def _wait_until_ready(

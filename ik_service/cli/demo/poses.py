@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from ik_service.cli.formatting import number_text
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
 from ik_service.robot import Robot
@@ -42,6 +43,53 @@ class Stop:
 
     name: str
     T_base_tip: np.ndarray
+
+
+@dataclass(frozen=True)
+class Box:
+    """
+    Box in the arm's way.
+
+    :ivar T_base_box: (4, 4) pose of its middle [m].
+    :ivar size: along its axes [m].
+    """
+
+    T_base_box: np.ndarray
+    size: tuple[float, float, float]
+
+    def narrowed(self, share: float) -> Box:
+        """
+        Return a box of the same height in the same place.
+
+        :param share: of its other sides.
+        """
+        x, y, z = self.size
+        return Box(self.T_base_box, (share * x, share * y, z))
+
+    def __str__(self) -> str:
+        size = ' × '.join(f'{1e3 * length:.0f}' for length in self.size)
+        x, y, z = (number_text(value, 3) for value in self.T_base_box[:3, 3])
+        return f'{size} mm at x {x}  y {y}  z {z} m'
+
+
+def box_between(first: np.ndarray, second: np.ndarray) -> Box:
+    """
+    Return an upright box in the middle between two poses, which a tip has to go around.
+
+    It stands on the ground of the base where the poses are above it.
+
+    :param first: (4, 4) T_base_tip.
+    :param second: (4, 4) T_base_tip, at another place.
+    """
+    between = second[:3, 3] - first[:3, 3]
+    apart = float(np.linalg.norm(between))
+    across = _unit(np.array([between[0], between[1], 0.0]), otherwise=(0.0, 1.0, 0.0))
+    T = np.eye(4)
+    T[:3, :3] = np.column_stack([(across[1], -across[0], 0.0), across, (0.0, 0.0, 1.0)])
+    T[:3, 3] = 0.5 * (first[:3, 3] + second[:3, 3])
+    top, bottom = T[2, 3] + 0.35 * apart, min(0.0, T[2, 3] - 0.35 * apart)
+    T[2, 3] = 0.5 * (top + bottom)
+    return Box(T, (0.5 * apart, 0.2 * apart, top - bottom))
 
 
 def start_posture(chain: KinematicChain) -> np.ndarray:

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from ik_service.cli.demo.poses import Stop
+from ik_service.cli.demo.poses import Box, Stop
 from ik_service.cli.demo.text import (
     Deviation,
     enter_pressed,
@@ -22,7 +22,7 @@ from ik_service.cli.formatting import pose_text
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.demo.demo_client import DemoClient
-from ik_service.ros.demo.take_over import STOPPED
+from ik_service.ros.demo.take_over import MOTIONS, STOPPED
 
 POSITION_TOLERANCE = 1e-3
 """Position error of the measured pose up to which a target counts as reached [m]."""
@@ -33,6 +33,9 @@ ORIENTATION_TOLERANCE = np.radians(0.5)
 _PATIENCE = 20.0  # with a target [s]
 _AT_REST = 2e-3  # speed of the fastest joint [rad/s] or [m/s]
 _REST_TIME = 0.3  # for how long it has to be so slow [s]
+
+_BOX_SHARES = (1.0, 0.7, 0.5, 0.35)  # of its width, the next where nothing passes the one before
+_REPORT_TIME = 2.0  # within which diagnostics tell what has ended a motion [s]
 
 _DIGITS = 3  # of printed positions [m]
 
@@ -100,6 +103,34 @@ class Demo:
             row(stop.name, f'{where}  {seconds:8.2f} s   {off}   {verdict}')
         return reached
 
+    def pass_box(self, box: Box, stops: Sequence[Stop]) -> int:
+        """
+        Move from one side of a box to the other by planned motions, and print the errors at rest.
+
+        The box is put into the planning scene when the arm is at the first stop. It gets narrower
+        where no motion passes it.
+
+        :param box: the box.
+        :param stops: one on each side of it.
+        :returns: how many were reached.
+        :raises TakenOverError: somebody else stops or moves the arm, and the demo gives way.
+        """
+        plans = self._client.plans
+        heading('2. Pass a box between two corners   action move_action')
+        plans.remove_box()
+        row('', f'{"x":>8}{"y":>8}{"z":>8} m      took   off by, measured at rest')
+        reached = self._plan_to(stops[0])
+        for share in _BOX_SHARES:
+            narrowed = box.narrowed(share)
+            if not plans.put_box(narrowed.T_base_box, narrowed.size):
+                raise IkServiceError('apply_planning_scene has not taken the box')
+            if plans.move(stops[1].T_base_tip, only=True).success:
+                break
+        row('the box', f'{narrowed}   service apply_planning_scene')
+        straight = plans.move(stops[1].T_base_tip, 'lin', only=True)
+        row('straight', 'is free' if straight.success else f'refused: {straight.message}')
+        return reached + sum(self._plan_to(stop) for stop in (*stops[1:], stops[0]))
+
     def overreach(self, T_base_tip: np.ndarray) -> None:
         """
         Request a pose out of reach, publish it as a target, and print where the arm comes to rest.
@@ -153,6 +184,39 @@ class Demo:
             if now - start > _PATIENCE:
                 return off, now - start
             progress(f'{off} to go')
+
+    def _plan_to(self, stop: Stop) -> bool:
+        """Go to a stop by a planned motion; return whether it was reached, and print that."""
+        self._give_way()
+        self._client.take_over.expect(MOTIONS)
+        start = time.monotonic()
+        move = self._client.plans.move(stop.T_base_tip)
+        if not move.has_plan:
+            self._client.take_over.expect(MOTIONS, -1)
+        if not move.success:
+            self._wait_for_a_reason()
+            row(stop.name, f'NOT REACHED: {move.message}')
+            return False
+        seconds = time.monotonic() - start
+        slow_since = time.monotonic()
+        while time.monotonic() - slow_since < _REST_TIME:
+            state = self._client.next_state()
+            if state.speed > _AT_REST:
+                slow_since = time.monotonic()
+        off = Deviation(self._client.tip_pose(state.positions), stop.T_base_tip)
+        verdict = 'reached' if _is_reached(off) else 'NOT REACHED'
+        where = position_text(stop.T_base_tip)
+        row(stop.name, f'{where}  {seconds:8.2f} s   {off}   {verdict}')
+        row('', f'of which {move.planning_time * 1e3:.0f} ms for the plan')
+        return _is_reached(off)
+
+    def _wait_for_a_reason(self) -> None:
+        """Give way to who has ended a motion; diagnostics tell that a little later."""
+        deadline = time.monotonic() + _REPORT_TIME
+        while time.monotonic() < deadline:
+            self._check()
+            self._give_way()
+            time.sleep(0.05)
 
     def _give_way(self) -> None:
         reason = self._client.take_over.reason

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import math
 import threading
 import time
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
@@ -18,6 +19,7 @@ from rclpy.client import Client
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -25,13 +27,16 @@ from std_srvs.srv import Trigger
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
 from ik_service.ros.common.qos import DESCRIPTION_QOS, SERVICE_QOS
-from ik_service.ros.demo.take_over import PAUSE_TOPIC, RESUME_SERVICE, TakeOver
+from ik_service.ros.demo.plan_client import PlanClient
+from ik_service.ros.demo.take_over import PAUSE_TOPIC, RESUME_SERVICE, STOPS, TakeOver
 
 _SUCCESS = 1
 _TIMEOUT = 10.0  # of a service that does not answer, and a topic that is silent [s]
+_LONGEST_MOTION = 90.0  # with its plan; arms are slow at a small --speed [s]
 _CHECK_PERIOD = 0.2  # time between two calls of the check while waiting [s]
 
 _MOTIONS = 'ik_service: motions'  # part of the node's diagnostics
+_PLANS, _PLANNED = 'motions are planned', 'yes'  # in them
 _UNMEASURED = 'joints without a joint state'  # in them
 
 
@@ -78,6 +83,8 @@ class DemoClient:
     :param base_link: frame of all poses.
     :param tip_link: link that the poses are of.
     :param check: called repeatedly while it waits for an answer; may raise to give up.
+    :ivar plans: client of motion plans.
+    :ivar plan_fault: why the node plans no motions; None while that is not known.
     :ivar take_over: why the demo has to give way to others.
     """
 
@@ -91,6 +98,8 @@ class DemoClient:
         self._fk = self._node.create_client(GetPositionFK, 'compute_fk', qos_profile=SERVICE_QOS)
         self._target = self._node.create_publisher(PoseStamped, 'target_pose', 10)
         self._own_stamps: deque[tuple[int, int]] = deque(maxlen=64)
+        self.plans = PlanClient(self._node, base_link, tip_link, self._result)
+        self.plan_fault: str | None = None
         self.take_over = TakeOver()
         self._node.create_subscription(PoseStamped, 'target_pose', self._on_target, 10)
         self._node.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, 10)
@@ -180,7 +189,7 @@ class DemoClient:
     def stop(self) -> None:
         """Ask the node to stop the arm, whatever moves it."""
         if self._stop.service_is_ready():
-            self.take_over.expect_stop()
+            self.take_over.expect(STOPS)
             self._stop.call_async(Trigger.Request())
 
     def show_pause(self, reason: str) -> None:
@@ -217,6 +226,8 @@ class DemoClient:
             self._measured |= values.get(_UNMEASURED) == 'none'
             if status.name == _MOTIONS:
                 self.take_over.take_counts(values)
+                planned = values.get(_PLANS, 'the node is without motion plans')
+                self.plan_fault = '' if planned == _PLANNED else planned
 
     def _on_resume(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         answer.success = bool(self.take_over.reason)
@@ -241,19 +252,23 @@ class DemoClient:
     def _call(
         self, client: Client, request: GetPositionIK.Request | GetPositionFK.Request
     ) -> GetPositionIK.Response | GetPositionFK.Response:
+        failure = f'{client.srv_name} does not answer'
+        return self._result(client.call_async(request), failure, _TIMEOUT)
+
+    def _result(self, future: Future, failure: str, timeout: float = _LONGEST_MOTION) -> Any:  # noqa: ANN401
+        """Wait for a future, and return its result, a message of any type."""
         done = threading.Event()
-        future = client.call_async(request)
         future.add_done_callback(lambda _: done.set())
-        self._wait(lambda: done.wait(_CHECK_PERIOD), f'{client.srv_name} does not answer')
+        self._wait(lambda: done.wait(_CHECK_PERIOD), failure, timeout)
         return future.result()
 
-    def _wait(self, is_there: Callable[[], bool], failure: str) -> None:
+    def _wait(self, is_there: Callable[[], bool], failure: str, timeout: float = _TIMEOUT) -> None:
         """Wait for something; ``is_there`` itself waits for a moment."""
-        deadline = time.monotonic() + _TIMEOUT
+        deadline = time.monotonic() + timeout
         while not is_there():
             self._check()
             if time.monotonic() > deadline:
-                raise ServiceFailedError(f'{failure} for {_TIMEOUT:g} s')
+                raise ServiceFailedError(f'{failure} for {timeout:g} s')
 
 
 def _stamp(message: PoseStamped) -> tuple[int, int]:

@@ -13,8 +13,8 @@ STOPPED = 'the arm was stopped'
 TARGET = 'another client has published a target'
 MOTION = 'a trajectory or a servo command moves the arm'
 
-_STOPS = 'stops'
-_COUNTS = {_STOPS: STOPPED, 'motions besides targets': MOTION}
+STOPS, MOTIONS = 'stops', 'motions besides targets'
+_COUNTS = {STOPS: STOPPED, MOTIONS: MOTION}
 """Counts in the node's diagnostics, and what it means when they grow; the first weighs most."""
 
 
@@ -28,15 +28,20 @@ class TakeOver:
     def __init__(self) -> None:
         self.reason = ''
         self._counts: dict[str, int] = {}
-        self._own_stops = 0
+        self._own = dict.fromkeys(_COUNTS, 0)
 
     def take_target(self) -> None:
         """Note a target of another client."""
         self.reason = self.reason or TARGET
 
-    def expect_stop(self) -> None:
-        """Note that the demo itself stops the arm, which is going to be counted."""
-        self._own_stops += 1
+    def expect(self, name: str, times: int = 1) -> None:
+        """
+        Note that the demo itself stops or moves the arm, which is going to be counted.
+
+        :param name: :data:`STOPS` or :data:`MOTIONS`.
+        :param times: how often; −1 where what was expected has not come.
+        """
+        self._own[name] = max(0, self._own[name] + times)
 
     def take_counts(self, values: Mapping[str, str]) -> None:
         """
@@ -54,8 +59,8 @@ class TakeOver:
 
     def _take_own(self, name: str, grown: int) -> int:
         """Return how much of the growth of a count is the demo's own doing."""
-        own = min(max(grown, 0), self._own_stops) if name == _STOPS else 0
-        self._own_stops -= own
+        own = min(max(grown, 0), self._own[name])
+        self._own[name] -= own
         return own
 
     def end(self) -> None:

@@ -24,8 +24,8 @@ def run():
     pytest.importorskip('rclpy', reason='the demo needs ROS 2: "make test", or source it')
     started = []
 
-    def start(*arguments):
-        environment = {'PYTHONPATH': str(REPOSITORY), 'ROS_DOMAIN_ID': ''}
+    def start(*arguments, before=''):
+        environment = {'PYTHONPATH': f'{before}{REPOSITORY}', 'ROS_DOMAIN_ID': ''}
         words = ['ik_demo', *arguments]
         started.append(ChildProcess('ik_demo', 'ik_service.cli.programs', words, environment))
         return started[-1]
@@ -65,6 +65,32 @@ def test_one_round_reaches_every_target_and_leaves_nothing_behind(run):
     assert re.search(r'^5 of 5 targets reached within 1 mm and 0.5°', process.output, re.MULTILINE)
     assert re.search(r'panda_joint4 +-\d\.\d+ rad +-\d+\.\d\d°', process.output)
     assert 'outside the reach' in process.output
+    assert 'Traceback' not in process.output
+
+
+@pytest.mark.dds
+def test_a_box_is_passed_by_planned_motions(run):
+    pytest.importorskip('ompl', reason="OMPL comes with the extra 'plan'")
+    pytest.importorskip('coal', reason="Coal comes with the extra 'collision'")
+    process = run('--once', '--obstacle', '--speed', '1.0')
+    process.wait_for('^Ready', START_TIMEOUT)
+    assert wait_for_end(process, 120.0) == 0, process.output
+    words = ' '.join(process.output.split())  # lines are wrapped
+    assert re.search(r'straight refused: .* between panda_\w+ and box', words)
+    assert len(re.findall(r'corner [14] .* reached', process.output)) == 3
+    assert '3 of 3 targets reached' in words
+    assert 'Traceback' not in process.output
+
+
+@pytest.mark.slow
+@pytest.mark.dds
+def test_a_box_without_motion_plans_is_refused_with_the_extra_that_is_missing(run, tmp_path):
+    (tmp_path / 'ompl.py').write_text('raise ImportError("hidden")')
+    process = run('--once', '--obstacle', before=f'{tmp_path}{os.pathsep}')
+    process.wait_for('^Ready', START_TIMEOUT)
+    assert wait_for_end(process, 60.0) == 1, process.output
+    assert '--obstacle needs motion plans' in process.output
+    assert 'ik_service[plan]' in process.output
     assert 'Traceback' not in process.output
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ik_service
-from ik_service.cli.demo.poses import out_of_reach, postures, square, start_posture
+from ik_service.cli.demo.poses import box_between, out_of_reach, postures, square, start_posture
 
 URDF = Path(ik_service.__file__).parents[1] / 'urdf'
 
@@ -85,3 +85,23 @@ def test_the_start_is_the_state_ready_of_an_srdf_within_the_limits():
     assert q[1] == 0.7
     assert q[3] == chain.upper[3]
     assert q[0] == pytest.approx(chain.mid_range()[0] + 0.4)  # as without a state
+
+
+def test_a_box_stands_upright_between_two_poses():
+    first, second = np.eye(4), np.eye(4)
+    first[:3, 3], second[:3, 3] = (0.4, 0.2, 0.3), (0.2, 0.4, 0.5)
+    box = box_between(first, second)
+    R, middle = box.T_base_box[:3, :3], box.T_base_box[:3, 3]
+    assert np.allclose(R @ R.T, np.eye(3))
+    assert np.linalg.det(R) == pytest.approx(1.0)
+    assert R[:, 2] == pytest.approx((0.0, 0.0, 1.0))
+    top = 0.4 + 0.35 * np.linalg.norm((second - first)[:3, 3])
+    assert middle == pytest.approx((0.3, 0.3, 0.5 * top))  # it stands on the ground
+    assert box.size[2] == pytest.approx(top)
+    for T in (first, second):  # beside it, and the line between them goes through it
+        assert abs(R[:, 1] @ (T[:3, 3] - middle)) > 0.6 * box.size[1]
+    narrower = box.narrowed(0.5)
+    assert narrower.size == pytest.approx((0.5 * box.size[0], 0.5 * box.size[1], top))
+    assert 'mm at x 0.300  y 0.300  z 0.2' in str(narrower)
+    first[2, 3] = second[2, 3] = -0.5  # below the base
+    assert box_between(first, second).T_base_box[2, 3] == pytest.approx(-0.5)

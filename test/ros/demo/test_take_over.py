@@ -43,9 +43,21 @@ def test_a_stop_weighs_more_than_a_target_and_what_is_no_number_is_passed_over()
 def test_stops_of_the_demo_itself_are_no_reason():
     take_over = TakeOver()
     take_over.take_counts({STOPS: '1'})
-    take_over.expect_stop()
+    take_over.expect(STOPS)
     take_over.take_counts({STOPS: '2'})
     assert take_over.reason == ''
-    take_over.expect_stop()
+    take_over.expect(STOPS)
     take_over.take_counts({STOPS: '4'})  # one of them is somebody else's
     assert take_over.reason == STOPPED
+
+
+def test_a_motion_of_the_demo_itself_is_no_reason_unless_it_did_not_come():
+    take_over = TakeOver()
+    take_over.take_counts({MOTIONS: '0'})
+    take_over.expect(MOTIONS)
+    take_over.take_counts({MOTIONS: '1'})
+    assert take_over.reason == ''
+    take_over.expect(MOTIONS)
+    take_over.expect(MOTIONS, -1)
+    take_over.take_counts({MOTIONS: '2'})
+    assert take_over.reason == MOTION

@@ -17,12 +17,12 @@ class GripperButtons:
     A row of buttons for each hand. To be used from one thread.
 
     :param gui: the page's GUI.
+    :param order: where the rows stand among the widgets of the page.
     :param on_choose: called, in a thread of the server, with the name of a hand and the button.
     """
 
-    def __init__(self, gui: viser.GuiApi, on_choose: OnChoose) -> None:
-        self._gui, self._on_choose = gui, on_choose
-        self._folder = gui.add_folder(None, visible=False)
+    def __init__(self, gui: viser.GuiApi, order: float, on_choose: OnChoose) -> None:
+        self._gui, self._order, self._on_choose = gui, order, on_choose
         self._rows: list[viser.GuiButtonGroupHandle] = []
 
     def build(self, hands: Mapping[str, Sequence[str]]) -> None:
@@ -33,9 +33,7 @@ class GripperButtons:
         """
         for row in self._rows:
             row.remove()
-        with self._folder:
-            self._rows = [self._add(name, choices) for name, choices in hands.items()]
-        self._folder.visible = bool(hands)
+        self._rows = [self._add(name, choices) for name, choices in hands.items()]
 
     def enable(self, enabled: bool) -> None:
         """
@@ -48,7 +46,7 @@ class GripperButtons:
                 row.disabled = not enabled
 
     def _add(self, name: str, choices: Sequence[str]) -> viser.GuiButtonGroupHandle:
-        row = self._gui.add_button_group(truncate(name), choices)
+        row = self._gui.add_button_group(truncate(name), choices, order=self._order)
         choose = partial(self._on_choose, name)
 
         @row.on_click

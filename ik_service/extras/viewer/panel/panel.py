@@ -100,7 +100,8 @@ class Panel:
         self._remarks = gui.add_html('', visible=False)
         self._buttons = gui.add_button_group('Go', ('Home', 'Random pose'))
         self.states = NamedStates(gui, actions.go_to_state)
-        self.grippers = GripperButtons(gui, actions.move_gripper)
+        below_states = self.states.menu.order + 0.5  # widgets are numbered in steps of 1
+        self.grippers = GripperButtons(gui, below_states, actions.move_gripper)
         main = gui.add_folder(None)
         self._figures = gui.add_html('')
         self._plot = _add_plot(gui)

@@ -119,7 +119,11 @@ def figures_table(figures: Figures) -> str:
     """
     solve, behind = figures.solve, figures.lag
     rows = [
-        ('position error', _of(figures.position_error, length_text), ''),
+        (
+            'position error',
+            _of(figures.position_error, length_text),
+            'no target' if figures.position_error is None else '',
+        ),
         ('orientation error', _of(figures.orientation_error, angle_text), ''),
         (
             'solve',
