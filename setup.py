@@ -65,6 +65,9 @@ setup(
     },
     zip_safe=False,
     entry_points={
+        'ik_service.capabilities': [
+            'planning = ik_service.extras.planning.ros.capability:PlanningCapability',
+        ],
         'console_scripts': [
             'ik_node = ik_service.ros.ik.main:main',
             'ik_sim = ik_service.ros.sim.main:main',

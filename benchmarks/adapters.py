@@ -15,7 +15,7 @@ import numpy as np
 from robots import BenchRobot
 
 import ik_service as iks
-from ik_service.extras.studies.paths.peers import AbsentPeerError
+from ik_service.extras.studies.paths.methods import AbsentPeerError
 
 
 @dataclass(frozen=True)

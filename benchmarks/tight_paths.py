@@ -21,7 +21,7 @@ from scipy.interpolate import PchipInterpolator
 from seven_joint_arms import seven_joint_arms
 
 import ik_service as iks
-from ik_service.extras.studies.paths.joint_paths import poses_along, random_postures
+from ik_service.extras.studies.paths.paths import poses_along, random_postures
 
 _CHAINS = 'panda,iiwa14,abb_yumi_right,schunk_lwa4d,kinova_gen3'
 _STEPS = (0.05, 0.08, 0.09, 0.095, 0.0975)

@@ -21,7 +21,7 @@ from support.wire import GraphTime, Wire
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.following.command_messages import joint_trajectory
+from ik_service.ros.following.command_channels import joint_trajectory
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 
 _PERIOD, _LATENCY, _TIMEOUT = 0.01, 0.1, 0.1  # publish_period, max_expected_latency, time-out [s]

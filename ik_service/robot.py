@@ -138,7 +138,7 @@ class Robot(RobotModel):
 
     @property
     def semantics(self) -> Semantics:
-        """What the SRDF says; an empty one without an SRDF."""
+        """Content of the SRDF; an empty one without."""
         return Semantics() if self._semantics is None else self._semantics
 
     @cached_property

@@ -11,18 +11,108 @@ import numpy as np
 from ik_service.arm.group import ArmGroup, GroupSettings
 from ik_service.arm.hands import hands_of
 from ik_service.arm.joint_state import JointStateBuffer, PostureSpace
-from ik_service.arm.link_frames import LinkFrames
+from ik_service.arm.links import attached_links
 from ik_service.common.quoting import quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.joint_path import joint_motion
 from ik_service.kinematics.link_poses import link_poses
+from ik_service.model.joint import Joint
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.model.named_states import named_states
 from ik_service.model.part_names import listed
 from ik_service.model.planning_group import PlanningGroup
+from ik_service.model.robot_model import RobotModel
 from ik_service.model.tool_frame import ToolFrame
 from ik_service.robot import Robot
+
+_Step = tuple[Joint, int]  # a joint, and where it stands in a full posture; −1 for a fixed one
+
+
+class LinkFrames:
+    """
+    Poses of links, and the joints that they depend on. Safe to share between threads.
+
+    :param robot: the robot.
+    :param postures: its full postures.
+    :param locked: names of the joints that do not move.
+    """
+
+    def __init__(self, robot: RobotModel, postures: PostureSpace, locked: Iterable[str]) -> None:
+        self._robot = robot
+        self._index = {name: i for i, name in enumerate(postures.names)}
+        self._locked = frozenset(locked)
+        self._beside: dict[str, Mapping[str, np.ndarray]] = {}
+        self._steps: dict[str, tuple[_Step, ...]] = {}
+        self._moving: dict[str, np.ndarray] = {}
+        self._still: dict[str, bool] = {}
+
+    def beside(self, link: str) -> Mapping[str, np.ndarray]:
+        """
+        Return the links that are rigidly attached to a link, itself among them.
+
+        :param link: a link of the robot.
+        :returns: (4, 4) T_link_other [m] of each by its name.
+        :raises UnknownLinkError: there is no such link.
+        """
+        found = self._beside.get(link)
+        if found is None:
+            found = self._beside[link] = attached_links(self._robot, link)
+        return found
+
+    def moving(self, link: str) -> np.ndarray:
+        """
+        Return which joints the pose of a link in the frame of the root link depends on.
+
+        :param link: a link of the robot.
+        :returns: indices, in the full posture, of joints that are neither mimics nor locked.
+        :raises UnknownLinkError: there is no such link.
+        """
+        found = self._moving.get(link)
+        if found is None:
+            joints = (joint for joint, _ in self._robot.path(self._robot.root_link, link))
+            names = {self._robot.resolve_mimic(joint.name)[0] for joint in joints if joint.movable}
+            indices = sorted(self._index[name] for name in names - self._locked)
+            found = self._moving[link] = np.array(indices, dtype=np.intp)
+        return found
+
+    def stands_still(self, link: str) -> bool:
+        """
+        Return whether no joint moves a link in the frame of the root link.
+
+        :param link: a link of the robot.
+        :raises UnknownLinkError: there is no such link.
+        """
+        still = self._still.get(link)
+        if still is None:
+            still = self._still[link] = not len(self.moving(link))
+        return still
+
+    def root_from_link(self, link: str, posture: np.ndarray) -> np.ndarray:
+        """
+        Return the pose of a link in the frame of the root link.
+
+        :param link: a link of the robot.
+        :param posture: (m,) full posture [rad] or [m], with its mimic joints where they belong.
+        :returns: (4, 4) T_root_link [m].
+        :raises UnknownLinkError: there is no such link.
+        """
+        T = np.eye(4)
+        for joint, i in self._way_to(link):
+            T = T @ joint.T_parent_joint
+            if i >= 0:
+                T = T @ joint_motion(joint, float(posture[i]))
+        return T
+
+    def _way_to(self, link: str) -> tuple[_Step, ...]:
+        steps = self._steps.get(link)
+        if steps is None:
+            path = self._robot.path(self._robot.root_link, link)
+            steps = tuple((joint, self._index.get(joint.name, -1)) for joint, _ in path)
+            self._steps[link] = steps
+        return steps
+
 
 _ROBOT = '{robot}'
 

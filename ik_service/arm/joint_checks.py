@@ -11,7 +11,7 @@ from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError
 
 FARTHEST = 1e6
-"""How far from 0 a joint may be [rad or m]; beyond, its pose would lose its precision."""
+"""Largest joint position [rad or m]; beyond, its pose would lose its precision."""
 
 MOST_NAMES = 10_000
 """Joints that a message may name; a robot has far fewer."""

@@ -17,7 +17,7 @@ from ik_service.model.part_names import named, named_file
 from ik_service.robot import Robot
 
 Source = str | Path
-"""Where a robot is described: a string is URDF text, never a path; a path names its file."""
+"""Source of a robot description: a string is URDF text, never a path; a path names its file."""
 
 
 def source_of(urdf: str, robot_description: str) -> Source:

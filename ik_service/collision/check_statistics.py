@@ -30,7 +30,7 @@ class CheckStatistics:
 
     @property
     def count(self) -> int:
-        """How many checks there were."""
+        """Number of checks."""
         return self._count
 
     @property

@@ -2,20 +2,219 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from pathlib import Path
 import threading
 from types import MappingProxyType
 
 import numpy as np
 
+from ik_service.collision.coal_shapes import load_coal
 from ik_service.collision.pair_rules import given_pairs, home_contacts, known_pairs
+from ik_service.collision.part import LINK, Part
 from ik_service.collision.rigid_bodies import RigidBodies
-from ik_service.collision.robot_parts import robot_parts
 from ik_service.collision.scene_arrays import robot_arrays
+from ik_service.collision.shapes import Capsule, FARTHEST, Mesh, MOST_TRIANGLES, Shape
+from ik_service.collision.solid import Solid
 from ik_service.collision.workspace import Workspace
-from ik_service.exceptions import ChainError
+from ik_service.common.regular_file import open_regular, read_regular
+from ik_service.exceptions import ArgumentError, ChainError, CollisionGeometryError
+from ik_service.model.collada import collada_unit
+from ik_service.model.collision_geometry import CollisionGeometry, read_collision_geometry
+from ik_service.model.gltf import GltfPart, read_gltf
+from ik_service.model.link_geometry import Box as BoxElement
+from ik_service.model.link_geometry import Capsule as CapsuleElement
+from ik_service.model.link_geometry import Cylinder as CylinderElement
+from ik_service.model.link_geometry import MeshFile
+from ik_service.model.mesh_files import MeshError, MeshFiles, read_beside
+from ik_service.model.part_names import named
 from ik_service.robot import Robot
+from ik_service.solvers.regions import Box, Cylinder, Sphere
+
+LARGEST_FILE = 100 * 2**20
+"""Longest mesh file that is read [byte]."""
+LARGEST_SUM = 500 * 2**20
+"""Length of all mesh files of a robot together [byte]."""
+
+_GLTF = ('.glb', '.gltf')
+_FORMATS = ('.stl', '.obj', '.dae', '.ply', '.off', *_GLTF)
+
+
+class MeshReader:
+    """
+    Reader of a robot's mesh files.
+
+    :param urdf: the file of the URDF; None when it came as text.
+    :param package_dirs: more folders in which packages lie.
+    """
+
+    def __init__(self, urdf: Path | None, package_dirs: Iterable[Path] = ()) -> None:
+        self._files = MeshFiles(urdf, package_dirs)
+        self._meshes: dict[MeshFile, Mesh] = {}
+        self._sum = 0
+
+    def read(self, mesh: MeshFile) -> Mesh:
+        """
+        Return the triangles of a file, scaled.
+
+        :param mesh: the file and its scale.
+        :raises MeshError: it is missing, must not be read, is too large, or holds no triangles.
+        """
+        if mesh not in self._meshes:
+            path = self._files.find(mesh.filename)
+            try:
+                self._meshes[mesh] = self._read(path, mesh.scale)
+            except ArgumentError as error:
+                limit = f'at most {MOST_TRIANGLES} triangles within {FARTHEST:g} m are taken'
+                raise MeshError(path, f'cannot be used: {error}; {limit}') from error
+            except OSError as error:
+                reason = error.strerror or error
+                raise MeshError(path, f'cannot be read: {reason}') from error
+            except MeshError:
+                raise
+            except Exception as error:  # what Coal and its reader raise, among others
+                raise MeshError(path, f'cannot be read: {_told(error)}') from error
+        return self._meshes[mesh]
+
+    def _read(self, path: Path, scale: tuple[float, float, float]) -> Mesh:
+        suffix = path.suffix.lower()
+        if suffix not in _FORMATS:
+            raise ValueError(f'it is none of {", ".join(_FORMATS)}')
+        if suffix in _GLTF:
+            parts = read_gltf(
+                self._counted(path, read_regular(path, LARGEST_FILE)),
+                lambda name: self._counted(path, read_beside(path, name, LARGEST_FILE)),
+            )
+            return _from_gltf(parts, scale)
+        with open_regular(path, LARGEST_FILE) as file:  # before Coal opens it
+            self._count(path, file.seek(0, 2))
+            file.seek(0)
+            unit = collada_unit(file) if suffix == '.dae' else 1.0  # which Coal passes over
+        return _by_coal(path, unit * np.array(scale))
+
+    def _counted(self, path: Path, data: bytes) -> bytes:
+        self._count(path, len(data))
+        return data
+
+    def _count(self, path: Path, length: int) -> None:
+        self._sum += length
+        if self._sum > LARGEST_SUM:
+            raise MeshError(
+                path,
+                f'is not read: the meshes of this robot are longer than '
+                f'{LARGEST_SUM // 2**20} MiB together',
+            )
+
+
+def _from_gltf(parts: Sequence[GltfPart], scale: tuple[float, float, float]) -> Mesh:
+    if not parts:
+        raise ArgumentError('triangles', 'there are 0')
+    starts = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])
+    triangles = [part.triangles + start for part, start in zip(parts, starts, strict=True)]
+    vertices = np.concatenate([part.vertices for part in parts])
+    return Mesh(vertices * scale, np.concatenate(triangles))
+
+
+def _by_coal(path: Path, scale: np.ndarray) -> Mesh:
+    model = load_coal().MeshLoader().load(str(path), scale)
+    if not 0 < model.num_tris <= MOST_TRIANGLES:
+        raise ArgumentError('triangles', f'there are {model.num_tris}')
+    triangles = [[t[0], t[1], t[2]] for t in map(model.tri_indices, range(model.num_tris))]
+    return Mesh(np.array(model.vertices()).reshape(-1, 3), triangles)
+
+
+def _told(error: Exception) -> str:
+    """Return what Coal's reader says, which comes after where in its source it says so."""
+    lines = str(error).partition('message: ')[2] or str(error)
+    said = [line.strip() for line in lines.splitlines() if line.strip()]
+    return ' '.join(line for line in said if not line.startswith('Hint'))
+
+
+def robot_parts(
+    robot: Robot, bodies: RigidBodies, skip_faulty: bool
+) -> tuple[tuple[Part, ...], Mapping[str, str], Mapping[str, tuple[Solid, ...]]]:
+    """
+    Return the collision geometry of a robot.
+
+    :param robot: the robot.
+    :param bodies: its rigid bodies.
+    :param skip_faulty: whether what cannot be used is left out.
+    :returns: the parts in document order; by link why something of it is left out; and by link
+        its shapes in its frame.
+    :raises CollisionGeometryError: an element is faulty or a mesh cannot be read, and it must not
+        be left out.
+    """
+    unchecked = robot.semantics.unchecked_links
+    reader = MeshReader(robot.source, robot.package_dirs)
+    parts: list[Part] = []
+    left_out: dict[str, str] = {}
+    solids: dict[str, tuple[Solid, ...]] = {}
+    elements = read_collision_geometry(robot.description)
+    if len(elements) != robot.description.shapes:
+        raise CollisionGeometryError(
+            robot.root_link,
+            '',
+            f'the description holds {robot.description.shapes} <collision> elements, of which '
+            f'{len(elements)} can be read; without the others no posture can be called free',
+        )
+    unplaced = _unplaced_links(robot)
+    for element in elements:
+        if element.remark:
+            continue
+        try:
+            if element.link not in bodies.body_of:
+                raise CollisionGeometryError(element.link, '', 'it is no link of the robot')
+            _check_place(element.link, unplaced)
+            shape = _shape(element, reader)
+        except CollisionGeometryError as error:
+            if not skip_faulty:
+                raise
+            left_out.setdefault(element.link, error.reason)
+            continue
+        body = bodies.body_of[element.link]
+        T_body_link = bodies.T_body_link[element.link]
+        solid = Solid(((shape, element.T_link_geometry),))
+        solids[element.link] = (*solids.get(element.link, ()), solid)
+        checked = element.link not in unchecked
+        parts += solid.parts(element.link, LINK, body, T_body_link, checked)
+    return tuple(parts), MappingProxyType(left_out), MappingProxyType(solids)
+
+
+def _unplaced_links(robot: Robot) -> dict[str, str]:
+    """Return the links of which the description does not say where they are, and why."""
+    found: dict[str, str] = {}
+    for joint in robot.joints.values():
+        if not joint.placed:
+            pending = [joint.child]
+            while pending:
+                link = pending.pop()
+                found.setdefault(link, f'{named("joint", joint.name)} {joint.fault}')
+                pending += [below.child for below in robot.child_joints_of(link)]
+    return found
+
+
+def _check_place(link: str, unplaced: Mapping[str, str]) -> None:
+    if link in unplaced:
+        raise CollisionGeometryError(link, '', unplaced[link])
+
+
+def _shape(element: CollisionGeometry, reader: MeshReader) -> Shape:
+    geometry = element.geometry
+    if geometry is None:
+        raise CollisionGeometryError(element.link, '', element.fault)
+    if isinstance(geometry, BoxElement):
+        return Box(geometry.size)
+    if isinstance(geometry, CapsuleElement):
+        return Capsule(geometry.radius, geometry.length)
+    if isinstance(geometry, CylinderElement):
+        return Cylinder(geometry.radius, geometry.length)
+    if isinstance(geometry, MeshFile):
+        try:
+            return reader.read(geometry)
+        except MeshError as error:
+            raise CollisionGeometryError(element.link, geometry.filename, str(error)) from error
+    return Sphere(geometry.radius)
 
 
 class CheckedRobot:

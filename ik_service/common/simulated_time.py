@@ -28,7 +28,7 @@ _SETTLES = 0.1
 """Real time within which the estimate comes to where the clock is [s], three steps at least."""
 
 _BEYOND = 1.25
-"""How far the estimate goes beyond the last step, in steps: the next one may be a little late."""
+"""Steps by which the estimate may pass the last step: the next one may be a little late."""
 
 _UNSURE, _DELIVERY = 0.25, 0.004
 """Lead of the estimate: share of a step, and real time in which a step gets here [s]."""

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Quaternion = tuple[float, float, float, float]
 
 UNIT_TOLERANCE = 1e-2
-"""How far from 1 the norm of a quaternion given by a user may be; within, it is normalised."""
+"""Deviation of a given quaternion's norm from 1 within which it is normalised."""
 
 _GIMBAL_LOCK = 1e-9  # a cosine of the pitch below this leaves only a sum of roll and yaw
 _NEARLY_OPPOSITE = 1e-12  # a tilt from −z below this has no meaningful direction

@@ -1,4 +1,4 @@
-"""What a follower moves the arm to: the interface of targets, trajectories and servo commands."""
+"""Goals of a follower: the interface of targets, trajectories and servo commands."""
 
 from __future__ import annotations
 

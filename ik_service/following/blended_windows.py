@@ -26,7 +26,7 @@ INTERVAL = 0.05
 """Time between two windows [s], a period of the commands at least."""
 
 HISTORY = LAG + 0.01
-"""How far a window has to reach into the past [s]."""
+"""Length of a window's past [s]."""
 
 
 class BlendedWindows:

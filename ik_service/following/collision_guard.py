@@ -46,7 +46,7 @@ _FIRST_WAY = 2.0 * RESOLUTION
 """Way that has to be free for a motion to start, unless its goal is nearer [m]."""
 
 _BEYOND = 0.2
-"""How far bodies reach beyond the line from joint to joint and the tip [m]."""
+"""Thickness of the bodies around the line from joint to joint and the tip [m]."""
 
 _ENDLESS = 1.0
 """Length that a slide without limits counts for [m]."""

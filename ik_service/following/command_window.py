@@ -12,13 +12,20 @@ steps, where position and speed are those of a motion whose acceleration is cons
 point: a cubic through them keeps the bounds that the commands keep.
 
 Ticks that are late would leave a window without commands. So steps take longer where ticks are
-late, and are planned further ahead (:mod:`.step_clock`).
+late, and are planned further ahead (:class:`StepClock`).
 
 What a controller may be playing when a window arrives is as the window before has it. When a tick
 was late, that is a part of the motion in case that nothing more comes; from where this has led,
 the motion comes back to the commands within the limits. So does a motion that begins while the
 one before still runs or the arm stands where it has ended. Where steps of uneven lengths would
 need more than the acceleration, it leaves the commands a little, and comes back slowly.
+
+A command moves on by one period at most, however late its tick was; a window whose steps took no
+longer would run out of commands, a little with every late tick. So its steps take longer, by the
+share by which ticks have been late lately, and are planned further ahead, by what the next ones
+may be late. Both change slowly: a phase-locked loop, as in the jitter buffers of audio
+streams. Steps are never shorter than their ticks, so what is planned further ahead comes nearer
+again only when the motion rests.
 """
 
 from __future__ import annotations
@@ -29,17 +36,158 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ik_service.following.command_step import CommandStep, cubic_changes
+from ik_service.following.motion import JointMotion
 from ik_service.following.motion_limits import MotionLimits
-from ik_service.following.step_clock import StepClock
-from ik_service.following.ways_to_rest import way_to, way_to_rest
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 from ik_service.trajectory.segments import segment_coefficients, time_powers
 
+_LONGEST = 0.5
+"""Longest time in which a motion comes to where it rests [s]."""
+
+_Way = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Times (k,) [s] above 0, positions (k, n) and velocities (k, n)."""
+
+
+def way_to_rest(
+    q: np.ndarray,
+    velocity: np.ndarray,
+    limits: MotionLimits,
+    braking: np.ndarray,
+    coast: float,
+    shortest: float,
+) -> _Way:
+    """
+    Return how joints go on with their velocity for a while, and come to rest inside their limits.
+
+    All slow down in proportion, as quickly as the braking allows; one that would go beyond its
+    limit stops there.
+
+    :param q: (n,) where they are [rad] or [m].
+    :param velocity: (n,) how fast they move [rad/s] or [m/s].
+    :param limits: bounds on the motion.
+    :param braking: (n,) largest decrease of the speeds since they rested, in shares of the
+        velocity limits [1/s]: what was in time to stop stays so when limits change.
+    :param coast: time for which they go on at most [s]; shorter where a limit is near.
+    :param shortest: shortest time in which they come to rest [s], where no acceleration is given.
+    :returns: times (k,) [s] above 0, positions (k, n) and velocities (k, n); k is 0 at rest.
+    """
+    size = np.abs(velocity)
+    if not size.any():
+        return np.zeros(0), np.zeros((0, len(q))), np.zeros((0, len(q)))
+    moving = size > 0.0
+    speed = np.where(moving, size, 1.0)
+    duration = max(float((size / np.maximum(braking * limits.unit, 1e-9)).max()), shortest)
+    room = np.maximum(np.where(velocity > 0.0, limits.upper - q, q - limits.lower), 0.0)
+    free = np.where(moving, room / speed, np.inf) - 0.5 * duration  # before it has to slow down
+    before = min(max(float(free.min()), 0.0), coast)
+    ramps = np.where(free < before, 2.0 * (free + 0.5 * duration - before), duration)
+    ramps = np.maximum(ramps, 1e-3)
+    ends = np.unique(np.round(before + ramps, 6))
+    times = ends if before < 1e-4 else np.concatenate([[before], ends])
+    into = np.clip(times[:, None] - before, 0.0, ramps)
+    covered = np.minimum(times, before)[:, None] + into - into**2 / (2.0 * ramps)
+    velocities = velocity * np.maximum(1.0 - into / ramps, 0.0)
+    velocities[-1] = 0.0
+    return times, limits.inside(q + velocity * covered, q), velocities
+
+
+def way_to(
+    goal: np.ndarray,
+    q: np.ndarray,
+    velocity: np.ndarray,
+    limits: MotionLimits,
+    braking: np.ndarray,
+    period: float,
+) -> _Way | None:
+    """
+    Return how joints come to rest at a goal.
+
+    :param goal: (n,) where they shall rest [rad] or [m].
+    :param q: (n,) where they are [rad] or [m].
+    :param velocity: (n,) how fast they move [rad/s] or [m/s].
+    :param limits: bounds on the motion.
+    :param braking: as of :func:`way_to_rest`.
+    :param period: length of the steps in which they go there, and of the one before [s].
+    :returns: as of :func:`way_to_rest`; None when that takes too long.
+    """
+    motion, still = JointMotion(q), np.zeros_like(q)
+    motion.speed, motion.braking = velocity / limits.unit, braking
+    points = []
+    for k in range(round(_LONGEST / period)):
+        before = motion.q
+        motion.track(goal, still, limits, period)
+        middle = 0.5 * (before + motion.q), (motion.q - before) / period
+        points.append(((k + 0.5) * period, *middle))
+        if motion.at_rest and (before == goal).all() and (motion.q == goal).all():
+            break
+    else:
+        return None
+    times, positions, velocities = zip(*points, strict=True)
+    return np.array(times), np.array(positions), np.array(velocities)
+
+
+_LATENESS, _RESERVE, _CORRECTION = 0.3, 2.0, 0.1
+"""Time constants of the share, of the reserve, and of coming to the wanted time [s]."""
+
+_LATER, _MOST = 3.0, 1.5
+"""Reserve for ticks in a row, in ticks as late as the last ones; in periods, at most."""
+
+_GENTLE = 0.1
+"""Share of the acceleration that a change of the ratio takes."""
+
+_SLOWEST = 2.0
+"""Largest ratio."""
+
+
+@dataclass(frozen=True)
+class StepClock:
+    """
+    Length of steps, and how far ahead they are planned.
+
+    :ivar ratio: length of the last step by that of its tick.
+    :ivar lateness: by how much ticks have been late lately, as a share of the time between them.
+    :ivar reserve: how much further ahead steps are planned [s].
+    """
+
+    ratio: float = 1.0
+    lateness: float = 0.0
+    reserve: float = 0.0
+
+    def ticked(self, elapsed: float, period: float) -> StepClock:
+        """
+        Return the clock after a tick; one that stalls by more than a period tells nothing.
+
+        :param elapsed: time since the last tick [s], above 0.
+        :param period: time between two ticks that are in time [s].
+        """
+        late, dt = max(elapsed - period, 0.0), min(elapsed, period)
+        if late > period:
+            return self
+        share = min(dt / _LATENESS, 1.0)
+        lateness = self.lateness + share * (late / dt - self.lateness)
+        needed = min(_LATER * late, _MOST * period)
+        reserve = max(needed, self.reserve * max(1.0 - dt / _RESERVE, 0.0))
+        return replace(self, lateness=lateness, reserve=reserve)
+
+    def stepped(self, until: float, dt: float, braking: float) -> StepClock:
+        """
+        Return the clock after a step.
+
+        :param until: from its begin to when its end is wanted, but for the reserve [s].
+        :param dt: length of its tick [s].
+        :param braking: largest decrease of the speeds, in shares of the fastest [1/s].
+        """
+        wanted = 1.0 + self.lateness + (until + self.reserve - self.ratio * dt) / _CORRECTION
+        change = _GENTLE * braking * dt
+        ratio = min(max(wanted, self.ratio - change), self.ratio + change, _SLOWEST)
+        return replace(self, ratio=max(ratio, 1.0))  # shorter steps would brake more sharply
+
+
 HISTORY = 0.05
-"""How far a window reaches into the past [s]: how far a controller's clock may be behind."""
+"""Length of a window's past [s]: the lag that a controller's clock may have."""
 
 AHEAD = 0.1
-"""How far a window reaches into the future, at least [s]."""
+"""Shortest length of a window's future [s]."""
 
 DELAY, MARGIN = 1.5, 0.005
 """

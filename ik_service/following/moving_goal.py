@@ -17,10 +17,10 @@ from ik_service.following.motion_limits import MotionLimits
 from ik_service.following.target_velocity import TargetMotion
 
 _SHORTEST_AHEAD = 0.05
-"""How far ahead the target is solved for, at least [s]."""
+"""Shortest time ahead for which the target is solved [s]."""
 
 _LONGEST_BEHIND = 0.25
-"""How long before its last pose a target is believed to have been on the parabola, at most [s]."""
+"""Longest time before its last pose for which a target is taken to be on the parabola [s]."""
 
 _SHARE = 0.9
 """Share of the joints' speeds that a target may ask for; the rest is for catching up."""

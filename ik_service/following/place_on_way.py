@@ -1,4 +1,4 @@
-"""Where commands are, compared with a place on a way that is gone along."""
+"""Position of commands relative to a point on the path that they follow."""
 
 from __future__ import annotations
 

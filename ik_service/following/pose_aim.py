@@ -17,7 +17,7 @@ _SAME_POSITION = 1e-6
 """Distance from its goal that does not matter for a joint that must not move [rad, m]."""
 
 _BEHIND = 0.15
-"""How long ago a target was where the commands are, from when on they keep to its trail [s]."""
+"""Age of the target pose at the commands from which on they keep to its past path [s]."""
 
 _NEARLY_THERE = 0.06
 """The same, up to when they go straight to where it is by now [s]."""

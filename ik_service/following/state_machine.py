@@ -2,21 +2,176 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
-from ik_service.following.admission import Admission
 from ik_service.following.aim import Aim, REST, Step, Tick
 from ik_service.following.aim_store import AimStore
 from ik_service.following.collision_guard import CollisionGuard, CollisionTest
+from ik_service.following.command_gate import CommandGate
 from ik_service.following.command_stream import CommandStream
-from ik_service.following.joint_sharing import JointSharing
+from ik_service.following.joint_sharing import JointSharing, SharedMotion
 from ik_service.following.joint_state_tracker import FAULTS, JointStateTracker
 from ik_service.following.lag_monitor import LagMonitor
+from ik_service.following.motion_limits import MotionLimits
 from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
-from ik_service.following.start_place import held_command, RECENT, start_place
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_speeds import joint_speeds
 from ik_service.model.motion_bounds import MotionBounds
+
+RECENT = 1.0
+"""Age up to which the last command tells where the arm goes [s]."""
+
+_STANDS = 0.2
+"""Distance of an arm that still stands where its last motion has ended, in those of noise."""
+
+_SAG = 2.0
+"""Distance from its last command at which an arm may stand, likewise: 0.05 rad or 6 mm."""
+
+
+def start_place(
+    arm: JointStateTracker,
+    gate: CommandGate,
+    limits: MotionLimits,
+    now: float,
+    others: float,
+    rested: np.ndarray | None,
+) -> np.ndarray | None:
+    """
+    Return where a motion may start; None while the arm may still move.
+
+    An arm that has reached its last command rests there, and the motion starts at that command,
+    which the controller holds; so it does as long as the arm stands where it has rested then. Any
+    other arm has to be seen at rest first: it may be on its way to the last command, or be moved
+    by somebody else.
+
+    :param arm: the measured joint states, of which the last is fresh.
+    :param gate: the last command.
+    :param limits: bounds on the motion.
+    :param now: on the clock of the joint states [s].
+    :param others: when others commanded the joints last [s]; −inf for never.
+    :param rested: (n,) where the arm was soon after the last command [rad] or [m]; None when that
+        is not known.
+    :returns: (n,) [rad] or [m].
+    """
+    here = arm.position()
+    last = held_command(arm, gate, now, rested) if gate.sent_at >= others else None
+    if last is not None:
+        arm.note_rest()
+        return np.where(limits.movable, last, here)
+    return here if arm.rests(now, max(gate.sent_at, others)) else None
+
+
+def held_command(
+    arm: JointStateTracker, gate: CommandGate, now: float, rested: np.ndarray | None
+) -> np.ndarray | None:
+    """
+    Return the last command, if the arm stands by it; None otherwise.
+
+    :param arm: the measured joint states; there is one.
+    :param gate: the last command.
+    :param now: on the clock of the joint states [s].
+    :param rested: (n,) where the arm was soon after that [rad] or [m]; None when not known.
+    :returns: (n,) [rad] or [m], with continuous joints on the turn of the arm.
+    """
+    if not len(gate.last[0]):
+        return None
+    here = arm.position()
+    last = arm.unwrapped(gate.last[0], here)
+    away = np.abs(here - last)
+    if gate.elapsed(now) <= RECENT and (away <= arm.noise).all():
+        return last
+    if rested is None:
+        return None
+    moved = np.abs(here - arm.unwrapped(rested, here))
+    stands = (away <= _SAG * arm.noise) & (moved <= _STANDS * arm.noise)
+    return last if stands.all() else None
+
+
+_SWITCHED_OFF = 'following is disabled; ~/enable with data: true enables it'
+
+_ON_A_TRAJECTORY = 'a trajectory is being executed; cancel it, or call ~/stop, first'
+
+
+class AdmittedMotion(SharedMotion, Protocol):
+    """Motion that aims are admitted to."""
+
+    arm: JointStateTracker
+    settings: FollowerSettings
+    stream: CommandStream
+
+
+class Admission:
+    """
+    Admission of aims to the motion of a chain.
+
+    :param motion: the motion.
+    :param sharing: the followers of the arm.
+    :param collisions: tests postures of the chain.
+    :ivar disabled: whether all aims are refused.
+    :ivar other_commander: who else commands the arm; empty for nobody.
+    """
+
+    def __init__(
+        self, motion: AdmittedMotion, sharing: JointSharing, collisions: CollisionTest
+    ) -> None:
+        self._motion = motion
+        self._sharing = sharing
+        self._collisions = collisions
+        self.disabled = False
+        self.other_commander = ''
+
+    def refusal(self, aim: Aim | None = None) -> str:
+        """
+        Return why an aim may not be followed now; empty when it may.
+
+        :param aim: the aim; None for a target pose, which may wait for the first joint state.
+        """
+        motion = self._motion
+        if self.disabled:
+            return _SWITCHED_OFF
+        refusal = self.precedence(aim) or self._unguarded()
+        if refusal:
+            return refusal
+        if motion.arm.measured is None:
+            return '' if aim is None else 'no joint state has arrived yet'
+        if motion.settings.resume and aim is None:
+            return ''
+        if motion.arm.reason:
+            return motion.arm.reason
+        moves = motion.stream.active and not motion.stream.at_rest
+        return '' if moves else self.occupied()
+
+    def precedence(self, aim: Aim | None = None) -> str:
+        """
+        Return what goes before an aim: a trajectory, or a motion of other joints.
+
+        :param aim: the aim; None for a target pose.
+        """
+        current = self._motion.aims.current
+        replaced = None if aim is None else aim.replaces
+        if current is not None and current.kind == 'trajectory' and current.busy:
+            if current is replaced:
+                return ''
+            return current.claim or _ON_A_TRAJECTORY
+        if self._motion.aims.claim:
+            return self._motion.aims.claim
+        return self._sharing.refusal(self._motion)
+
+    def occupied(self) -> str:
+        """Return who else commands the arm and keeps motions from being started."""
+        other = self.other_commander if self._motion.settings.exclusive else ''
+        return other and f'{other} commands the arm too (allowed with exclusive: false)'
+
+    def _unguarded(self) -> str:
+        """Return why collisions cannot be avoided; empty when they can, or need not be."""
+        if not self._motion.settings.avoid_collisions:
+            return ''
+        fault = self._collisions.fault
+        allow = 'allowed with follow.avoid_collisions: false'
+        return fault and f'collisions cannot be checked: {fault} ({allow})'
+
 
 _HELD = 1.0
 """Time after the arrival of the arm for which commands go on [s]."""
@@ -28,7 +183,7 @@ _RETURN = 2.0
 """Longest time in which commands return to an arm that is stuck [s]."""
 
 _BEHIND = 0.05
-"""How far commands may be behind a goal that moves before it waits, as time at full speed [s]."""
+"""Delay of commands behind a moving goal before it waits, as time at full speed [s]."""
 
 
 class FollowerStateMachine:

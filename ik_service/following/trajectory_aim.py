@@ -90,7 +90,7 @@ class TrajectoryAim(Aim):
 
     @property
     def _place(self) -> tuple[float, float, bool, float | None, np.ndarray]:
-        """Where the clock is."""
+        """Time of the clock [s]."""
         return self._time, self._rate, self._started, self._ended_at, self._goal
 
     def cancel(self, reason: str = '') -> None:

@@ -13,10 +13,10 @@ from ik_service.trajectory.limit_check import check_limits, TrajectoryLimits
 from ik_service.trajectory.start import starting_from
 
 START_TOLERANCE = (0.05, 0.01)
-"""How far a trajectory may begin from the arm: rotary joints [rad], prismatic ones [m]."""
+"""Largest distance of a trajectory's start from the arm: rotary joints [rad], prismatic [m]."""
 
 GOAL_TOLERANCE = (0.02, 0.005)
-"""How near the arm has to come to its end, where nothing else is asked for [rad], [m]."""
+"""Goal tolerance where none is given [rad], [m]."""
 
 
 def fitted(

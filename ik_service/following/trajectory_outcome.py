@@ -1,4 +1,4 @@
-"""What is asked of a trajectory that is played, where it is, and how it has ended."""
+"""Tolerances, progress and outcome of a trajectory that is executed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GOAL_TIME = 5.0
 
 
 class TrajectoryEnd(Enum):
-    """How a trajectory has ended; each value is a sentence about it."""
+    """Outcome of a trajectory; each value is a sentence about it."""
 
     REACHED = 'the arm is at the end of the trajectory'
     CANCELED = 'canceled; the arm has come to rest on the trajectory'

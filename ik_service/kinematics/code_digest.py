@@ -22,7 +22,7 @@ import numpy as np
 
 _PACKAGE = __name__.partition('.')[0]
 _LIBRARIES = frozenset({_PACKAGE, 'builtins', 'math', 'numba', 'numpy'})
-"""What does not count: the package's own source has a digest, releases have versions."""
+"""Modules left out: the package's own source has a digest, releases have versions."""
 
 _CONTAINED: dict[type, Callable] = {}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 ORIGINS = ('srdf', 'parameter', 'known name', 'default')
-"""Where planning groups come from."""
+"""Sources of planning groups."""
 
 
 @dataclass(frozen=True)

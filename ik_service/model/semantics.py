@@ -1,4 +1,4 @@
-"""What an SRDF says about a robot, as immutable values."""
+"""Content of an SRDF as immutable values."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class MujocoEngine:
 
     The set-points of the drives move as the joints of a
     :class:`~ik_service.sim.first_order_engine.FirstOrderEngine` would, with the same time
-    constant. A position-velocity servo, with gains from :mod:`ik_service.sim.servo_gains`, makes
+    constant. A position-velocity servo, with gains from :mod:`ik_service.sim.mujoco_model`, makes
     each joint follow its set-point:
 
         speed  = q̇_set + kp/kd (q_set − q), within the velocity limit

@@ -33,7 +33,7 @@ from ik_service.solvers.registration import load_solvers, loaded_modules
 from ik_service.solvers.solver import Solver
 
 DONE = 'compiled'
-"""What the process prints at the end."""
+"""Last line of the process's output."""
 _MODULE = 'ik_service.solvers.compilation'
 _TREE, _PATHS, _BATCH = '--tree', '--paths', '--batch'
 _PATIENCE = 600.0  # time for the compiler [s]
@@ -42,7 +42,7 @@ MOST_WAITING = 4
 
 
 Compiled = Solver | PathKernels | BatchKernels
-"""What can be compiled."""
+"""Anything that can be compiled."""
 
 
 _TURN = threading.Lock()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from importlib import import_module
 import threading
 from typing import Any, NoReturn
 
@@ -13,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from ik_service.common.real_arrays import real_array
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.compiled import is_cached, is_compiled
 from ik_service.kinematics.entry import entry_point
 from ik_service.kinematics.joint_space import JointSpace
 from ik_service.kinematics.pose_error import check_transform
@@ -30,12 +33,21 @@ from ik_service.solvers.loop.step import STEPS
 from ik_service.solvers.loop.trace import read_trace, room_for_trace
 from ik_service.solvers.option_checks import nanoseconds
 from ik_service.solvers.options import IkOptions
-from ik_service.solvers.prepared_method import PreparedMethod, tree_solver
 from ik_service.solvers.registry import DEFAULT_SOLVER, given, solver_spec
 from ik_service.solvers.result import few_joints_hint, HINTED, IkResult, IkStatus
 from ik_service.solvers.seed_sources import load_seed_guess, SeedGuess
 from ik_service.solvers.spec_checks import check_memory, check_parameters, step_error
 from ik_service.solvers.task import Target, Task
+
+# Written as an entry point: what only trees need is imported when there is one.
+_TREE_SOLVER = 'ik_service.solvers.tree_solver:TreeSolver'
+
+
+def tree_solver() -> type[Solver]:
+    """Return the class of solvers for trees."""
+    module, _, name = _TREE_SOLVER.partition(':')
+    return getattr(import_module(module), name)
+
 
 _STATUS = tuple(IkStatus)
 _DEFAULTS = IkOptions()
@@ -51,17 +63,25 @@ class _Draft:
     """Object that becomes an :class:`IkResult`."""
 
 
-class Solver(PreparedMethod):
+class Solver:
     """
-    Method prepared for a chain.
+    Method prepared for a chain or a tree.
 
     Several threads may use one solver at the same time; the GIL is released while it solves.
 
+    :ivar chain: the chain, or the tree.
+    :ivar name: the method's name.
+    :ivar options: the options.
+    :ivar guess: guess for solves without a seed; None for mid-range.
+    :ivar collisions: what the answers must be free of; None for nothing.
+    :ivar pauses: whether solves pause at every solution.
     :ivar parameters: the method's parameters.
     :ivar remark: note on this method for this chain, often empty.
     :ivar hint: what may help where it finds no solution, often empty.
     """
 
+    chain: Any
+    pauses = False
     _allocate: Callable = staticmethod(allocate)
     views: Callable = staticmethod(views)
 
@@ -201,6 +221,53 @@ class Solver(PreparedMethod):
         result.__class__ = IkResult
         return result
 
+    def start_for(self, target: Target) -> np.ndarray:
+        """
+        Return the start of a solve that is given no seed.
+
+        :param target: (4, 4) T_base_tip, or a :class:`~ik_service.Task`.
+        :returns: (n,) mid-range [rad] or [m], or the guess.
+        :raises ArgumentError: when the target is not a rigid transform.
+        """
+        pose = target.target if isinstance(target, Task) else target
+        T = check_transform(pose, 'target')  # type: ignore[arg-type]  # whatever it is
+        return self.chain.mid_range() if self.guess is None else self.guess.guess(T)
+
+    def warm_up(self) -> None:
+        """Compile the solver for this chain, or load it from the cache."""
+        q = self.chain.mid_range()
+        self.solve(self.chain.forward(q), q)
+        self.chain.jacobian(q)
+
+    @cached_property
+    def with_tolerances(self) -> Solver:
+        """The solver for targets with tolerances, which :meth:`solve` hands over to it."""
+        options = replace(self.options, seed_source='given', seed_file=None)
+        tree = KinematicTree.of_chain(self.chain)
+        return tree_solver()(tree, self.name, options, collisions=self.collisions)
+
+    @cached_property
+    def candidates(self) -> Solver:
+        """The solver whose solves pause at every solution, to be taken up again."""
+        solver = type(self)(self.chain, self.name, self.options, self.guess)
+        solver.pauses = True
+        return solver
+
+    def progress(self) -> tuple[Settings, Workspace]:
+        """Return the settings and the workspace of this thread's last solve."""
+        _, _, settings, work = self._thread.prepared
+        return settings, work
+
+    @property
+    def compiled(self) -> bool:
+        """Whether this process has the kernels of this method, so that it can solve at once."""
+        return is_compiled(search.solve, *self._arguments())
+
+    @property
+    def cached(self) -> bool:
+        """Whether the kernels of this method are on disk, so that they need only be loaded."""
+        return is_cached(search.solve, *self._arguments())
+
     def problem(self, guessed: bool = False) -> Problem:
         """
         Return a new problem with this solver's settings; each thread needs its own.
@@ -260,6 +327,12 @@ class Solver(PreparedMethod):
         check_transform(target, 'target')  # type: ignore[arg-type]  # whatever it is
         self.chain.check_q(seed, 'seed')
         raise AssertionError('a kernel refused arguments that are in order')
+
+    def __reduce__(self) -> tuple[object, ...]:  # compiled code and threads cannot be pickled
+        return type(self), (self.chain, self.name, self.options, self._given, self.collisions)
+
+    def __repr__(self) -> str:
+        return f'Solver({self.chain!r}, {self.name!r})'
 
 
 def solve_ik(

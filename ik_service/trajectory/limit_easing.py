@@ -18,7 +18,7 @@ from ik_service.trajectory.joint_curve import JointCurve, slopes
 from ik_service.trajectory.value_ranges import leaves_range
 
 ROUNDING = 1e-10
-"""How far beyond a limit counts as on it [rad] or [m]."""
+"""Excess over a limit that counts as on it [rad] or [m]."""
 
 _BESIDE = 1e-6  # how far beyond a limit rows may lie that are meant to be within
 # Slope of a joint towards its limit, by the distance and the length of a segment: up to 2.5 a

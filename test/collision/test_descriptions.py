@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ik_service import CollisionChecker, Robot
-from ik_service.collision import robot_parts
+from ik_service.collision import checked_robot
 from ik_service.exceptions import CollisionGeometryError
 
 pytest.importorskip('coal', reason='the extra collision is not installed')
@@ -77,8 +77,8 @@ def test_shapes_are_seen_through_xacro(tmp_path):
 
 def test_a_checker_with_fewer_shapes_than_the_text_holds_is_refused(monkeypatch):
     robot = Robot.from_urdf_text(row())
-    read = robot_parts.read_collision_geometry
-    monkeypatch.setattr(robot_parts, 'read_collision_geometry', lambda text: read(text)[:1])
+    read = checked_robot.read_collision_geometry
+    monkeypatch.setattr(checked_robot, 'read_collision_geometry', lambda text: read(text)[:1])
     for missing_meshes in ('refuse', 'skip'):
         with pytest.raises(CollisionGeometryError, match=r'holds 2 .* of which 1'):
             checker_of(robot, missing_meshes=missing_meshes)

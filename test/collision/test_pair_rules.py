@@ -6,7 +6,7 @@ from support.arm_figures import path_of
 from support.solid_arms import at, BOX, folding_arm_xml, hinge, slider, solid
 
 from ik_service import Box, CollisionChecker, Robot
-from ik_service.collision import pair_cache, pair_rules
+from ik_service.collision import pair_rules
 from ik_service.collision.pair_rules import random_postures
 from ik_service.collision.pair_texts import home_text, left_out_text, srdf_lines
 
@@ -16,7 +16,7 @@ pytest.importorskip('coal', reason='Coal comes with the extra collision')
 @pytest.fixture(autouse=True)
 def _nothing_kept(monkeypatch, tmp_path):
     monkeypatch.setattr(pair_rules, '_kept', {})
-    monkeypatch.setattr(pair_cache, 'cache_folder', lambda: tmp_path / 'cache')
+    monkeypatch.setattr(pair_rules, 'cache_folder', lambda: tmp_path / 'cache')
     (tmp_path / 'cache').mkdir()
 
 
@@ -220,6 +220,6 @@ def test_a_cache_that_cannot_be_written_does_not_matter(monkeypatch, tmp_path):
     pairs = CollisionChecker(robot).disabled_pairs
     for folder in (None, tmp_path / 'missing', tmp_path / 'file' / 'below'):
         (tmp_path / 'file').touch()
-        monkeypatch.setattr(pair_cache, 'cache_folder', lambda folder=folder: folder)
+        monkeypatch.setattr(pair_rules, 'cache_folder', lambda folder=folder: folder)
         pair_rules._kept.clear()
         assert CollisionChecker(robot).disabled_pairs == pairs

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 import ik_service as iks
-from ik_service.extras.studies.registry import STUDY_NAMES
+from ik_service.extras.studies.program import STUDY_NAMES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / 'docs'

@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from ik_service.drawing import arm_figure
-from ik_service.drawing.arm_colors import AXIS_COLORS
+from ik_service.drawing.arm_figure import AXIS_COLORS
 from ik_service.drawing.arm_shape import plane_of, skeleton
 
 SIZE = 400  # of a picture [pixels]

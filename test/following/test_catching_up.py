@@ -6,7 +6,7 @@ from support.chains import arm_path
 from support.follower_helpers import panda_solver, READY, Rig
 
 import ik_service as iks
-from ik_service.following.timed_postures import TimedPostures
+from ik_service.following.target_trail import TimedPostures
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 
 ACCELERATIONS = (3.75, 1.875, 2.5, 3.125, 3.75, 5.0, 5.0)

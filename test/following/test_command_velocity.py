@@ -6,7 +6,7 @@ from support.follower_helpers import panda_solver, READY, Rig
 from support.playing import Playing
 
 import ik_service as iks
-from ik_service.following.command_velocity import CommandVelocity
+from ik_service.following.command_stream import CommandVelocity
 from ik_service.following.motion_limits import MotionLimits
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 from support.streaming import GOALS, LIMITS, Link, NAMES, stream
 
-from ik_service.following.command_window import AHEAD, COAST, CommandWindow, HISTORY
+from ik_service.following.command_window import (
+    AHEAD,
+    COAST,
+    CommandWindow,
+    HISTORY,
+    way_to,
+    way_to_rest,
+)
 from ik_service.following.motion import JointMotion, MotionLimits
-from ik_service.following.ways_to_rest import way_to, way_to_rest
 from ik_service.trajectory.segments import segment_coefficients, time_powers
 
 PERIOD = 0.01

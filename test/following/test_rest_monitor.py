@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ik_service.following.rest_monitor import RestMonitor
+from ik_service.following.joint_state_tracker import RestMonitor
 
 NOISE = np.array([0.025, 0.003])
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ik_service.following.step_clock import StepClock
+from ik_service.following.command_window import StepClock
 
 PERIOD, BRAKING = 0.01, 5.0
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ik_service.following.target_gaps import LONGEST_AHEAD, TargetGaps
+from ik_service.following.target_velocity import LONGEST_AHEAD, TargetGaps
 
 INTERVAL = 0.02
 

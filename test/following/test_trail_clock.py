@@ -5,8 +5,7 @@ import pytest
 
 from ik_service.following.aim import Tick
 from ik_service.following.motion_limits import MotionLimits
-from ik_service.following.timed_postures import Rows
-from ik_service.following.trail_clock import TrailClock, Way
+from ik_service.following.target_trail import Rows, TrailClock, Way
 
 DT, NOW, PLACE = 0.01, 100.0, 98.0
 """Period, time, and when the target was about where the commands are [s]."""

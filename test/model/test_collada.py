@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.collada_files import collada_text, HIGHEST, LOWEST
 
-from ik_service.collision.mesh_reader import MeshReader
+from ik_service.collision.checked_robot import MeshReader
 from ik_service.model.collada import collada_unit
 from ik_service.model.link_geometry import MeshFile
 from ik_service.model.mesh_files import MeshError

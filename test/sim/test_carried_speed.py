@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ik_service.sim.carried_speed import CarriedSpeed
+from ik_service.sim.simulated_arm import CarriedSpeed
 
 PERIOD = 0.01
 

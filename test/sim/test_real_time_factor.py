@@ -1,6 +1,6 @@
 import pytest
 
-from ik_service.sim.real_time_factor import RealTimeFactor
+from ik_service.sim.real_time_simulation import RealTimeFactor
 
 
 def test_measures_since_the_last_measurement():

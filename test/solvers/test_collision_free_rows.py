@@ -11,7 +11,7 @@ from support.collisions import BODIES, Wall
 import ik_service as iks
 from ik_service import IkStatus
 from ik_service.exceptions import BatchInterruptedError
-from ik_service.solvers.collision_free_rows import LARGEST_ROUND
+from ik_service.solvers.batch import LARGEST_ROUND
 
 OPTIONS = iks.IkOptions(timeout=60.0, max_searches=12)
 COUNT = LARGEST_ROUND + 40

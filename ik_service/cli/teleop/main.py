@@ -2,24 +2,132 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Sequence
-from contextlib import ExitStack
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, ExitStack
+from math import nan
+import os
+import select
 import sys
+import termios
 import time
+import tty
 from typing import TYPE_CHECKING
 
 from ik_service.cli.interrupts import check_interrupts
-from ik_service.cli.teleop.arguments import parse
-from ik_service.cli.teleop.joystick import Joystick
-from ik_service.cli.teleop.keys import Keys, Motion
-from ik_service.cli.teleop.terminal import keys_within, single_keys
+from ik_service.cli.ros_arguments import split_ros_arguments
+from ik_service.cli.teleop.joystick import DEFAULT_AXES, DEFAULT_DEADMAN, Joystick, parse_axes
+from ik_service.cli.teleop.keys import DEFAULT_SPEED, Keys, Motion
 from ik_service.cli.teleop.text import KEYS_TEXT, line, motion_text, say, show
 from ik_service.common.ros_installation import require_ros
 from ik_service.exceptions import IkServiceError
 
 if TYPE_CHECKING:
     from ik_service.ros.servo.teleop_client import TeleopClient
+
+
+_ESCAPE = '\x1b'
+
+
+@contextmanager
+def single_keys() -> Iterator[None]:
+    """Let keys arrive at once and unseen for the time of a ``with`` block."""
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor)  # Ctrl-C stays one
+        yield
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def keys_within(seconds: float) -> str | None:
+    """
+    Return the keys that were pressed, waiting for the first; without those of the cursor.
+
+    :param seconds: how long to wait [s].
+    :returns: the characters; None when the terminal has gone.
+    """
+    descriptor = sys.stdin.fileno()
+    if not select.select([descriptor], [], [], seconds)[0]:
+        return ''
+    try:
+        read = os.read(descriptor, 1024)
+    except OSError:
+        return None
+    if not read:
+        return None
+    text = read.decode(errors='ignore')
+    return text.partition(_ESCAPE)[0]
+
+
+_EPILOG = f"""
+keys:
+{KEYS_TEXT}
+
+--ros-args at the end leads to other names, such as those of MoveIt Servo:
+
+  ik_teleop --speed 0.1
+  ik_teleop --joy --axes x=1,y=0,z=4,yaw=3 --deadman 4
+  ik_teleop --ros-args -r __ns:=/servo_node
+"""
+
+
+def parse(arguments: Sequence[str]) -> tuple[Namespace, list[str]]:
+    """
+    Return the options, and the arguments for ROS.
+
+    :param arguments: the command line after the program's name.
+    :raises SystemExit: the command line is wrong, or asked for help.
+    """
+    own, ros = split_ros_arguments(arguments)
+    parser = ArgumentParser(
+        prog='ik_teleop',
+        description='Drives an arm by hand: publishes delta_twist_cmds and delta_joint_cmds for '
+        'ik_node.',
+        epilog=_EPILOG,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        '--speed',
+        type=_share,
+        default=DEFAULT_SPEED,
+        help='share of the full speed to begin with (default: %(default)g)',
+    )
+    parser.add_argument(
+        '--tip-link',
+        default='',
+        metavar='LINK',
+        help='link whose axes t switches to (default: the tip of the node)',
+    )
+    parser.add_argument('--joy', action='store_true', help='a joystick, from the topic joy, too')
+    parser.add_argument(
+        '--axes',
+        type=parse_axes,
+        default=DEFAULT_AXES,
+        metavar='AXES',
+        help='numbers of the axes of the joystick that move along x, y, z and about them, roll, '
+        'pitch, yaw; a minus reverses one (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--deadman',
+        type=int,
+        default=DEFAULT_DEADMAN,
+        metavar='BUTTON',
+        help='number of the button that has to be held; -1: none (default: %(default)s)',
+    )
+    return parser.parse_args(own), ros
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not 0.0 < value <= 1.0:
+        raise ArgumentTypeError(f'has to be above 0, 1 at most, not {text}')
+    return value
+
 
 _PERIOD = 0.02  # between two commands [s]
 _SHOWN_EVERY = 0.2  # [s]

@@ -6,18 +6,185 @@ File that describes a cell: its arms, their namespaces and prefixes, and where t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import os
 from pathlib import Path
 import re
 
+import numpy as np
+from rclpy.exceptions import InvalidNamespaceException
+from rclpy.validate_namespace import validate_namespace
 import yaml
 
-from ik_service.common.quoting import safe_repr
+from ik_service.common.quoting import quote, safe_repr
 from ik_service.common.regular_file import read_regular
-from ik_service.extras.cells.arm_section import read_arm
-from ik_service.extras.cells.cell import Cell
+from ik_service.common.transforms import transform_from_xyz_rpy
+from ik_service.exceptions import ArgumentError
+from ik_service.extras.cells.cell import ArmEntry, Cell, SIMULATED
 from ik_service.extras.cells.cell_section import CellError, CellSection
 from ik_service.extras.cells.separation import check_topics
+from ik_service.ros.common.launch_arguments import Connection, connection, CONTROL_ARGUMENTS
+
+_OWN_KEYS = (
+    'urdf', 'xacro_args', 'package_dirs', 'srdf', 'prefix', 'namespace', 'base', 'base_link',
+    'tip_link', 'simulate', 'initial_positions', 'parameters',
+)  # fmt: skip
+_ARM_KEYS = (*_OWN_KEYS, *CONTROL_ARGUMENTS)
+_SETTLED = {
+    **dict.fromkeys(('urdf', 'robot_description', 'xacro_args'), 'urdf'),
+    **dict.fromkeys(('srdf', 'robot_description_semantic'), 'srdf'),
+    **{name: name for name in ('package_dirs', 'base_link', 'tip_link')},
+    **{name: name for name in CONTROL_ARGUMENTS},
+}
+"""Parameters of the node that keys of the arm settle, and these keys."""
+
+_PREFIX = re.compile(r'[A-Za-z0-9_/-]*')
+
+
+def read_arm(arm: CellSection, name: str, simulated: bool, forced: bool | None = None) -> ArmEntry:
+    """
+    Read the section of an arm.
+
+    :param arm: the section.
+    :param name: name of the arm.
+    :param simulated: whether the arms of the cell are simulated ones, unless they say otherwise.
+    :param forced: whether it is one, whatever the file says; None for what the file says.
+    :raises CellError: a key is unknown or missing, or a value cannot be.
+    """
+    arm.refuse_others(_ARM_KEYS)
+    prefix = arm.text('prefix', f'{name}_')
+    if not _PREFIX.fullmatch(prefix):
+        raise arm.error('prefix', f'{quote(prefix)} has more than letters, digits, _, / and -')
+    urdf = _path(arm, 'urdf')
+    if urdf is None:
+        raise arm.error('urdf', 'is missing; it is the path of a URDF or xacro file')
+    simulated = arm.flag('simulate', simulated)
+    if not simulated and forced is None and 'initial_positions' in arm:
+        raise arm.error('initial_positions', 'is for simulated arms; set simulate to true')
+    simulated = simulated if forced is None else forced
+    return ArmEntry(
+        name,
+        _namespace(arm, arm.text('namespace', name)),
+        prefix,
+        urdf,
+        arm.section('xacro_args').texts(),
+        _folders(arm, 'package_dirs'),
+        _path(arm, 'srdf'),
+        arm.text('base_link'),
+        arm.text('tip_link'),
+        _base(arm.section('base')) if 'base' in arm else None,
+        simulated,
+        arm.section('initial_positions').numbers(),
+        _connection(arm, simulated),
+        _unsettled(arm.section('parameters')),
+    )
+
+
+def _namespace(arm: CellSection, text: str) -> str:
+    namespace = '/' + '/'.join(part for part in text.split('/') if part)
+    try:
+        validate_namespace(namespace)
+    except InvalidNamespaceException as error:
+        reason = ' '.join(str(error).split())
+        raise arm.error('namespace', f'{quote(text)} is none: {reason}') from error
+    return namespace
+
+
+def _path(arm: CellSection, key: str) -> Path | None:
+    text = arm.text(key)
+    if not text:
+        return None
+    path = Path(os.path.expanduser(_in_package(arm, key, text)))
+    return path if path.is_absolute() else arm.folder / path
+
+
+def _folders(arm: CellSection, key: str) -> tuple[Path, ...]:
+    """Return the folders of a text with ':' between them, relative to that of the file."""
+    places = (os.path.expanduser(place.strip()) for place in arm.text(key).split(os.pathsep))
+    return tuple(arm.folder / place for place in places if place)
+
+
+def _in_package(arm: CellSection, key: str, text: str) -> str:
+    """Return the path that ``package://<package>/<path>`` stands for; others as they are."""
+    if not text.startswith('package://'):
+        return text
+    from ament_index_python.packages import get_package_share_directory
+
+    package, _, inside = text.removeprefix('package://').partition('/')
+    try:
+        return str(Path(get_package_share_directory(package)) / inside)
+    except (LookupError, ValueError) as error:
+        raise arm.error(key, f'the package {quote(package)} is not installed') from error
+
+
+def _base(base: CellSection) -> np.ndarray:
+    base.refuse_others(('xyz', 'rpy'))
+    T = transform_from_xyz_rpy(base.triple('xyz', 'm'), base.triple('rpy', 'rad'))
+    T.setflags(write=False)
+    return T
+
+
+def _connection(arm: CellSection, simulated: bool) -> Connection:
+    given = {key: _as_argument(arm, key) for key in CONTROL_ARGUMENTS if key in arm}
+    if simulated and given.get('command_interface', SIMULATED[0]) not in SIMULATED:
+        reason = f'a simulated arm takes {" or ".join(SIMULATED)}'
+        raise arm.error('command_interface', reason)
+    if given.get('joint_limits'):
+        given['joint_limits'] = str(_path(arm, 'joint_limits'))
+    try:
+        return connection(given, {})
+    except ArgumentError as error:
+        raise arm.error(error.argument, error.reason) from error
+
+
+def _as_argument(arm: CellSection, key: str) -> str:
+    """Return a value as launch files are given it."""
+    value = arm.value(key)
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ','.join(value)
+    if not isinstance(value, (str, bool, int, float)):
+        raise arm.error(
+            key, f'has to be text, a number or a list of names, not {safe_repr(value)}'
+        )
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _unsettled(section: CellSection) -> dict[str, object]:
+    """Return parameters, none of which another key of the arm settles."""
+    found = _parameters(section)
+    for name in found:
+        if name in _SETTLED:
+            raise section.error(name, f'is settled by the key {_SETTLED[name]} of the arm')
+    return found
+
+
+def _parameters(section: CellSection) -> dict[str, object]:
+    """Return parameters by their full names, which the file may nest."""
+    found: dict[str, object] = {}
+    for key, value in section.items():
+        if isinstance(value, Mapping):
+            inner = _parameters(section.section(key))
+            found.update({f'{key}.{name}': entry for name, entry in inner.items()})
+        elif not isinstance(value, (str, bool, int, float, list)):
+            raise section.error(key, f'{safe_repr(value)} is no value of a parameter')
+        else:
+            found[key] = _items(section, key, value) if isinstance(value, list) else value
+    return found
+
+
+def _items(section: CellSection, key: str, values: list[object]) -> list[object]:
+    """Return the items of a list, which have to be of one kind; 1 among 0.5 is 1.0."""
+    kinds = {type(value) for value in values}
+    if kinds == {int, float}:
+        try:
+            return [float(value) for value in values]  # type: ignore[arg-type]
+        except OverflowError as error:
+            raise section.error(key, f'{safe_repr(values)} holds too great a number') from error
+    if len(kinds) > 1 or not kinds <= {str, bool, int, float}:
+        reason = 'has to hold only numbers, only texts, or only true and false'
+        raise section.error(key, f'{reason}, not {safe_repr(values)}')
+    return values
+
 
 MOST_ARMS = 64
 ONE_PER_ARM = 'one_per_arm'

@@ -25,7 +25,7 @@ from ik_service.ros.common.qos import DESCRIPTION_QOS
 from ik_service.ros.common.tf_listener import tf_message, TF_STATIC_QOS
 
 FramesToPublish = Literal['all', 'world', 'none']
-"""Which frames are published: all, only where the arms stand, or none."""
+"""Choice of the published frames: all, those of the arms' bases, or none."""
 
 Measured = Callable[[], MeasuredState | None]
 

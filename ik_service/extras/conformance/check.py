@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(Enum):
-    """What a check has found."""
+    """Finding of a check."""
 
     PASS = 'pass'
     FAIL = 'fail'

@@ -10,7 +10,7 @@ from ik_service.extras.planning.constraints import excess_rows, TaskRows
 from ik_service.kinematics.chain import KinematicChain
 
 MARGIN = 2e-3
-"""How far inside a tolerance a projection ends, at most half of the tolerance [m, rad]."""
+"""Distance inside a tolerance at which a projection ends, at most half of it [m, rad]."""
 _ITERATIONS = 12
 _CONVERGED = 1e-7  # excess that is none [m, rad]
 _DIFFERENCE = 1e-6  # of a joint, for the Jacobian [rad] or [m]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 import math
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,11 +16,9 @@ from ik_service.common.whole_numbers import whole_number
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.base_scores import BaseScores
 from ik_service.extras.reach.place_arm import read_arm
-from ik_service.extras.reach.place_refinement import refine
 from ik_service.extras.reach.place_task import solved_scores, Task
 from ik_service.extras.reach.place_verification import Placement, verify
 from ik_service.extras.reach.region import around, Region
-from ik_service.extras.reach.spread import apart, spread_poses
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import check_transforms
@@ -31,6 +29,115 @@ from ik_service.solvers.options import IkOptions
 if TYPE_CHECKING:
     from ik_service.extras.reach.capability import CapabilityMap
     from ik_service.extras.reach.inverse_map import InverseMap
+
+
+_RADIUS = 0.3  # of a tool: a point so far from the tip tells how orientations differ [m]
+
+
+def apart(places: np.ndarray, order: np.ndarray, distance: float, count: int) -> np.ndarray:
+    """
+    Choose places that lie apart, the best first.
+
+    :param places: (C, 4) x, y, z [m] and yaw [rad].
+    :param order: (C,) their numbers, the best first.
+    :param distance: of any two that are chosen, at least [m].
+    :param count: how many, at most.
+    :returns: numbers of those chosen, in the order.
+    """
+    chosen: list[int] = []
+    left = order
+    while len(left) and len(chosen) < count:
+        number = int(left[0])
+        chosen.append(number)
+        away = np.linalg.norm(places[left, :3] - places[number, :3], axis=1)
+        away[0] = 0.0
+        left = left[(away >= distance) & (away > 0.0)]
+    return np.array(chosen, int)
+
+
+def spread_poses(poses: np.ndarray, count: int) -> np.ndarray:
+    """
+    Choose poses that differ as much as possible, in position and orientation.
+
+    Each is the one that is farthest from all chosen before it, so that the outermost come first
+    (T. F. Gonzalez, "Clustering to minimize the maximum intercluster distance", 1985).
+
+    :param poses: (K, 4, 4).
+    :param count: how many, at most.
+    :returns: their numbers, sorted.
+    """
+    if len(poses) <= count:
+        return np.arange(len(poses))
+    axes = _RADIUS * poses[:, :3, :3].reshape(-1, 9)
+    points = np.hstack([poses[:, :3, 3], axes])
+    chosen = [int(np.argmax(np.linalg.norm(points - points.mean(axis=0), axis=1)))]
+    away = np.linalg.norm(points - points[chosen[0]], axis=1)
+    while len(chosen) < count:
+        chosen.append(int(np.argmax(away)))
+        away = np.minimum(away, np.linalg.norm(points - points[chosen[-1]], axis=1))
+    return np.sort(np.array(chosen))
+
+
+_ROUNDS = (1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.25, 0.25, 0.125, 0.125)  # shares of the first step
+
+
+class Refined(NamedTuple):
+    """
+    Places, their scores, and the postures there.
+
+    :ivar places: (S, 4) x, y, z [m] and yaw [rad].
+    :ivar scores: of the places.
+    :ivar q: (S, K, n) [rad] or [m].
+    """
+
+    places: np.ndarray
+    scores: BaseScores
+    q: np.ndarray
+
+
+def refine(task: Task, places: np.ndarray, q: np.ndarray, steps: np.ndarray) -> Refined:
+    """
+    Move places to where they are better, by a pattern search along x, y, z and yaw.
+
+    :param task: arm, region and poses.
+    :param places: (S, 4) x, y, z [m] and yaw [rad].
+    :param q: (S, K, n) postures at which the searches start [rad] or [m].
+    :param steps: (4,) first step along each [m] and [rad].
+    :returns: as many places.
+    """
+    free = np.flatnonzero(task.region.upper > task.region.lower)
+    scores, q = task.estimate(places, q.reshape(-1, q.shape[-1]))
+    for share in _ROUNDS if len(free) else ():
+        trials = _neighbours(task, places, share * steps, free)
+        count = trials.shape[1]
+        flat = trials.reshape(-1, 4)
+        seeds = np.repeat(q, count, axis=0).reshape(-1, q.shape[-1])
+        tried = task.estimate(flat, seeds)
+        places, scores, q = _better(Refined(places, scores, q), Refined(flat, *tried))
+    return Refined(places, scores, q)
+
+
+def _neighbours(task: Task, places: np.ndarray, steps: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """Return the places a step to either side along each axis (S, 2 a, 4), inside the region."""
+    moves = np.vstack([np.diag(steps)[free], -np.diag(steps)[free]])
+    moved = task.region.bounded((places[:, None] + moves).reshape(-1, 4))
+    outside = ~task.region.contains(moved)
+    moved[outside] = np.repeat(places, len(moves), axis=0)[outside]
+    return moved.reshape(len(places), -1, 4)
+
+
+def _better(present: Refined, trials: Refined) -> Refined:
+    """Return the best of each place and its neighbours."""
+    count = len(present.places)
+    places = np.concatenate([present.places, trials.places])
+    scores = BaseScores.joined([present.scores, trials.scores])
+    neighbours = np.arange(count, len(places)).reshape(count, -1)
+    groups = np.hstack([np.arange(count)[:, None], neighbours])
+    chosen = np.array([group[scores.take(group).order()[0]] for group in groups])
+    return Refined(
+        places[chosen], scores.take(chosen), np.concatenate([present.q, trials.q])[chosen]
+    )
+
 
 CANDIDATES = 10_000
 """Places that are compared, where no spacing is given."""

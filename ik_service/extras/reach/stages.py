@@ -47,7 +47,7 @@ class Stages:
 
     @property
     def searches(self) -> int:
-        """How often a target is searched for before it is given up."""
+        """Number of searches for a target before it is given up."""
         return self.spec.options.max_searches or SEARCHES
 
     def positions(self, targets: BlockTargets) -> ResultStore:

@@ -65,7 +65,7 @@ class ArrayTargets:
 
     @property
     def digest(self) -> str:
-        """What tells these targets from those of another number."""
+        """Identity of these targets: their number."""
         return f'array {len(self)}'
 
     @property
@@ -187,7 +187,7 @@ class FileTargets:
 
     @property
     def digest(self) -> str:
-        """What tells these targets from those of another number."""
+        """Identity of these targets: their number."""
         return f'array {len(self)}'
 
     def __reduce__(self) -> tuple[object, ...]:

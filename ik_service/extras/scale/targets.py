@@ -38,7 +38,7 @@ class BlockTargets(Protocol):
 
     @property
     def digest(self) -> str:
-        """What tells these targets from others; for arrays the number, as rows may be mended."""
+        """Identity of these targets; for arrays the number, as rows may be mended."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ _NOTHING = 1e-9
 """Ratio of singular values that only rounding leaves, also there."""
 
 _ASIDE = 1e-4
-"""How far the Jacobian is then taken beside the singularity [rad] or [m]."""
+"""Distance from the singularity at which the Jacobian is then taken [rad] or [m]."""
 
 _DIFFERENCE = 1e-3
 """Joint motion over which the curvature is measured [rad] or [m]."""
@@ -65,9 +65,9 @@ def twist_motion(chain, q, twist, zone, bounds, scratch, velocity):
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param q: (n,) the last command [rad] or [m].
     :param twist: (6,) linear [m/s] before angular [rad/s], in the base frame.
-    :param zone: :class:`~ik_service.following.servo.fields.SingularZone`.
-    :param bounds: :class:`~ik_service.following.servo.fields.JointBounds`.
-    :param scratch: :class:`~ik_service.following.servo.fields.ServoScratch`.
+    :param zone: :class:`~ik_service.following.servo.velocity_solver.SingularZone`.
+    :param bounds: :class:`~ik_service.following.servo.velocity_solver.JointBounds`.
+    :param scratch: :class:`~ik_service.following.servo.velocity_solver.ServoScratch`.
     :param velocity: (n,) out.
     :returns: the condition number; flags; and the index of a joint that slows the motion down, or
         whose motion others take over, because of its limit or its speed, −1 for none.

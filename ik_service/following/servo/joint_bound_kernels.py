@@ -21,8 +21,8 @@ def bounded_joints(q, wanted, bounds, scratch, velocity):
 
     :param q: (n,) the last command [rad] or [m].
     :param wanted: (n,) wanted velocities [rad/s] or [m/s].
-    :param bounds: :class:`~ik_service.following.servo.fields.JointBounds`.
-    :param scratch: :class:`~ik_service.following.servo.fields.ServoScratch`.
+    :param bounds: :class:`~ik_service.following.servo.velocity_solver.JointBounds`.
+    :param scratch: :class:`~ik_service.following.servo.velocity_solver.ServoScratch`.
     :param velocity: (n,) out.
     :returns: index of a joint that its limit slows down; −1 for none.
     """
@@ -47,7 +47,7 @@ def free_speeds(q, bounds, free):
     Write the highest speeds from which every joint can stop where it has to.
 
     :param q: (n,) the last command [rad] or [m].
-    :param bounds: :class:`~ik_service.following.servo.fields.JointBounds`.
+    :param bounds: :class:`~ik_service.following.servo.velocity_solver.JointBounds`.
     :param free: (2, n) out: downwards and upwards [rad/s] or [m/s], at least 0.
     """
     for i in range(q.shape[0]):

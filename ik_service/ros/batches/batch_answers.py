@@ -33,7 +33,7 @@ class BatchAnswers:
 
     @property
     def solved(self) -> np.ndarray:
-        """Which poses are solved, (N,) bool."""
+        """Mask of the solved poses (N,)."""
         return self.codes == ErrorCode.SUCCESS
 
     def solve(self, rows: np.ndarray, postures: np.ndarray) -> None:

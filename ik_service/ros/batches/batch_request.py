@@ -1,4 +1,4 @@
-"""What a ``compute_ik_batch`` request asks for: a ``compute_ik`` request for each of its poses."""
+"""Content of a ``compute_ik_batch`` request: a ``compute_ik`` request for each of its poses."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from ik_service.ros.clients.ik_batch import IkBatch
 from ik_service.ros.clients.question import Question
 
 MOST_TRIES = 3
-"""How often a call is made that is not answered."""
+"""Number of times that an unanswered call is made."""
 _TURN = 0.1  # time from a request to its response for which the blocks are made [s]
 _SMALLEST, _FIRST = 16, 100  # poses of a block
 _HEAD_START = 1.0  # of the service that is preferred, where the other is found first [s]
@@ -31,7 +31,7 @@ It is seen before it is connected, and what is sent in between is lost. A lost m
 comes again within 3 s.
 """
 _SLOWER = 10.0
-"""How many of the longest turns a client takes that counts as stuck."""
+"""Number of longest turns after which a client counts as stuck."""
 _TIMED_OUT = -6
 
 

@@ -87,7 +87,7 @@ class IkBatch:
 
     @property
     def success(self) -> np.ndarray:
-        """Which poses are reached, (N,) bool."""
+        """Mask of the reached poses (N,)."""
         return self.error_codes == SUCCESS
 
     def done(self) -> bool:

@@ -141,7 +141,7 @@ class CollisionWorld:
 
     @property
     def fault(self) -> str:
-        """What of the arm in use cannot be checked, and why; empty where all can be."""
+        """Links of the arm in use that cannot be checked, and why; empty for none."""
         return self.fault_of(None)
 
     def fault_of(self, arm: Arm | None) -> str:

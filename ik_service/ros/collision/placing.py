@@ -1,4 +1,4 @@
-"""Where frames are at one posture of an arm, as objects of the world are given in them."""
+"""Poses of frames at one posture of an arm, in which objects of the world are given."""
 
 from __future__ import annotations
 

@@ -15,13 +15,13 @@ _POLL = 0.0025
 """Longest time between two readings of a simulated clock while something waits for it [s]."""
 
 _BEHIND = 0.05
-"""How far the clock of a controller may be behind this one where no time is simulated [s]."""
+"""Largest lag of a controller's clock behind this one without simulated time [s]."""
 
 _PAUSED, _SLEEP = 0.5, 0.005
 """Real time after which a clock that stands is paused, and between two looks at it [s]."""
 
 _LOOKS, _AT_ONCE = 3, 2e-5
-"""How often two clocks are read, and the time within which that is soon enough [s]."""
+"""Number of readings of two clocks, and the time within which they are simultaneous [s]."""
 
 
 class MotionClock:
@@ -51,12 +51,12 @@ class MotionClock:
 
     @property
     def jumps(self) -> int:
-        """How often a simulated clock was set back or ahead."""
+        """Number of times that a simulated clock was set back or ahead."""
         return 0 if self._simulated is None else self._simulated.jumps
 
     @property
     def behind(self) -> float:
-        """How far the clock of a controller may be behind this one [s]."""
+        """Largest lag of a controller's clock behind this one [s]."""
         with self._lock:
             estimate = self._simulated
             return _BEHIND + (0.0 if estimate is None else estimate.ahead)

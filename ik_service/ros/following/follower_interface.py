@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
 import numpy as np
 
+from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import ArmGroup
+from ik_service.collision.checker import CollisionChecker
+from ik_service.collision.posture_test import PostureTest
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError, TargetRefusedError
 from ik_service.following.aim import Aim
@@ -16,14 +19,159 @@ from ik_service.following.following_log import FollowingLog
 from ik_service.following.joint_sharing import JointSharing
 from ik_service.following.settings import FollowerSettings
 from ik_service.following.target_follower import TargetFollower
+from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.frames import FrameResolver
 from ik_service.ros.following.command_publisher import CommandPublisher
-from ik_service.ros.following.group_commands import GroupCommands
 from ik_service.ros.following.joint_state_intake import JointStateIntake
-from ik_service.ros.following.measured_collisions import MeasuredCollisions
 from ik_service.ros.following.node_context import NodeContext
 from ik_service.ros.following.target_intake import TargetIntake
 from ik_service.solvers.solver import Solver
+
+
+class MeasuredCollisions:
+    """
+    Test of postures of a group, in the world as it is known.
+
+    The joints of other groups are where they were measured last, also while they move.
+
+    :param collisions: the known world, and the checker.
+    :param measured: the measured state of the arm.
+    :param group: the group.
+    """
+
+    def __init__(
+        self, collisions: CollisionWorld, measured: MeasuredState, group: ArmGroup
+    ) -> None:
+        self._collisions = collisions
+        self._measured = measured
+        self._names = group.chain.joint_names
+        self._checker: CollisionChecker | None = None
+        self._test: PostureTest | None = None
+        self._others: tuple[str, ...] = ()
+        self._indices = np.empty(0, np.intp)
+        self._positions = b''
+
+    @property
+    def fault(self) -> str:
+        """Why postures cannot be tested; empty when they can."""
+        arm = self._measured.arm
+        try:
+            if self._collisions.checker(arm) is not None:
+                return ''
+        except Exception as error:  # following has to be refused, whatever it is
+            return f'{type(error).__name__}: {error}'
+        return self._collisions.fault_of(arm) or 'there is no checker'
+
+    def first_contact(self, q: np.ndarray) -> tuple[str, str] | None:
+        """
+        Return the names of two bodies that collide; None when none do.
+
+        :param q: (n,) posture of the group [rad] or [m].
+        :raises TargetRefusedError: postures cannot be tested.
+        """
+        checker = self._collisions.checker(self._measured.arm)
+        if checker is None:
+            raise TargetRefusedError(self.fault)
+        if checker is not self._checker:
+            self._adopt(checker)
+        positions = self._measured.posture()[self._indices]
+        if self._test is None or positions.tobytes() != self._positions:
+            others = dict(zip(self._others, positions.tolist(), strict=True))
+            self._test = checker.for_joints(self._names, others)
+            self._positions = positions.tobytes()
+        return self._test.first_contact(q)
+
+    def _adopt(self, checker: CollisionChecker) -> None:
+        self._checker, self._test = checker, None
+        self._others = tuple(name for name in checker.joint_names if name not in self._names)
+        self._indices = self._measured.arm.postures.indices(self._others)
+
+
+class GroupCommands:
+    """
+    Commands of one group, from its follower to the topic.
+
+    :param output: publishes the commands.
+    :param names: joints of the group.
+    :param measured: the measured state of the arm.
+    :ivar fault: why the group cannot be commanded; empty when it can.
+    """
+
+    def __init__(
+        self, output: CommandPublisher, names: Sequence[str], measured: MeasuredState
+    ) -> None:
+        self._output = output
+        self._measured = measured
+        self._channel = output.channel(names, measured)
+        missing = ', '.join(output.missing(names))
+        self.fault = f'command_joints lacks {missing}, which the group moves' if missing else ''
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is still to be sent after the last command."""
+        return self._channel is not None and self._channel.busy
+
+    @property
+    def refusals(self) -> int:
+        """Number of messages that the gate did not let pass as they were; 0 in health."""
+        return 0 if self._channel is None else self._channel.refusals
+
+    def unmeasured(self) -> list[str]:
+        """Return joints that commands name besides the group's, and no joint state so far."""
+        channel = self._channel
+        if channel is None or not len(channel.others):
+            return []
+        names = self._measured.arm.postures.names
+        return [names[i] for i in self._measured.unmeasured(channel.others)]
+
+    def next(self, follower: TargetFollower, now: float) -> bytes | None:
+        """
+        Return the next message, serialised; None when there is none.
+
+        :param follower: the follower of the group.
+        :param now: time of the tick on the monotonic clock [s].
+        """
+        command = follower.tick(now)
+        if self._channel is None:
+            return None
+        message = self._channel.message(command, follower, now)
+        return None if message is None else self._output.serialize(message)
+
+    def is_late(self, now: float) -> bool:
+        """
+        Return whether the last message is too late to be sent.
+
+        :param now: on the monotonic clock [s].
+        """
+        return self._channel is not None and self._channel.is_late(now)
+
+    def discard(self) -> None:
+        """Forget the last message, which was not sent."""
+        if self._channel is not None:
+            self._channel.discard()
+
+    def publish(self, message: bytes) -> None:
+        """
+        Publish a message.
+
+        :param message: one of :meth:`next`.
+        """
+        self._output.publish(message)
+
+    def mark_sent(self, delay: float, period: float) -> None:
+        """
+        Take note of when the last message was really sent.
+
+        :param delay: how long it took, from the tick to the end of sending [s].
+        :param period: time between two ticks [s].
+        """
+        if self._channel is not None:
+            self._channel.mark_sent(delay, period)
+
+    def report(self) -> Mapping[str, str]:
+        """Return names and values for the diagnostics."""
+        return self._output.report()
+
 
 TARGET_TOPIC = 'target_pose'
 """Topic of the targets of the default group, and last part of those of the others."""

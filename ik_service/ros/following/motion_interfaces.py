@@ -8,12 +8,9 @@ from typing import Protocol, TYPE_CHECKING
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 
-from ik_service.arm.arm import Arm, MeasuredState
-from ik_service.extras.planning.rrt_connect import planning_fault
+from ik_service.arm.arm import Arm
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following.followers import Followers
-from ik_service.ros.planning.move_action import MoveAction
-from ik_service.ros.planning.request_planner import RequestPlanner
 from ik_service.ros.servo.servo_interface import ServoInterface
 from ik_service.ros.servo.servo_parameters import check_servo
 from ik_service.ros.trajectory.trajectory_actions import TrajectoryActions
@@ -54,9 +51,7 @@ class MotionInterfaces:
     :param parameters: the node's parameters.
     :param on_error: called with an unexpected exception.
     :param clock: the clock of what moves the arm.
-    :param planner: returns what plans motions; None before there is one.
-    :param measured: returns the measured state; None before there is an arm.
-    :ivar groups: callback groups that need threads of their own.
+    :ivar play: begins to move the arm along a trajectory.
     """
 
     def __init__(
@@ -66,8 +61,6 @@ class MotionInterfaces:
         parameters: NodeParameters,
         on_error: Callable[[Exception], object],
         clock: MotionClock,
-        planner: Callable[[], RequestPlanner | None],
-        measured: Callable[[], MeasuredState | None],
     ) -> None:
         self._servo = ServoInterface(node, followers, parameters, clock)
         trajectories = TrajectoryActions(
@@ -77,15 +70,22 @@ class MotionInterfaces:
             on_error,
             lambda: parameters[REPLACE_GOALS],
         )
-        fault = planning_fault()
-        moves = MoveAction(node, planner, measured, followers, trajectories.play, on_error, fault)
-        self._parts: Sequence[MotionInterface] = (
-            trajectories,
-            moves,
-            self._servo,
-        )
+        self.play = trajectories.play
+        self._parts: list[MotionInterface] = [trajectories, self._servo]
         self._parameters = parameters
-        self.groups = tuple(part.group for part in self._parts if part.group is not None)
+
+    @property
+    def groups(self) -> Sequence[CallbackGroup]:
+        """Callback groups that need threads of their own."""
+        return [part.group for part in self._parts if part.group is not None]
+
+    def add(self, part: MotionInterface) -> None:
+        """
+        Add a way to move the arm, before :meth:`start`.
+
+        :param part: the way.
+        """
+        self._parts.append(part)
 
     def check(self, arm: Arm) -> None:
         """

@@ -1,4 +1,4 @@
-"""What the solves of a ``compute_ik`` request for one link start from: chain, seed, limits."""
+"""Chain, seed and limits of a ``compute_ik`` request for one link."""
 
 from __future__ import annotations
 

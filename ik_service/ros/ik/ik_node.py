@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, ExitStack, nullcontext
 import time
 import traceback
 from typing import Unpack
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.callback_groups import (
+    CallbackGroup,
+    MutuallyExclusiveCallbackGroup,
+    ReentrantCallbackGroup,
+)
 from rclpy.clock import Clock, ClockType
+from rclpy.impl.rcutils_logger import RcutilsLogger
+from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 
@@ -26,13 +32,16 @@ from ik_service.following.settings import FollowerSettings
 from ik_service.ros.collision.collision_parameters import REQUIRE_COLLISION_CHECKING
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.collision.world_topics import WorldTopics
+from ik_service.ros.common.executors import PartialExecutor, partition
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.common.input_topics import IncompatiblePublishers
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.node_with_actions import NodeWithActions
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.response_retry import retry_dropped_responses
+from ik_service.ros.common.runtime import spinning
 from ik_service.ros.common.shared_threads import SharedThreads
+from ik_service.ros.common.stream_executor import StreamExecutor
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.following.command_monitor import full_name, publishers_of
 from ik_service.ros.following.command_publisher import CommandPublisher
@@ -48,10 +57,9 @@ from ik_service.ros.following.node_context import NodeContext
 from ik_service.ros.following.stamps import queue_delay
 from ik_service.ros.following.stop_services import StopServices
 from ik_service.ros.following.target_topics import TargetTopics
-from ik_service.ros.ik.announcement import announce, announce_late
+from ik_service.ros.ik.capabilities import capabilities, NodeParts
 from ik_service.ros.ik.diagnostics import DiagnosticsPublisher
 from ik_service.ros.ik.frame_parameters import TF_TIMEOUT
-from ik_service.ros.ik.node_threads import NodeThreads
 from ik_service.ros.ik.parameter_table import PUBLISH_MARKERS
 from ik_service.ros.ik.parameters import NodeParameters
 from ik_service.ros.ik.robot_descriptions import RobotDescriptions
@@ -60,6 +68,144 @@ from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.ros.markers.world_marker_publisher import RATE, WorldMarkerPublisher
 from ik_service.ros.scene.monitored_scene import MonitoredScenePublisher
 from ik_service.solvers.compilation import Compiler
+
+# Those for paths, batches and capabilities wait for the ones that work; all but one for changes
+# may wait for a compiler.
+_SERVICES, _PATHS, _BATCHES, _CAPABILITIES = 3, 3, 3, 3
+_CHANGES, _STOPS, _MOTIONS, _OTHERS = 4, 1, 2, 3
+
+
+class NodeThreads:
+    """
+    Threads that spin a node.
+
+    Each group of callbacks has threads of its own: a stop, for example, waits for no solve.
+
+    :param node: the node.
+    :param states: takes the joint states of several nodes; None for a thread of its own.
+    :param on_error: called with what their callback raised.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        states: StreamExecutor | None,
+        on_error: Callable[[Exception], None],
+    ) -> None:
+        self._node = node
+        self._states = states
+        self._on_error = on_error
+        self._executors: tuple[PartialExecutor | StreamExecutor, ...] = ()
+
+    @contextmanager
+    def spinning(
+        self,
+        services: Services,
+        changes: CallbackGroup,
+        stops: CallbackGroup,
+        motions: Iterable[CallbackGroup],
+        states: CallbackGroup,
+        targets: CallbackGroup,
+        polled: Collection[CallbackGroup],
+    ) -> Iterator[None]:
+        """
+        Spin for the time of a ``with`` block.
+
+        :param services: the services of the arm.
+        :param changes: callbacks that change parameters.
+        :param stops: callbacks that stop the arm.
+        :param motions: those of the motion interfaces.
+        :param states: those of joint states, which come all the time.
+        :param targets: those of targets, likewise.
+        :param polled: those whose messages are looked for elsewhere.
+        """
+        counts = {
+            **dict.fromkeys(motions, _MOTIONS),
+            services.group: _SERVICES,
+            services.path_group: _PATHS,
+            services.batch_group: _BATCHES,
+            services.capability_group: _CAPABILITIES,
+            changes: _CHANGES,
+            stops: _STOPS,
+        }
+        context = self._node.context
+        own = [StreamExecutor(context) for _ in range(1 if self._states else 2)]
+        streams = own[0], self._states or own[1]
+        parts = partition(self._node, [states, targets, *polled], *counts)
+        threads = zip(parts, (*counts.values(), _OTHERS), strict=True)
+        self._executors = (*streams, *parts)
+        several = (executor for executor, count in threads for _ in range(count))
+        with ExitStack() as stack:
+            stack.enter_context(spinning(*own, *several))
+            for executor, group in zip(streams, (targets, states), strict=True):
+                stack.enter_context(executor.serving(self._node, [group], self._on_error))
+            yield
+
+    def wake(self) -> None:
+        """Let the threads notice new services and subscriptions."""
+        for executor in self._executors:
+            executor.wake()
+
+
+_MOST_REMARKS = 50  # a description may come from anybody, and holds thousands of parts
+
+
+def announce(
+    log: RcutilsLogger,
+    followers: Followers,
+    old: Arm | None,
+    parameters: NodeParameters,
+    seconds: float,
+) -> None:
+    """
+    Log that an arm is in use, and what it cannot do.
+
+    :param log: the node's log.
+    :param followers: the followers of the arm.
+    :param old: the arm before; None for the first one.
+    :param parameters: the node's parameters.
+    :param seconds: time since the node was made [s].
+    """
+    arm, chain = followers.arm, followers.arm.chain
+    what = f'{arm.robot.name}, {chain.base_link} to {chain.tip_link}, {chain.n} joints'
+    if old is None:
+        text = f'ready after {seconds:.1f} s: {what}, {parameters.solver.name}'
+    else:
+        same = arm.described is old.described
+        news = 'other parameters of the arm' if same else 'the new robot description'
+        text = f'ready with {news}: {what}; not following any target'
+    log.info(text)
+    known = old.robot.remarks if old is not None and arm.described is old.described else ()
+    _log_remarks(log, [remark for remark in arm.robot.remarks if remark not in known])
+    immobile = followers.immobile_joints
+    if immobile:
+        log.warning(
+            f'not moved, because their velocity limit is 0: {", ".join(immobile)} '
+            '(velocity="0" in the robot description, or in joint_limits)'
+        )
+    fault = followers.collision_fault(parameters.follower)
+    if fault:
+        log.warning(f'nothing is followed: {fault}')
+
+
+def _log_remarks(log: RcutilsLogger, remarks: Sequence[str]) -> None:
+    """Log what of the robot's description is not used."""
+    for remark in remarks[:_MOST_REMARKS]:
+        log.warning(f'robot description: {remark}')
+    if len(remarks) > _MOST_REMARKS:
+        log.warning(f'robot description: {len(remarks) - _MOST_REMARKS} more parts are not used')
+
+
+def announce_late(log: RcutilsLogger, service: str, seconds: float) -> None:
+    """
+    Log that a service is offered later than the rest.
+
+    :param log: the node's log.
+    :param service: its name.
+    :param seconds: time since the node was made [s].
+    """
+    log.info(f'{service} is offered after {seconds:.1f} s')
+
 
 _NOTICE = 0.1  # time until others learn of a stop, or of a motion for no target [s]
 
@@ -125,8 +271,6 @@ class IkNode(NodeWithActions):
             self.parameters,
             self._on_error,
             self._commands.clock,
-            lambda: self._arm_services.planner,
-            lambda: self.measured,
         )
         self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT], transforms)
         self._frames = Frames(self._tf)
@@ -150,6 +294,23 @@ class IkNode(NodeWithActions):
         self._arm_services = Services(
             self, self.parameters, self._frames, self.collisions, self._on_error, self._on_offered
         )
+        self._capabilities = capabilities(
+            NodeParts(
+                self,
+                self.parameters,
+                self._frames,
+                self.collisions,
+                lambda: self.measured,
+                lambda: self._followers,
+                self._motions.play,
+                self._arm_services.around,
+                self._on_error,
+            )
+        )
+        for capability in self._capabilities:
+            self._arm_services.add(capability.services, capability.late)
+            if capability.motion is not None:
+                self._motions.add(capability.motion)
         WorldTopics(self, self.collisions.known, lambda: self.measured, self._on_error, self._wake)
         world = WorldMarkerPublisher(self, lambda: self.measured, self.collisions)
         scene = MonitoredScenePublisher(self, lambda: self.measured, self.collisions)
@@ -363,8 +524,10 @@ class IkNode(NodeWithActions):
             self._followers.configure(solver, follower)
         self._ticker.rate = follower.rate
         services = self._arm_services
-        services.ik.settings = services.paths.settings = services.planner.settings = solver
-        services.paths.motion = services.planner.motion = follower
+        services.ik.settings = services.paths.settings = solver
+        services.paths.motion = follower
+        for capability in self._capabilities:
+            capability.configure(solver, follower)
 
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))

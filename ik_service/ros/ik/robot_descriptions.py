@@ -114,7 +114,7 @@ class RobotDescriptions:
 
     @property
     def waiting_for(self) -> str:
-        """What is waited for before there is an arm, in words."""
+        """Reason why there is no arm yet, in words."""
         if self._received[0]:
             return 'compiling for the robot description'
         topic = self._node.resolve_topic_name('robot_description')

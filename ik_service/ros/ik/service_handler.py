@@ -34,7 +34,7 @@ class StampClock(Protocol):
 
 
 Around = tuple[StampClock, Frames, Callable[[Exception], object], Callable[[str], object]]
-"""What is around a handler, in the order in which it takes these."""
+"""Clock, frames and callbacks of a handler, in the order of its arguments."""
 
 
 class RequestStatistics:

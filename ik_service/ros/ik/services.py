@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,12 +10,10 @@ from moveit_msgs.srv import (
     ApplyPlanningScene,
     GetCartesianPath,
     GetGroupUrdf,
-    GetMotionPlan,
     GetPlanningScene,
     GetPositionFK,
     GetPositionIK,
     GetStateValidity,
-    QueryPlannerInterfaces,
 )
 from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
@@ -25,7 +23,6 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.kernel_preparation import KernelPreparation
 from ik_service.common.fault_logger import FaultLogger, refusal_logger
-from ik_service.extras.planning.rrt_connect import planning_fault
 from ik_service.ros.batches.compute_ik_all import AllSolutionsHandler
 from ik_service.ros.batches.compute_ik_batch import BatchHandler
 from ik_service.ros.collision.collision_world import CollisionWorld
@@ -39,14 +36,11 @@ from ik_service.ros.ik.parameters import NodeParameters
 from ik_service.ros.ik.service_handler import Around, RequestStatistics, ServiceHandler
 from ik_service.ros.ik.state_validity import ValidityHandler
 from ik_service.ros.paths.compute_cartesian_path import CartesianPathHandler
-from ik_service.ros.planning.plan_services import PlanHandler, PlannersHandler
-from ik_service.ros.planning.request_planner import RequestPlanner
 from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandler
 from ik_service.trajectory.compilation import CartesianPathKernels
 
 _BATCHES, _PATHS = 'compute_ik_batch', 'compute_cartesian_path'
 _ALL = 'compute_ik_all'
-_PLANS, _PLANNERS = 'plan_kinematic_path', 'query_planner_interface'
 
 
 class Services:
@@ -65,11 +59,10 @@ class Services:
     :ivar group: callback group of the services.
     :ivar path_group: that of ``compute_cartesian_path``, which may take seconds.
     :ivar batch_group: that of ``compute_ik_batch`` and ``compute_ik_all``, likewise.
-    :ivar plan_group: that of ``plan_kinematic_path``, likewise.
+    :ivar capability_group: that of services of capabilities, likewise.
     :ivar ik: handler of ``compute_ik``.
     :ivar batches: handler of ``compute_ik_batch``.
     :ivar paths: handler of ``compute_cartesian_path``.
-    :ivar planner: plans motions, once its kernels are compiled.
     """
 
     def __init__(
@@ -81,16 +74,14 @@ class Services:
         on_error: Callable[[Exception], object],
         on_offered: Callable[[str], object],
     ) -> None:
-        self._node, self._on_offered = node, on_offered
+        self._node, self._frames = node, frames
+        self._on_error, self._on_offered = on_error, on_offered
         self._offered: set[str] = set()
         settings, motion = parameters.solver, parameters.follower
         self.group, self.path_group = ReentrantCallbackGroup(), ReentrantCallbackGroup()
-        self.batch_group, self.plan_group = ReentrantCallbackGroup(), ReentrantCallbackGroup()
-        warn = node.get_logger().warning
-
-        def around(service: str) -> Around:
-            return node.get_clock(), frames, on_error, refusal_logger(service, warn)
-
+        self.batch_group = ReentrantCallbackGroup()
+        self.capability_group = ReentrantCallbackGroup()
+        around, warn = self.around, node.get_logger().warning
         states = FaultLogger(lambda text: warn(f'check_state_validity: {text}'))
         scenes = FaultLogger(lambda text: warn(f'apply_planning_scene: {text}'))
         self.ik = IkHandler(settings, *around('compute_ik'), collisions)
@@ -114,16 +105,36 @@ class Services:
         }
         late = [(_BATCHES, self.batch_group, BATCH_QOS), (_PATHS, self.path_group, SERVICE_QOS)]
         late.append((_ALL, self.batch_group, SERVICE_QOS))
-        self.planner = RequestPlanner(settings, motion, frames, collisions)
-        if not planning_fault():
-            plans = PlanHandler(self.planner, *around(_PLANS))
-            self._handlers[_PLANS] = GetMotionPlan, plans
-            self._handlers[_PLANNERS] = QueryPlannerInterfaces, PlannersHandler(*around(_PLANNERS))
-            late.append((_PLANS, self.plan_group, SERVICE_QOS))
-        self._late = {
-            each[0]: KernelPreparation(partial(self._offer_late, *each), on_error) for each in late
-        }
+        self._late: dict[str, KernelPreparation] = {}
+        for each in late:
+            self._add_late(*each)
         self._compile: Callable[[Any], object] = lambda kernels: kernels.warm_up()
+
+    def around(self, service: str) -> Around:
+        """
+        Return the first arguments of the handler of a service.
+
+        :param service: its name.
+        """
+        refused = refusal_logger(service, self._node.get_logger().warning)
+        return self._node.get_clock(), self._frames, self._on_error, refused
+
+    def add(
+        self, services: Mapping[str, tuple[type, ServiceHandler]], late: Collection[str]
+    ) -> None:
+        """
+        Add services, before there is an arm.
+
+        :param services: types and handlers by their names.
+        :param late: names of those that are offered once the kernels of paths are compiled.
+        """
+        self._handlers.update(services)
+        for name in late:
+            self._add_late(name, self.capability_group, SERVICE_QOS)
+
+    def _add_late(self, name: str, group: CallbackGroup, qos: QoSProfile) -> None:
+        offer = partial(self._offer_late, name, group, qos)
+        self._late[name] = KernelPreparation(offer, self._on_error)
 
     @property
     def measured(self) -> MeasuredState | None:
@@ -158,9 +169,9 @@ class Services:
         chosen = arm.group.chain_solvers['', solver].solver
         self._late[_BATCHES].begin(lambda: self.batches.preparation.finish(chosen))  # shortest
         self.ik.trees.begin(arm, solver)
-        for name in (_PATHS, _ALL, _PLANS):  # paths begin with a list of all solutions
-            if name in self._late:
-                self._late[name].begin(lambda: self._compile(CartesianPathKernels(arm.chain)))
+        for name, preparation in self._late.items():
+            if name != _BATCHES:  # paths begin with a list of all solutions
+                preparation.begin(lambda: self._compile(CartesianPathKernels(arm.chain)))
 
     def end(self) -> None:
         """Offer no further services."""

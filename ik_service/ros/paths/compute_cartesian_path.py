@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 import math
 
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import SolverSettings
-from ik_service.arm.link_constraints import Bound
+from ik_service.arm.link_constraints import beyond, Bound, SLACK
 from ik_service.arm.path_tests import AllTests, BoundTest
 from ik_service.exceptions import ArgumentError, TrajectoryError
 from ik_service.following.settings import FollowerSettings
@@ -20,11 +20,18 @@ from ik_service.model.motion_bounds import MotionBounds
 from ik_service.ros.collision.avoidance import Avoidance, avoidance, UNCHECKED
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.errors import ErrorCode, RequestError
-from ik_service.ros.common.frames import Frames
+from ik_service.ros.common.frames import FrameResolver, Frames
 from ik_service.ros.ik.background_handler import BackgroundHandler
 from ik_service.ros.ik.held_objects import held_with
 from ik_service.ros.ik.ik_answer import bring_inside, write_solution
-from ik_service.ros.ik.service_handler import StampClock
+from ik_service.ros.ik.joint_constraints import constrained_chain
+from ik_service.ros.ik.link_constraints import bounds_of, moved_bounds
+from ik_service.ros.ik.service_handler import (
+    assumed_joints,
+    resolver_of,
+    StampClock,
+    start_posture,
+)
 from ik_service.ros.paths.line_request import (
     check_numbers,
     limited_link,
@@ -35,13 +42,6 @@ from ik_service.ros.paths.line_request import (
     waypoints_of,
 )
 from ik_service.ros.paths.path_answer import group_trajectory, path_message, write_trajectory
-from ik_service.ros.paths.path_constraints import (
-    bounds_on_links,
-    broken,
-    fault_of_poses,
-    limited_chain,
-)
-from ik_service.ros.paths.path_start import path_start, PathStart
 from ik_service.solvers.collision_test import CollisionTest
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.path.options import PathOptions, USED_OPTIONS
@@ -55,6 +55,159 @@ from ik_service.trajectory.joint_trajectory import JointTrajectory
 from ik_service.trajectory.line_distances import distance_beside_lines
 from ik_service.trajectory.timing import time_path
 from ik_service.trajectory.timing_limits import TimingLimits
+
+_ROUNDING = 1e-9  # of the start, which may be at a limit [rad] or [m]
+
+
+def limited_chain(
+    request: GetCartesianPath.Request,
+    arm: Arm,
+    point: MovedPoint,
+    posture: np.ndarray,
+    still: np.ndarray,
+    joint_limits: str,
+) -> tuple[KinematicChain, str]:
+    """
+    Return the chain with the limits that joint constraints leave.
+
+    :param request: the request.
+    :param arm: the arm.
+    :param point: the point that is moved.
+    :param posture: (m,) full posture of the start [rad] or [m].
+    :param still: (n,) bool: joints that do not move, because their velocity limit is 0.
+    :param joint_limits: strategy of the solver.
+    :returns: the chain, and why the start is not within its limits; empty where it is.
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong.
+    """
+    chain, q = point.chain, posture[point.prepared.indices]
+    if still.any() and joint_limits != 'ignore':
+        lower, upper = np.where(still, q, chain.lower), np.where(still, q, chain.upper)
+        chain = chain.with_limits(lower, upper)
+    constraints = request.path_constraints.joint_constraints
+    if not constraints:
+        return chain, ''
+    positions = arm.postures.by_name(posture)
+    narrowed = constrained_chain(chain, constraints, positions, joint_limits)
+    assert isinstance(narrowed, KinematicChain)
+    outside = (q < narrowed.lower - _ROUNDING) | (q > narrowed.upper + _ROUNDING)
+    if not outside.any():
+        return narrowed, ''
+    i = int(np.argmax(outside))
+    return narrowed, (
+        f'the start has {chain.joint_names[i]} at {q[i]:.4g}, outside the {narrowed.lower[i]:.4g} '
+        f'… {narrowed.upper[i]:.4g} of path_constraints.joint_constraints'
+    )
+
+
+def bounds_on_links(
+    request: GetCartesianPath.Request,
+    arm: Arm,
+    point: MovedPoint,
+    posture: np.ndarray,
+    frames: FrameResolver,
+) -> list[Bound]:
+    """
+    Return the constraints on links that the group moves; the others hold already.
+
+    :param request: the request.
+    :param arm: the arm.
+    :param point: the point that is moved.
+    :param posture: (m,) full posture of the start [rad] or [m].
+    :param frames: resolves their frames.
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong, or one
+        on a link that stays which does not hold; FRAME_TRANSFORM_FAILURE for an unknown frame.
+    """
+    base = point.group.base_link
+
+    def to_base(frame_id: str, T: np.ndarray) -> np.ndarray:
+        return frames.in_base(base, frame_id, T)
+
+    bounds = bounds_of(request.path_constraints, arm, to_base)
+    return moved_bounds(bounds, arm, point.group, posture)
+
+
+def fault_of_poses(bounds: Sequence[Bound], placed: Mapping[str, np.ndarray]) -> FaultOf | None:
+    """
+    Return what looks for a constraint that a pose of the moved link breaks.
+
+    :param bounds: the constraints.
+    :param placed: (4, 4) T_link_other [m] of the links that are rigidly attached to the moved one.
+    :returns: takes a pose (4, 4), and returns what it breaks in words; None where no constraint is
+        on those links.
+    """
+    own = [bound for bound in bounds if bound.link in placed]
+    if not own:
+        return None
+
+    def fault_of(T_base_tip: np.ndarray) -> str:
+        for bound in own:
+            if beyond(bound, T_base_tip @ placed[bound.link])[0] > SLACK:
+                return broken(bound.field, bound.link)
+        return ''
+
+    return fault_of
+
+
+def broken(field: str, link: str) -> str:
+    """
+    Return in words that a constraint does not hold.
+
+    :param field: its field.
+    :param link: the link that it is for.
+    """
+    return f'path_constraints.{field} does not hold for {link}'
+
+
+@dataclass(frozen=True)
+class PathStart:
+    """
+    Start of a path.
+
+    :ivar posture: (m,) full posture [rad] or [m].
+    :ivar frames: what resolves frames from there.
+    :ivar notes: remarks for the client; more may come.
+    """
+
+    posture: np.ndarray
+    frames: FrameResolver
+    notes: list[str]
+
+
+def path_start(
+    request: GetCartesianPath.Request,
+    measured: MeasuredState,
+    point: MovedPoint,
+    frames: Frames,
+    ignored: bool,
+) -> PathStart:
+    """
+    Return the start of a path: the measured state, overlaid by that of the request.
+
+    :param request: the request.
+    :param measured: the measured state.
+    :param point: the point that is moved.
+    :param frames: frames besides the links of the robot.
+    :param ignored: whether joint limits are ignored; else the start is brought inside them.
+    :raises RequestError: INVALID_ROBOT_STATE, naming what is wrong.
+    """
+    arm, indices, chain = measured.arm, point.prepared.indices, point.chain
+    posture, given = start_posture(measured, request.start_state, indices, 'start_state')
+    outside = bring_inside(arm, point.prepared, posture, given)
+    was = posture[indices]
+    q = was if ignored else np.clip(was, chain.lower, chain.upper)
+    outside += [
+        f'{chain.joint_names[i]} at {was[i]:.6g}' for i in np.flatnonzero(q != was).tolist()
+    ]
+    posture[indices] = q
+    arm.postures.complete(posture)
+    notes = [f'brought inside their limits: {", ".join(outside)}'] if outside else []
+    assumed = assumed_joints(measured, indices, given)
+    if assumed:
+        notes.append(
+            'neither measured nor in start_state, so taken at mid-range: ' + ', '.join(assumed)
+        )
+    return PathStart(posture, resolver_of(measured, request.start_state, posture, frames), notes)
+
 
 TIMEOUT = 5.0
 """Time for the search of a request [s]."""

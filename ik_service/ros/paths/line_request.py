@@ -1,4 +1,4 @@
-"""What a ``compute_cartesian_path`` request asks for, by MoveIt's rules."""
+"""Content of a ``compute_cartesian_path`` request, by MoveIt's rules."""
 
 from __future__ import annotations
 

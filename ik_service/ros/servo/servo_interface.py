@@ -9,10 +9,12 @@ from functools import partial
 import threading
 from typing import Any, TYPE_CHECKING
 
+from builtin_interfaces.msg import Time
 from control_msgs.msg import JointJog
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from moveit_msgs.msg import ServoStatus as StatusMessage
 from moveit_msgs.srv import ServoCommandType
+import numpy as np
 from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
@@ -23,28 +25,164 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 from std_srvs.srv import SetBool
 
 from ik_service.common.fault_logger import FaultLogger
+from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, IkServiceError
-from ik_service.following.servo.commands import ServoCommand
+from ik_service.following.servo.commands import (
+    HIGHEST,
+    joint_command,
+    pose_command,
+    ServoCommand,
+    twist_command,
+)
 from ik_service.following.servo.servo_aim import ServoAim
 from ik_service.following.servo.settings import ServoSettings
 from ik_service.following.servo.status import NO_WARNING, ServoCode, ServoStatus
 from ik_service.following.servo.velocity_solver import warm_up
 from ik_service.following.settings import FollowerState
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
-from ik_service.ros.servo.command_age import CommandAge
-from ik_service.ros.servo.command_messages import (
-    chain_of,
-    joints_from,
-    Noted,
-    pose_from,
-    twist_from,
-)
 from ik_service.ros.servo.servo_parameters import servo_settings
 
 if TYPE_CHECKING:
     from ik_service.ros.ik.parameters import NodeParameters
+
+
+Noted = tuple[ServoCommand, str]
+"""A command, and a remark about it; empty for none."""
+
+_DISPLACEMENTS = 'displacements are ignored, as MoveIt Servo does; velocities count'
+
+
+def chain_of(following: FollowerInterface) -> KinematicChain:
+    """
+    Return the chain of a group that is followed.
+
+    :param following: the follower of the group.
+    """
+    chain = following.group.chain
+    assert isinstance(chain, KinematicChain)  # groups with several tips are not followed
+    return chain
+
+
+def twist_from(
+    message: TwistStamped, following: FollowerInterface, settings: ServoSettings
+) -> Noted:
+    """
+    Return the velocity of the tip that a message asks for.
+
+    :param message: a velocity of the tip, in the axes of the frame of its header.
+    :param following: the follower of the group.
+    :param settings: scales and units.
+    :raises IkServiceError: naming the number or the frame that cannot be.
+    """
+    linear, angular = message.twist.linear, message.twist.angular
+    twist = np.array([linear.x, linear.y, linear.z, angular.x, angular.y, angular.z])
+    chain = chain_of(following)
+    frame = message.header.frame_id.lstrip('/') or chain.base_link
+    beside = following.measured.arm.link_frames.beside(chain.tip_link).get(frame)
+    if beside is not None:
+        return twist_command(twist, settings, beside[:3, :3], turns=True)
+    T = following.frames().base_from_frame(chain.base_link, frame)
+    return twist_command(twist, settings, None if T is None else T[:3, :3])
+
+
+def joints_from(message: JointJog, following: FollowerInterface, settings: ServoSettings) -> Noted:
+    """
+    Return the joint velocities that a message asks for.
+
+    :param message: velocities of joints by name.
+    :param following: the follower of the group.
+    :param settings: scale and units.
+    :raises ArgumentError: naming the joint or the number that cannot be.
+    """
+    names, velocities = list(message.joint_names), list(message.velocities)
+    if names and not velocities and len(message.displacements):
+        raise ArgumentError('velocities', f'are missing: {_DISPLACEMENTS}')
+    if len(names) != len(velocities):
+        raise ArgumentError(
+            'velocities', f'are {len(velocities)} numbers for {len(names)} joint_names'
+        )
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ArgumentError('joint_names', f'name {quote(twice)} twice')
+    given = dict(zip(names, velocities, strict=True))
+    command, note = joint_command(given, settings, chain_of(following))
+    return command, note or (_DISPLACEMENTS if len(message.displacements) else '')
+
+
+def pose_from(
+    message: PoseStamped, following: FollowerInterface, settings: ServoSettings
+) -> Noted:
+    """
+    Return the pose that a message asks for.
+
+    :param message: a pose of the tip.
+    :param following: the follower of the group.
+    :param settings: the speeds.
+    :raises IkServiceError: naming the field or the frame that cannot be.
+    """
+    base_link = chain_of(following).base_link
+    T = matrix_from_pose(message.pose, 'pose')
+    frame = message.header.frame_id or base_link
+    T_base_target = following.frames().in_base(base_link, frame, T)
+    for axis, value in zip('xyz', T_base_target[:3, 3].tolist(), strict=True):
+        if abs(value) > HIGHEST:
+            raise ArgumentError(
+                f'pose.position.{axis}', f'is {value:g} m from {base_link}, which can be no target'
+            )
+    return pose_command(T_base_target, settings), ''
+
+
+_AHEAD = 0.1
+"""Largest lead of a sender's clock [s]."""
+
+
+class CommandAge:
+    """
+    Time up to which commands count, on the monotonic clock.
+
+    :param clock: returns the node's time [ns], which may be simulated.
+    :param say: logs a remark.
+    """
+
+    def __init__(self, clock: Callable[[], int], say: Callable[[str], object]) -> None:
+        self._clock = clock
+        self._say = say
+        self._unstamped: set[str] = set()
+
+    def until(self, topic: str, stamp: Time, timeout: float, now: float) -> float:
+        """
+        Return until when a command counts.
+
+        :param topic: its topic, for messages.
+        :param stamp: its stamp; without one it counts as sent now, which is said once.
+        :param timeout: for how long commands count [s].
+        :param now: on the monotonic clock [s].
+        :returns: on the monotonic clock [s].
+        :raises ArgumentError: it is older than that, or from the future.
+        """
+        sent = stamp.sec * 1_000_000_000 + stamp.nanosec
+        if sent == 0:
+            if topic not in self._unstamped:
+                self._unstamped.add(topic)
+                self._say(f'{topic} has no stamp: each message counts from its arrival')
+            return now + timeout
+        age = 1e-9 * (self._clock() - sent)
+        if age >= timeout:
+            raise ArgumentError(
+                'header.stamp',
+                f'is {age:.3g} s old, and a command counts for {timeout:g} s{_HINT}',
+            )
+        if age < -_AHEAD:
+            raise ArgumentError('header.stamp', f'lies {-age:.3g} s in the future{_HINT}')
+        return now + timeout - max(age, 0.0)
+
+
+_HINT = '; the clocks of sender and node have to agree, and use_sim_time has to be the same'
+
 
 # Only the newest command counts, and best effort receives from publishers of either kind.
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)

@@ -121,7 +121,7 @@ class TeleopClient:
 
     @property
     def status(self) -> str:
-        """What the node says, in a few words where it says nothing."""
+        """Status of the node, in a few words where it sends none."""
         if self._twists.get_subscription_count() == 0:
             return 'no node'
         return self._status if time.monotonic() - self._status_at < _SILENT else 'ready'

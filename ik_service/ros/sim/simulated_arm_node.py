@@ -5,20 +5,23 @@ from __future__ import annotations
 import array
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 import time
 from typing import Unpack
 
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory as Message
 
 from ik_service.arm.loader import read_robot, Source, source_of
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.periodic_thread import PeriodicThread
-from ik_service.exceptions import IkServiceError
+from ik_service.exceptions import IkServiceError, TrajectoryError
 from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.ros.common.node_options import NodeOptions
@@ -37,12 +40,143 @@ from ik_service.ros.sim.parameters import (
     URDF,
     XACRO_ARGS,
 )
-from ik_service.ros.sim.played_trajectory import PlayedTrajectory
-from ik_service.ros.sim.simulation_diagnostics import SimulationDiagnostics
 from ik_service.sim.faults import FaultSettings
-from ik_service.sim.real_time_simulation import ArmState, RealTimeSimulation
+from ik_service.sim.real_time_simulation import ArmState, JointCommand, RealTimeSimulation
 from ik_service.sim.simulated_arm import SimulatedArm
 from ik_service.sim.start_positions import check_start
+from ik_service.trajectory.joint_trajectory import JointTrajectory
+
+_SLOW = 0.9
+"""Real-time factor below which the simulation is too slow."""
+
+_PATIENCE = 2
+"""Slow reports in a row before that is logged; starting programs make the first ones slow."""
+
+
+class SimulationDiagnostics:
+    """
+    Diagnostics of how fast the simulated time runs, and of the injected faults.
+
+    :param node: the node that publishes.
+    :param engine: name of the engine.
+    :param simulation: the simulation.
+    """
+
+    def __init__(self, node: Node, engine: str, simulation: RealTimeSimulation) -> None:
+        self._node = node
+        self._engine = engine
+        self._simulation = simulation
+        self._slow_reports = 0
+        self._factor_logged = False
+        self._slow = FaultLogger(node.get_logger().warning)
+        self._publisher = node.create_publisher(DiagnosticArray, 'diagnostics', 10)
+
+    def publish(self, breakdown: str) -> None:
+        """
+        Publish the state of the simulation, if there is an arm; to be called once a second.
+
+        :param breakdown: why the simulation broke down the last time; empty if it never did.
+        """
+        factor, load = self._simulation.real_time.measure(time.monotonic())
+        if self._simulation.arm is None:
+            return
+        paused = self._simulation.paused
+        slow = factor < _SLOW and not paused
+        if not paused:
+            self._log(factor, load, slow)
+        message = 'the time stands still' if paused else f'running at {factor:.2f} of real time'
+        values = {
+            'engine': self._engine,
+            'real-time factor': f'{factor:.3f}',
+            'share of time spent computing': f'{load:.3f}',
+            'simulated time [s]': f'{self._simulation.real_time.simulated:.3f}',
+            'faults on request': str(self._simulation.faults),
+            'last break-down': breakdown or 'none',
+        }
+        status = DiagnosticStatus(
+            level=DiagnosticStatus.WARN if slow else DiagnosticStatus.OK,
+            name=f'{self._node.get_name()}: simulation',
+            message=message,
+            values=[KeyValue(key=key, value=value) for key, value in values.items()],
+        )
+        array = DiagnosticArray(status=[status])
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(array)
+
+    def _log(self, factor: float, load: float, slow: bool) -> None:
+        self._slow_reports = self._slow_reports + 1 if slow else 0
+        if self._slow_reports >= _PATIENCE:
+            self._slow.report(f'the simulation is too slow: {factor:.2f} of real time', 'slow')
+        elif not slow:
+            self._slow.clear()
+            if not self._factor_logged:
+                self._factor_logged = True
+                self._node.get_logger().info(
+                    f'real-time factor {factor:.2f}, computing {100 * load:.1f} % of the time'
+                )
+
+
+@dataclass(frozen=True)
+class PlayedTrajectory:
+    """
+    Trajectory with the time at which it begins.
+
+    :ivar trajectory: the trajectory.
+    :ivar start: when it begins, on the monotonic clock [s].
+    """
+
+    trajectory: JointTrajectory
+    start: float
+
+    @classmethod
+    def of(cls, message: Message, stamped_now: int, now: float) -> PlayedTrajectory | str:
+        """
+        Return the trajectory of a message; a sentence about what is wrong with it otherwise.
+
+        :param message: the message; a stamp of 0 means "now".
+        :param stamped_now: present time of the ROS graph [ns].
+        :param now: present time on the monotonic clock [s].
+        """
+        points, stamp = message.points, message.header.stamp
+        stamped = stamp.sec * 10**9 + stamp.nanosec
+        try:
+            trajectory = JointTrajectory(
+                tuple(message.joint_names),
+                np.array([_seconds(point.time_from_start) for point in points]),
+                _rows([point.positions for point in points]),
+                _rows([point.velocities for point in points])
+                if all(len(point.velocities) for point in points)
+                else None,
+            )
+        except TrajectoryError as error:
+            return f'the trajectory {error}'
+        return cls(trajectory, now + (1e-9 * (stamped - stamped_now) if stamped else 0.0))
+
+    def command(self, now: float) -> JointCommand:
+        """
+        Return the command of a moment: names, positions and velocities.
+
+        :param now: on the monotonic clock [s].
+        """
+        q, velocity, _ = self.trajectory.at(now - self.start)
+        return self.trajectory.joint_names, q.tolist(), velocity.tolist()
+
+    def has_ended(self, now: float) -> bool:
+        """
+        Return whether nothing changes any more.
+
+        :param now: on the monotonic clock [s].
+        """
+        return now - self.start > self.trajectory.duration
+
+
+def _rows(values: list) -> np.ndarray:
+    return np.array([list(row) for row in values], dtype=np.float64)
+
+
+def _seconds(duration: Duration) -> float:
+    return duration.sec + 1e-9 * duration.nanosec
+
 
 _REPORT_PERIOD = 1.0  # [s]
 
@@ -87,9 +221,7 @@ class SimulatedArmNode(Node):
         self._take_description()
         self._settings.on_faults_changed(self._apply_faults)
         self.create_subscription(JointState, 'joint_command', self._on_command, COMMAND_QOS)
-        self.create_subscription(
-            JointTrajectory, 'joint_trajectory', self._on_trajectory, COMMAND_QOS
-        )
+        self.create_subscription(Message, 'joint_trajectory', self._on_trajectory, COMMAND_QOS)
         self._stop = self.create_client(Trigger, f'{self._settings[IK_NODE]}/stop')
         self.create_service(Trigger, '~/reset', self._on_reset)
         self.create_service(SetBool, '~/pause', self._on_pause)
@@ -162,7 +294,7 @@ class SimulatedArmNode(Node):
             command = message.name, message.position, message.velocity
             self._simulation.command(command, time.monotonic())
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
+    def _on_trajectory(self, message: Message) -> None:
         """Play a trajectory from now on, in place of the one before."""
         now = self.get_clock().now().nanoseconds
         played = PlayedTrajectory.of(message, now, time.monotonic())

@@ -1,4 +1,4 @@
-"""How a goal of an action ends, and the error codes for it."""
+"""Outcomes of an action's goal, and the error codes for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ik_service.following.trajectory_outcome import TrajectoryEnd, TrajectoryOut
 
 
 class GoalEnd(Enum):
-    """How a goal has ended."""
+    """Outcome of a goal."""
 
     SUCCEEDED = 'the arm is at the end of the trajectory'
     CANCELED = 'it was canceled'

@@ -9,6 +9,7 @@ from functools import partial
 from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
 import numpy as np
+from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.exceptions import TargetRefusedError
@@ -40,12 +41,12 @@ class Playback(ABC):
     @property
     @abstractmethod
     def outcome(self) -> GoalOutcome | None:
-        """How it has ended; None before."""
+        """Outcome; None before the end."""
 
     @property
     @abstractmethod
     def aim(self) -> Aim:
-        """What the follower of its joints does for it."""
+        """Progress in the follower of its joints."""
 
     @property
     @abstractmethod
@@ -135,13 +136,13 @@ class CommandedPlayback(Playback):
 
     @property
     def outcome(self) -> GoalOutcome | None:
-        """How it has ended; None before."""
+        """Outcome; None before the end."""
         outcome = self._aim.outcome
         return None if outcome is None else GoalOutcome.of(outcome)
 
     @property
     def aim(self) -> Aim:
-        """What the follower of its joints does for it."""
+        """Progress in the follower of its joints."""
         return self._aim
 
     @property
@@ -206,3 +207,7 @@ def _point(
         accelerations=[] if accelerations is None else accelerations.tolist(),
         time_from_start=Duration(sec=seconds, nanosec=nanoseconds),
     )
+
+
+Play = Callable[[TrajectoryMessage, Callable[[], object]], Playback]
+"""Begins to move the arm along a trajectory; takes what is called at its end."""

@@ -24,7 +24,7 @@ from ik_service.trajectory.joint_trajectory import JointTrajectory
 from ik_service.trajectory.limit_check import TrajectoryLimits
 
 LONGEST_AHEAD = 10.0
-"""How far ahead a trajectory may begin [s]; farther, and the clocks of two machines differ."""
+"""Largest time until a trajectory begins [s]; farther, and the clocks of two machines differ."""
 
 _MOST_NAMED = 5
 """Joints at fault that a message names."""

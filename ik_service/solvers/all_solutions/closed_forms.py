@@ -8,15 +8,299 @@ closed form is at its other end, the inverse of G is taken, whose axes come in t
 
 The angles are starts of an iteration, so what the axes of a real description miss by rounding does
 not matter.
+
+Axes 4 to 6 pass through one point c, so G c = e₁ e₂ e₃ c holds the first three angles alone: D.
+Pieper, "The kinematics of manipulators under computer control", 1968. Points that the second axis
+can carry to where the first can bring them to the wrist lie on two circles; that they meet is an
+equation of first or second degree in the cosine and sine of the third angle.
+
+These are the arms of Universal Robots and their like. What G does along the parallel axes leaves
+their angles out and holds the first, the fifth and the sixth; the rest is an arm in the plane.
 """
 
 from __future__ import annotations
 
+import math
+
 from ik_service.kinematics.compile import inner_kernel
-from ik_service.solvers.all_solutions.arm_geometry import NO_FORM, SPHERICAL_WRIST
-from ik_service.solvers.all_solutions.spherical_wrist import wrist_starts
-from ik_service.solvers.all_solutions.three_parallel import parallel_starts
-from ik_service.solvers.all_solutions.vectors import rotated_back, vector_at
+from ik_service.solvers.all_solutions.arm_geometry import (
+    INTERSECTING,
+    NO_FORM,
+    PARALLEL,
+    SPHERICAL_WRIST,
+)
+from ik_service.solvers.all_solutions.trigonometric import (
+    first_degree_roots,
+    second_degree_roots,
+)
+from ik_service.solvers.all_solutions.vectors import (
+    angle_about,
+    cross,
+    dot,
+    perpendicular,
+    plus,
+    rotated,
+    rotated_back,
+    turned,
+    turned_about,
+    vector_at,
+)
+
+# Squared sine of the angle between second and sixth axis at which that of the sixth is free.
+_FREE = 1e-8
+
+
+@inner_kernel
+def parallel_starts(arm, starts):
+    """
+    Write the solutions of an arm whose second to fourth axes are parallel.
+
+    :param arm: :class:`~ik_service.solvers.all_solutions.arm_geometry.ClosedForm`.
+    :param starts: (k, 6) out [rad].
+    :returns: their number, and whether these are all. Where the sixth axis is parallel to the
+        second its angle is free, and the others can be solved for at some of its angles only.
+    """
+    axes, G = arm.axes, arm.scratch
+    h1, h = vector_at(axes[0], 0), vector_at(axes[1], 0)
+    h5, h6 = vector_at(axes[4], 0), vector_at(axes[5], 0)
+    o1, center = vector_at(axes[0], 3), vector_at(arm.center, 0)
+    to_wrist = plus(plus(vector_at(G, 9), 1.0, rotated(G, center)), -1.0, o1)
+    along = dot(h1, to_wrist)
+    side = dot(h, plus(to_wrist, -along, h1))
+    # h · (o1 + to_wrist turned back by θ₁) = h · c
+    wanted = dot(h, plus(center, -1.0, o1)) - along * dot(h, h1)
+    first = arm.scratch[12:16]
+    fifth = arm.scratch[16:20]
+    count, complete = 0, True
+    for r in range(first_degree_roots(side, -dot(h, cross(h1, to_wrist)), wanted, first)):
+        ahead = dot(h5, h6)
+        made = first_degree_roots(
+            dot(h, h6) - ahead * dot(h, h5),
+            dot(h, cross(h5, h6)),
+            dot(h, turned(rotated(G, h6), h1, -first[r])) - ahead * dot(h, h5),
+            fifth,
+        )
+        for k in range(made):
+            if count + 2 > starts.shape[0]:
+                break
+            start = starts[count]
+            start[0], start[4] = first[r], fifth[k]
+            back = rotated_back(G, turned(h, h1, first[r]))
+            across = cross(h6, back)
+            complete &= dot(across, across) > _FREE
+            start[5] = angle_about(h6, back, turned(h, h5, -fifth[k]))
+            count += _planar_angles(arm, starts, count)
+    return count, complete
+
+
+@inner_kernel
+def _planar_angles(arm, starts, count):
+    """Complete a start by the angles of the parallel axes, and a second one likewise."""
+    axes, G, start = arm.axes, arm.scratch, starts[count]
+    h = vector_at(axes[1], 0)
+    o2, o3, o4 = vector_at(axes[1], 3), vector_at(axes[2], 3), vector_at(axes[3], 3)
+    # Where e₂ e₃ e₄ = e₁⁻¹ G e₆⁻¹ e₅⁻¹ carries the fourth axis, which e₄ leaves where it is.
+    p = _between(axes, G, start, o4, True)
+    elbow, reach = plus(o4, -1.0, o3), plus(p, -1.0, o2)
+    upper = plus(o3, -1.0, o2)
+    elbow = plus(elbow, -dot(h, elbow), h)
+    reach = plus(reach, -dot(h, reach), h)
+    upper = plus(upper, -dot(h, upper), h)
+    # |upper + elbow turned by θ₃| = |reach|, about the second axis' direction
+    made, roots = _elbow_roots(
+        2.0 * dot(upper, elbow),
+        2.0 * dot(upper, cross(h, elbow)),
+        dot(reach, reach) - dot(upper, upper) - dot(elbow, elbow),
+    )
+    side = perpendicular(h)
+    whole = angle_about(h, side, _between(axes, G, start, side, False))
+    for k in range(made):
+        other = starts[count + k]
+        other[0], other[4], other[5] = start[0], start[4], start[5]
+        third = roots[k]
+        second = angle_about(h, plus(upper, 1.0, turned(elbow, h, third)), reach)
+        other[1] = second
+        other[2] = third * _same_way(axes, 2)
+        other[3] = (whole - second - third) * _same_way(axes, 3)
+    return made
+
+
+@inner_kernel
+def _elbow_roots(a, b, d):
+    """Return the number of angles with a cos θ + b sin θ = d, and the angles."""
+    length = math.hypot(a, b)
+    if not abs(d) <= length * 1.001:
+        return 0, (0.0, 0.0)
+    middle = math.atan2(b, a)
+    half = math.acos(min(max(d / length, -1.0), 1.0)) if length > 0.0 else 0.0
+    return 2, (middle + half, middle - half)
+
+
+@inner_kernel
+def _same_way(axes, k):
+    """Return 1 where an axis points as the second does, −1 where it points the other way."""
+    return math.copysign(1.0, dot(vector_at(axes[1], 0), vector_at(axes[k], 0)))
+
+
+@inner_kernel
+def _between(axes, G, start, v, point):
+    """Return e₁⁻¹ G e₆⁻¹ e₅⁻¹ of a point, or of a direction."""
+    for i in (4, 5):
+        h, o = vector_at(axes[i], 0), vector_at(axes[i], 3)
+        v = turned_about(v, o, h, -start[i]) if point else turned(v, h, -start[i])
+    v = rotated(G, v)
+    h, o = vector_at(axes[0], 0), vector_at(axes[0], 3)
+    if not point:
+        return turned(v, h, -start[0])
+    return turned_about(plus(v, 1.0, vector_at(G, 9)), o, h, -start[0])
+
+
+@inner_kernel
+def wrist_starts(arm, starts):
+    """
+    Write the solutions of an arm with a spherical wrist.
+
+    :param arm: :class:`~ik_service.solvers.all_solutions.arm_geometry.ClosedForm`.
+    :param starts: (k, 6) out [rad].
+    :returns: their number.
+    """
+    axes, G, roots = arm.axes, arm.scratch, arm.scratch[12:16]
+    h1, h2, h3 = vector_at(axes[0], 0), vector_at(axes[1], 0), vector_at(axes[2], 0)
+    o1, o2, o3 = vector_at(axes[0], 3), vector_at(axes[1], 3), vector_at(axes[2], 3)
+    center = vector_at(arm.center, 0)
+    wrist = plus(vector_at(G, 9), 1.0, rotated(G, center))
+    to_wrist = plus(wrist, -1.0, o1)
+    k1, square = dot(h1, to_wrist), dot(to_wrist, to_wrist)
+    count = 0
+    for r in range(_third_angles(arm, k1, square, roots)):
+        third = turned_about(center, o3, h3, roots[r])
+        arm_2 = plus(third, -1.0, o2)
+        for side in (1.0, -1.0):
+            there, x = _second_point(arm, k1, square, dot(h2, arm_2), dot(arm_2, arm_2), side)
+            if not there or count + 2 > starts.shape[0]:
+                continue
+            start = starts[count]
+            start[0] = angle_about(h1, plus(x, -1.0, o1), to_wrist)
+            start[1] = angle_about(h2, arm_2, plus(x, -1.0, o2))
+            start[2] = roots[r]
+            count += _wrist_angles(arm, starts, count)
+    return count
+
+
+@inner_kernel
+def _third_angles(arm, k1, square, roots):
+    """
+    Write the third angles at which the second and the first axis can carry c to the wrist.
+
+    :param k1: how far the wrist lies along the first axis [m].
+    :param square: its squared distance from the first axis' point [m²].
+    """
+    axes = arm.axes
+    h1, h2, h3 = vector_at(axes[0], 0), vector_at(axes[1], 0), vector_at(axes[2], 0)
+    o1, o2, o3 = vector_at(axes[0], 3), vector_at(axes[1], 3), vector_at(axes[2], 3)
+    # The point that the third axis carries, seen from the second: u + v cos θ + w sin θ.
+    lever = plus(vector_at(arm.center, 0), -1.0, o3)
+    along = dot(h3, lever)
+    v = plus(lever, -along, h3)
+    w = cross(h3, lever)
+    u = plus(plus(o3, along, h3), -1.0, o2)
+    # How far along the second axis, and the squared distance: k2, d in the same form.
+    k0, kc, ks = dot(h2, u), dot(h2, v), dot(h2, w)
+    d0, dc, ds = dot(u, u) + dot(v, v), 2.0 * dot(u, v), 2.0 * dot(u, w)
+    between = dot(h1, h2)
+    if arm.first_axes == INTERSECTING:
+        return first_degree_roots(dc, ds, square - d0, roots)
+    if arm.first_axes == PARALLEL:
+        return first_degree_roots(kc, ks, between * k1 - k0, roots)
+    # (k1² + k2² − 2 k1 k2 between) / sin² + γ² = square, with γ along the common perpendicular.
+    gap = plus(o2, -1.0, o1)
+    a = math.sqrt(dot(gap, gap))
+    inverse = 1.0 / (1.0 - between * between)
+    g0, gc, gs = (square - d0 + a * a) / (2.0 * a), -dc / (2.0 * a), -ds / (2.0 * a)
+    e0 = k0 - k1 * between
+    constant = k1 * k1 + inverse * e0 * e0 + g0 * g0 - square
+    cc = inverse * kc * kc + gc * gc
+    ss = inverse * ks * ks + gs * gs
+    return second_degree_roots(
+        constant + 0.5 * (cc + ss),
+        2.0 * (inverse * e0 * kc + g0 * gc),
+        2.0 * (inverse * e0 * ks + g0 * gs),
+        0.5 * (cc - ss),
+        inverse * kc * ks + gc * gs,
+        roots,
+    )
+
+
+@inner_kernel
+def _second_point(arm, k1, square, k2, distance, side):
+    """
+    Return whether there is a point on the circles about both first axes, and the point.
+
+    :param k1: how far it lies along the first axis [m].
+    :param square: its squared distance from the first axis' point [m²].
+    :param k2: likewise, of the second axis [m].
+    :param distance: likewise, of the second axis [m²].
+    :param side: 1 or −1, which of two points; for skew axes there is one, on the side 1.
+    """
+    axes = arm.axes
+    h1, h2 = vector_at(axes[0], 0), vector_at(axes[1], 0)
+    o1 = vector_at(axes[0], 3)
+    gap = plus(vector_at(axes[1], 3), -1.0, o1)
+    a = math.sqrt(dot(gap, gap))
+    between = dot(h1, h2)
+    if arm.first_axes == PARALLEL:
+        gamma = (square - distance + a * a) / (2.0 * a)
+        rest = square - k1 * k1 - gamma * gamma
+        x = plus(plus(o1, k1, h1), gamma / a, gap)
+        return _sideways(x, rest, square, cross(h1, gap), 1.0 / a, side)
+    inverse = 1.0 / (1.0 - between * between)
+    alpha, beta = (k1 - k2 * between) * inverse, (k2 - k1 * between) * inverse
+    x = plus(plus(o1, alpha, h1), beta, h2)
+    if arm.first_axes == INTERSECTING:
+        rest = square - alpha * k1 - beta * k2
+        return _sideways(x, rest, square, cross(h1, h2), math.sqrt(inverse), side)
+    gamma = (square - distance + a * a) / (2.0 * a)
+    return side > 0.0, plus(x, gamma / a, gap)
+
+
+@inner_kernel
+def _sideways(x, rest, square, direction, per_length, side):
+    """Return a point moved by ±√rest; one that misses by a rounding counts as in the middle."""
+    step = side * math.sqrt(max(rest, 0.0)) * per_length
+    return rest >= -1e-3 * square, plus(x, step, direction)
+
+
+@inner_kernel
+def _wrist_angles(arm, starts, count):
+    """Complete a start by the angles of the wrist, and a second one by its other solution."""
+    axes, G, roots = arm.axes, arm.scratch, arm.scratch[16:20]
+    h4, h5, h6 = vector_at(axes[3], 0), vector_at(axes[4], 0), vector_at(axes[5], 0)
+    wanted = _before_wrist(axes, starts[count], rotated(G, h6))
+    along = dot(h5, h6)
+    made = first_degree_roots(
+        dot(h4, h6) - along * dot(h4, h5),
+        dot(h4, cross(h5, h6)),
+        dot(h4, wanted) - along * dot(h4, h5),
+        roots,
+    )
+    side = perpendicular(h6)
+    for k in range(made):
+        start = starts[count + k]
+        for i in range(3):
+            start[i] = starts[count, i]
+        start[3] = angle_about(h4, turned(h6, h5, roots[k]), wanted)
+        start[4] = roots[k]
+        left = turned(_before_wrist(axes, start, rotated(G, side)), h4, -start[3])
+        start[5] = angle_about(h6, side, turned(left, h5, -start[4]))
+    return made
+
+
+@inner_kernel
+def _before_wrist(axes, start, v):
+    """Return a vector turned back by the first three axes."""
+    for i in range(3):
+        v = turned(v, vector_at(axes[i], 0), -start[i])
+    return v
 
 
 @inner_kernel

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import product
+import math
 import threading
 
 import numpy as np
@@ -14,20 +16,131 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.chain_arrays import ChainArrays
 from ik_service.kinematics.entry import entry_point
 from ik_service.kinematics.pose_error import check_transform
+from ik_service.kinematics.search_range import FARTHEST_LIMIT
 from ik_service.solvers.all_solutions import exploration
 from ik_service.solvers.all_solutions.argument_checks import (
     check_bounds,
     check_turns,
     loop_options,
 )
-from ik_service.solvers.all_solutions.arm_geometry import MOST_STARTS
-from ik_service.solvers.all_solutions.full_turns import with_full_turns
-from ik_service.solvers.all_solutions.plan import closed_form_for, plan_for
+from ik_service.solvers.all_solutions.arm_geometry import (
+    closed_form_of,
+    ClosedForm,
+    MOST_STARTS,
+    NO_FORM,
+)
+from ik_service.solvers.all_solutions.exploration import Plan
 from ik_service.solvers.argument_checks import check_kinds
+from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop.fields import Workspace
 from ik_service.solvers.loop.problem import Problem, views
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import Solver
+
+# Two isolated solutions closer than this are one [rad] or [m].
+_SAME = 1e-4
+# Radius that a solution on a self-motion covers, and step along it, in shares of the resolution.
+_RADIUS = 0.5
+_STEP = 0.9
+# Random starts in a row that find nothing new, for isolated solutions and for self-motions.
+_PATIENCE = 300
+_PATIENCE_ON_MOTIONS = 500
+# Postures at which the rank of the Jacobian is looked at, and what counts as zero.
+_SAMPLES = 8
+_ZERO = 1e-7
+
+
+def plan_for(chain: KinematicChain, options: IkOptions, resolution: float) -> Plan:
+    """
+    Return the plan for a chain.
+
+    :param chain: the chain.
+    :param options: ``task_weights``, ``joint_limits`` and ``max_joint_motion`` count.
+    :param resolution: of self-motions [rad] or [m].
+    """
+    free = chain.lower < chain.upper
+    redundancy = int(free.sum()) - _rank(chain, options, free)
+    ignored = options.joint_limits == 'ignore' and options.max_joint_motion is None
+    # Isolated solutions are looked for everywhere: those outside the limits show that a search
+    # has found all. Joints that cannot move have to stay where they are.
+    everywhere = ignored or (redundancy == 0 and bool(free.all()))
+    strategy = LimitStrategy.IGNORE if everywhere else LimitStrategy.ACTIVE_SET
+    lower, upper = chain.search_limits()
+    width = upper - lower
+    if options.max_joint_motion is not None:
+        width = np.minimum(width, 2.0 * options.max_joint_motion)
+    turn = chain.arrays.turn
+    return Plan(
+        redundancy=redundancy,
+        strategy=int(strategy),
+        patience=_PATIENCE_ON_MOTIONS * redundancy if redundancy else _PATIENCE,
+        same=_SAME,
+        radius=_RADIUS * resolution,
+        step=_STEP * resolution,
+        # Postures that differ by a turn are far apart where the limits do not allow the turn.
+        wrap=np.where((width >= turn) | everywhere, turn, 0.0),
+        scratch=np.zeros((3, chain.n)),
+    )
+
+
+def closed_form_for(chain: KinematicChain, options: IkOptions, plan: Plan) -> ClosedForm:
+    """
+    Return the closed form of a chain; of the kind ``NO_FORM`` where it does not fit the task.
+
+    :param chain: the chain.
+    :param options: ``task_weights`` count.
+    :param plan: the plan for the chain.
+    """
+    arm = closed_form_of(chain)
+    everywhere = plan.strategy == LimitStrategy.IGNORE
+    if all(options.task_weights) and plan.redundancy == 0 and everywhere:
+        return arm
+    return arm._replace(kind=NO_FORM)
+
+
+def _rank(chain: KinematicChain, options: IkOptions, free: np.ndarray) -> int:
+    """Return the rank of the task's Jacobian at most postures."""
+    lower, upper = chain.sampling_bounds()
+    rows = np.array(options.task_weights) > 0.0
+    random = np.random.default_rng(0)
+    ranks = [0]
+    for _ in range(_SAMPLES if free.any() else 0):
+        J = chain.jacobian(random.uniform(lower, upper))[rows][:, free]
+        ranks.append(int(np.linalg.matrix_rank(J, tol=_ZERO)))
+    return max(ranks)
+
+
+def with_full_turns(
+    chain: ChainArrays, solutions: np.ndarray, most: int
+) -> tuple[np.ndarray, bool]:
+    """
+    Return solutions with all others that full turns within the limits make of them.
+
+    Joints that lack a limit have no end of turns; they stay where they are.
+
+    :param chain: limits and turns of the variables.
+    :param solutions: (k, n) [rad] or [m].
+    :param most: number of solutions after which no more are made.
+    :returns: (m, n), and whether these are all.
+    """
+    made: list[tuple[float, ...]] = []
+    for solution in solutions:
+        joints = zip(solution, chain.lower, chain.upper, chain.turn, strict=True)
+        for turned in product(*(_turned(*joint, most) for joint in joints)):
+            if len(made) > most:
+                return np.array(made), False
+            made.append(turned)
+    return np.array(made).reshape(-1, solutions.shape[1]), True
+
+
+def _turned(value: float, lower: float, upper: float, turn: float, most: int) -> list[float]:
+    """Return positions of a joint that full turns lead to, within its limits; not too many."""
+    if turn == 0.0 or not (lower >= -FARTHEST_LIMIT and upper <= FARTHEST_LIMIT):
+        return [value]
+    first, last = math.ceil((lower - value) / turn), math.floor((upper - value) / turn)
+    # By rounding, a position on a limit may seem to have none.
+    return [value + k * turn for k in range(first, min(last, first + most) + 1)] or [value]
+
 
 DEFAULT_RESOLUTION = 0.5
 DEFAULT_MOST = 1000

@@ -4,13 +4,185 @@ from __future__ import annotations
 
 import copy
 from itertools import pairwise
+import math
 from typing import Any
 
 import numpy as np
 
-from ik_service.solvers.path.growth import grow
+from ik_service.kinematics.compile import inner_kernel, kernel
+from ik_service.kinematics.kernels import copy_vector
+from ik_service.solvers.choices import LimitStrategy
+from ik_service.solvers.loop.iteration import set_goal
+from ik_service.solvers.loop.limits import inside
+from ik_service.solvers.loop.problem import open_problem
+from ik_service.solvers.path.continuation import converge, distance, self_motion
 from ik_service.solvers.path.problem import PathProblem
 from ik_service.solvers.path.selection import select
+
+# Shares of the bound on the motion: that which a self-motion aims at together with the step
+# along the path, and the least one.
+_AIM = 0.9
+_LEAST = 0.2
+# A thorough search: how often a child is brought into reach, at most; the largest motion on the
+# way there and the one that counts as in reach, as shares of the bound; the share of the way out
+# of reach that a self-motion takes; and how often what is left of it is cut by a third where the
+# nearest point is looked for.
+_TRIALS = 5
+_FAR = 3.0
+_REACH = 0.999
+_WAY = 0.97
+_CUTS = 40
+# Plain number: code for the type of a member would be compiled beside that for numbers.
+_IGNORE = int(LimitStrategy.IGNORE)
+
+
+@kernel
+def grow(
+    problem, strategy, bound, thorough, target, layer, first, parents, before, children, made,
+    motions, trace,
+):  # fmt: skip
+    """
+    Continue candidates to a target: by one step, and by self-motions to both sides.
+
+    In a thorough search a child beyond the bound is moved by self-motions to where it is least
+    beyond, and its self-motions lead as far as the bound and the limits let them.
+
+    :param problem: :class:`~ik_service.solvers.loop.problem.Problem`, or that of a tree.
+    :param strategy: number of the LimitStrategy.
+    :param bound: largest motion of a joint [rad] or [m].
+    :param thorough: whether the search is thorough.
+    :param target: as the kernels of the solver take it.
+    :param layer: number of the layer, for the random numbers.
+    :param first: number of the first of the candidates, likewise.
+    :param parents: (k, n) the candidates [rad] or [m].
+    :param before: (k, n) where each of them came from [rad] or [m].
+    :param children: (k, s, n) out: of each the step alone, the step begun where the last one leads
+        when it is repeated, then pairs of self-motions.
+    :param made: (k, s) bool out: whether the child is at the target, within limits and bound.
+    :param motions: (2, n) scratch.
+    :param trace: (0, 2n + 3), for none.
+    """
+    chain, settings, work = open_problem(problem)
+    set_goal(chain, target, work.goal)
+    motion, shift = motions[0], motions[1]
+    for k in range(parents.shape[0]):
+        parent = parents[k]
+        work.random[0] = settings.random_seed + 1_000_003 * layer + first + k
+        room, there = 0.0, False
+        for s in range(children.shape[1]):
+            if s == 0:
+                copy_vector(parent, work.q)
+            elif s == 1:
+                for i in range(motion.shape[0]):
+                    motion[i] = parent[i] - before[k, i]
+                _leave(chain, strategy, parent, 1.0, motion, work.q)
+            else:
+                if s % 2 == 0:
+                    copy_vector(children[k, 0], work.q)
+                    there = self_motion(chain, settings, work, trace, True, motion)
+                    there = there and (made[k, 0] or not thorough)
+                if not there:
+                    made[k, s] = False
+                    continue
+                if thorough:
+                    room = _room(chain, strategy, parent, bound, children[k, 0], s, motion)
+                _leave(chain, strategy, children[k, 0], room, motion, work.q)
+                room = -room
+            made[k, s] = _arrive(
+                chain, settings, work, strategy, parent, bound, thorough, trace, shift
+            )
+            copy_vector(work.q if s > 0 or made[k, s] else parent, children[k, s])
+            if s == 0:
+                room = max(_LEAST * bound, _AIM * bound - distance(parent, children[k, 0]))
+
+
+@inner_kernel
+def _arrive(chain, settings, work, strategy, parent, bound, thorough, trace, shift):
+    """Bring ``work.q`` to the goal; returns whether it is there, within the bound."""
+    trials, reach = (_TRIALS, _FAR * bound) if thorough else (1, bound)
+    within = _REACH * bound
+    for trial in range(trials):
+        if trial > 0 and not _nearer(
+            chain, settings, work, strategy, parent, within, trace, shift
+        ):
+            return False
+        if not converge(chain, settings, work, strategy, parent, reach, False, trace):
+            return False
+        if not thorough or distance(parent, work.q) <= within:
+            return True
+    return False
+
+
+@inner_kernel
+def _leave(chain, strategy, start, share, motion, q):
+    """Write a joint vector moved by a share of a motion to ``q``, within the limits."""
+    for i in range(motion.shape[0]):
+        value = start[i] + share * motion[i]
+        q[i] = value if strategy == _IGNORE else inside(chain, i, value)
+
+
+@inner_kernel
+def _room(chain, strategy, parent, bound, q, s, motion):
+    """
+    Return the share of a motion for the self-motion of a child.
+
+    It goes nearly as far as the bound and the limits let it, for the next pair half as far, and
+    so on; even children go to one side, odd ones to the other.
+    """
+    side, room = 1.0 if s % 2 == 0 else -1.0, math.inf
+    for i in range(motion.shape[0]):
+        speed = side * motion[i]
+        lower, upper = _reach(chain, strategy, i, parent[i], bound)
+        if speed > 0.0:
+            room = min(room, (upper - q[i]) / speed)
+        elif speed < 0.0:
+            room = min(room, (lower - q[i]) / speed)
+    return side * _WAY / (s // 2) * max(room, 0.0)
+
+
+@inner_kernel
+def _nearer(chain, settings, work, strategy, parent, bound, trace, motion):
+    """
+    Move ``work.q`` by a self-motion to where it is least beyond the bound around the parent.
+
+    :returns: whether there is such a self-motion.
+    """
+    for i in range(motion.shape[0]):
+        lower, upper = _reach(chain, strategy, i, parent[i], bound)
+        motion[i] = min(max(work.q[i], lower), upper) - work.q[i]
+    if not self_motion(chain, settings, work, trace, False, motion):
+        return False
+    near, far = 0.0, 2.0 * _FAR * bound  # the largest element of the motion is 1
+    for _ in range(_CUTS):
+        one, two = near + (far - near) / 3.0, far - (far - near) / 3.0
+        if _beyond(chain, strategy, parent, bound, work.q, one, motion) <= _beyond(
+            chain, strategy, parent, bound, work.q, two, motion
+        ):
+            far = two
+        else:
+            near = one
+    _leave(chain, strategy, work.q, near, motion, work.q)
+    return True
+
+
+@inner_kernel
+def _beyond(chain, strategy, parent, bound, q, share, motion):
+    """Return how far ``q`` moved by a share of a motion is beyond bound and limits, at most."""
+    most = -math.inf
+    for i in range(motion.shape[0]):
+        lower, upper = _reach(chain, strategy, i, parent[i], bound)
+        value = q[i] + share * motion[i]
+        most = max(most, lower - value, value - upper)
+    return most
+
+
+@inner_kernel
+def _reach(chain, strategy, i, value, bound):
+    """Return where a joint may be after a step: within the bound, and the limits if they count."""
+    if strategy == _IGNORE:
+        return value - bound, value + bound
+    return max(value - bound, chain.lower[i]), min(value + bound, chain.upper[i])
+
 
 # Candidates for each thread, at least: with fewer another one costs more time than it saves.
 _SHARE = 12
@@ -172,7 +344,7 @@ class Beam:
 
 
 class _Worker:
-    """What a thread needs for itself to continue candidates."""
+    """Workspace of one thread that continues candidates."""
 
     def __init__(self, problem: PathProblem) -> None:
         self._problem, self._motions = problem, np.empty((2, problem.chain.n))

@@ -60,7 +60,7 @@ class PathEnd:
 
     @property
     def detail(self) -> str:
-        """What is in the way, in words; for others than SUCCESS."""
+        """Reason in words, for others than SUCCESS."""
         if self.status is PathStatus.UNREACHABLE:
             offset = offset_text(self.position_error, self.orientation_error)
             return f'{self.status.value}; the closest pose found is {offset} away'

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ik_service.cli.teleop.arguments import parse
+from ik_service.cli.teleop.main import parse
 
 
 @pytest.mark.parametrize('speed', ['x', '0', '-0.1', '1.5', 'nan', ''])

@@ -9,8 +9,8 @@ from support.chains import arm, snake, targets
 
 import ik_service as iks
 from ik_service.exceptions import MissingExtraError
-from ik_service.extras.learning import network_training
-from ik_service.extras.learning.network_training import train_network, TrainingError
+from ik_service.extras.learning import training
+from ik_service.extras.learning.training import train_network, TrainingError
 
 
 def test_searches_from_its_guesses_take_fewer_steps():
@@ -43,7 +43,7 @@ def test_training_fails_for_a_chain_that_cannot_be_solved(monkeypatch):
         far[:, 0, 3] = 100.0
         return iks.solve_ik_batch(chain, far)
 
-    monkeypatch.setattr(network_training, 'solve_ik_batch', unsolved)
+    monkeypatch.setattr(training, 'solve_ik_batch', unsolved)
     with pytest.raises(TrainingError, match='only 0 of 200'):
         train_network(arm('planar_6r'), 200, seed=0)
 

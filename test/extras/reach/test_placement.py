@@ -14,8 +14,8 @@ from ik_service import CollisionChecker, IkOptions, IkStatus, Robot
 from ik_service.common.transforms import rigid_transform, rotation_from_rpy
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.extras.reach import place, Region, search_places
+from ik_service.extras.reach.placement import apart, spread_poses
 from ik_service.extras.reach.postures import random_postures
-from ik_service.extras.reach.spread import apart, spread_poses
 from ik_service.extras.scale import ChainSpec
 
 POSITION_ONLY = IkOptions(task_weights=(1, 1, 1, 0, 0, 0))

@@ -16,8 +16,7 @@ import distributed
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, ClusterError, StoreInterruptedError
 from ik_service.extras.scale import solve_to_store
-from ik_service.extras.scale.dask_cluster import task_sizes
-from ik_service.extras.scale.dask_workers import Work
+from ik_service.extras.scale.dask_cluster import task_sizes, Work
 from ik_service.extras.scale.targets import block_targets
 
 

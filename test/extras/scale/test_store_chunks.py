@@ -15,7 +15,7 @@ import zarr
 
 from ik_service.exceptions import StoreError
 from ik_service.extras.scale import PoseGrid, ResultStore
-from ik_service.extras.scale.store_chunks import StoreChunks
+from ik_service.extras.scale.result_store import StoreChunks
 
 FILES = (*ARRAYS, 'target_digest', 'status', 'checksums')
 

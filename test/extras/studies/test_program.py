@@ -12,7 +12,6 @@ from ik_service.cli.programs import ik_study
 from ik_service.drawing import figures
 from ik_service.exceptions import IkServiceError, MissingExtraError
 from ik_service.extras.studies import program as study
-from ik_service.extras.studies import registry
 
 
 def write_one(arguments):
@@ -42,9 +41,9 @@ def toy(monkeypatch):
 def test_without_a_name_it_lists_the_studies_with_their_summaries(arguments, capsys):
     assert ik_study(arguments) == 0
     printed = capsys.readouterr().out
-    for name in registry.STUDY_NAMES:
+    for name in study.STUDY_NAMES:
         (line,) = [line for line in printed.splitlines() if line.split()[:1] == [name]]
-        assert line.endswith(registry.load_study(name).SUMMARY)
+        assert line.endswith(study.load_study(name).SUMMARY)
     assert '--output DIR' in printed
 
 
@@ -52,7 +51,7 @@ def test_unknown_study_lists_the_valid_ones(capsys):
     assert ik_study(['soch']) == 2
     complaint = capsys.readouterr().err
     assert "unknown study 'soch'" in complaint
-    for name in registry.STUDY_NAMES:
+    for name in study.STUDY_NAMES:
         assert name in complaint
 
 
@@ -118,9 +117,9 @@ def test_ctrl_c_ends_it(toy, tmp_path, capsys):
     assert ik_study(['one', '--output', str(tmp_path)]) == 130
 
 
-@pytest.mark.parametrize('name', registry.STUDY_NAMES)
+@pytest.mark.parametrize('name', study.STUDY_NAMES)
 def test_every_study_has_the_interface_of_a_study(name):
-    module = registry.load_study(name)
+    module = study.load_study(name)
     assert module.SUMMARY
     assert '\n' not in module.SUMMARY
     parser = ArgumentParser()

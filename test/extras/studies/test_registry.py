@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from ik_service.exceptions import UnknownStudyError
-from ik_service.extras.studies.registry import load_study, STUDY_NAMES
+from ik_service.extras.studies.program import load_study, STUDY_NAMES
 
 
 def test_names_of_the_studies():

@@ -19,8 +19,8 @@ from ik_service.following.settings import FollowerSettings
 from ik_service.ros.collision import collision_world
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.frames import Frames
+from ik_service.ros.following.follower_interface import MeasuredCollisions
 from ik_service.ros.following.followers import Followers
-from ik_service.ros.following.measured_collisions import MeasuredCollisions
 from ik_service.ros.following.node_context import NodeContext
 
 SLIDE = """<joint name="{name}" type="prismatic"><parent link="rail"/><child link="{name}_hand"/>

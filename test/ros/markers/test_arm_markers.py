@@ -12,7 +12,7 @@ from builtin_interfaces.msg import Time
 from visualization_msgs.msg import Marker
 
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.markers.arm_markers import (
+from ik_service.ros.markers.arm_marker_publisher import (
     marker_array,
     MarkerScene,
     NEAREST,

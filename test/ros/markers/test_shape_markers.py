@@ -16,7 +16,7 @@ from ik_service.collision.shapes import Box, Capsule, Cone, Cylinder, Mesh, Plan
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.model import link_geometry
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.markers.shape_markers import fill_marker, PLATE, TriangleBudget
+from ik_service.ros.markers.world_markers import fill_marker, PLATE, TriangleBudget
 
 T = transform_from_xyz_rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
 SLAB = Mesh([[0, 0, 1], [2, 0, 1], [2, 4, 1], [0, 4, 1]], [[0, 1, 2], [0, 2, 3]])

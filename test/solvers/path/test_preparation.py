@@ -20,7 +20,7 @@ from ik_service.solvers.path.preparation import PathKernels
 from ik_service.solvers.all_solutions.exploration import find_all
 from ik_service.solvers.loop.search import solve
 from ik_service.solvers.path.continuation import project_rows, row_errors
-from ik_service.solvers.path.growth import grow
+from ik_service.solvers.path.beam import grow
 from ik_service.solvers.path.redundancy import null_spaces, solve_in_null_spaces
 from ik_service.solvers.path.selection import join, select
 KERNELS = (find_all, solve, project_rows, row_errors, grow, null_spaces, solve_in_null_spaces,

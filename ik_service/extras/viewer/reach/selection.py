@@ -14,7 +14,7 @@ _NO_GRID = 0.02  # thickness of a layer where there is no grid [m]
 
 
 class Cut(Enum):
-    """What is left of a map that is cut by a plane."""
+    """Part of a map on one side of a plane."""
 
     NONE = 'everything'
     LAYER_X = 'layer at x'

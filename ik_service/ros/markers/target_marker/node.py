@@ -2,35 +2,143 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import importlib
 import math
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Pose, PoseStamped
+from geometry_msgs.msg import Pose, PoseStamped, Quaternion, Vector3
 from moveit_msgs.srv import GetPositionFK
 from rclpy.clock import Clock, ClockType
 from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.task import Future
-from visualization_msgs.msg import InteractiveMarkerFeedback, MenuEntry
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import (
+    InteractiveMarker,
+    InteractiveMarkerControl,
+    InteractiveMarkerFeedback,
+    Marker,
+    MenuEntry,
+)
 
 from ik_service.exceptions import MissingRosPackageError
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.parameter_declaration import declare_parameters, ParameterSpec
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.qos import SERVICE_QOS
-from ik_service.ros.markers.target_marker.menu import (
-    command_of,
-    HOME,
-    menu_entries,
-    POSITION_ONLY,
-    SOLVER,
-    TO_TIP,
-)
-from ik_service.ros.markers.target_marker.message import MARKER_NAME, target_marker
 from ik_service.ros.markers.target_marker.remote_solver import RemoteSolver
+
+MARKER_NAME = 'target'
+
+_BALL = 0.45  # of the marker's size
+_BALL_COLOR = ColorRGBA(r=0.95, g=0.75, b=0.2, a=0.5)
+
+# The controls act along and about the x axis of these orientations (x, y, z, w), which is the
+# marker's own x, y or z axis.
+_HALF = math.sqrt(0.5)
+_AXES = {
+    'x': (0.0, 0.0, 0.0, 1.0),
+    'y': (0.0, 0.0, _HALF, _HALF),
+    'z': (0.0, -_HALF, 0.0, _HALF),
+}
+
+
+def target_marker(
+    frame_id: str, pose: Pose, size: float, description: str, menu: Sequence[MenuEntry]
+) -> InteractiveMarker:
+    """
+    Return a marker that is moved along, and turned about, each axis; its ball moves freely.
+
+    It has no stamp: so viewers keep it in its frame, and send its poses in that frame.
+
+    :param frame_id: frame of the pose.
+    :param pose: where the marker is.
+    :param size: size of the rings [m].
+    :param description: text that is shown above it.
+    :param menu: entries that a right click shows.
+    """
+    marker = InteractiveMarker(name=MARKER_NAME, description=description, scale=size, pose=pose)
+    marker.header.frame_id = frame_id
+    marker.menu_entries = list(menu)
+    marker.controls = [_ball(size)]
+    for name, (x, y, z, w) in _AXES.items():
+        for verb, mode in (
+            ('move', InteractiveMarkerControl.MOVE_AXIS),
+            ('turn', InteractiveMarkerControl.ROTATE_AXIS),
+        ):
+            control = InteractiveMarkerControl(name=f'{verb}_{name}', interaction_mode=mode)
+            control.orientation = Quaternion(x=x, y=y, z=z, w=w)
+            marker.controls.append(control)
+    return marker
+
+
+def _ball(size: float) -> InteractiveMarkerControl:
+    """Return a ball that is dragged in all directions, and clicked on for the menu."""
+    side = _BALL * size
+    ball = Marker(type=Marker.SPHERE, scale=Vector3(x=side, y=side, z=side), color=_BALL_COLOR)
+    ball.pose.orientation.w = 1.0
+    return InteractiveMarkerControl(
+        name='move_freely',
+        interaction_mode=InteractiveMarkerControl.MOVE_ROTATE_3D,
+        always_visible=True,
+        markers=[ball],
+    )
+
+
+HOME = 'home'
+TO_TIP = 'to_tip'
+POSITION_ONLY = 'position_only'
+SOLVER = 'solver:'
+"""Commands of the entries; the last is followed by a solver's name."""
+
+
+def menu_entries(solvers: Sequence[str], solver: str, position_only: bool) -> list[MenuEntry]:
+    """
+    Return the entries of the menu.
+
+    :param solvers: the methods to choose from; without any there is no choice.
+    :param solver: the method in use.
+    :param position_only: whether the orientation is free.
+    """
+    entries = [
+        _entry(1, 'Home', HOME),
+        _entry(2, 'Marker to the tip', TO_TIP),
+        _entry(3, _checked('Position only', position_only), POSITION_ONLY),
+    ]
+    if solvers:
+        entries.append(_entry(4, 'Solver'))
+    for number, name in enumerate(solvers, start=5):
+        title = _checked(name.replace('_', ' '), name == solver)
+        entries.append(_entry(number, title, f'{SOLVER}{name}', parent=4))
+    return entries
+
+
+def command_of(entries: Sequence[MenuEntry], number: int) -> str:
+    """
+    Return the command of an entry; empty where there is none.
+
+    :param entries: the menu.
+    :param number: number of the entry.
+    """
+    return next((entry.command for entry in entries if entry.id == number), '')
+
+
+def _entry(number: int, title: str, command: str = '', parent: int = 0) -> MenuEntry:
+    return MenuEntry(
+        id=number,
+        parent_id=parent,
+        title=title,
+        command=command,
+        command_type=MenuEntry.FEEDBACK,
+    )
+
+
+def _checked(title: str, checked: bool) -> str:
+    """Return a title with the mark that RViz draws as a box with a tick, or without one."""
+    return f'[{"x" if checked else " "}] {title}'
+
 
 _SILENCE = 3.5  # time without diagnostics, which come every second, until the IK node is gone [s]
 _NAMESPACE = 'target_marker'

@@ -7,7 +7,7 @@ import pytest
 from support import paper_arm
 
 from ik_service.extras.studies.paper import ellipse
-from ik_service.extras.studies.paper.normal_equations import distances
+from ik_service.extras.studies.paper.soch_lorencz import distances
 
 
 @pytest.fixture(scope='module')

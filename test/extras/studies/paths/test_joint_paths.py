@@ -3,7 +3,7 @@
 import numpy as np
 
 from ik_service.extras.studies.arms import load_arm
-from ik_service.extras.studies.paths.joint_paths import poses_along, wandering_path
+from ik_service.extras.studies.paths.paths import poses_along, wandering_path
 
 
 def test_paths_stay_within_limits_and_are_smooth():

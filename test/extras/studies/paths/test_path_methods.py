@@ -10,16 +10,17 @@ from support.chains import joint_xml, limit_xml, planar, robot_xml
 import ik_service as iks
 from ik_service.common.resources import urdf_path
 from ik_service.extras.studies.arms import load_arm
-from ik_service.extras.studies.paths.arms import path_arms
-from ik_service.extras.studies.paths.joint_paths import poses_along, wandering_path
-from ik_service.extras.studies.paths.methods import Course, stepwise_courses, whole_course
-from ik_service.extras.studies.paths.peers import (
+from ik_service.extras.studies.paths.methods import (
     AbsentPeerError,
+    Course,
     plain_urdf,
     revolute_path,
+    stepwise_courses,
     trac_ik_solver,
     trac_ik_target,
+    whole_course,
 )
+from ik_service.extras.studies.paths.paths import path_arms, poses_along, wandering_path
 
 
 def test_jumps_and_fraction_of_a_course():

@@ -13,15 +13,15 @@ from visualization_msgs.msg import InteractiveMarkerControl as Control
 from visualization_msgs.msg import MenuEntry
 
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.markers.target_marker.menu import (
+from ik_service.ros.markers.target_marker.node import (
     command_of,
     HOME,
     menu_entries,
     POSITION_ONLY,
     SOLVER,
+    target_marker,
     TO_TIP,
 )
-from ik_service.ros.markers.target_marker.message import target_marker
 
 
 @pytest.fixture

@@ -1,0 +1,264 @@
+"""Plans of the motions that requests ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import math
+
+from moveit_msgs.msg import MotionPlanRequest, PlanningScene, RobotState
+import numpy as np
+
+from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.group import ArmGroup, SolverSettings
+from ik_service.collision.posture_test import PostureTest
+from ik_service.common.quoting import quote
+from ik_service.exceptions import ArgumentError, TrajectoryError
+from ik_service.extras.planning.motion_check import MotionCheck
+from ik_service.extras.planning.plan_motion import plan_motion
+from ik_service.extras.planning.result import MotionPlan, PlanStatus
+from ik_service.extras.planning.ros.goal_scene import goal_scene, GoalScene
+from ik_service.extras.planning.ros.motion_request import motion_problem, MotionProblem
+from ik_service.following.settings import FollowerSettings
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.ros.collision.avoidance import avoidance, CheckedWorld
+from ik_service.ros.collision.collision_world import CollisionWorld
+from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.common.frames import Frames
+from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.trajectory.timing_limits import TimingLimits
+
+LONGEST = 2.0**31 - 1.0
+"""Longest motion that fits into a message of ROS [s]."""
+
+CODES = {
+    PlanStatus.NO_PLAN: ErrorCode.PLANNING_FAILED,
+    PlanStatus.TIMED_OUT: ErrorCode.TIMED_OUT,
+    PlanStatus.CANCELED: ErrorCode.PREEMPTED,
+    PlanStatus.START_IN_COLLISION: ErrorCode.START_STATE_IN_COLLISION,
+    PlanStatus.START_VIOLATES_CONSTRAINTS: ErrorCode.START_STATE_VIOLATES_PATH_CONSTRAINTS,
+    PlanStatus.GOAL_IN_COLLISION: ErrorCode.GOAL_IN_COLLISION,
+    PlanStatus.GOAL_VIOLATES_CONSTRAINTS: ErrorCode.GOAL_VIOLATES_PATH_CONSTRAINTS,
+    PlanStatus.GOAL_OUT_OF_REACH: ErrorCode.NO_IK_SOLUTION,
+}
+"""Codes of plans that fail."""
+
+
+@dataclass(frozen=True)
+class PlannedMotion:
+    """
+    Motion that was planned for a request.
+
+    :ivar arm: the arm.
+    :ivar group: the planning group.
+    :ivar chain: its chain.
+    :ivar posture: (m,) full posture of the start [rad] or [m].
+    :ivar trajectory: the trajectory of the group's joints.
+    :ivar planning_time: time that it took [s].
+    :ivar message: what the client is told.
+    """
+
+    arm: Arm
+    group: ArmGroup
+    chain: KinematicChain
+    posture: np.ndarray
+    trajectory: JointTrajectory
+    planning_time: float
+    message: str
+
+
+class RequestPlanner:
+    """
+    Planner of the motions that requests ask for. Thread-safe.
+
+    :param settings: name and options of the node's solver.
+    :param motion: settings of the followers, of which the limits of the motion count.
+    :param frames: frames besides the links of the robot.
+    :param collisions: the known world, and the checker of collisions.
+    :ivar settings: may be replaced at any time.
+    :ivar motion: likewise.
+    """
+
+    def __init__(
+        self,
+        settings: SolverSettings,
+        motion: FollowerSettings,
+        frames: Frames,
+        collisions: CollisionWorld,
+    ) -> None:
+        self.settings, self.motion = settings, motion
+        self._frames, self._collisions = frames, collisions
+
+    def plan(
+        self,
+        request: MotionPlanRequest,
+        measured: MeasuredState,
+        canceled: Callable[[], bool] = lambda: False,
+        scene: GoalScene | None = None,
+    ) -> PlannedMotion:
+        """
+        Return the motion that a request asks for.
+
+        :param request: the request.
+        :param measured: the measured state.
+        :param canceled: returns whether it is not wanted any more.
+        :param scene: the scene that counts instead of the known world; None for that.
+        :raises RequestError: there is none, or the request is faulty.
+        """
+        arm, state = measured.arm, request.start_state
+        collisions, frames = scene or self._collisions, scene.frames if scene else self._frames
+        problem = motion_problem(request, measured, frames, self.settings, self.motion)
+        avoided = avoidance(collisions, arm, state, problem.posture, frames)
+        try:
+            test = avoided.test(problem.chain.joint_names)
+            plan = self._planned(request, problem, arm, test, canceled)
+        except (ArgumentError, TrajectoryError) as error:
+            raise RequestError(ErrorCode.FAILURE, str(error)) from error
+        notes = list(
+            dict.fromkeys([*problem.notes, *avoided.notes, *(scene.remarks if scene else ())])
+        )
+        if plan.trajectory is None:
+            raise RequestError(CODES[plan.status], '; '.join([_reason(plan, problem), *notes]))
+        if not plan.trajectory.duration <= LONGEST:
+            raise RequestError(
+                ErrorCode.FAILURE, f'the motion would last {plan.trajectory.duration:.3g} s'
+            )
+        text = (
+            f'{len(plan.trajectory)} points, {plan.trajectory.duration:.3f} s by pipeline '
+            f'{problem.pipeline!r}, {len(plan.path)} corners; {plan.checks} postures checked in '
+            f'{plan.planning_time:.3g} s'
+        )
+        return PlannedMotion(
+            arm,
+            problem.group,
+            problem.chain,
+            problem.posture,
+            plan.trajectory,
+            plan.planning_time,
+            '; '.join([text, *notes]),
+        )
+
+    def scene(self, diff: PlanningScene, measured: MeasuredState) -> GoalScene | None:
+        """
+        Return the scene that a goal brings with it; None for the known world.
+
+        :param diff: the difference, as for :func:`.goal_scene.goal_scene`.
+        :param measured: the measured state.
+        :raises RequestError: the difference is faulty or not supported; names the field.
+        """
+        return goal_scene(diff, self._collisions, measured)
+
+    def watch(self, planned: PlannedMotion, scene: GoalScene | None = None) -> MotionWatch:
+        """
+        Return a watch of the way of a motion.
+
+        :param planned: the motion.
+        :param scene: the scene with which it was planned; None for the known world.
+        :raises RequestError: collisions cannot be checked.
+        """
+        return MotionWatch(
+            planned, scene or self._collisions, scene.frames if scene else self._frames
+        )
+
+    def _planned(
+        self,
+        request: MotionPlanRequest,
+        problem: MotionProblem,
+        arm: Arm,
+        test: PostureTest | None,
+        canceled: Callable[[], bool],
+    ) -> MotionPlan:
+        bounds = self.motion.motion_limits(problem.chain, arm.bounds)
+        if bounds.scaling == 0.0:
+            raise RequestError(ErrorCode.FAILURE, 'the parameter velocity_scaling is 0')
+        link = request.cartesian_speed_limited_link
+        if link and not arm.has_link(link):
+            raise RequestError(
+                ErrorCode.INVALID_LINK_NAME,
+                f'cartesian_speed_limited_link: the robot has no link {quote(link)}',
+            )
+        speed = request.max_cartesian_speed
+        return plan_motion(
+            problem.chain,
+            problem.start,
+            problem.goals,
+            test,
+            problem.constraints,
+            problem.timeout,
+            pipeline=problem.pipeline,
+            limits=TimingLimits(bounds.velocity_now, bounds.acceleration_now),
+            velocity_scaling=_scaling(
+                request, 'velocity', arm.bounds.velocity_scaling, problem.notes
+            ),
+            acceleration_scaling=_scaling(
+                request, 'acceleration', arm.bounds.acceleration_scaling, problem.notes
+            ),
+            cartesian_speed=speed if 0.0 < speed < math.inf else None,
+            link=link or None,
+            jerk=arm.bounds.jerk(problem.chain),
+            canceled=canceled,
+        )
+
+
+class MotionWatch:
+    """
+    Watch of the rest of a motion, for objects that come into its way.
+
+    :param planned: the motion.
+    :param collisions: the world, and the checker of collisions.
+    :param frames: frames besides the links of the robot.
+    """
+
+    def __init__(self, planned: PlannedMotion, collisions: CheckedWorld, frames: Frames) -> None:
+        self._planned, self._collisions, self._frames = planned, collisions, frames
+        check = MotionCheck(planned.chain, self._test())
+        self._times, self._rows = check.samples(planned.trajectory)
+        self._world: object = None
+
+    def obstacle(self, time: float) -> str:
+        """
+        Return what is in the way, in a sentence; empty for nothing, or nothing new.
+
+        :param time: how far the motion is [s].
+        """
+        try:
+            checker = self._collisions.checker(self._planned.arm)
+            if checker is None or checker.world is self._world:
+                return ''
+            self._world = checker.world
+            test = self._test()
+        except RequestError as error:
+            return f'the rest of the way cannot be checked: {error}'
+        rest = self._times >= time
+        if test is None or not rest.any():
+            return ''
+        found = test.colliding(self._rows[rest])
+        if not found.any():
+            return ''
+        k = int(np.argmax(found))
+        bodies = test.first_contact(self._rows[rest][k])
+        ahead = float(self._times[rest][k]) - time
+        pair = ' and '.join(bodies) if bodies else 'two bodies'
+        return f'{pair} would collide on the rest of the way, {ahead:.2f} s ahead'
+
+    def _test(self) -> PostureTest | None:
+        planned = self._planned
+        avoided = avoidance(
+            self._collisions, planned.arm, RobotState(is_diff=True), planned.posture, self._frames
+        )
+        return avoided.test(planned.trajectory.joint_names)
+
+
+def _reason(plan: MotionPlan, problem: MotionProblem) -> str:
+    if plan.status is PlanStatus.TIMED_OUT:
+        return f'{plan.reason}, {problem.timeout:g} s; {plan.checks} postures were checked'
+    return plan.reason
+
+
+def _scaling(request: MotionPlanRequest, what: str, default: float, notes: list[str]) -> float:
+    """Return a scaling factor; 0 is the default, and what is above 1 is cut."""
+    name = f'max_{what}_scaling_factor'
+    value = getattr(request, name)
+    if value > 1.0:
+        notes.append(f'{name} of {value:g} is cut to 1')
+    return min(value, 1.0) or default
