@@ -199,6 +199,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument('folder', type=Path, help="VAMP's resources/panda")
     parser.add_argument('--count', type=int, default=100, help='problems of each scene')
+    parser.add_argument(
+        '--planners', nargs='+', choices=PLANNERS, default=[*PLANNERS], help='only these'
+    )
     args = parser.parse_args()
     urdf, srdf = args.folder / 'panda_spherized.urdf', args.folder / 'panda.srdf'
     robot = iks.Robot.from_urdf(urdf, srdf=srdf)
@@ -215,7 +218,8 @@ def main() -> None:
             checker.remove(name)
         for name, (shape, T) in problem.objects.items():
             checker.add(name, shape, T)
-        for planner, plan in PLANNERS.items():
+        for planner in args.planners:
+            plan = PLANNERS[planner]
             if number == 0:
                 plan(chain, checker, problem)  # compiles
             began = thread_time()
@@ -225,7 +229,7 @@ def main() -> None:
             results.setdefault((problem.scene, planner), []).append((good, seconds, length))
         progress(f'planning: {problem.scene} {number}')
     rows = [summary(scene, planner, each) for (scene, planner), each in results.items()]
-    for planner in PLANNERS:
+    for planner in args.planners:
         every = [one for (_, name), each in results.items() if name == planner for one in each]
         rows.append(summary('all', planner, every))
     for row in rows:
