@@ -8,7 +8,7 @@ from support.chains import ROOT
 from ik_service.jit.kernel_cache import SOURCE_FOLDERS
 
 COMPILING = {'njit', 'jit', 'vectorize', 'guvectorize', 'cfunc', 'intrinsic', 'overload'}
-"""Numba's decorators; those of the package stand in ``kinematics.compile``."""
+"""Numba's decorators; those of the package stand in ``jit.compile``."""
 
 
 def decorators():
