@@ -7,6 +7,9 @@ import pickle
 
 import numpy as np
 import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
 from support.arm_helpers import PANDA
 
 import ik_service as iks
