@@ -32,7 +32,9 @@ def constrained_chain(
     Return the chain with the joint limits that the constraints leave.
 
     A constraint on a continuous joint holds for the turn that lies nearest to the seed. One on a
-    joint that the chain does not move must already hold. Weights are not used, as in MoveIt.
+    joint that the chain does not move must already hold. One on a joint that follows another holds
+    for that, as MoveIt's clients constrain all joints of a group. Weights are not used, as in
+    MoveIt.
 
     :param chain: the chain or tree to be solved.
     :param constraints: the joint constraints of the request.
@@ -45,16 +47,18 @@ def constrained_chain(
     lower, upper = chain.lower.copy(), chain.upper.copy()
     intervals = checked_constraints(constraints, chain.robot)
     for number, (constraint, (low, high)) in enumerate(zip(constraints, intervals, strict=True)):
-        name = constraint.joint_name
-        if name in chain.joint_names:
+        name, multiplier, offset = chain.robot.resolve_mimic(constraint.joint_name)
+        if name in chain.joint_names and multiplier != 0.0:
             i = chain.joint_names.index(name)
+            low, high = sorted(((low - offset) / multiplier, (high - offset) / multiplier))
             turns = _turns_to(chain, i, (low + high) / 2, positions[name])
             low, high = low + turns, high + turns
             if not max(lower[i], low) <= min(upper[i], high):
                 raise _nothing_left(number, chain, i, (low, high), (lower[i], upper[i]))
             lower[i], upper[i] = max(lower[i], low), min(upper[i], high)
         else:
-            _check_holds(name, low, high, positions[name])
+            own = constraint.joint_name
+            _check_holds(own, low, high, positions[own])
     return chain.with_limits(lower, upper)
 
 
@@ -85,9 +89,6 @@ def _interval(constraint: JointConstraint, robot: RobotModel, field: str) -> tup
     joint = robot.joints.get(name)
     if joint is None or not joint.movable:
         raise _refused(f'{field}.joint_name: the robot has no movable joint {quote(name)}')
-    if joint.mimic is not None:
-        source = robot.resolve_mimic(name)[0]
-        raise _refused(f'{field}: joint {name!r} follows {source!r}; constrain {source!r} instead')
     if not math.isfinite(constraint.position):
         raise _refused(f'{field}.position is {constraint.position}; it has to be finite')
     for tolerance in ('tolerance_above', 'tolerance_below'):

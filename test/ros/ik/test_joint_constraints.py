@@ -68,6 +68,17 @@ def test_joints_that_the_chain_does_not_move_must_comply(arm):
     assert 'grip' in refusal(arm, joint_constraint('grip', 0.9))
 
 
+def test_constraints_on_a_joint_that_follows_another_hold_for_that(arm):
+    chain = arm.robot.chain('base', 'finger_1')
+    at = arm.postures.by_name(arm.rest)
+    narrowed = constrained_chain(
+        chain, [joint_constraint('grip_too', 0.02, 0.01, 0.01)], at, 'clamp'
+    )
+    assert limits(narrowed, 'grip') == (0.01, 0.03)
+    constrain(arm, joint_constraint('grip_too', 0.0))  # whose chain moves neither
+    assert "'grip_too'" in refusal(arm, joint_constraint('grip_too', 0.9))
+
+
 def refusal(arm, *constraints, **more):
     with pytest.raises(RequestError) as caught:
         constrain(arm, *constraints, **more)
@@ -78,7 +89,6 @@ def refusal(arm, *constraints, **more):
 def test_refusals_name_the_fault(arm):
     assert "'tail'" in refusal(arm, joint_constraint('tail', 0.0))
     assert "'floor'" in refusal(arm, joint_constraint('floor', 0.0))  # fixed
-    assert "'grip'" in refusal(arm, joint_constraint('grip_too', 0.0))
     good = joint_constraint('wrist', 0.0)
     assert '[1].position' in refusal(arm, good, joint_constraint('elbow', math.nan))
     assert 'tolerance_above' in refusal(arm, joint_constraint('elbow', 1.0, above=-0.1))

@@ -74,6 +74,7 @@ class Reach:
         self._place: np.ndarray | None = None
         self._survey: OwnSurvey | None = None
         self._makes = makes and not path
+        self._is_unasked = False  # whether nobody has asked for the map: it is there, not in sight
         self._form.show(_NO_MAP)
         if path:
             self.load(path)
@@ -97,7 +98,7 @@ class Reach:
 
         :param path: its file or folder.
         """
-        self._makes = False
+        self._makes = self._is_unasked = False
         self._drop_survey()
         self._drop_map()
         self._map = None
@@ -115,7 +116,7 @@ class Reach:
         :param fineness: one of :data:`~ik_service.extras.viewer.reach.own_survey.FINENESSES`.
         """
         chain = self._chain
-        self._makes = False
+        self._makes = self._is_unasked = False
         self._drop_survey()
         if chain is None:
             self._form.show(_NO_ARM)
@@ -165,6 +166,7 @@ class Reach:
         self._cloud.move(display.root_from_base())
         if self._makes and self._chain is not None:
             self.make(next(iter(FINENESSES)))
+            self._is_unasked = True
         if self._map is None or not self._is_own:
             return
         if self._is_changed and now - self._drawn_at >= _PERIOD:
@@ -201,6 +203,7 @@ class Reach:
         else:
             self._is_own = self._is_changed = True
             self._form.offer(found.quantities, found.points, found.spacing)
+            self._form.switch(not self._is_unasked)
             self._form.show(_summary(found))
 
     def _take_comparison(self, found: Comparison | None) -> None:

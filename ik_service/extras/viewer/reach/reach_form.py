@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+import math
 
 import numpy as np
 import viser
@@ -129,13 +130,21 @@ class ReachForm:
         self._color.options = tuple(quantity.name for quantity in quantities)
         set_value(self._color, quantities[0].name)
         # Of the whole map, so that the plane can be turned without leaving it.
-        low, high = float(points.min()), float(points.max())
+        low, high = math.floor(1e3 * points.min()) / 1e3, math.ceil(1e3 * points.max()) / 1e3
         step = spacing or _OFFSET_STEP
         set_properties(self._offset, min=low, max=max(high, low + step), step=step)
         set_value(self._offset, min(max(self._offset.value, low), high))
         size = min(max(200.0 * spacing, 1.0), _LARGEST_POINT) if spacing else _POINT_SIZE
         set_value(self._size, round(2.0 * size) / 2.0)
         self.adjust()
+
+    def switch(self, is_shown: bool) -> None:
+        """
+        Show or hide the map.
+
+        :param is_shown: whether it is to be shown.
+        """
+        set_value(self._show, is_shown)
 
     def offer_comparison(self, is_there: bool) -> None:
         """

@@ -117,7 +117,8 @@ def of_capability_map(path: Path, found: CapabilityMap) -> ReachMap:
 
 
 def _quantities(found: CapabilityMap) -> Iterator[Quantity]:
-    yield _share('orientations reached', found.share)
+    asks = any(found.spec.options.task_weights[3:])  # for orientations, and not for positions only
+    yield _share('orientations reached' if asks else 'position reached', found.share)
     if np.isfinite(found.free_share).any():
         yield _share('orientations free of collisions', found.free_share)
     values = found.manipulability

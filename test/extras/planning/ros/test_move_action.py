@@ -9,58 +9,37 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('ompl', reason='OMPL comes with the extra plan')
 pytest.importorskip('coal', reason='Coal comes with the extra collision')
 
-from moveit_msgs.action import MoveGroup
 from moveit_msgs.msg import (
     AllowedCollisionEntry,
     AllowedCollisionMatrix,
-    CollisionObject,
     LinkPadding,
     MoveItErrorCodes,
     PlanningScene,
 )
-from moveit_msgs.srv import GetMotionPlan, GetPlanningScene
+from moveit_msgs.srv import GetPlanningScene
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.cell import Cell, CHAIN, NODE, panda_chain, READY
 from support.chains import arm_path
 from support.harness import Bench, until
+from support.plan_clients import Mover
 from support.plan_helpers import (
     box,
     gone,
     joint_goal,
     LEFT,
-    plan_request,
     planned_rows,
     POST,
     RIGHT,
 )
 from support.solid_arms import at
-from support.trajectory_helpers import assert_gentle, message, Player
+from support.trajectory_helpers import assert_gentle, message
 
 import ik_service as iks
 
 pytestmark = pytest.mark.dds
 
 SCALING = 0.8
-
-
-class Mover(Player):
-    """A client of move_action, and a publisher of objects."""
-
-    def __init__(self, bench):
-        super().__init__(bench)
-        self.objects = bench.publisher(CollisionObject, 'collision_object')
-        self.events = bench.publisher(String, 'trajectory_execution_event')
-        # Offered when what it needs is compiled.
-        bench.service_client(GetMotionPlan, 'plan_kinematic_path', 120.0)
-
-    def move(self, *goals, options=None, **fields):
-        goal = MoveGroup.Goal(request=plan_request(*goals, **fields))
-        goal.planning_options.planning_scene_diff.is_diff = True
-        goal.planning_options.planning_scene_diff.robot_state.is_diff = True
-        for name, value in (options or {}).items():
-            setattr(goal.planning_options, name, value)
-        return self._sent(self._client(MoveGroup, 'move_action'), goal)
 
 
 @pytest.fixture(scope='module')
@@ -208,10 +187,10 @@ def test_an_object_that_comes_into_the_way_stops_the_arm_before_it(cell, mover):
 
 def test_replan_goes_around_what_came_into_the_way(cell, mover):
     options = {'replan': True, 'replan_attempts': 3, 'replan_delay': 0.1}
-    goal = mover.move(joint_goal(RIGHT), options=options, max_velocity_scaling_factor=0.1)
+    goal = mover.move(joint_goal(RIGHT), options=options, max_velocity_scaling_factor=0.2)
     cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
     mover.objects.publish(POST)
-    end, result = goal.result()
+    end, result = goal.result(60.0)
     assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
     rows = commanded_until(cell, RIGHT)
     assert not checker_with(POST_BOX).for_joints(cell.chain.joint_names).colliding(rows).any()

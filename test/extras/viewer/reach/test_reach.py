@@ -45,7 +45,7 @@ class Page:
 
         server.scene.add_point_cloud = remember
         self.server = server
-        self.panel = Panel(server, Actions(*[lambda *_: None] * 9))
+        self.panel = Panel(server, Actions(*[lambda *_: None] * 10))
 
     def open(self, path='', makes=False):
         self.reach = Reach(self.server, self.panel, self.tasks, self.log.append, str(path), makes)
@@ -213,6 +213,8 @@ def test_a_map_of_100_000_positions_is_sent_in_one_piece(page, tmp_path):
 def test_a_map_is_made_at_the_first_look_and_another_one_from_the_page(page, monkeypatch):
     monkeypatch.setitem(FINENESSES, 'coarse', Fineness(5, 2))
     page.open(makes=True).show().wait_for('the map of this arm</b>')
+    assert page.cloud is None or not len(page.cloud.points)  # nobody has asked for it
+    page.change(show=True)
     assert len(page.cloud.points) > 0
     assert not page.form._progress.visible
     page.reach.make('coarse')
@@ -220,6 +222,9 @@ def test_a_map_is_made_at_the_first_look_and_another_one_from_the_page(page, mon
     page.wait_for('No map of the reach')
     page.reach.make('coarse')
     page.wait_for('the map of this arm</b>')
+    page.step()
+    assert page.form.is_shown
+    assert len(page.cloud.points) > 0
     assert not page.log
 
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 import sys
 
@@ -23,6 +24,15 @@ def test_the_quantities_of_a_capability_map_have_units_and_ranges():
     assert found.spacing == pytest.approx(0.1)
     assert (found.base_link, found.tip_link) == ('base', 'tip')
     assert np.allclose(found.points, made.positions)
+
+
+def test_a_map_of_positions_only_speaks_of_no_orientations():
+    made = made_map()
+    options = replace(made.spec.options, task_weights=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+    found = of_capability_map(
+        Path('m.zarr'), replace(made, spec=replace(made.spec, options=options))
+    )
+    assert found.quantities[0].name == 'position reached'
 
 
 def test_a_map_is_read_from_its_folder(tmp_path):
